@@ -34,7 +34,7 @@ export function isLongEnough(passphrase: string): boolean {
   return [...passphrase].length >= LEAST_PASSPHRASE;
 }
 
-/** RFC 9106 section 4, second recommended option: 64 MiB, t = 3, p = 4. Well under a second on the machines of today. */
+/** RFC 9106 section 4, second recommended option: 64 MiB, t = 3, p = 4. Well under a second on current machines. */
 const RECOMMENDED: Argon2idCost = { memory: 65_536, parallelism: 4, passes: 3 };
 
 /** More than anybody asks for, and little enough that a planted file cannot stall or exhaust the machine. */

@@ -12,7 +12,7 @@ export function bootId(): string {
 
 /**
  * Where the number of this process means this process: one machine since its start, and, on Linux, one name space of processes, of which a
- * container has its own. `undefined` where nobody can say.
+ * container has its own. `undefined` if it is unknown.
  */
 export function processSpace(): string | undefined {
   if (process.platform !== 'linux') return bootId();

@@ -23,6 +23,6 @@ function hasNoRoom(directory: string): boolean {
     const { bavail, bsize, files, ffree } = statfsSync(directory);
     return bavail * bsize < LEAST_ROOM || (files > 0 && ffree === 0);
   } catch {
-    return false; // then nobody knows
+    return false; // unknown
   }
 }

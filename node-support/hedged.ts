@@ -14,9 +14,9 @@ type Settled<Candidate, Result> = Omit<Outcome<Candidate, Result>, 'late'>;
 export interface Patience {
   /** Milliseconds without an outcome after which the next one is asked too. */
   readonly hedgeAfter: number;
-  /** Looked at before a further one is asked. Those that were asked already are waited for all the same. */
+  /** Checked before the next one is asked. Those that were asked already are still awaited. */
   readonly isEnough?: () => boolean;
-  /** By `performance.now`: from then on nobody is waited for any more. */
+  /** By `performance.now`: the latest time to wait for an answer. */
   readonly until?: number;
 }
 
@@ -24,10 +24,10 @@ export interface Patience {
 type Running<Candidate, Result> = Map<number, Promise<[number, Settled<Candidate, Result>]>>;
 
 /**
- * Outcomes as they come. A further candidate is asked whenever one is come for and none has come in time: so whoever has what it wants just
- * leaves, and sees to what is still under way.
+ * Yields results as they arrive. Starts the next candidate if none has answered within `hedgeAfter`. Callers may stop iterating early; pending
+ * requests keep running.
  *
- * @param start - asks one of them; what it throws at once ends everything
+ * @param start - asks one of them; what it throws synchronously ends the iteration
  */
 export async function* hedged<Candidate, Result>(
   candidates: readonly Candidate[],

@@ -1,6 +1,6 @@
 /**
  * Does `work` for every item, at most `limit` at a time. After the first failure no further item is begun; the ones under way are
- * waited for, so that whoever cleans up afterwards is alone. Then that failure is thrown.
+ * waited for, so that cleaning up afterwards meets no running work. Then that failure is thrown.
  */
 export async function forEachInFlight<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,

@@ -1,4 +1,4 @@
-/** What somebody may have meant who mistyped a word. */
+/** What a mistyped word may have meant. */
 
 const NEAREST_SHOWN = 3;
 /** A word that differs more is another word. */

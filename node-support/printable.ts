@@ -1,6 +1,6 @@
-/** Text for people's eyes that comes from files, from what was typed, and from hosts that nobody trusts. */
+/** Text for people's eyes that comes from files, from what was typed, and from untrusted hosts. */
 
-/** Characters that rewrite what a terminal shows, or look like nothing or like a space, or of which nobody knows how they look. */
+/** Characters that rewrite what a terminal shows, or look like nothing or like a space, or have no known appearance. */
 const UNSEEN = String.raw`[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc]|(?! )\p{Zs}|(?<= ) |\\(?=u\{)`;
 /** Marks over the character before them, which strike it out or enclose it: combining class 1, and those that enclose. */
 const OVERLAYS = String.raw`[\p{Me}\u0334-\u0338\u1cd4\u1ce2-\u1ce8\u20d2\u20d3\u20d8-\u20da\u20e5\u20e6\u20ea\u20eb\u{10a39}\u{16af0}-\u{16af4}\u{1bc9e}\u{1d167}-\u{1d169}]`;

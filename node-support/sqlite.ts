@@ -8,7 +8,7 @@ const BUSY = 5;
 /** SQLITE_CONSTRAINT */
 const CONSTRAINT = 19;
 
-/** Runs `work` as one transaction that nobody else's writing can interleave with: whole or not at all. `work` must not wait for anything. */
+/** Runs `work` as one transaction, whole or not at all. `work` must not wait for anything. */
 export function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
   database.exec('BEGIN IMMEDIATE');
   try {

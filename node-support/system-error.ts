@@ -31,12 +31,6 @@ export function describeUnreadable(what: string, error: unknown): string {
   }
 }
 
-/** What to do where a file is there and may not be opened; `undefined` for other errors. */
-export function permissionHint(error: unknown): string | undefined {
-  if (!['EACCES', 'EPERM'].includes(systemCode(error) ?? '')) return undefined;
-  return 'nothing is lost: run wispr as the user to whom the file belongs, or give it to this one (chown, chmod 600)';
-}
-
 function isListing(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && error.syscall === 'scandir';
 }

@@ -32,25 +32,21 @@ export const PUBLISH_ERRORS = {
   },
   'key-store-missing': {
     means: '`publisher.keys` is not beside `wispr.json`, or cannot be read',
-    remedy: 'restore it from your backup; if it is there, let the user who runs wispr read it',
+    remedy:
+      'if it is there, nothing is lost: let the user who runs wispr read it (chown, chmod 600); else restore it from your backup',
   },
   'key-store-damaged': {
-    means:
-      "`publisher.keys`, `root.keys`, a signer's key file, or what is remembered beside it, was altered or cut, or is no key file at all",
-    remedy: 'restore publisher.keys from your backup',
+    means: "`publisher.keys`, `root.keys` or a signer's key file was altered or cut, or is no key file",
+    remedy: 'name the right file, or restore it from your backup',
   },
   'key-store-kind': {
-    means:
-      "a key file that is whole, but of another kind than the one that is needed, such as `publisher.keys` where a signer's file was to be named; or of a newer wispr",
-    remedy: 'name the right file; put files that were exchanged back under their names; update',
+    means: 'a key file of another kind than the one that is needed, or of a newer wispr',
+    remedy:
+      '`publisher.keys` is found by itself; `--key` and `--root-keys` name files of `wispr keys new-signer`, `wispr keys export`, or `root.keys`',
   },
   'key-store-older': {
     means: '`out` has a root that `publisher.keys` does not know: it is from before a change of signing keys',
     remedy: 'bring the `publisher.keys` from after that change, from your backup or from the copy that made it',
-  },
-  'key-store-parameters': {
-    means: '`publisher.keys` asks for a password hash that wispr never makes; it was not computed',
-    remedy: 'restore it from your backup',
   },
   'root-keys-missing': {
     means: '`root.keys`, or another key file that was named, is not there, or cannot be read',
@@ -59,20 +55,20 @@ export const PUBLISH_ERRORS = {
   },
   'signer-invalid': {
     means: "a file that should hold a signer's public key does not",
-    remedy: 'take the file that ends in `.pub`',
+    remedy: 'take the file that ends in `.pub`, made by `wispr keys new-signer`',
   },
   'signers-refused': {
-    means: 'a role cannot have such keys or such a threshold; the message says why',
-    remedy: 'docs/keys.md',
+    means: 'a role cannot have such keys or such a threshold',
+    remedy: '`wispr keys list` shows all keys; docs/keys.md',
   },
   'section-key-missing': {
     means:
       'a section has to be signed, and too few of its keys are here: it is new, its keys or paths or the publisher key changed, or `publisher.db` was lost',
-    remedy: "publish once with its editors' key file: `--key FILE`",
+    remedy: "sign once with its editors' key file: `--key FILE`",
   },
   'section-too-large': {
     means: 'a section has more documents than its signed list can hold',
-    remedy: 'divide it into several',
+    remedy: 'divide it into several sections in `wispr.json`',
   },
   'signer-unknown': {
     means: 'none of the keys here may sign this',
@@ -104,19 +100,20 @@ export const PUBLISH_ERRORS = {
   },
   'recipient-invalid': {
     means: "the key server's public key is not one",
-    remedy: 'copy `keyserver.pub` again',
+    remedy: 'copy `keyserver.pub` again, which `wispr keyserver` names when it starts',
   },
   'source-unreadable': {
     means: 'a file or directory of the site cannot be read',
     remedy: 'check "source" in wispr.json, and the permissions of the files',
   },
   'source-refused': {
-    means: 'names, links or kinds of files that cannot be published; the message lists them',
-    remedy: 'rename, remove or ignore them',
+    means: 'no documents, or names, links or kinds of files that cannot be published; the message names them',
+    remedy:
+      'rename, replace or remove them, or list them under `ignore` in `wispr.json`; `source` names the directory of the site',
   },
   'page-refused': {
     means: 'a page names its set wrongly; the message names it',
-    remedy: "name one set, in the page's head",
+    remedy: 'name the set once, in the head: `<meta name="wispr-set" content="…">`',
   },
   'settings-refused': {
     means: 'redirects in a loop, or a `notFound` page that is missing or not public',
@@ -143,12 +140,10 @@ export const PUBLISH_ERRORS = {
     remedy: 'move it away, or choose another `out`',
   },
   'output-failed': {
-    means: 'the output cannot be written: disk full, permissions',
-    remedy: 'check space and permissions',
-  },
-  'writer-failed': {
-    means: 'a thread that writes documents ended by itself, mostly for want of memory',
-    remedy: 'make room, and protect again',
+    means:
+      'a file cannot be written: disk full, permissions, a name that the file system does not tell from another, or a thread that ended for want of memory',
+    remedy:
+      'make room: the new output is written beside the old one; let the user who runs wispr write there, or choose another `out`',
   },
   stopped: {
     means: 'the command was stopped (Ctrl-C, SIGTERM); the message says what readers have',

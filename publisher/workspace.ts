@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { removeTemporaryFiles } from '../node-support/files/write-file.ts';
 import { isSqliteError } from '../node-support/sqlite.ts';
-import { describeUnreadable, permissionHint, systemCode } from '../node-support/system-error.ts';
+import { describeUnreadable } from '../node-support/system-error.ts';
 import { PublishError } from './errors.ts';
 import { asPublishError, openIndex } from './index/open.ts';
 import type { PublisherIndex } from './index/publisher-index.ts';
-import { MAXIMUM_SEALED_FILE_LENGTH } from './keys/limits.ts';
+import { MAXIMUM_SEALED_FILE_LENGTH } from './keys/sealed-file.ts';
 
 /** The names of a workspace's files. */
 export const CONFIGURATION_FILE = 'wispr.json';
@@ -55,20 +55,8 @@ export async function readKeyStore({ keyStore }: Workspace): Promise<Uint8Array>
     const bytes = await readFile(keyStore);
     return bytes.subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
   } catch (error) {
-    throw new PublishError('key-store-missing', describeUnreadable(keyStore, error), {
-      cause: error,
-      hint: keyStoreHint(error),
-    });
+    throw new PublishError('key-store-missing', describeUnreadable(keyStore, error), { cause: error });
   }
-}
-
-/** A backup is for what is lost: nobody shall put an old one in the place of keys that are there. */
-function keyStoreHint(error: unknown): string {
-  if (systemCode(error) === 'ENOENT')
-    return 'restore it from your backup; without it, nobody can sign for this site again';
-  return (
-    permissionHint(error) ?? 'put publisher.keys there; if it is there and cannot be read, restore it from your backup'
-  );
 }
 
 /**

@@ -2,25 +2,26 @@
 import { relative } from 'node:path';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { TopLevelRole } from '../../core/publication/metadata.ts';
-import { changePassphrase } from '../../publisher/keys/change-passphrase.ts';
 import {
   addSigner,
+  finishDraft,
+  type KeysOptions,
+  type RootOutcome,
   removeSigner,
   renewRoot,
   rotatePublisherKey,
   rotateRole,
-} from '../../publisher/keys/change-roles.ts';
-import type { KeysOptions, RootOutcome } from '../../publisher/keys/change-roots.ts';
+} from '../../publisher/keys/change-roots.ts';
 import {
   addSectionSigner,
   removeSectionSigner,
   rotateSection,
   type SectionOutcome,
 } from '../../publisher/keys/change-sections.ts';
+import { changePassphrase } from '../../publisher/keys/create-keys.ts';
 import { listKeys, SECTION_PREFIX } from '../../publisher/keys/list-keys.ts';
 import { shortId, TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
-import { finishDraft } from '../../publisher/keys/sign-root.ts';
-import { readSigner } from '../../publisher/keys/signer-file.ts';
+import { readSigner } from '../../publisher/keys/signing-keys.ts';
 import { locateConfiguration } from '../io/arguments.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { print, say } from '../io/voice.ts';

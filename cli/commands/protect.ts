@@ -1,13 +1,35 @@
-import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { beginKey } from '../../publisher/keys/early-key.ts';
-import { SpareThreads } from '../../publisher/protect/writers/spare-threads.ts';
-import { type Workspace, workspaceOf } from '../../publisher/workspace.ts';
+import { readConfiguration } from '../../publisher/configuration/read.ts';
+import { type ProtectOptions, protectSite } from '../../publisher/protect/protect.ts';
+import { resolveRoot } from '../../publisher/site/walk.ts';
+import { workspaceOf } from '../../publisher/workspace.ts';
 import { collect, locateConfiguration } from '../io/arguments.ts';
-import { readPassphrase } from '../io/passphrase.ts';
-import { UsageError } from '../io/voice.ts';
+import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
+import { showProtecting } from '../io/progress.ts';
+import { untilSignal } from '../io/signals.ts';
+import { explain, print, say, UsageError } from '../io/voice.ts';
 import { saveMemory } from '../start-frugally.ts';
-import type { EarlyStart, ProtectCommandOptions } from './protecting.ts';
+import { sayWhatWouldBeDone } from './dry-run.ts';
+import {
+  describeProtection,
+  describeRekey,
+  hintsAfterProtection,
+  warningsAfterProtection,
+} from './protection-summary.ts';
+import { readSigners, type SignerFlags } from './signers.ts';
+import { type Watched, watchSite } from './watch.ts';
+
+interface Flags extends SignerFlags {
+  config?: string;
+  out?: string;
+  passphraseFile?: string;
+  dryRun?: boolean;
+  rekey?: readonly string[];
+  watch?: boolean;
+  quiet?: boolean;
+  json?: boolean;
+}
 
 const DESCRIPTION = `make the protected form of a site, as its wispr.json says, or bring it up to date: only what changed is written, and readers find the publication before until the new one is complete`;
 
@@ -19,19 +41,15 @@ export function addProtectCommand(program: Command): void {
     .description(DESCRIPTION)
     .argument('[dir]', 'the directory of wispr.json (default: this one)')
     .option('-c, --config <file>', 'the configuration, if it has another name')
-    .option('--out <dir>', 'where to write, instead of "out" in the configuration; that one is made anew after this')
-    .option('--dry-run', 'say what would be done, and do nothing; asks for no passphrase')
+    .option('--out <dir>', 'where to write, in place of "out" in the configuration')
+    .option('--dry-run', 'say what would be done, without a passphrase, and do nothing')
     .option('--rekey <set>', 'give a set a new key (more than once for more)', collect)
     .option('--watch', 'go on, and protect again whenever the site changes')
-    .option(
-      '--key <file>',
-      "sign with this key file too: a section's, or a second signer's (more than once for more)",
-      collect,
-    )
+    .option('--key <file>', 'sign with this key file too (more than once for more)', collect)
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
     .option(
       '--key-passphrase-file <file>',
-      'take the passphrase of --key from a file (once, or as often as --key, in its order)',
+      'take the passphrase of --key from a file (once, or once for each)',
       collect,
     )
     .option('-q, --quiet', 'say nothing but errors and warnings')
@@ -39,28 +57,67 @@ export function addProtectCommand(program: Command): void {
     .action(protect);
 }
 
-/**
- * The rest of the program is loaded once the threads and the key are on their way: that takes them as long as it takes this one, and there is more
- * than one core. Where a site was protected before there is probably little to write, and nothing is started that may not be needed.
- */
-async function protect(site: string | undefined, options: ProtectCommandOptions): Promise<void> {
+async function protect(site: string | undefined, flags: Flags): Promise<void> {
   saveMemory();
-  if (options.watch && options.dryRun) throw new UsageError('--watch and --dry-run do not go together');
-  const configurationFile = locateConfiguration(site, options.config);
-  const workspace = workspaceOf(configurationFile);
-  const isFirst = !options.dryRun && !existsSync(workspace.database);
-  await using spare = isFirst ? new SpareThreads() : undefined;
-  const begun = await beginEarly(workspace, options);
-  const { protect: carryOut } = await import('./protecting.ts');
-  await carryOut(configurationFile, options, { spare, ...begun });
+  if (flags.watch && flags.dryRun) throw new UsageError('--watch and --dry-run do not go together');
+  const configurationFile = locateConfiguration(site, flags.config);
+  const { source } = await readConfiguration(configurationFile); // before a passphrase is typed
+  const { out, rekey = [] } = flags;
+  const what = { configurationFile, rekey, ...(out !== undefined && { out: resolve(out) }) };
+  if (flags.dryRun) return sayWhatWouldBeDone({ ...what, bringsKeys: flags.key !== undefined }, flags);
+  const { keyStore, rootKeys, directory } = workspaceOf(configurationFile);
+  const root = resolveRoot(resolve(directory, source));
+  const passphrase = await readPassphrase(flags.passphraseFile);
+  await warnOfOpenKeys([keyStore, rootKeys]);
+  const signers = await readSigners(flags);
+  await untilSignal(async (signal) => {
+    const options = { ...what, passphrase, signers, signal };
+    if (!flags.watch) return protectOnce(options, flags);
+    await watchSite(
+      placesToWatch(configurationFile),
+      signal,
+      async (times) => {
+        if (times > 0) return protectAgain({ ...options, rekey: [] }, flags);
+        await protectOnce(options, flags);
+        if (!flags.quiet) say(`watching ${root}; Ctrl-C ends it`);
+      },
+      say,
+    );
+  });
 }
 
-/** A passphrase that is typed comes later: nobody is asked for one before the configuration is known to be good. One in a file is read here only: it may be a pipe. */
-async function beginEarly(
-  workspace: Workspace,
-  { dryRun, passphraseFile }: ProtectCommandOptions,
-): Promise<Pick<EarlyStart, 'passphrase' | 'derive'>> {
-  if (dryRun || passphraseFile === undefined) return {};
-  const passphrase = await readPassphrase(passphraseFile);
-  return { passphrase, derive: await beginKey(workspace, passphrase) };
+async function protectOnce(options: ProtectOptions, { json, quiet }: Flags): Promise<void> {
+  const progress = showProtecting(quiet);
+  const summary = await protectSite({ ...options, ...progress.shown }).finally(progress.end);
+  if (json) print(JSON.stringify(summary));
+  else if (!quiet) print(describeProtection(summary));
+  const hints = quiet ? [] : [...describeRekey(summary), ...hintsAfterProtection(summary)];
+  for (const line of [...hints, ...warningsAfterProtection(summary)]) say(line);
+}
+
+/** While the site is being edited, an error may be gone after the next change. */
+async function protectAgain(options: ProtectOptions, flags: Flags): Promise<void> {
+  try {
+    await protectOnce(options, flags);
+  } catch (error) {
+    if (options.signal?.aborted) return;
+    explain(error);
+    if (!flags.quiet) say('still watching: the next change is tried again');
+  }
+}
+
+/** As the configuration names them now, or as it named them last while it cannot be read. */
+function placesToWatch(configurationFile: string): () => Promise<Watched> {
+  const inWorkspace = (path: string) => resolve(dirname(configurationFile), path);
+  let known: Watched | undefined;
+  return async () => {
+    try {
+      const { source, recipient, fallback } = await readConfiguration(configurationFile);
+      const files = [recipient, ...(fallback.template === undefined ? [] : [fallback.template])].map(inWorkspace);
+      known = { directory: inWorkspace(source), files: [configurationFile, ...files] };
+    } catch (error) {
+      if (known === undefined) throw error;
+    }
+    return known;
+  };
 }

@@ -121,7 +121,7 @@ function describeCircumstances(summary: DryRunSummary): string[] {
   ];
 }
 
-/** Without an index, nobody can tell without the passphrase whose output it is either. */
+/** Without the index and the passphrase it is unknown whose output it is. */
 function writtenAnew(documents: number): string {
   return documents === 1
     ? 'its document would be written anew'
@@ -131,7 +131,7 @@ function writtenAnew(documents: number): string {
 /** What the site settings say. */
 const SETTINGS = '"redirects", "cleanUrls", "notFound" or "graceDays"';
 
-/** What nobody can tell without the passphrase. */
+/** What is unknown without the passphrase. */
 const KEYS_CHANGED = [
   '  publisher.keys is not as the last publication left it. What was changed there cannot be seen without the passphrase:',
   '  a new publisher key has every document signed again, and other new keys what they sign or encrypt;',
@@ -146,7 +146,7 @@ export function describeRekey({ sets, changes }: ProtectSummary): string[] {
   if (fresh.length === 0) return [`${anew}, under keys that were published before: publisher.db knew nothing of that`];
   return [
     `new key for ${someOf(fresh)}: ${anew}`,
-    'whoever had the old key keeps what was encrypted under it, and can read nothing that is published from now on without the new one',
+    'readers with the old key keep what was encrypted under it, and need the new one for everything published from now on',
   ];
 }
 
@@ -167,12 +167,12 @@ export function warningsAfterProtection(summary: ProtectSummary, now = Date.now(
   ];
 }
 
-/** Without a bundle, nobody can be given the keys of new sets. */
+/** Without a bundle, the key server cannot hand out the keys of new sets. */
 export function warnAboutBundle({ bundle, recipient }: ProtectSummary): string[] {
   if (bundle !== undefined) return [];
   return [
     `no key bundle was written: the key server's public key is not in ${place(recipient)}`,
-    'hint: copy it there (wispr keyserver says where it is) and protect again: until then nobody can be given a key',
+    'hint: copy it there (wispr keyserver says where it is) and protect again: until then no reader gets a key',
   ];
 }
 

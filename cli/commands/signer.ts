@@ -2,12 +2,9 @@
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { Argument, type Command } from 'commander';
-import { exportTimestampKey } from '../../publisher/keys/export-key.ts';
-import { describeChanges } from '../../publisher/keys/root-changes.ts';
-import type { RootDraft } from '../../publisher/keys/root-draft.ts';
-import { shortId, signingId } from '../../publisher/keys/roots.ts';
-import { describeMissing, readDraft, signDraftFile } from '../../publisher/keys/sign-root.ts';
-import { createSigner } from '../../publisher/keys/signer-file.ts';
+import { describeMissing, type RootDraft, readDraft, signDraftFile } from '../../publisher/keys/root-draft.ts';
+import { describeChanges, shortId, signingId } from '../../publisher/keys/roots.ts';
+import { createSigner, exportTimestampKey } from '../../publisher/keys/signing-keys.ts';
 import { locateConfiguration } from '../io/arguments.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { askYesOrNo, canAsk } from '../io/terminal.ts';

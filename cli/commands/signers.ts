@@ -1,7 +1,7 @@
 /** Keys that are here besides those of the key store: of a section's editors, of a second signer. */
 import { existsSync } from 'node:fs';
 import type { RoleSigner } from '../../core/publication/keys.ts';
-import { openSigners } from '../../publisher/keys/open-signers.ts';
+import { openSigners } from '../../publisher/keys/signing-keys.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { UsageError } from '../io/voice.ts';
 

@@ -22,19 +22,6 @@ const CODES: Readonly<Record<string, StorageErrorCode>> = {
   ENAMETOOLONG: 'target-path',
 };
 
-const WRITABLE = 'let this user read and write it, or name another directory';
-
-/** What to do about what the system says. */
-const HINTS: Readonly<Record<string, string>> = {
-  EACCES: WRITABLE,
-  EPERM: WRITABLE,
-  EROFS: WRITABLE,
-  EEXIST: 'name a directory, or remove the file that is in its place',
-  ENOTDIR: 'name a directory, or remove the file that is in its place',
-  ENOENT: 'name a place where directories can be made',
-  ENOSPC: 'make room, and run the same command again: it goes on where this ended',
-};
-
 export class DirectoryTarget implements Target {
   readonly name: string;
   readonly #root: string;
@@ -121,7 +108,7 @@ export class DirectoryTarget implements Target {
 
   close(): void {}
 
-  /** Something else may lie there by now: a link is not followed, and nobody waits for the other end of a pipe. */
+  /** Something else may lie there by now: links are not followed, and opening a pipe does not block. */
   async #open(path: string): Promise<FileHandle> {
     const handle = await open(this.#fileOf(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     if ((await handle.stat()).isFile()) return handle;
@@ -201,8 +188,7 @@ export class DirectoryTarget implements Target {
     } catch (error) {
       if (error instanceof StorageError) throw error;
       const [name, message] = [systemCode(error) ?? '', `cannot ${what} in ${this.name}: ${systemReason(error)}`];
-      const hint = HINTS[name];
-      throw new StorageError(CODES[name] ?? 'target-failed', message, { cause: error, ...(hint && { hint }) });
+      throw new StorageError(CODES[name] ?? 'target-failed', message, { cause: error });
     }
   }
 }

@@ -4,7 +4,8 @@ import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../../c
 export const STORAGE_ERRORS = {
   'target-invalid': {
     means: 'what was named is neither a directory nor `s3://bucket/prefix`',
-    remedy: 'correct it',
+    remedy:
+      'for a directory with a colon in its name, write `./` before it; a bucket has 3 to 63 small letters, digits, hyphens and single dots',
   },
   'target-path': {
     means: 'the target cannot hold this name, or a link leads out of it',
@@ -12,11 +13,13 @@ export const STORAGE_ERRORS = {
   },
   'target-unreachable': {
     means: 'the target does not answer in time, or the bucket does not exist',
-    remedy: 'check name, `AWS_ENDPOINT_URL_S3` and network',
+    remedy:
+      'check the name, the network, `AWS_REGION` and `AWS_ENDPOINT_URL_S3` (a whole URL, such as `http://127.0.0.1:9000`); try again',
   },
   'target-denied': {
     means: 'it does not let us in, or not write',
-    remedy: 'check credentials and permissions',
+    remedy:
+      'check `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or `~/.aws/credentials`; let this user read and write the directory',
   },
   'target-failed': {
     means: 'the target is full, read-only or failing, or its listing does not end',

@@ -31,13 +31,12 @@ export async function openTarget(text: string, { base = '.' }: TargetOptions = {
 function parseBucket(text: string): { bucket: string; prefix: string } {
   const [bucket = '', ...rest] = text.slice('s3://'.length).split('/');
   const prefix = rest.join('/').replace(/\/$/, '');
-  // Not repeated: somebody may have written credentials into it.
+  // Not repeated: it may contain credentials.
   if (!BUCKET.test(bucket) || (prefix !== '' && !isTargetPath(`/${prefix}`)))
     throw new StorageError(
       'target-invalid',
       'what begins with s3:// has to be like s3://bucket or s3://bucket/prefix',
       {
-        hint: 'the name of a bucket has 3 to 63 small letters, digits, hyphens and single dots; which server it is on is said by AWS_ENDPOINT_URL_S3',
         typed: true,
       },
     );
@@ -58,7 +57,5 @@ function directoryOf(text: string): string {
 }
 
 function invalid(message: string, cause?: unknown): StorageError {
-  const hint =
-    'for a directory with a colon in its name, write ./ before it; for other hosts, see "With rsync" in docs/publish.md';
-  return new StorageError('target-invalid', message, { hint, typed: true, cause });
+  return new StorageError('target-invalid', message, { typed: true, cause });
 }

@@ -66,7 +66,7 @@ function configuration(environment: NodeJS.ProcessEnv, { silence }: S3Limits): S
   };
 }
 
-/** The client takes answers into memory as they come; files, whoever reads them bounds. */
+/** The client takes answers into memory as they come; readers of files bound those. */
 function boundAnswers(client: S3Client, maximum: number): void {
   client.middlewareStack.add(
     (next, { commandName }) =>
@@ -105,7 +105,5 @@ async function* startOf(body: AsyncIterable<Uint8Array>, maximum: number): Async
 }
 
 function tooLong(maximum: number): StorageError {
-  return new StorageError('target-failed', `the server of the bucket answers with more than ${maximum} bytes`, {
-    hint: 'it is out of order: ask whoever runs it, or name another target',
-  });
+  return new StorageError('target-failed', `the server of the bucket answers with more than ${maximum} bytes`);
 }

@@ -7,7 +7,7 @@ import { StorageError, type StorageErrorCode } from './errors.ts';
 /** @param what - such as `cannot read /a in s3://bucket` */
 export function storageError(what: string, error: unknown): StorageError {
   if (error instanceof StorageError) return error;
-  return new StorageError(codeOf(error), `${what}: ${describe(error)}`, { cause: error, ...hintOf(error) });
+  return new StorageError(codeOf(error), `${what}: ${describe(error)}`, { cause: error });
 }
 
 /** Whether a server answered with one of these. */
@@ -49,37 +49,6 @@ function isNoS3(error: unknown): boolean {
 /** Why there is no TLS connection: of what OpenSSL says for its developers, on several lines, the words for people. */
 function tlsReason(error: unknown): string | undefined {
   return /:SSL routines:[^:]*:([^:]+):/.exec(reasonOf(error))?.[1];
-}
-
-function hintOf(error: unknown): { hint?: string } {
-  if (nameOf(error) === 'CredentialsProviderError')
-    return { hint: 'give credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in ~/.aws/credentials' };
-  if (reasonOf(error).includes('Region is missing'))
-    return {
-      hint: 'say where the bucket is: AWS_REGION=eu-central-1 in the environment, or "region" in ~/.aws/config',
-    };
-  if (nameOf(error) === 'NoSuchBucket') return { hint: 'make the bucket first; wispr makes none' };
-  if (systemCode(error) === 'ERR_INVALID_URL')
-    return { hint: 'write AWS_ENDPOINT_URL_S3 as a whole URL, such as http://127.0.0.1:9000' };
-  if (isTimeout(error))
-    return { hint: 'try again; if it stays so, ask whoever runs the server of the bucket, or look at the connection' };
-  if (tlsReason(error) !== undefined)
-    return {
-      hint: 'see that host and port in AWS_ENDPOINT_URL_S3 are right, and write http:// there if that server has no certificate',
-    };
-  if (isNoS3(error))
-    return {
-      hint: 'AWS_ENDPOINT_URL_S3 has to be the address of an S3 API, with its port, and with https:// where it has that; if it is, try again later',
-    };
-  if (codeOf(error) === 'target-denied')
-    return {
-      hint: 'check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or ~/.aws/credentials: they have to be of this server, and allowed to list, read, write and remove there',
-    };
-  if (codeOf(error) === 'target-unreachable')
-    return {
-      hint: "the server is the one of AWS_ENDPOINT_URL_S3, or Amazon's where that is not set: see that it is meant",
-    };
-  return {};
 }
 
 /** In few words: the server's own, or the system's. Nothing of the request, which was signed. */

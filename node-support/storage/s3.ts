@@ -147,7 +147,7 @@ export class S3Target implements Target {
     });
   }
 
-  /** Uploads in parts that were never completed: nobody sees them, and they cost. */
+  /** Uploads in parts that were never completed: they are invisible, and cost money. */
   async removeLeftovers(before: number): Promise<void> {
     const place = { Bucket: this.#bucket, Prefix: this.#prefix };
     try {
@@ -159,7 +159,7 @@ export class S3Target implements Target {
         await this.#bounded((bounds) => this.#client.send(command, bounds));
       }
     } catch (error) {
-      // Somebody who may put need not be allowed to look for these; and not every server knows them.
+      // Permission to put does not include listing these, and not every server supports it.
       if (isStatus(error, 403, 404, 501)) return;
       throw this.#error('list uploads of', '/', error);
     }
@@ -223,7 +223,7 @@ export class S3Target implements Target {
     }
   }
 
-  /** A page has the time of an operation; all of them have a time together, so that many slow ones hold nobody up either. */
+  /** A page has the time of an operation; all of them have a time together, so that many slow ones do not add up. */
   async #inListingTime<Result>(work: (bounds: Bounds) => Promise<Result>): Promise<Result> {
     const { listings, listing, operation } = this.#limits;
     const left = Math.max(1, listings + this.#listed.files / listing - this.#listed.milliseconds);
@@ -236,9 +236,7 @@ export class S3Target implements Target {
   }
 
   #outOfOrder(what: string): StorageError {
-    return new StorageError('target-failed', `${this.name} ${what}`, {
-      hint: 'the server is out of order, or the bucket has much besides the site: ask whoever runs it, or name another target',
-    });
+    return new StorageError('target-failed', `${this.name} ${what}`);
   }
 
   #place(path: string): Place {

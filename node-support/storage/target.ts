@@ -91,5 +91,5 @@ export class FileTooLong extends StorageError {
 
 /** Said where {@link PutOptions.replacing} does not hold. */
 export function changed(name: string, path: string, cause?: unknown): StorageError {
-  return new StorageError('target-changed', `somebody else has changed ${path} in ${name}`, { cause });
+  return new StorageError('target-changed', `${path} in ${name} was changed at the same time`, { cause });
 }

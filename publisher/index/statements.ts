@@ -1,4 +1,5 @@
 /** One connection to `publisher.db`: its statements, prepared once, and its transactions. */
+
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { inTransaction } from '../../node-support/sqlite.ts';
 
@@ -54,7 +55,7 @@ export class Statements implements Disposable {
     if (this.#database.isTransaction) this.#database.exec('COMMIT');
   }
 
-  /** As {@link transaction}, for work that waits: for the lists of tasks, which nobody else sees. */
+  /** As {@link transaction}, for work that awaits: the lists of tasks. */
   async listing(work: () => Promise<void>): Promise<void> {
     this.#database.exec('BEGIN');
     try {
@@ -87,5 +88,30 @@ export class Statements implements Disposable {
       this.#prepared.set(sql, statement);
     }
     return statement;
+  }
+}
+
+/** A set of small numbers, one bit each: what ten million documents take up is 1.25 MB. */
+export class IdSet {
+  #bits: Uint8Array;
+
+  /** @param largest - the largest number that is expected */
+  constructor(largest: number) {
+    this.#bits = new Uint8Array((largest >> 3) + 1);
+  }
+
+  add(id: number): void {
+    if (id >> 3 >= this.#bits.length) this.#grow(id);
+    this.#bits[id >> 3] = (this.#bits[id >> 3] ?? 0) | (1 << (id & 7));
+  }
+
+  has(id: number): boolean {
+    return ((this.#bits[id >> 3] ?? 0) & (1 << (id & 7))) !== 0;
+  }
+
+  #grow(id: number): void {
+    const larger = new Uint8Array(Math.max((id >> 3) + 1, 2 * this.#bits.length));
+    larger.set(this.#bits);
+    this.#bits = larger;
   }
 }

@@ -6,12 +6,17 @@
  * together with the root that names it. A run that is killed leaves the old chain or the new one, and never loses a key; keys that a root
  * has dropped are removed last.
  */
+
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ed25519KeyPair } from '#primitives';
+import { ed25519KeyPair, randomBytes } from '#primitives';
+import { equalBytes } from '../../core/encoding/bytes.ts';
+import { KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
+import { publisherIdentity } from '../../core/object/writer.ts';
 import { tufCanonical } from '../../core/publication/canonical.ts';
+import { openEnvelope } from '../../core/publication/envelope.ts';
 import { tufKeyId } from '../../core/publication/keys.ts';
-import type { RootMetadata } from '../../core/publication/metadata.ts';
+import type { RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
 import { verifyNextRoot } from '../../core/publication/verify-roles.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { PublishError } from '../errors.ts';
@@ -19,18 +24,33 @@ import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspac
 import { readIfThere, replaceFile } from './file-update.ts';
 import { type KeyStoreContents, ONLINE_ROLES, type OnlineRole, type OpenKeyStore, openKeyStore } from './key-store.ts';
 import {
+  describeMissing,
   encodeDraft,
   finishedRoot,
+  follows,
   type Missing,
   makeDraft,
   missingSignatures,
   type RootDraft,
+  readDraft,
   signDraft,
+  withSignatures,
 } from './root-draft.ts';
-import { dropRetiredRootKeys } from './root-keys.ts';
-import { nextRoot, READER_OPTIONS, type Roles, verifyChain } from './roots.ts';
-import { readSigningKeysIfThere } from './signer-file.ts';
-import { type OpenSigningKeys, openSigningKeys } from './signing-keys.ts';
+import {
+  dropRetiredRootKeys,
+  freshRootSeed,
+  nextRoot,
+  READER_OPTIONS,
+  type Roles,
+  refused,
+  rolesOf,
+  shortId,
+  verifyChain,
+  withKey,
+  withoutKeys,
+  withThreshold,
+} from './roots.ts';
+import { type OpenSigningKeys, openSigningKeys, readSigningKeysIfThere } from './signing-keys.ts';
 
 export interface KeysOptions {
   /** Path of `wispr.json`. */
@@ -85,10 +105,7 @@ export interface RootChange {
  *
  * @throws PublishError, PublicationError; nothing was changed then
  */
-export function changeRoot(
-  options: KeysOptions,
-  change: (context: KeysContext) => Promise<RootChange>,
-): Promise<RootOutcome> {
+function changeRoot(options: KeysOptions, change: (context: KeysContext) => Promise<RootChange>): Promise<RootOutcome> {
   return withRootKeys(options, async (context) => {
     await checkNoDraft(context);
     const { roles, seeds = [], rootKeys = context.rootKeys } = await change(context);
@@ -103,17 +120,12 @@ function withRootKeys<Result>(options: KeysOptions, work: (context: KeysContext)
   return withChain(options, async (context) => {
     const { rootKeys, rootKeysFile } = context;
     if (rootKeys !== undefined) return work({ ...context, rootKeys });
-    throw new PublishError('root-keys-missing', `there is no ${rootKeysFile}, and only the root key can change roles`, {
-      hint: 'bring root.keys back from where you keep it, or say where it is: --root-keys FILE',
-    });
+    throw new PublishError('root-keys-missing', `there is no ${rootKeysFile}, and only the root key can change roles`);
   });
 }
 
 /** Opens the key store of a workspace, alone, and the root keys where they are. */
-export function withChain<Result>(
-  options: KeysOptions,
-  work: (context: ChainContext) => Promise<Result>,
-): Promise<Result> {
+function withChain<Result>(options: KeysOptions, work: (context: ChainContext) => Promise<Result>): Promise<Result> {
   const workspace = workspaceOf(options.configurationFile);
   const rootKeysFile = options.rootKeys ?? workspace.rootKeys;
   return withLock(workspace, async () => {
@@ -126,7 +138,7 @@ export function withChain<Result>(
 }
 
 /** Takes a draft into the chain, or leaves it where others can sign it. */
-export async function settle(
+async function settle(
   context: ChainContext,
   draft: RootDraft,
   seeds: readonly Uint8Array[] = [],
@@ -142,7 +154,7 @@ export async function settle(
 }
 
 /** Where a draft of a root lies. */
-export function draftFile({ directory }: Workspace, version: number): string {
+function draftFile({ directory }: Workspace, version: number): string {
   return join(directory, `root.${version}.json`);
 }
 
@@ -192,7 +204,138 @@ async function leaveDraft(context: ChainContext, draft: RootDraft, seeds: readon
 async function checkNoDraft({ workspace, root }: ChainContext): Promise<void> {
   const file = draftFile(workspace, root.version + 1);
   if ((await readIfThere(file)) === undefined) return;
-  throw new PublishError('draft-open', `${file} still waits for signatures`, {
-    hint: `let its signers run "wispr keys sign", then "wispr keys finish"; to give the change up, remove the file`,
+  throw new PublishError('draft-open', `${file} still waits for signatures`);
+}
+
+/** Signs the same root anew, before it expires. */
+export function renewRoot(options: KeysOptions): Promise<RootOutcome> {
+  return changeRoot(options, async ({ root }) => ({ roles: rolesOf(root) }));
+}
+
+/** Gives a role a new key in place of the one that is here. Keys of other signers stay. */
+export function rotateRole(options: KeysOptions, role: TopLevelRole): Promise<RootOutcome> {
+  return role === 'root' ? rotateRoot(options) : changeRoot(options, (context) => rotateOnlineRole(context, role));
+}
+
+async function rotateOnlineRole({ keyStore, root }: KeysContext, role: OnlineRole): Promise<RootChange> {
+  const seed = randomBytes(KEY_LENGTH);
+  const without = await withoutKeys(rolesOf(root), role, [keyStore.signers[role].keyid]);
+  return { roles: await withKey(without, role, ed25519KeyPair(seed).publicKey), seeds: [seed] };
+}
+
+/** A run that was killed after its root was in the chain is only finished, since repeating it means one rotation. */
+async function rotateRoot(options: KeysOptions): Promise<RootOutcome> {
+  const finished = await withChain(options, async ({ keyStore, root, rootKeys, rootKeysFile }) => {
+    if (!rootKeys || !(await dropRetiredRootKeys(rootKeysFile, rootKeys, keyStore.roots))) return undefined;
+    const { version } = root;
+    const missing = { before: 0, after: 0 };
+    const { rootId } = keyStore;
+    return { outcome: 'continued', rootId, version, before: root, after: root, file: undefined, missing } as const;
   });
+  return finished ?? changeRoot(options, rotateRootKey);
+}
+
+async function rotateRootKey({ keyStore, root, rootKeys: before, rootKeysFile }: KeysContext): Promise<RootChange> {
+  const ours = before.signers.map(({ keyid }) => keyid).filter((keyid) => root.roles.root.keyids.includes(keyid));
+  if (ours.length === 0) throw refused('none of the keys in the root key file is one of the root');
+  const { seed, rootKeys } = await freshRootSeed(rootKeysFile, before, keyStore.roots);
+  const without = await withoutKeys(rolesOf(root), 'root', ours);
+  return { roles: await withKey(without, 'root', ed25519KeyPair(seed).publicKey), rootKeys };
+}
+
+/** Adds a key to a role. */
+export function addSigner(
+  options: KeysOptions,
+  role: TopLevelRole,
+  publicKey: Uint8Array,
+  threshold?: number,
+): Promise<RootOutcome> {
+  return changeRoot(options, async ({ root }) => {
+    return { roles: withThreshold(await withKey(rolesOf(root), role, publicKey), role, threshold) };
+  });
+}
+
+/**
+ * Removes a key from a role.
+ *
+ * @param keyid - its key id, or the beginning of it
+ */
+export function removeSigner(
+  options: KeysOptions,
+  role: TopLevelRole,
+  keyid: string,
+  threshold?: number,
+): Promise<RootOutcome> {
+  return changeRoot(options, async ({ keyStore, root }) => {
+    const found = findKey(root.roles[role].keyids, role, keyid);
+    const isOwn = role !== 'root' && keyStore.signers[role].keyid === found;
+    if (isOwn)
+      throw refused(`this workspace signs with the key ${shortId(found)}: "wispr keys rotate ${role}" replaces it`);
+    return { roles: withThreshold(await withoutKeys(rolesOf(root), role, [found]), role, threshold) };
+  });
+}
+
+/**
+ * Gives the publisher a new key for objects and descriptor.
+ *
+ * @returns its key id
+ */
+export function rotatePublisherKey(options: KeysOptions): Promise<{ before: KeyId; after: KeyId }> {
+  return withChain(options, async ({ keyStore, workspace }) => {
+    const publisherSeed = randomBytes(KEY_LENGTH);
+    const { id } = await publisherIdentity(ed25519KeyPair(publisherSeed));
+    await replaceFile(workspace.keyStore, await keyStore.seal({ ...keyStore.contents, publisherSeed }));
+    return { before: keyStore.publisher.id, after: id };
+  });
+}
+
+function findKey(keyids: readonly string[], role: TopLevelRole, text: string): string {
+  const found = keyids.filter((keyid) => text.length >= 8 && keyid.startsWith(text.toLowerCase()));
+  const [keyid] = found;
+  if (keyid !== undefined && found.length === 1) return keyid;
+  throw refused(`${role} has no key whose id begins with ${JSON.stringify(text)} (at least 8 characters)`);
+}
+
+/**
+ * Takes a root into the chain once enough have signed it. Several copies of it may each have other signatures.
+ *
+ * @throws PublishError `draft-malformed`, `draft-stale`, `signatures-missing`: what was gathered is kept then
+ */
+export function finishDraft(options: KeysOptions, files: readonly string[]): Promise<RootOutcome> {
+  return withChain(options, async (context) => {
+    const drafts = await Promise.all(files.map(readDraft));
+    const [first] = drafts;
+    if (first === undefined || drafts.some(({ message }) => !equalBytes(message, first.message)))
+      throw new PublishError('draft-malformed', 'these files are not copies of one root', { typed: true });
+    const done = await alreadyDone(context, first);
+    if (done) return done;
+    if (!follows(first, context.keyStore.roots)) throw stale(first, context);
+    const merged = drafts.reduce((draft, { signatures }) => withSignatures(draft, signatures), first);
+    const outcome = await settle(context, merged); // it was not shown to anyone here, so nothing is signed
+    if (outcome.outcome === 'draft') throw unfinished(outcome);
+    return outcome;
+  });
+}
+
+/** An earlier run was killed just before it removed the draft, or is repeated. */
+async function alreadyDone(context: ChainContext, draft: RootDraft): Promise<RootOutcome | undefined> {
+  const { keyStore, root, rootKeys, rootKeysFile, workspace } = context;
+  const last = keyStore.roots.at(-1) ?? new Uint8Array(0);
+  if (!equalBytes(openEnvelope(last, 'root').message, draft.message)) return undefined;
+  await rm(draftFile(workspace, root.version), { force: true });
+  if (rootKeys) await dropRetiredRootKeys(rootKeysFile, rootKeys, keyStore.roots);
+  const { before, after, rootId } = draft;
+  const missing = { before: 0, after: 0 };
+  return { outcome: 'continued', rootId, version: root.version, before, after, file: undefined, missing };
+}
+
+function stale({ after }: RootDraft, { root }: ChainContext): PublishError {
+  return new PublishError(
+    'draft-stale',
+    `this would be root ${after.version}, made for other roots than those that are here; the last one here is root ${root.version}`,
+  );
+}
+
+function unfinished({ version, missing }: RootOutcome): PublishError {
+  return new PublishError('signatures-missing', `root ${version} still needs ${describeMissing(missing)}`);
 }

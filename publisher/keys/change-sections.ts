@@ -16,7 +16,7 @@ import { readKeyStore, withLock, workspaceOf } from '../workspace.ts';
 import type { KeysOptions } from './change-roots.ts';
 import { replaceFile } from './file-update.ts';
 import { type OpenKeyStore, openKeyStore, type SectionKeyRing } from './key-store.ts';
-import { refused, shortId, whenTooFew } from './roots.ts';
+import { refused, shortId } from './roots.ts';
 
 /** Who signs for a section now. */
 export interface SectionOutcome {
@@ -34,10 +34,7 @@ const MOST_KEYS = PUBLICATION_LIMITS.keys * 0.75;
 export function rotateSection(options: KeysOptions, section: string): Promise<SectionOutcome> {
   return changeSection(options, section, async ({ publicKeys, threshold, seed }) => {
     if (seed === undefined)
-      throw refused(
-        `no key of ${section} is in publisher.keys`,
-        `its editors make a new one; then "wispr keys add section:${section} FILE.pub", and "wispr keys remove" for the old one`,
-      );
+      throw refused(`no key of ${section} is in publisher.keys: its editors make a new one, for "wispr keys add"`);
     const fresh = randomBytes(KEY_LENGTH);
     const own = ed25519KeyPair(seed).publicKey;
     const kept = publicKeys.filter((key) => !equalBytes(key, own));
@@ -45,7 +42,7 @@ export function rotateSection(options: KeysOptions, section: string): Promise<Se
   });
 }
 
-/** Lets somebody else's key sign for a section too. */
+/** Adds a key to a section. */
 export function addSectionSigner(
   options: KeysOptions,
   section: string,
@@ -61,7 +58,7 @@ export function addSectionSigner(
 }
 
 /**
- * Takes a key from a section; the workspace's own too, so that only others can sign for it.
+ * Removes a key from a section; the workspace's own too, so that only other signers can sign for it.
  *
  * @param text - the key id, or the beginning of it
  */
@@ -76,10 +73,7 @@ export function removeSectionSigner(
     const found = named.filter(({ keyid }) => text.length >= 8 && keyid.startsWith(text.toLowerCase()));
     const [gone] = found;
     if (gone === undefined || found.length > 1)
-      throw refused(
-        `${section} has no key whose id begins with ${JSON.stringify(text)}`,
-        '"wispr keys list" shows them; 8 characters are enough',
-      );
+      throw refused(`${section} has no key whose id begins with ${JSON.stringify(text)} (at least 8 characters)`);
     const publicKeys = ring.publicKeys.filter((key) => key !== gone.key);
     const { seed } = ring;
     const keepsOwn = seed !== undefined && !equalBytes(ed25519KeyPair(seed).publicKey, gone.key);
@@ -109,7 +103,7 @@ async function changeSection(
 function checkRing(section: string, { publicKeys, threshold }: SectionKeyRing, { contents }: OpenKeyStore): void {
   const keys = publicKeys.length;
   if (keys < threshold)
-    throw refused(`${section} would have ${count(keys, 'key')} and need ${threshold} to sign`, whenTooFew(keys));
+    throw refused(`${section} would have ${count(keys, 'key')} and need ${threshold} to sign: add keys first`);
   const others = [...contents.sections].filter(([name]) => name !== section);
   const all = others.reduce((sum, [, ring]) => sum + ring.publicKeys.length, keys);
   if (all > MOST_KEYS) throw refused(`all sections together would have ${all} keys, and readers take ${MOST_KEYS}`);
@@ -123,8 +117,5 @@ async function outcomeOf(section: string, { publicKeys, threshold, seed }: Secti
 
 function unknown(section: string, sections: readonly { readonly name: string }[]): PublishError {
   const names = sections.map(({ name }) => name).join(', ');
-  return refused(
-    `wispr.json names no section ${JSON.stringify(section)}`,
-    names === '' ? 'add it: "sections": [{ "name": "sports", "paths": ["sports/**"] }]' : `it names ${names}`,
-  );
+  return refused(`wispr.json names no section ${JSON.stringify(section)}${names && `, only ${names}`}`);
 }

@@ -5,9 +5,13 @@ import { roleSigner } from '../../core/publication/keys.ts';
 import { ROLE_VALIDITY, rootIdOf, rootMetadata, signMetadata } from '../../core/publication/writer.ts';
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { encodeContents, KEY_STORE_KIND } from './key-store.ts';
+import { PublishError } from '../errors.ts';
+import { readKeyStore, withLock, workspaceOf } from '../workspace.ts';
+import type { KeysOptions } from './change-roots.ts';
+import { replaceFile } from './file-update.ts';
+import { encodeContents, KEY_STORE_KIND, openKeyStore } from './key-store.ts';
 import { createSealedFile } from './sealed-file.ts';
-import { createSigningKeys } from './signing-keys.ts';
+import { createSigningKeys, openSigningKeys, readSigningKeysIfThere } from './signing-keys.ts';
 
 /** What `wispr init` makes. */
 export interface NewKeys {
@@ -67,4 +71,42 @@ async function firstRoot(
     },
   );
   return signMetadata(signed, [await roleSigner(ed25519KeyPair(seeds.root))]);
+}
+
+/**
+ * Seals the key store under a new passphrase, and the root keys if they are here and open under the previous one.
+ *
+ * @returns the files that were sealed anew
+ * @throws PublishError `passphrase-wrong`, `passphrase-too-short`; nothing was changed then
+ */
+export function changePassphrase(
+  { configurationFile, passphrase, rootKeys: named }: KeysOptions,
+  newPassphrase: string,
+): Promise<string[]> {
+  const workspace = workspaceOf(configurationFile);
+  const rootKeysFile = named ?? workspace.rootKeys;
+  return withLock(workspace, async () => {
+    const { contents } = await openKeyStore(await readKeyStore(workspace), passphrase);
+    const keyStore = await createSealedFile(KEY_STORE_KIND, newPassphrase, encodeContents(contents));
+    const rootKeys = await resealRootKeys(rootKeysFile, passphrase, newPassphrase);
+    // Killed between the two: each opens under one of the two passphrases, and the command can be run again.
+    if (rootKeys) await replaceFile(rootKeysFile, rootKeys);
+    await replaceFile(workspace.keyStore, keyStore);
+    return [workspace.keyStore, ...(rootKeys ? [rootKeysFile] : [])];
+  });
+}
+
+/** Root keys that have a passphrase of their own keep it. */
+async function resealRootKeys(
+  file: string,
+  passphrase: string,
+  newPassphrase: string,
+): Promise<Uint8Array | undefined> {
+  const bytes = await readSigningKeysIfThere(file);
+  if (bytes === undefined) return undefined;
+  const keys = await openSigningKeys(bytes, passphrase, file).catch((error: unknown) => {
+    if (error instanceof PublishError && error.code === 'passphrase-wrong') return undefined;
+    throw error;
+  });
+  return keys && createSigningKeys(newPassphrase, keys.seeds, { rootId: keys.rootId });
 }

@@ -48,7 +48,6 @@ export async function readRecipient(file: string): Promise<Uint8Array | undefine
   } catch (error) {
     throw new PublishError('recipient-invalid', `${file} is not the public key of a key server`, {
       cause: error,
-      hint: 'copy the file that "wispr keyserver" names when it starts',
     });
   }
   return key;

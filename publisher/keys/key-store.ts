@@ -11,7 +11,6 @@ import { type PublisherIdentity, publisherIdentity } from '../../core/object/wri
 import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import type { DeriveKey } from './early-key.ts';
 import { damagedFile, openSealedFile, type SealedKind } from './sealed-file.ts';
 
 const WORKSPACE_LENGTH = 16;
@@ -35,7 +34,7 @@ export interface SectionKeyRing {
   readonly seed?: Uint8Array;
 }
 
-/** A set key of before, by the name of the set. */
+/** A previous key of a set. */
 export interface KeptKey {
   readonly name: string;
   readonly key: Uint8Array;
@@ -84,11 +83,10 @@ export interface OpenKeyStore {
 /**
  * Opens a key store.
  *
- * @param derive - knows the key perhaps already
- * @throws PublishError `key-store-damaged`, `key-store-parameters`, `passphrase-wrong`
+ * @throws PublishError `key-store-damaged`, `passphrase-wrong`
  */
-export async function openKeyStore(bytes: Uint8Array, passphrase: string, derive?: DeriveKey): Promise<OpenKeyStore> {
-  const file = await openSealedFile(KEY_STORE_KIND, bytes, passphrase, derive);
+export async function openKeyStore(bytes: Uint8Array, passphrase: string): Promise<OpenKeyStore> {
+  const file = await openSealedFile(KEY_STORE_KIND, bytes, passphrase);
   const contents = parseContents(file.content);
   const [first = new Uint8Array(0)] = contents.roots;
   const signer = (role: OnlineRole) => roleSigner(ed25519KeyPair(contents.seeds[role]));

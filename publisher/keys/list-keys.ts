@@ -17,8 +17,7 @@ import { openSnapshot } from '../publication/snapshot.ts';
 import { readKeyStore, workspaceOf } from '../workspace.ts';
 import { type OpenKeyStore, openKeyStore } from './key-store.ts';
 import { TOP_LEVEL_ROLES, verifyChain } from './roots.ts';
-import { readSigningKeysIfThere } from './signer-file.ts';
-import { openSigningKeys } from './signing-keys.ts';
+import { openSigningKeys, readSigningKeysIfThere } from './signing-keys.ts';
 
 /** What stands before the name of a section where roles are named. */
 export const SECTION_PREFIX = 'section:';

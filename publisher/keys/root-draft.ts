@@ -4,6 +4,9 @@
  *
  *   {"chain":[base64url of 1.root.json …],"signatures":[…],"signed":{…}}
  */
+
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { equalBytes, fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
 import { isJsonObject, type Json } from '../../core/encoding/canonical-json.ts';
@@ -12,11 +15,14 @@ import { encodeEnvelope, openEnvelope } from '../../core/publication/envelope.ts
 import { countSigners, type RoleSigner, type TufSignature, verifyEd25519 } from '../../core/publication/keys.ts';
 import { parseRoot, type RootMetadata } from '../../core/publication/metadata.ts';
 import { rootIdOf, rootMetadata, signMessage } from '../../core/publication/writer.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
+import { replaceFile } from './file-update.ts';
 import { rolesOf, verifyChain } from './roots.ts';
+import { openSigningKeys, readSigningKeys } from './signing-keys.ts';
 
 /** Bytes of the longest draft that is read. */
-export const MAXIMUM_DRAFT_LENGTH = 16 * 1024 * 1024;
+const MAXIMUM_DRAFT_LENGTH = 16 * 1024 * 1024;
 
 /** A root that waits for signatures. */
 export interface RootDraft {
@@ -69,7 +75,7 @@ export function encodeDraft({ chain, signatures, message }: RootDraft): Uint8Arr
 }
 
 /** @throws PublishError `draft-malformed` */
-export async function parseDraft(bytes: Uint8Array): Promise<RootDraft> {
+async function parseDraft(bytes: Uint8Array): Promise<RootDraft> {
   if (bytes.length > MAXIMUM_DRAFT_LENGTH) throw malformed(undefined);
   try {
     const value = JSON.parse(fromUtf8(bytes) ?? '') as Json;
@@ -103,7 +109,7 @@ export function signDraft(draft: RootDraft, signers: readonly RoleSigner[]): Roo
 }
 
 /** Whether a key is one of the root's, before or after. */
-export function maySign({ before, after }: RootDraft, keyid: string): boolean {
+function maySign({ before, after }: RootDraft, keyid: string): boolean {
   return before.roles.root.keyids.includes(keyid) || after.roles.root.keyids.includes(keyid);
 }
 
@@ -135,6 +141,74 @@ function isGood({ before, after, message }: RootDraft, signature: TufSignature):
 function malformed(cause: unknown): PublishError {
   return new PublishError('draft-malformed', 'this is not a root that waits for signatures, or it was altered', {
     cause,
-    hint: 'let the publisher send root.N.json again, as "wispr keys" wrote it',
   });
+}
+
+/**
+ * Reads a root that needs signatures.
+ *
+ * @throws PublishError `draft-malformed`
+ */
+export async function readDraft(file: string): Promise<RootDraft> {
+  return parseDraft(await readBounded(file));
+}
+
+async function readBounded(file: string): Promise<Uint8Array> {
+  try {
+    // O_NONBLOCK: opening a named pipe must not wait for its writer.
+    await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const { size } = await handle.stat();
+    if (size <= MAXIMUM_DRAFT_LENGTH) return await handle.readFile();
+  } catch (error) {
+    throw new PublishError('draft-malformed', describeUnreadable(file, error), { cause: error, typed: true });
+  }
+  throw new PublishError('draft-malformed', `${file} is longer than ${MAXIMUM_DRAFT_LENGTH} bytes`, { typed: true });
+}
+
+/** What signing did. */
+export interface Signed {
+  /** Key ids that signed now. */
+  readonly keyids: readonly string[];
+  readonly missing: Missing;
+}
+
+/**
+ * Adds the signatures of a key file to a draft, in its place.
+ *
+ * @param draft - what the signer was shown
+ * @throws PublishError `signer-unknown`, `draft-stale` if the file changed since it was shown, and those of key files
+ */
+export async function signDraftFile(
+  file: string,
+  draft: RootDraft,
+  keyFile: string,
+  passphrase: string,
+): Promise<Signed> {
+  const { signers, rootId } = await openSigningKeys(await readSigningKeys(keyFile), passphrase, keyFile);
+  const isTheirs = rootId === undefined || rootId === draft.rootId;
+  if (!isTheirs || !signers.some(({ keyid }) => maySign(draft, keyid))) {
+    throw new PublishError(
+      'signer-unknown',
+      `no key in ${keyFile} is a root key of this publisher, before or after the change`,
+    );
+  }
+  const { message, signatures } = await readDraft(file);
+  if (!equalBytes(message, draft.message))
+    throw new PublishError('draft-stale', `${file} changed since it was shown; nothing was signed`);
+  const known = withSignatures(draft, signatures);
+  const signed = signDraft(known, signers);
+  await replaceFile(file, encodeDraft(signed), 0o644);
+  const before = known.signatures.map(({ keyid }) => keyid);
+  const keyids = signed.signatures.map(({ keyid }) => keyid).filter((keyid) => !before.includes(keyid));
+  return { keyids, missing: missingSignatures(signed) };
+}
+
+/** `2 signatures of the root keys before, and 1 of the new ones`. */
+export function describeMissing({ before, after }: Missing): string {
+  const count = (number: number) => `${number} ${number === 1 ? 'signature' : 'signatures'}`;
+  const parts = [
+    ...(before > 0 ? [`${count(before)} of the root keys before the change`] : []),
+    ...(after > 0 ? [`${count(after)} of the root keys after it`] : []),
+  ];
+  return parts.join(', and ');
 }

@@ -1,13 +1,18 @@
 /** The chain of roots, and what the last of them says: docs/spec/publication.md, section 2. */
+import { randomBytes } from '#primitives';
 import { fromHex } from '../../core/encoding/hex.ts';
+import { KEY_LENGTH } from '../../core/keys/key-id.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
+import { openEnvelope } from '../../core/publication/envelope.ts';
 import { tufKeyId, verifyEd25519 } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import type { RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
-import { type VerifyOptions, verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
+import { parseRoot, type RootMetadata, type TopLevelRole } from '../../core/publication/metadata.ts';
+import { isoTime, type VerifyOptions, verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
 import { ROLE_VALIDITY, type RolePublicKeys, rootMetadata } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import { count } from '../text.ts';
+import { replaceFile } from './file-update.ts';
+import type { OpenSigningKeys } from './signing-keys.ts';
 
 /** As readers of bound sites verify. */
 export const READER_OPTIONS: VerifyOptions = { verify: verifyEd25519, strict: true };
@@ -86,7 +91,7 @@ export function shortId(keyid: string): string {
   return keyid.slice(0, 12);
 }
 
-/** As much of a key id as nobody finds another key for: where somebody is to sign on seeing it. */
+/** Enough of a key id that no other key can be found for it: for people who sign on seeing it. */
 export function signingId(keyid: string): string {
   return keyid.slice(0, 32);
 }
@@ -96,20 +101,82 @@ function checkRole(name: TopLevelRole, { publicKeys, threshold }: RolePublicKeys
   const keys = publicKeys.length;
   if (!Number.isSafeInteger(threshold) || threshold < 1) throw refused('a threshold is a number from 1 up');
   if (keys < threshold)
-    throw refused(`${name} would have ${count(keys, 'key')} and need ${threshold} to sign`, whenTooFew(keys));
+    throw refused(`${name} would have ${count(keys, 'key')} and need ${threshold} to sign: add keys first`);
   if (name !== 'root' && name !== 'targets' && threshold > 1)
     throw refused(`${name} is signed by one key: only root, targets and sections can have a threshold above one`);
   const most = PUBLICATION_LIMITS.keys / TOP_LEVEL_ROLES.length;
   if (keys > most) throw refused(`a role has at most ${most} keys`);
 }
 
-/** What to do about a threshold that too few keys can reach. There is none that no key at all reaches. */
-export function whenTooFew(keys: number): string {
-  return keys === 0
-    ? 'the last key cannot be taken away: add the one that is to sign instead first, then remove this one'
-    : 'add more keys first, or name a lower --threshold';
+export function refused(message: string): PublishError {
+  return new PublishError('signers-refused', message, { typed: true });
 }
 
-export function refused(message: string, hint?: string): PublishError {
-  return new PublishError('signers-refused', message, { typed: true, ...(hint !== undefined && { hint }) });
+/** One line for each change; the expiry is always one. */
+export function describeChanges(before: RootMetadata, after: RootMetadata): string[] {
+  const [old, now] = [dayOf(before), dayOf(after)];
+  return [
+    ...TOP_LEVEL_ROLES.flatMap((role) => changesOf(role, before, after)),
+    `good until ${now}${old === now ? '' : ` (before: ${old})`}`,
+  ];
+}
+
+function dayOf({ expires }: RootMetadata): string {
+  return isoTime(expires).slice(0, 10);
+}
+
+function changesOf(role: TopLevelRole, before: RootMetadata, after: RootMetadata): string[] {
+  const [old, now] = [before.roles[role], after.roles[role]];
+  const added = now.keyids.filter((keyid) => !old.keyids.includes(keyid));
+  const removed = old.keyids.filter((keyid) => !now.keyids.includes(keyid));
+  return [
+    ...added.map((keyid) => `${role}: the key ${signingId(keyid)} may sign from now on`),
+    ...removed.map((keyid) => `${role}: the key ${signingId(keyid)} may not sign any more`),
+    ...(old.threshold === now.threshold
+      ? []
+      : [`${role}: ${now.threshold} of ${now.keyids.length} keys have to sign (before: ${old.threshold})`]),
+  ];
+}
+
+/** A fresh key, on the disk, or the one that an interrupted run made and no root names yet. */
+export async function freshRootSeed(
+  file: string,
+  rootKeys: OpenSigningKeys,
+  roots: readonly Uint8Array[],
+): Promise<{ seed: Uint8Array; rootKeys: OpenSigningKeys }> {
+  const ever = new Set(roots.flatMap(rootKeyIds));
+  const unused = rootKeys.seeds.find((_, index) => !ever.has(idAt(rootKeys, index)));
+  if (unused !== undefined) return { seed: unused, rootKeys };
+  const seed = randomBytes(KEY_LENGTH);
+  const { bytes, keys } = await rootKeys.withSeeds([...rootKeys.seeds, seed]);
+  await replaceFile(file, bytes);
+  return { seed, rootKeys: keys };
+}
+
+/**
+ * Removes root keys that an earlier root named, and the last one does not.
+ *
+ * @returns whether there were any
+ */
+export async function dropRetiredRootKeys(
+  file: string,
+  rootKeys: OpenSigningKeys,
+  roots: readonly Uint8Array[],
+): Promise<boolean> {
+  const ever = new Set(roots.flatMap(rootKeyIds));
+  const current = roots.slice(-1).flatMap(rootKeyIds);
+  const isRetired = (keyid: string) => ever.has(keyid) && !current.includes(keyid);
+  const kept = rootKeys.seeds.filter((_, index) => !isRetired(idAt(rootKeys, index)));
+  if (kept.length === rootKeys.seeds.length) return false;
+  const { bytes } = await rootKeys.withSeeds(kept);
+  await replaceFile(file, bytes);
+  return true;
+}
+
+function idAt({ signers }: OpenSigningKeys, index: number): string {
+  return signers[index]?.keyid ?? '';
+}
+
+function rootKeyIds(root: Uint8Array): readonly string[] {
+  return parseRoot(openEnvelope(root, 'root').signed()).roles.root.keyids;
 }

@@ -30,8 +30,9 @@ import {
   newParameters,
 } from '../../node-support/argon2id.ts';
 import { PublishError } from '../errors.ts';
-import type { DeriveKey } from './early-key.ts';
-import { MAXIMUM_SEALED_FILE_LENGTH } from './limits.ts';
+
+/** The bytes of the largest file of secrets that is read. */
+export const MAXIMUM_SEALED_FILE_LENGTH = 16 * 1024 * 1024;
 
 /** One kind of file. */
 export interface SealedKind {
@@ -43,15 +44,9 @@ export interface SealedKind {
 }
 
 /** The kinds there are, by {@link SealedKind.version}: what such a file holds, and what to do where one is needed and another is there. */
-const KINDS: Readonly<Record<string, { readonly holds: string; readonly hint: string }>> = {
-  'wispr key store 2': {
-    holds: 'the keys of a workspace',
-    hint: 'put publisher.keys back in its place, as "wispr init" or "wispr keys" wrote it; root.keys and key files of signers have names of their own',
-  },
-  'wispr signing keys 1': {
-    holds: 'signing keys only',
-    hint: 'name a file that "wispr keys new-signer" or "wispr keys export" made, or root.keys for the root; publisher.keys is found by itself, and no option names it',
-  },
+const KINDS: Readonly<Record<string, string>> = {
+  'wispr key store 2': 'the keys of a workspace',
+  'wispr signing keys 1': 'signing keys only',
 };
 
 /** An opened file: what it holds, and how to seal something else under the same passphrase. */
@@ -75,39 +70,43 @@ export async function createSealedFile(
   if (!isLongEnough(passphrase)) {
     throw new PublishError('passphrase-too-short', `the passphrase has fewer than ${LEAST_PASSPHRASE} characters`, {
       typed: true,
-      hint: 'four or five unrelated words are easy to remember and hard to guess',
     });
   }
   const parameters = newParameters(randomBytes(ARGON2ID_SALT_LENGTH), cost);
-  return seal(kind, content, await keyFromPassphrase(passphrase, parameters), parameters);
+  return seal(kind, content, await deriveKey(passphrase, parameters), parameters);
 }
 
 /**
  * Opens a file of secrets.
  *
- * @param derive - knows the key perhaps already
- * @throws PublishError `key-store-damaged`, `key-store-kind`, `key-store-parameters`, `passphrase-wrong`
+ * @throws PublishError `key-store-damaged`, `key-store-kind`, `passphrase-wrong`
  */
-export async function openSealedFile(
-  kind: SealedKind,
-  bytes: Uint8Array,
-  passphrase: string,
-  derive: DeriveKey = keyFromPassphrase,
-): Promise<OpenSealedFile> {
+export async function openSealedFile(kind: SealedKind, bytes: Uint8Array, passphrase: string): Promise<OpenSealedFile> {
   const { parameters, sealed } = await parseSealedFile(kind, bytes);
-  const key = await derive(passphrase, parameters);
+  const key = await deriveKey(passphrase, parameters);
   const message = await openMessage(key, contextOf(kind), sealed);
   if (message === undefined) throw new PublishError('passphrase-wrong', `the passphrase does not open ${kind.name}`);
   return { content: parseCanonicalJson(message), seal: (content) => seal(kind, content, key, parameters) };
 }
 
+let lastKey: { readonly of: string; readonly key: ReturnType<typeof keyFromPassphrase> } | undefined;
+
+/** The key of a passphrase. The last one is kept: a publish opens one file several times, and each derivation takes a fifth of a second. */
+function deriveKey(passphrase: string, parameters: Argon2idParameters): ReturnType<typeof keyFromPassphrase> {
+  const of = JSON.stringify([passphrase, parameters]);
+  if (lastKey?.of === of) return lastKey.key;
+  const key = keyFromPassphrase(passphrase, parameters);
+  lastKey = { of, key };
+  key.catch(() => {
+    lastKey = undefined;
+  });
+  return key;
+}
+
 /** What is thrown for a file that is not what was written once. */
 export function damagedFile({ name }: SealedKind): PublishError {
-  return new PublishError('key-store-damaged', `${name} is damaged, or no key file`, {
-    hint: name.endsWith('.pub')
-      ? 'that is the public half: name the secret file beside it, which has no .pub at its end'
-      : 'if it is the file that you mean, restore it from your backup',
-  });
+  const why = name.endsWith('.pub') ? ': it is the public half, and the secret file has no .pub at its end' : '';
+  return new PublishError('key-store-damaged', `${name} is damaged, or no key file${why}`);
 }
 
 async function seal(
@@ -130,7 +129,7 @@ async function parseSealedFile(
   if (!isJsonObject(file) || !hasMembers(file, ['argon2id', 'digest', 'sealed', 'version'])) throw damagedFile(kind);
   const { digest, ...rest } = file;
   const parameters = rest.argon2id;
-  if (!areArgon2idParameters(parameters)) throw outOfBounds(kind);
+  if (!areArgon2idParameters(parameters)) throw damagedFile(kind); // never computed
   const sealed = fromBase64url(rest.sealed);
   if (sealed === undefined || digest !== (await digestOf(rest))) throw damagedFile(kind);
   if (rest.version !== kind.version) throw anotherKind(kind, String(rest.version));
@@ -145,24 +144,8 @@ async function digestOf(rest: JsonObject): Promise<string> {
   return toBase64url(await sha256(canonicalJson(rest)));
 }
 
-/** It is whole, so no backup is needed: the wrong file was named, or two were exchanged. */
+/** A wrong file was named, or two were exchanged. */
 function anotherKind({ name, version: wanted }: SealedKind, found: string): PublishError {
-  const [holds, hint] = [KINDS[found]?.holds, KINDS[wanted]?.hint];
-  if (holds === undefined)
-    return new PublishError('key-store-kind', `${name} is a key file of a kind that this version does not know`, {
-      hint: 'a newer wispr made it: update this one',
-    });
-  return new PublishError(
-    'key-store-kind',
-    `${name} holds ${holds}, and a file with ${KINDS[wanted]?.holds} is needed here`,
-    {
-      ...(hint !== undefined && { hint }),
-    },
-  );
-}
-
-function outOfBounds({ name }: SealedKind): PublishError {
-  return new PublishError('key-store-parameters', `${name} asks for a password hash that wispr never makes`, {
-    hint: 'it was altered: restore it from your backup',
-  });
+  const holds = KINDS[found] ?? 'keys of a kind that this version does not know';
+  return new PublishError('key-store-kind', `${name} holds ${holds}, and a file with ${KINDS[wanted]} is needed here`);
 }

@@ -1,11 +1,27 @@
 /** Files with seeds of signing keys and nothing else: `root.keys`, and those of further signers and of machines that sign timestamps. */
-import { ed25519KeyPair } from '#primitives';
+
+import { readFile } from 'node:fs/promises';
+import { ed25519KeyPair, randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { utf8 } from '../../core/encoding/bytes.ts';
 import { hasMembers, isJsonObject, type Json, type JsonObject } from '../../core/encoding/canonical-json.ts';
 import { isKeyId, KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
-import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
+import { type RoleSigner, roleSigner, tufKeyId } from '../../core/publication/keys.ts';
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
-import { createSealedFile, damagedFile, type OpenSealedFile, openSealedFile, type SealedKind } from './sealed-file.ts';
+import { createFile } from '../../node-support/files/write-file.ts';
+import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
+import { readKeyStore, workspaceOf } from '../workspace.ts';
+import { readIfThere } from './file-update.ts';
+import { openKeyStore } from './key-store.ts';
+import {
+  createSealedFile,
+  damagedFile,
+  MAXIMUM_SEALED_FILE_LENGTH,
+  type OpenSealedFile,
+  openSealedFile,
+  type SealedKind,
+} from './sealed-file.ts';
 
 /** An opened file of signing keys. */
 export interface OpenSigningKeys {
@@ -30,7 +46,7 @@ export function createSigningKeys(
  * Opens a file of signing keys.
  *
  * @param name - how messages call it
- * @throws PublishError `key-store-damaged`, `key-store-parameters`, `passphrase-wrong`
+ * @throws PublishError `key-store-damaged`, `passphrase-wrong`
  */
 export async function openSigningKeys(bytes: Uint8Array, passphrase: string, name: string): Promise<OpenSigningKeys> {
   const kind = kindOf(name);
@@ -71,4 +87,118 @@ function parseContent(value: Json | undefined, kind: SealedKind): { seeds: Uint8
     return seed;
   });
   return { seeds, rootId: isKeyId(value.root) ? value.root : undefined };
+}
+
+export interface NewSigner {
+  /** Encrypted; stays with the signer. */
+  readonly file: string;
+  /** Handed to the publisher. */
+  readonly publicFile: string;
+  readonly keyid: string;
+}
+
+/**
+ * Makes a key pair for a signer: `file`, and `file.pub`. Nothing is overwritten.
+ *
+ * @param cost - for tests: a cheaper password hash
+ * @throws PublishError `passphrase-too-short`, `output-failed`
+ */
+export async function createSigner(file: string, passphrase: string, cost?: Argon2idCost): Promise<NewSigner> {
+  const seed = randomBytes(KEY_LENGTH);
+  const { publicKey } = ed25519KeyPair(seed);
+  const publicFile = `${file}.pub`;
+  const keyid = await tufKeyId(publicKey);
+  await create(file, await createSigningKeys(passphrase, [seed], { cost }), 0o600);
+  const text = `# Public key of a signer, key id ${keyid}\n# Hand it to the publisher, who runs: wispr keys add ROLE FILE\n${toBase64url(publicKey)}\n`;
+  await create(publicFile, utf8(text), 0o644);
+  return { file, publicFile, keyid };
+}
+
+/**
+ * Reads a signer's public key.
+ *
+ * @throws PublishError `signer-invalid`
+ */
+export async function readSigner(file: string): Promise<Uint8Array> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new PublishError('signer-invalid', describeUnreadable(file, error), { cause: error, typed: true });
+  });
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
+  const key = lines.length === 1 ? fromBase64url(lines[0]?.trim(), KEY_LENGTH) : undefined;
+  if (key !== undefined) return key;
+  throw new PublishError('signer-invalid', `${file} does not hold the public key of a signer`);
+}
+
+/**
+ * The bytes of a file of signing keys.
+ *
+ * @throws PublishError `root-keys-missing`
+ */
+export async function readSigningKeys(file: string): Promise<Uint8Array> {
+  try {
+    return (await readFile(file)).subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
+
+/** As {@link readSigningKeys}, and `undefined` if there is no such file. */
+export async function readSigningKeysIfThere(file: string): Promise<Uint8Array | undefined> {
+  try {
+    return (await readIfThere(file))?.subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
+
+function unreadable(file: string, error: unknown): PublishError {
+  return new PublishError('root-keys-missing', describeUnreadable(file, error), {
+    cause: error,
+  });
+}
+
+/** Writes a file that must not exist yet. @throws PublishError `output-failed` */
+async function create(file: string, bytes: Uint8Array, mode: number): Promise<void> {
+  try {
+    if (!createFile(file, bytes, mode)) throw new Error('it exists');
+  } catch (error) {
+    throw new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
+  }
+}
+
+/**
+ * Opens key files, as "wispr keys new-signer" makes them.
+ *
+ * @param passphraseFor - asked once for each file
+ * @throws PublishError `root-keys-missing`, `passphrase-wrong`, `key-store-damaged`
+ */
+export async function openSigners(
+  files: readonly string[],
+  passphraseFor: (file: string, index: number) => Promise<string>,
+): Promise<RoleSigner[]> {
+  const signers: RoleSigner[] = [];
+  for (const [index, file] of files.entries()) {
+    const bytes = await readSigningKeys(file);
+    signers.push(...(await openSigningKeys(bytes, await passphraseFor(file, index), file)).signers);
+  }
+  return signers;
+}
+
+/**
+ * Puts the timestamp key into a file of its own, together with the root id, so that it confirms this publisher's publications only.
+ *
+ * @throws PublishError; nothing was written then
+ */
+export async function exportTimestampKey(
+  configurationFile: string,
+  passphrase: string,
+  file: string,
+  newPassphrase: string,
+): Promise<{ keyid: string }> {
+  const { contents, signers, rootId } = await openKeyStore(
+    await readKeyStore(workspaceOf(configurationFile)),
+    passphrase,
+  );
+  await create(file, await createSigningKeys(newPassphrase, [contents.seeds.timestamp], { rootId }), 0o600);
+  return { keyid: signers.timestamp.keyid };
 }

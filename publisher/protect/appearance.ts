@@ -7,7 +7,7 @@ import { BUILT_IN_TEMPLATE } from '../site/fallback/built-in.ts';
 import { fallbackPageOf } from '../site/fallback/page.ts';
 import { readFallbackTemplate } from '../site/fallback/template.ts';
 import { HeaderRules } from '../site/headers.ts';
-import { decodeTeaser } from './teaser.ts';
+import { decodeTeaser } from './site-page.ts';
 
 export interface Appearance {
   /** Differs whenever every object has to be made anew. */

@@ -1,8 +1,19 @@
 /** Which files of the output belong to a document, and whose a file is by its name: docs/spec/publication.md, sections 1 and 3. */
+
+import { createHash, hash as hashOf } from 'node:crypto';
+import { closeSync, type Dirent, existsSync, opendirSync, openSync, readFileSync, readSync } from 'node:fs';
+import { readdir, rm, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { contentTargetOf, headTargetOf, targetFile } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
-import type { FilesOf } from '../index/publisher-index.ts';
+import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
+import { printable } from '../../node-support/printable.ts';
+import { systemReason } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
+import type { FilesOf, PublisherIndex } from '../index/publisher-index.ts';
+import type { RetiredFile } from '../index/rows.ts';
 import { HASH_PREFIX } from '../site/names.ts';
+import { toOutput } from './writers/files.ts';
 
 /** The files with immutable names that a document has in the output, as paths there with a leading slash. */
 export function immutableFilesOf({ path, head, content, form }: FilesOf): string[] {
@@ -28,4 +39,120 @@ export function parseImmutableName(file: string): ImmutableName | undefined {
   const isObject = rest.endsWith(OBJECT_SUFFIX);
   const stem = isObject ? rest.slice(0, -OBJECT_SUFFIX.length) : rest;
   return stem === '' ? undefined : { hash: name.slice(0, 64), path: file.slice(0, start) + stem, isObject };
+}
+
+/** SHA-256 of nothing. */
+const EMPTY_HASH = hashOf('sha256', '');
+
+/** One file of the output. */
+export interface FoundFile {
+  /** Its path in the output, with a leading slash. */
+  readonly path: string;
+  readonly name: string;
+  readonly isFile: boolean;
+}
+
+/** Everything in a directory that is no directory, at whatever depth. Links are listed, and never followed. */
+export function* filesIn(out: string): Generator<FoundFile> {
+  const waiting = [''];
+  for (let prefix = waiting.pop(); prefix !== undefined; prefix = waiting.pop()) {
+    for (const entry of entriesOf(join(out, prefix))) {
+      const path = `${prefix}/${entry.name}`;
+      if (entry.isDirectory()) waiting.push(path);
+      else yield { path, name: entry.name, isFile: entry.isFile() };
+    }
+  }
+}
+
+/** Nothing, where there is no such directory. */
+export function* entriesOf(directory: string): Generator<Dirent> {
+  if (!existsSync(directory)) return;
+  using opened = reading(directory, () => opendirSync(directory, { bufferSize: 512 }));
+  for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry;
+}
+
+/** The first bytes of a file. @throws PublishError `output-failed` */
+export function startOf(file: string, length = 32): Buffer {
+  return reading(file, () => {
+    const descriptor = openSync(file, 'r');
+    try {
+      const start = Buffer.alloc(length);
+      return start.subarray(0, readSync(descriptor, start, 0, start.length, 0));
+    } finally {
+      closeSync(descriptor);
+    }
+  });
+}
+
+/** SHA-256 of a file, hexadecimal. @throws PublishError `output-failed` */
+export function digestOf(file: string): string {
+  return reading(file, () => {
+    const descriptor = openSync(file, 'r');
+    try {
+      const digest = createHash('sha256');
+      const piece = Buffer.allocUnsafe(1024 * 1024);
+      for (let read = -1; read !== 0; ) {
+        read = readSync(descriptor, piece);
+        digest.update(piece.subarray(0, read));
+      }
+      return digest.digest('hex');
+    } finally {
+      closeSync(descriptor);
+    }
+  });
+}
+
+/** @throws PublishError `output-failed` in place of the system's error */
+function reading<Result>(file: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw new PublishError('output-failed', `cannot read ${printable(file)}: ${systemReason(error)}`, { cause: error });
+  }
+}
+
+/** A run that is killed leaves nothing of a file, or all of it. */
+export function isCutShort(file: string, hash: string): boolean {
+  return startOf(file, 1).length === 0 && hash !== EMPTY_HASH;
+}
+
+/** What the host proof says; nothing where there is none. */
+export function readProof(out: string): string {
+  try {
+    return readFileSync(join(out, HOST_PROOF_PATH), 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * @param before - seconds since 1970: what publications have done without since then goes
+ * @returns how many files were removed
+ */
+export async function pruneOutput(out: string, index: PublisherIndex, before: number): Promise<number> {
+  let removed = 0;
+  for (let batch = index.removable(before); batch.length > 0; batch = index.removable(before)) {
+    for (const { file } of batch) await toOutput(join(out, file), rm(join(out, file), { force: true }));
+    index.transaction(() => {
+      for (const { file } of batch) index.unretire(file);
+    });
+    await removeEmptyDirectories(out, batch);
+    removed += batch.length;
+  }
+  return removed;
+}
+
+async function removeEmptyDirectories(out: string, files: readonly RetiredFile[]): Promise<void> {
+  for (const first of new Set(files.map(({ file }) => dirname(file)))) {
+    for (let directory = first; directory !== '/'; directory = dirname(directory)) {
+      const left = await readdir(join(out, directory)).catch(() => ['?']);
+      if (left.length > 0) break;
+      await rmdir(join(out, directory)).catch(() => undefined);
+    }
+  }
+}
+
+/** Removes what an interrupted run had begun, and nothing refers to. */
+export async function removeUnfinished(out: string, files: readonly string[]): Promise<void> {
+  for (const file of files) await toOutput(join(out, file), rm(join(out, file), { force: true }));
 }

@@ -86,11 +86,11 @@ export interface KeysWanted {
   readonly rings: ReadonlyMap<string, SectionKeyRing>;
   /** Those that get a new key. */
   readonly rekey: ReadonlySet<string>;
-  /** Whether somebody has asked for new keys, perhaps because the key server has a bundle that nobody here knows of. */
+  /** Whether new keys were asked for, perhaps because the key server has a bundle that is unknown here. */
   readonly isAsked?: boolean;
   /** Whether the key store is older than what was published. */
   readonly areKeysOlder: boolean;
-  /** Key ids under which documents stay encrypted that nobody here can sign anew. */
+  /** Key ids of documents that cannot be signed again here, and stay encrypted under them. */
   readonly heldBack: ReadonlySet<KeyId>;
   /** The key server's public key, if it is there. */
   readonly recipient: Uint8Array | undefined;
@@ -154,7 +154,7 @@ function serialAfter(
   return areKeysOlder || (isAsked && bundleIsNew) ? Math.max(serial, now) : serial;
 }
 
-/** Keys of before that readers still need: without them, nobody could hand them out again from this workspace. */
+/** Previous keys that readers still need. */
 async function keysToKeep({ keys, heldBack }: KeysWanted, made: ReadonlySet<string>): Promise<NamedSet[]> {
   const { kept, sets } = keys.contents;
   const replaced = [...sets].filter(([name]) => made.has(name)).map(([name, key]) => ({ name, key }));
@@ -233,7 +233,6 @@ export function checkRekey(rekey: Iterable<string>, sets: { has(name: string): b
     if (sets.has(name)) continue;
     throw new PublishError('set-unknown', `no document is in the set ${JSON.stringify(name)}`, {
       typed: true,
-      hint: '"wispr protect --dry-run" shows all sets',
     });
   }
 }

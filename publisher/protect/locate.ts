@@ -1,15 +1,17 @@
 /** Where `wispr protect` works, and what it can do before it knows the keys. */
-import { resolve } from 'node:path';
+
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import type { Configuration } from '../configuration/schema.ts';
-import type { DeriveKey } from '../keys/early-key.ts';
+import { PublishError } from '../errors.ts';
 import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
-import type { SourceWalk } from '../site/walk.ts';
+import { isInside, type SourceWalk } from '../site/walk.ts';
 import { readKeyStore, type Workspace, workspaceOf } from '../workspace.ts';
 import { walkOf } from './plan.ts';
-import { resolveOutput } from './resolve-output.ts';
 
 export interface PlaceOptions {
   /** Path of `wispr.json`. */
@@ -48,14 +50,43 @@ export async function locate({ configurationFile, out: named, now = nowInSeconds
 const LOOK_AHEAD = 10_000;
 
 /** Opens the key store. To derive its key from the passphrase takes a fifth of a second on another thread: meanwhile the site is looked at. */
-export async function openWhileLooking(
-  { workspace, walk }: Place,
-  { passphrase, derive }: { readonly passphrase: string; readonly derive?: DeriveKey | undefined },
-): Promise<OpenKeyStore> {
-  const opening = openKeyStore(await readKeyStore(workspace), passphrase, derive);
+export async function openWhileLooking({ workspace, walk }: Place, passphrase: string): Promise<OpenKeyStore> {
+  const opening = openKeyStore(await readKeyStore(workspace), passphrase);
   const looking = setImmediate().then(() => walk.lookAhead(LOOK_AHEAD)); // once the derivation is under way
   looking.catch(() => undefined); // a wrong passphrase comes first
   const store = await opening;
   await looking;
   return store;
+}
+
+/**
+ * Where the output goes, with links resolved, once it is sure that nothing of the publisher's own lies in its way.
+ *
+ * @throws PublishError `workspace-overlap`
+ */
+function resolveOutput(out: string, source: string, workspace: Workspace): string {
+  const target = resolveMissing(resolve(workspace.directory, out));
+  const realSource = resolveMissing(source);
+  const refuse = (message: string) => new PublishError('workspace-overlap', message);
+  if (isInside(target, realSource))
+    throw refuse(`the output ${target} lies inside the source, and would be published again`);
+  if (isInside(realSource, target)) throw refuse(`the source lies inside the output ${target}, and would be published`);
+  for (const file of [workspace.keyStore, workspace.configuration, workspace.database]) {
+    const real = resolveMissing(file);
+    if (isInside(real, target)) throw refuse(`${file} lies inside the output ${target}, and would be published`);
+    if (isInside(real, realSource)) throw refuse(`${file} lies inside the source, and would be published`);
+  }
+  return target;
+}
+
+/** The real path of something that need not exist yet. */
+export function resolveMissing(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT' || dirname(path) === path) {
+      throw new PublishError('output-failed', `cannot look at ${path}: ${systemReason(error)}`, { cause: error });
+    }
+    return join(resolveMissing(dirname(path)), basename(path));
+  }
 }

@@ -13,15 +13,23 @@ import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts'
 import { bootId } from '../../node-support/boot.ts';
 import { printable } from '../../node-support/printable.ts';
 import { PublishError } from '../errors.ts';
-import { IdSet } from '../index/id-set.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { IndexedDocument, IndexedFiles, RoleRow } from '../index/rows.ts';
+import { IdSet } from '../index/statements.ts';
 import { recogniseFallbackPage } from '../site/fallback/recognise.ts';
 import { MAXIMUM_FALLBACK_PAGE } from '../site/fallback/template.ts';
 import { HASH_PREFIX } from '../site/names.ts';
 import { count, Problems, someOf } from '../text.ts';
-import { parseImmutableName } from './files.ts';
-import { digestOf, entriesOf, type FoundFile, filesIn, isCutShort, readProof, startOf } from './output-reading.ts';
+import {
+  digestOf,
+  entriesOf,
+  type FoundFile,
+  filesIn,
+  isCutShort,
+  parseImmutableName,
+  readProof,
+  startOf,
+} from './files.ts';
 import { isLeftoverName } from './writers/files.ts';
 
 /** What the output holds of what the index knows: ids of documents. */
@@ -46,7 +54,7 @@ export interface InspectedOutput {
   readonly isEmpty: boolean;
 }
 
-/** What desktops put into directories by themselves; nobody misses it. */
+/** What desktops put into directories by themselves. */
 const LITTER = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini']);
 
 /** What the role `targets` names. */
@@ -107,16 +115,15 @@ function signedFilesIn(out: string, index: PublisherIndex): Set<string> {
 }
 
 function checkOwn(out: string, { isEmpty, foreign }: Inspection, rootId: string | undefined): void {
-  const hint = 'move what is there away, or choose another "out" in wispr.json';
   const proof = readProof(out);
   const isOurs = rootId === undefined ? hostProofIn(proof) !== undefined : isHostProof(proof, rootId);
   if (!isEmpty && !isOurs) {
     const message = `${out} is not an output of this workspace, and was not touched`;
-    throw new PublishError('output-foreign', message, { hint });
+    throw new PublishError('output-foreign', message);
   }
   if (foreign.count === 0) return;
   const message = `${out} holds ${count(foreign.count, 'file')} that wispr did not make, and was not touched: ${someOf(foreign.first, ', ', foreign.count)}`;
-  throw new PublishError('output-foreign', message, { hint });
+  throw new PublishError('output-foreign', message);
 }
 
 class Inspection implements InspectedOutput {
@@ -222,7 +229,7 @@ class Inspection implements InspectedOutput {
     return length === undefined ? size > 0 : size === length;
   }
 
-  /** A file that the index does not know: ours by what it is, or somebody else's. */
+  /** A file that the index does not know: ours by what it is, or foreign. */
   #adopt(path: string): void {
     const kind = this.#kindOf(path);
     if (kind === 'foreign') this.#refuse(path);

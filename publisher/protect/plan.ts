@@ -9,9 +9,9 @@ import { printable } from '../../node-support/printable.ts';
 import { SECTION_DEPTH } from '../configuration/names.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
-import { IdSet } from '../index/id-set.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { Change, Form, IndexedDecision, Task } from '../index/rows.ts';
+import { IdSet } from '../index/statements.ts';
 import { isPage, mediaTypeOf } from '../site/media-type.ts';
 import { compilePattern } from '../site/patterns.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
@@ -19,21 +19,21 @@ import { refused, type SourceFile, SourceWalk } from '../site/walk.ts';
 import { count, Problems, someOf } from '../text.ts';
 import type { Appearance } from './appearance.ts';
 import { type InspectedOutput, isThere } from './output.ts';
-import { readPageFacts } from './page-facts.ts';
 import type { RunSections } from './sections.ts';
+import { readPageFacts } from './site-page.ts';
 
 /** What is known before it is decided. */
 export interface PlanContext {
   /** The directory, absolute. */
   readonly source: string;
-  /** A walk through it that nobody took yet. */
+  /** A walk through it that was not started. */
   readonly walk: SourceWalk;
   readonly configuration: Configuration;
   readonly index: PublisherIndex;
   readonly output: InspectedOutput;
   readonly appearance: Appearance;
   readonly sections: RunSections;
-  /** The key id of a set, `undefined` if it has no key; left out where nobody knows without the passphrase. */
+  /** The key id of a set, `undefined` if it has no key; left out without the passphrase. */
   readonly setIdOf?: (name: string) => KeyId | undefined;
   /** Sets that get a new key. */
   readonly rekey: ReadonlySet<string>;
@@ -163,7 +163,7 @@ class Planner {
     }
   }
 
-  /** A document whose section nobody here can sign: it stays as it is published, if it is. */
+  /** A document whose section cannot be signed here: it stays as it is published, if it is. */
   #hold(source: SourceFile, row: IndexedDecision | undefined, holder: string): void {
     const isKnown = row?.identity === source.identity;
     const { task, decision } = this.#decide(source, { pageSet: row?.pageSet, teaser: undefined });
@@ -193,9 +193,7 @@ class Planner {
     if (this.#pageProblems.count > 0) throw pagesRefused(this.#pageProblems);
     if (this.#problems.count > 0) throw refused(this.#problems);
     if (this.#documents === 0) {
-      throw new PublishError('source-refused', `${this.#context.source} holds no documents`, {
-        hint: 'put your site there, or change "source" in wispr.json',
-      });
+      throw new PublishError('source-refused', `${this.#context.source} holds no documents`);
     }
     for (const group of this.#public.values()) group.paths.sort();
     return {
@@ -275,7 +273,7 @@ class Planner {
     const { output, rekey, setIdOf } = this.#context;
     const { setName } = task;
     if (row.setName !== setName) return 'moved';
-    // Under a key that is not here, nobody could be given it any more.
+    // A key that is not here cannot be handed out any more.
     if (setName !== undefined && (rekey.has(setName) || (setIdOf && setIdOf(setName) !== row.setId))) return 'rekeyed';
     if (row.identity !== task.identity) return 'changed';
     if (row.options !== task.options) return 'remade';
@@ -293,7 +291,5 @@ function tooDeep(path: string): string {
 
 function pagesRefused(problems: Problems): PublishError {
   const message = `${count(problems.count, 'page')} cannot be assigned to a set, and nothing was written: ${someOf(problems.first, '; ', problems.count)}`;
-  return new PublishError('page-refused', message, {
-    hint: 'a page names its set once, in its head: <meta name="wispr-set" content="…">',
-  });
+  return new PublishError('page-refused', message);
 }

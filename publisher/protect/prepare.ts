@@ -4,20 +4,17 @@ import type { SiteSettings } from '../../core/publication/settings.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
-import type { DeriveKey } from '../keys/early-key.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { verifyChain } from '../keys/roots.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
 import { checkRekey, type RunKeys, setsDueForRekey } from './keys.ts';
 import type { Place, PlaceOptions } from './locate.ts';
-import { checkRootsKnown } from './older-keys.ts';
 import { type InspectedOutput, inspectOutput } from './output.ts';
 import { makePlan, type Plan } from './plan.ts';
-import { areKeysOlder, type Published, publishedIn, signAbove, unknownLists } from './published.ts';
-import { type PublicationRoles, rolesOf } from './roles.ts';
+import { areKeysOlder, checkRootsKnown, type Published, publishedIn, signAbove, unknownLists } from './published.ts';
 import { checkUseful, RunSections } from './sections.ts';
-import type { SpareThreads } from './writers/spare-threads.ts';
+import { type PublicationRoles, rolesOf } from './signing-plan.ts';
 
 export interface DryRunOptions extends PlaceOptions {
   /** Names of sets that get a new key. */
@@ -28,7 +25,7 @@ export interface DryRunOptions extends PlaceOptions {
   readonly signal?: AbortSignal;
 }
 
-/** {@link DryRunOptions}, and what the command line says of keys that nobody opens. */
+/** {@link DryRunOptions}, and what the command line says of keys that a dry run does not open. */
 export interface PlanOptions extends DryRunOptions {
   /** Whether key files will be brought along, so that no section may have to wait. */
   readonly bringsKeys?: boolean;
@@ -36,10 +33,6 @@ export interface PlanOptions extends DryRunOptions {
 
 export interface ProtectOptions extends DryRunOptions {
   readonly passphrase: string;
-  /** Knows the key perhaps already. */
-  readonly derive?: DeriveKey | undefined;
-  /** Threads that were started already; whoever started them ends those that are left. */
-  readonly spare?: SpareThreads | undefined;
   /** Keys that are here besides those of the key store: of a section's editors, of a second signer. */
   readonly signers?: readonly RoleSigner[];
   /** The highest publication that the authority or a target has: the next one gets a higher number. Default: the one in `out`. */
@@ -55,7 +48,7 @@ export interface Progress {
   readonly stage: 'looking' | 'writing';
   /** Documents. */
   readonly done: number;
-  /** `undefined` while nobody knows. */
+  /** `undefined` while it is unknown. */
   readonly total: number | undefined;
 }
 
@@ -137,8 +130,6 @@ export function dueForRekey(
 export function stopper(signal: AbortSignal | undefined): () => void {
   return () => {
     if (!signal?.aborted) return;
-    throw new PublishError('stopped', 'stopped; readers find the publication before', {
-      hint: 'run the same command again: it goes on where this run ended',
-    });
+    throw new PublishError('stopped', 'stopped; readers find the publication before');
   };
 }

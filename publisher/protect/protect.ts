@@ -12,16 +12,18 @@ import type { LostIndex, PublisherIndex } from '../index/publisher-index.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { recipientFileOf } from '../keys/hand-over.ts';
 import { withLock } from '../workspace.ts';
+import { pruneOutput, removeUnfinished } from './files.ts';
 import { noteKeyStore, RunKeys, type SecuredKeys, secureKeys } from './keys.ts';
 import { locate, openWhileLooking, type Place } from './locate.ts';
 import { type ProtectOptions, prepare, type Run, stopper } from './prepare.ts';
-import { pruneOutput, removeUnfinished } from './prune.ts';
 import { type PublicationSummary, publish } from './publication.ts';
-import { replaceOutputFile } from './replace-output-file.ts';
 import { checkSigners, type PublicationContext } from './signing-plan.ts';
 import { countChanges, type ProtectSummary, publicByReason, sectionsOf } from './summary.ts';
 import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
+import { replaceOutputFile } from './writers/files.ts';
 import { startDocumentWriters } from './writers/writers.ts';
+
+export type { ProtectOptions } from './prepare.ts';
 
 /** Seconds beyond freshness and grace for which files are kept that no publication names: clocks differ, and uploads take time. */
 const MARGIN = 86_400;
@@ -38,7 +40,7 @@ export async function protectSite(options: ProtectOptions): Promise<ProtectSumma
 
 async function protectLocked(place: Place, index: PublisherIndex, options: ProtectOptions): Promise<ProtectSummary> {
   const started = performance.now();
-  const store = await openWhileLooking(place, options);
+  const store = await openWhileLooking(place, options.passphrase);
   const keys = await RunKeys.of(store, place.workspace);
   const { lost } = index;
   const known = keys.contents.publication;
@@ -104,7 +106,7 @@ async function begin({ out, roles, output, index, keys }: Run): Promise<void> {
 
 async function writeAndPlace(
   run: Run,
-  { onProgress, signal, spare }: ProtectOptions,
+  { onProgress, signal }: ProtectOptions,
   publication: PublicationContext,
 ): Promise<TasksDone> {
   const { appearance, configuration, index, keys, output, out, plan, sections } = run;
@@ -115,7 +117,6 @@ async function writeAndPlace(
     publisher: keys.store.publisher,
     sets: new Map(keys.sets().map(({ id, key }) => [id, key])),
     ...(signal && { signal }),
-    spare,
   });
   const context: TaskContext = {
     ...{ index, output, writers, appearance, sections },

@@ -21,21 +21,21 @@ import type { RoleRow } from '../index/rows.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { verifyChain } from '../keys/roots.ts';
 import { checkSignedInPast } from '../publication/clock.ts';
-import { putTargets, targetFacts } from './own-targets.ts';
 import { timestampIn, timestampOf } from './published.ts';
-import { replaceOutputFile } from './replace-output-file.ts';
 import { checkSectionFits } from './sections.ts';
 import {
   contentsToSign,
   nextVersion,
   type PublicationContext,
   planSigning,
+  putTargets,
   type SigningPlan,
   type SigningReason,
   signersOf,
+  targetFacts,
   targetsBetween,
 } from './signing-plan.ts';
-import { replaceFile as replaceNow } from './writers/files.ts';
+import { replaceFile as replaceNow, replaceOutputFile } from './writers/files.ts';
 
 export interface PublicationSummary {
   /** Of the publication that is visible now. */
@@ -88,7 +88,7 @@ function sumOf(files: readonly { readonly length: number }[]): number {
   return files.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Signs everything but the timestamp. Nobody is sent to any of it yet. */
+/** Signs everything but the timestamp, which makes it visible. */
 async function signPublication(
   context: PublicationContext,
   plan: SigningPlan,

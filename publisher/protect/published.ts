@@ -1,13 +1,20 @@
 /** What is published already, as far as it matters for the next publication: numbers never go back, and no list leaves a snapshot. */
+
+import { join } from 'node:path';
+import { equalBytes } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
+import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata, SnapshotMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { verifyOwnSnapshot, verifyTimestamp } from '../../core/publication/verify-roles.ts';
 import type { FileFacts } from '../../core/publication/writer.ts';
+import { PublishError } from '../errors.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { RoleRow } from '../index/rows.ts';
-import { READER_OPTIONS } from '../keys/roots.ts';
+import { readIfThere } from '../keys/file-update.ts';
+import type { OpenKeyStore } from '../keys/key-store.ts';
+import { READER_OPTIONS, verifyChain } from '../keys/roots.ts';
 import { placeInDirectory } from '../publication/places.ts';
 import { ifGood } from '../publication/roots.ts';
 
@@ -67,4 +74,24 @@ export function areKeysOlder(index: PublisherIndex, known: number, above: Publis
   // A closing publication is made without lists, and not noted in the key store.
   const published = above === undefined ? 0 : above.file.version - (above.snapshot.closed ? 1 : 0);
   return known < Math.max(published, Number(index.fact('version') ?? 0));
+}
+
+/**
+ * Refuses to sign below a root that the key store does not know: no reader would accept it.
+ *
+ * @throws PublishError `key-store-older`
+ */
+export async function checkRootsKnown(out: string, { roots }: Pick<OpenKeyStore, 'roots'>): Promise<void> {
+  for (let version = 2; version <= roots.length + 1; version++) {
+    const found = await readIfThere(join(out, METADATA_PATH, metadataFile('root', version)));
+    const own = roots[version - 1];
+    if (found === undefined || (own && isSameRoot(found, own))) continue;
+    if (ifGood(() => verifyChain([...roots.slice(0, version - 1), found])) === undefined) continue; // is replaced
+    throw new PublishError('key-store-older', `${out} has a root ${version} that publisher.keys does not know`);
+  }
+}
+
+/** Signatures may differ. */
+function isSameRoot(one: Uint8Array, other: Uint8Array): boolean {
+  return ifGood(() => equalBytes(openEnvelope(one, 'root').message, openEnvelope(other, 'root').message)) ?? false;
 }

@@ -1,6 +1,6 @@
 /**
  * The sections of a run: which targets belong to each, and who signs for it here: docs/spec/publication.md, section 4. A section whose keys are
- * not here keeps what is published of it; whatever changed in it waits, so that nobody is sent to what nobody signed.
+ * not here keeps what is published of it; its changes are pending until it can be signed.
  */
 import { hash } from 'node:crypto';
 import { ed25519KeyPair, randomBytes } from '#primitives';
@@ -17,7 +17,7 @@ import type { SectionKeyRing } from '../keys/key-store.ts';
 import { shortId } from '../keys/roots.ts';
 import { Sections, targetPatterns } from '../site/sections.ts';
 import { someOf } from '../text.ts';
-import type { PublicationRoles } from './roles.ts';
+import type { PublicationRoles } from './signing-plan.ts';
 
 /** A section, and who signs for it. */
 export interface RunSection {
@@ -31,7 +31,7 @@ export interface RunSection {
   readonly signers: readonly RoleSigner[];
   /** Whether too few of its keys are here to sign it. */
   readonly held: boolean;
-  /** The same of the keys that are here whoever brings none along. */
+  /** Whether too few of its keys are in the key store alone. */
   readonly heldAlone: boolean;
 }
 
@@ -120,10 +120,10 @@ export class RunSections {
   }
 
   /**
-   * Brings the index to the sections of today.
+   * Updates the index to the current sections.
    *
    * @param metadata - names of the metadata files that are as they were signed
-   * @param publisher - the publisher key of today: readers refuse what another has signed
+   * @param publisher - the current publisher key: readers refuse what another signed
    * @throws PublishError `section-key-missing`, if a section has to be signed whose keys are not here; the index is as it was then
    */
   settle(index: PublisherIndex, metadata: ReadonlySet<string>, publisher: string): void {
@@ -214,7 +214,7 @@ async function openSection(
   return { ...about, keys, keyids, signers, held: signers.length < threshold, heldAlone: own < threshold };
 }
 
-/** Key rings that stand for those of a key store nobody opens: of sections that were held back, without a key. */
+/** Key rings in place of those of a key store that is not opened: without a key for sections that were held back. */
 export function ringsAsLastRun(
   { sections }: Pick<Configuration, 'sections'>,
   index: PublisherIndex,
@@ -232,7 +232,7 @@ export function freshRing(): SectionKeyRing {
 }
 
 /**
- * Whoever brings a key wants it to be used.
+ * Refuses a key that signs nothing here.
  *
  * @throws PublishError `signer-unknown`
  */
@@ -247,7 +247,6 @@ export function checkUseful(
   const message = `the key ${shortId(stranger.keyid)} may sign neither for targets nor for a section of this site`;
   throw new PublishError('signer-unknown', message, {
     typed: true,
-    hint: '"wispr keys list" shows who may; "wispr keys add section:NAME FILE.pub" lets another key sign',
   });
 }
 
@@ -261,7 +260,7 @@ export function checkSectionFits({ name }: RunSection, content: TufObject): void
   const most = PUBLICATION_LIMITS.targetsLength - 64 * 1024; // for the signatures
   if (length <= most) return;
   const message = `the list of the section ${name} would have ${length.toLocaleString('en')} bytes, and readers take ${most.toLocaleString('en')}`;
-  throw new PublishError('section-too-large', message, { hint: 'divide it into several sections in wispr.json' });
+  throw new PublishError('section-too-large', message);
 }
 
 function rememberedBy(index: PublisherIndex): Remembered[] {
@@ -271,7 +270,5 @@ function rememberedBy(index: PublisherIndex): Remembered[] {
 function keysMissing(sections: readonly RunSection[]): PublishError {
   const names = someOf(sections.map(({ name }) => name));
   const message = `${names} ${sections.length === 1 ? 'has' : 'have'} to be signed, and too few of the keys for it are here`;
-  return new PublishError('section-key-missing', message, {
-    hint: 'bring the key file of its editors: --key FILE. It is needed once for a new section, after a change of its keys or paths or of the publisher key, and where publisher.db was lost',
-  });
+  return new PublishError('section-key-missing', message);
 }

@@ -2,19 +2,31 @@
  * What has to be signed, by whose keys, and what it says: docs/spec/publication.md, sections 2 to 4. Whatever did not change and does not expire
  * soon keeps its signatures.
  */
-import { toHex } from '../../core/encoding/hex.ts';
+
+import { join } from 'node:path';
+import { hexDigest } from '../../core/encoding/digest.ts';
+import { fromHex, toHex } from '../../core/encoding/hex.ts';
 import { binBitsFor, binName, DOCUMENTS_ROLE, isBinName } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
-import { contentTargetOf, headTargetOf, metadataFile } from '../../core/publication/names.ts';
-import { binMetadata, documentsMetadata, targetsMetadata } from '../../core/publication/writer.ts';
+import { openEnvelope } from '../../core/publication/envelope.ts';
+import type { RoleSigner } from '../../core/publication/keys.ts';
+import { parseRoot } from '../../core/publication/metadata.ts';
+import { contentTargetOf, headTargetOf, metadataFile, ownTargetsOf, targetFile } from '../../core/publication/names.ts';
+import {
+  binMetadata,
+  documentsMetadata,
+  fileTarget,
+  type RolePublicKeys,
+  targetsMetadata,
+} from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import type { PublishedDocument, PublisherIndex } from '../index/publisher-index.ts';
 import type { RoleRow } from '../index/rows.ts';
+import type { OpenKeyStore } from '../keys/key-store.ts';
 import { count } from '../text.ts';
-import { ownTargets, targetFacts } from './own-targets.ts';
-import type { PublicationRoles } from './roles.ts';
 import type { RunSection, RunSections } from './sections.ts';
+import { replaceOutputFile } from './writers/files.ts';
 
 /** What a publication is made of. */
 export interface PublicationContext {
@@ -152,9 +164,7 @@ export async function checkSigners(context: PublicationContext): Promise<void> {
   const { bins, documents, targets } = await planSigning(context);
   if (bins.length === 0 && !documents && !targets) return;
   const message = `targets needs ${targetsKeys.threshold} signatures, and this run has ${count(signers.length, 'key')} of it`;
-  throw new PublishError('signatures-missing', message, {
-    hint: 'add the key files of the other signers: --key FILE, more than once for more',
-  });
+  throw new PublishError('signatures-missing', message);
 }
 
 /** The version of a publication that is begun now. */
@@ -199,7 +209,7 @@ function entryOf({ head, headLength, setId, content, form }: PublishedDocument):
   return { head, headLength, set: setId, content, inPage: form === 'carrier' };
 }
 
-/** Whose signatures count: as long as that is the same, what was signed stays good, whoever of them is here. */
+/** Whose signatures count: as long as these are the same, what was signed stays good. */
 export function signersOf({ roles: { targets, snapshot, targetsKeys } }: PublicationContext): string {
   const { publicKeys, threshold } = targetsKeys;
   const most = threshold > 1 ? [String(threshold)] : [];
@@ -212,4 +222,63 @@ function bitsOf(names: Iterable<string>): number {
     return isBinName(name) ? Number.parseInt(name.slice(DOCUMENTS_ROLE.length + 1), 16) : 0;
   });
   return Math.ceil(Math.log2(numbers.reduce((most, number) => Math.max(most, number), 1) + 1));
+}
+
+type Own = Pick<PublicationContext, 'descriptor' | 'settings'>;
+
+/** The descriptor and the settings, at their immutable names. */
+export async function putTargets({
+  out,
+  index,
+  ownTargets: there,
+  ...own
+}: Own & Pick<PublicationContext, 'out' | 'index' | 'ownTargets'>): Promise<void> {
+  for (const [target, bytes] of ownTargetsOf(own)) {
+    const hash = await hexDigest(bytes);
+    const file = targetFile(target, hash);
+    if (!there.has(hash)) await replaceOutputFile(join(out, file), bytes, { sync: true });
+    index.unretire(file);
+  }
+}
+
+/** As the role names them. */
+function ownTargets(own: Own): Promise<[string, TufObject][]> {
+  return Promise.all(
+    ownTargetsOf(own).map(async ([target, bytes]) => [target, await fileTarget(bytes)] as [string, TufObject]),
+  );
+}
+
+/** What the role `targets` says, in one line. */
+export async function targetFacts({ sections, ...own }: Own & Pick<PublicationContext, 'sections'>): Promise<string> {
+  const hashes = await Promise.all(ownTargetsOf(own).map(([, bytes]) => hexDigest(bytes)));
+  return [...hashes, sections.facts()].filter(Boolean).join(' ');
+}
+
+/** Who signs a publication. */
+export interface PublicationRoles {
+  /** `1.root.json` and its successors, in their order. */
+  readonly roots: readonly Uint8Array[];
+  /** The publisher's identity. */
+  readonly rootId: string;
+  /** When the last root expires, in seconds since 1970. */
+  readonly rootExpires: number;
+  /** Sign `targets`, `documents` and the bins; as many as have to. */
+  readonly targets: readonly RoleSigner[];
+  /** Every key that may do so: `documents` and the bins are delegated to the same keys. */
+  readonly targetsKeys: RolePublicKeys;
+  readonly snapshot: RoleSigner;
+  readonly timestamp: RoleSigner;
+}
+
+/** @param others - keys that are here apart from the key store */
+export function rolesOf(
+  { roots, rootId, signers }: OpenKeyStore,
+  others: readonly RoleSigner[] = [],
+): PublicationRoles {
+  const { roles, keys, expires } = parseRoot(openEnvelope(roots.at(-1) ?? new Uint8Array(0), 'root').signed());
+  const { keyids, threshold } = roles.targets;
+  const publicKeys = keyids.flatMap((keyid) => fromHex(keys.get(keyid)?.public, 32) ?? []);
+  const may = others.filter(({ keyid }) => keyids.includes(keyid) && keyid !== signers.targets.keyid);
+  const targets = [signers.targets, ...may];
+  return { roots, rootId, rootExpires: expires, ...signers, targets, targetsKeys: { publicKeys, threshold } };
 }

@@ -8,8 +8,8 @@ import { identityOf, type SourceFile } from '../site/walk.ts';
 const READ_LENGTH = 1024 * 1024;
 
 /**
- * One source file, open. It is read in place: handing small reads to another thread costs five times what they take, and whoever reads large
- * files does it on a thread of its own.
+ * One source file, open. It is read in place: handing small reads to another thread costs five times what they take, and large
+ * files are read on threads anyway.
  */
 export class SourceReader implements Disposable {
   readonly #source: SourceFile;
@@ -85,7 +85,5 @@ export function* readPieces(source: SourceFile): Generator<Uint8Array> {
 
 /** A file is not what it was when the plan was made. */
 export function changed({ path }: SourceFile): PublishError {
-  return new PublishError('source-changed', `${printable(path)} changed while the site was being protected`, {
-    hint: 'run the same command again once the site is complete',
-  });
+  return new PublishError('source-changed', `${printable(path)} changed while the site was being protected`);
 }

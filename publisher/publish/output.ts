@@ -1,6 +1,6 @@
 /** `out` has the timestamp that the authority signed last: it may be served, copied by hand, or looked at with `wispr verify`. */
 import { join } from 'node:path';
-import { replaceOutputFile } from '../protect/replace-output-file.ts';
+import { replaceOutputFile } from '../protect/writers/files.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { readSnapshot, type SignedSnapshot } from '../publication/snapshot.ts';
 import { TIMESTAMP_PATH } from './places.ts';

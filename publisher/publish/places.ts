@@ -10,7 +10,7 @@ import { readToken } from '../authority/key-server.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
-import { resolveMissing } from '../protect/resolve-output.ts';
+import { resolveMissing } from '../protect/locate.ts';
 import { isInside } from '../site/walk.ts';
 import { type Workspace, workspaceOf } from '../workspace.ts';
 

@@ -1,6 +1,5 @@
 /** The whole of `wispr publish`: what anyone has, protect, publish. */
 
-import { beginKey, type DeriveKey } from '../keys/early-key.ts';
 import type { ProtectOptions } from '../protect/prepare.ts';
 import { protectSite } from '../protect/protect.ts';
 import type { ProtectSummary } from '../protect/summary.ts';
@@ -28,14 +27,12 @@ export async function publishFromWorkspace(
   run: PublishRun,
 ): Promise<{ readonly summary: PublishSummary; readonly protection: ProtectSummary | undefined }> {
   const { places, onProgress, onProtected } = run;
-  const derive = run.derive ?? (await beginKey(places.workspace, run.passphrase));
-  const options = { ...run, derive };
-  const highest = await withSite(places, options, findHighest);
+  const highest = await withSite(places, run, findHighest);
   const { snapshot, reachable, failures } = highest;
   if (reachable.length === 0) throwFirst(failures);
-  const protection = run.protect && (await protect(options, derive, snapshot));
+  const protection = run.protect && (await protect(run, snapshot));
   if (protection) onProtected?.(protection, highest);
-  const summary = await withSite(places, options, (site) =>
+  const summary = await withSite(places, run, (site) =>
     publishSite(site, { targets: reachable, failures, onProgress }),
   );
   return { summary, protection };
@@ -43,11 +40,10 @@ export async function publishFromWorkspace(
 
 function protect(
   { places, passphrase, signal, protect: how }: PublishRun,
-  derive: DeriveKey,
   above: Highest['snapshot'],
 ): Promise<ProtectSummary> {
   return protectSite({
-    ...{ configurationFile: places.configurationFile, passphrase, derive, ...how },
+    ...{ configurationFile: places.configurationFile, passphrase, ...how },
     ...{ above, timestamp: 'later' },
     ...(signal && { signal }),
   });

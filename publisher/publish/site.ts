@@ -8,7 +8,6 @@ import { KeyServerAuthority } from '../authority/key-server-authority.ts';
 import { LocalAuthority } from '../authority/local-authority.ts';
 import { stateInIndex } from '../authority/state.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
-import type { DeriveKey } from '../keys/early-key.ts';
 import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
 import { verifiedRoots } from '../keys/roots.ts';
 import type { PublicationPlace } from '../publication/open.ts';
@@ -39,8 +38,6 @@ export interface Site extends PublishPlaces {
 
 export interface OpenSiteOptions {
   readonly passphrase: string;
-  /** Has derived the key of the key store already, perhaps. */
-  readonly derive?: DeriveKey | undefined;
   readonly signal?: AbortSignal | undefined;
   /** For what is urgent: shorter ones than usual. */
   readonly keyServerLimits?: KeyServerLimits;
@@ -62,11 +59,11 @@ export function withSite<Result>(
 
 async function openSite(
   places: PublishPlaces,
-  { passphrase, derive, signal, keyServerLimits: limits, now = nowInSeconds }: OpenSiteOptions,
+  { passphrase, signal, keyServerLimits: limits, now = nowInSeconds }: OpenSiteOptions,
   index: PublisherIndex,
 ): Promise<Site> {
   const { configuration, workspace, token, out } = places;
-  const store = await openKeyStore(await readKeyStore(workspace), passphrase, derive);
+  const store = await openKeyStore(await readKeyStore(workspace), passphrase);
   const roots = verifiedRoots(store.roots);
   const local = new LocalAuthority({
     state: stateInIndex(index),

@@ -2,7 +2,8 @@
 import { copyFile, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rotateRole } from '../../publisher/keys/change-roles.ts';
+
+import { rotateRole } from '../../publisher/keys/change-roots.ts';
 import type { Ended } from '../support/programs.ts';
 import { type SmallPublication, writeSmallPublication } from '../support/small-publication.ts';
 import { runOnTerminal, runWispr } from '../support/wispr.ts';
@@ -50,7 +51,7 @@ describe('wispr keys', () => {
       /^[\w-]{43} {2}\(your fingerprint\)\nroot 1, nothing published yet\n\nROLE +KEY +WHERE IT IS +NEEDED +VERSION +GOOD UNTIL\nroot +[0-9a-f]{12} +root\.keys +1 of 1 +1 +\d{4}-\d\d-\d\d\n/,
     );
     expect(first.stdout).toMatch(/\ntimestamp +[0-9a-f]{12} +publisher\.keys, key server +1 of 1/);
-    await expectError(wispr('keys', 'list', '--public'), 1, 'there is no publication', 'hint: run "wispr protect"');
+    await expectError(wispr('keys', 'list', '--public'), 1, 'there is no publication', 'hint: ');
     await publish({ version: 3, days: { snapshot: 12 } });
     const everybody = await wispr('keys', 'list', '--public');
     expect(everybody.stdout).toContain('publication 3');
@@ -164,14 +165,14 @@ describe('wispr keys', () => {
     await expectError(
       wispr('keys', 'add', 'root', 'nobody.pub', ...withPassphrase),
       2,
-      'hint: it is the file that ends',
+      'hint: take the file that ends',
     );
     await expectError(wispr('keys', 'new-signer', 'ada.key', ...withPassphrase), 1, '[output-failed]', 'hint: ');
     await expectError(
       wispr('keys', 'add', 'root', 'wispr.json', ...withPassphrase),
       1,
       '[signer-invalid]',
-      'hint: it is the file that ends in .pub',
+      'hint: take the file that ends in',
     );
     await expectError(
       wispr('keys', 'renew', '--root-keys', 'nowhere', ...withPassphrase),
@@ -238,7 +239,7 @@ describe('wispr timestamp', () => {
         'add --key',
       );
     const wrongFile = wispr('timestamp', '--key', 'publisher.keys', '--metadata', METADATA, ...withPassphrase);
-    await expectError(wrongFile, 1, '[key-store-kind]', 'hint: name a file that "wispr keys new-signer"');
+    await expectError(wrongFile, 1, '[key-store-kind]', 'hint: publisher.keys is found by itself');
     await publish({ version: 4 });
     await expectError(wispr(...cron, '--metadata', METADATA, '-q'), 1, '[metadata-rollback]');
     await publish({ version: 6, days: { snapshot: 3 } });

@@ -37,9 +37,9 @@ it('a desk takes over its section, and the office publishes without it', async (
 
   const [left = ''] = keyids.filter((id) => id !== own);
   const last = await wispr('keys', 'remove', 'section:sports', left.slice(0, 8), ...ours);
-  expect(last).toMatchObject({ code: 2, stderr: expect.stringMatching(/would have 0 keys.*\n.*add the one that/) });
+  expect(last).toMatchObject({ code: 2, stderr: expect.stringMatching(/would have 0 keys/) });
   const few = await wispr('keys', 'remove', 'section:sports', left.slice(0, 8), '--threshold', '2', ...ours);
-  expect(few.stderr).toContain('the last key cannot be taken away');
+  expect(few.stderr).toContain('would have 0 keys');
 
   const refused = await wispr('protect', ...ours);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
@@ -65,7 +65,7 @@ it('a desk takes over its section, and the office publishes without it', async (
 it('says what is wrong with a section that nobody named, and with a key of nobody', async () => {
   const unknown = await wispr('keys', 'rotate', 'section:culture', ...ours);
   expect(unknown).toMatchObject({ code: 2 });
-  expect(unknown.stderr).toContain('it names sports');
+  expect(unknown.stderr).toContain('only sports');
   expect(await wispr('keys', 'rotate', 'section', ...ours)).toMatchObject({ code: 2 });
   expect(await wispr('keys', 'new-signer', 'nobody.key', ...ours)).toMatchObject({ code: 0 });
   const nobody = ['--key', 'nobody.key', '--key-passphrase-file', 'passphrase'];

@@ -69,7 +69,6 @@ describe('a directory as a target', () => {
     const nowhere = await openTarget('/proc/wispr-nowhere/deeper');
     await expect(nowhere.put('/a/b', utf8('x'), OPTIONS)).rejects.toMatchObject({
       code: 'target-failed',
-      hint: expect.any(String),
     });
   });
 

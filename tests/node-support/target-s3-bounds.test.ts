@@ -59,7 +59,6 @@ describe('attack 65: a server that never answers', () => {
     await expect(work()).rejects.toMatchObject({
       code: 'target-unreachable',
       message: expect.stringContaining('in time'),
-      hint: expect.any(String),
     });
     expect(server.asked.length).toBeGreaterThan(0);
   });

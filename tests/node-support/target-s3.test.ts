@@ -73,48 +73,34 @@ describe('a bucket as a target', () => {
     expect(await codeOf(all(absent))).toBe('target-unreachable');
   });
 
-  it.each([
-    ['http://127.0.0.1:9', 'the server is the one of AWS_ENDPOINT_URL_S3'],
-    ['127.0.0.1:9000', 'write AWS_ENDPOINT_URL_S3 as a whole URL'],
-  ])('says what to set where there is no answer at %s', async (endpoint, hint) => {
-    vi.stubEnv('AWS_ENDPOINT_URL_S3', endpoint);
-    const silent = await openTarget('s3://bucket');
-    await expect(silent.put('/a', utf8('x'), OPTIONS)).rejects.toMatchObject({
-      code: 'target-unreachable',
-      hint: expect.stringContaining(hint),
-    });
-    vi.stubEnv('AWS_ENDPOINT_URL_S3', server.endpoint);
-  });
+  it.each(['http://127.0.0.1:9', '127.0.0.1:9000'])(
+    'says what to set where there is no answer at %s',
+    async (endpoint) => {
+      vi.stubEnv('AWS_ENDPOINT_URL_S3', endpoint);
+      const silent = await openTarget('s3://bucket');
+      await expect(silent.put('/a', utf8('x'), OPTIONS)).rejects.toMatchObject({
+        code: 'target-unreachable',
+        remedy: expect.stringContaining('AWS_ENDPOINT_URL_S3'),
+      });
+      vi.stubEnv('AWS_ENDPOINT_URL_S3', server.endpoint);
+    },
+  );
 
   const NO_S3 = '<!doctype html><meta charset="utf-8"><h1>Not found</h1><br>';
   const REFUSED = '<Error><Code>InvalidAccessKeyId</Code><Message>No such id.</Message></Error>';
   it.each([
-    [
-      'http',
-      404,
-      NO_S3,
-      'target-failed',
-      /: it answered 404, and not as an S3 server does$/,
-      'the address of an S3 API',
-    ],
-    [
-      'http',
-      200,
-      NO_S3,
-      'target-failed',
-      /: it answered 200, and not as an S3 server does$/,
-      'the address of an S3 API',
-    ],
-    ['http', 403, REFUSED, 'target-denied', /: InvalidAccessKeyId \(403\): No such id\.$/, 'AWS_SECRET_ACCESS_KEY'],
-    ['https', 200, '', 'target-unreachable', /: there is no TLS .* \(wrong version number\)$/, 'write http:// there'],
-  ])('says on one line what is there instead, at %s with %i', async (scheme, status, body, code, message, hint) => {
+    ['http', 404, NO_S3, 'target-failed', /: it answered 404, and not as an S3 server does$/],
+    ['http', 200, NO_S3, 'target-failed', /: it answered 200, and not as an S3 server does$/],
+    ['http', 403, REFUSED, 'target-denied', /: InvalidAccessKeyId \(403\): No such id\.$/],
+    ['https', 200, '', 'target-unreachable', /: there is no TLS .* \(wrong version number\)$/],
+  ])('says on one line what is there instead, at %s with %i', async (scheme, status, body, code, message) => {
     const host = createServer((_, response) => {
       response.writeHead(status, { 'Content-Type': 'text/html' }).end(body);
     });
     await new Promise<void>((ready) => host.listen(0, '127.0.0.1', ready));
     vi.stubEnv('AWS_ENDPOINT_URL_S3', `${scheme}://127.0.0.1:${(host.address() as AddressInfo).port}`);
     const target = await openTarget('s3://bucket');
-    const said = { code, message: expect.stringMatching(message), hint: expect.stringContaining(hint) };
+    const said = { code, message: expect.stringMatching(message) };
     await expect(all(target)).rejects.toMatchObject(said);
     target.close();
     host.close();

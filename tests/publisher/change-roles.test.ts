@@ -13,7 +13,7 @@ import {
   renewRoot,
   rotatePublisherKey,
   rotateRole,
-} from '../../publisher/keys/change-roles.ts';
+} from '../../publisher/keys/change-roots.ts';
 import { ONLINE_ROLES } from '../../publisher/keys/key-store.ts';
 import { READER_OPTIONS, rolesOf, TOP_LEVEL_ROLES, verifyChain } from '../../publisher/keys/roots.ts';
 import { openSigningKeys } from '../../publisher/keys/signing-keys.ts';

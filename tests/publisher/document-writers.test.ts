@@ -13,8 +13,7 @@ import { padmeLength } from '../../core/object/padding.ts';
 import { readUnverifiedHead } from '../../core/object/read-head.ts';
 import type { WriteTask } from '../../publisher/protect/writers/contract.ts';
 import { isLeftoverName, objectFile } from '../../publisher/protect/writers/files.ts';
-import { startThread } from '../../publisher/protect/writers/thread.ts';
-import { ThreadPool } from '../../publisher/protect/writers/thread-pool.ts';
+import { startThread, ThreadPool } from '../../publisher/protect/writers/thread-pool.ts';
 import { WritersRig } from '../support/document-writers.ts';
 
 const MiB = 1024 * 1024;
@@ -150,7 +149,6 @@ describe('what goes wrong is said in the publisher’s own errors, and leaves no
       name: 'PublishError',
       code: 'source-changed',
       message: expect.stringContaining('/a.bin'),
-      hint: expect.any(String),
     });
     expect(await rig.files()).toEqual([]);
   });
@@ -228,9 +226,9 @@ describe('the end of the writers', () => {
       const task = await rig.task('/a.txt', 'x');
       const calls = Array.from({ length: 200 }, () => pool.perform({ kind: 'write', task }, 1));
       for (const result of await Promise.allSettled(calls)) {
-        expect(result).toMatchObject({ status: 'rejected', reason: { name: 'PublishError', code: 'writer-failed' } });
+        expect(result).toMatchObject({ status: 'rejected', reason: { name: 'PublishError', code: 'output-failed' } });
       }
-      await expect(pool.perform({ kind: 'write', task }, 1)).rejects.toMatchObject({ code: 'writer-failed' });
+      await expect(pool.perform({ kind: 'write', task }, 1)).rejects.toMatchObject({ code: 'output-failed' });
       await pool.end();
     },
   );
@@ -254,7 +252,6 @@ it('an output that cannot be written for want of room is an error, and what was 
     0,
     ['small', 'large'].map((name) => ({
       code: 'output-failed',
-      hint: expect.stringContaining('room'),
       message: expect.stringMatching(new RegExp(`^cannot write .*/${name}\\.bin\\.protected: E(?:FBIG|NOSPC)`)),
     })),
   ]);

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
 import { xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-roles.ts';
+import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-roots.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import type { TrustedStore } from '../support/published.ts';

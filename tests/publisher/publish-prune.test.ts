@@ -9,7 +9,7 @@ import { StorageError } from '../../node-support/storage/errors.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { readConfiguration } from '../../publisher/configuration/read.ts';
-import { rotateRole } from '../../publisher/keys/change-roles.ts';
+import { rotateRole } from '../../publisher/keys/change-roots.ts';
 import { openShown } from '../../publisher/publication/current.ts';
 import { placeInDirectory } from '../../publisher/publication/places.ts';
 import { openSnapshot } from '../../publisher/publication/snapshot.ts';

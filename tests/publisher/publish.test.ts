@@ -7,7 +7,7 @@ import { signMetadata, timestampMetadata } from '../../core/publication/writer.t
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { readTimestamp } from '../../publisher/authority/authority.ts';
-import { rotateRole } from '../../publisher/keys/change-roles.ts';
+import { rotateRole } from '../../publisher/keys/change-roots.ts';
 import { locatePlaces, TIMESTAMP_PATH } from '../../publisher/publish/places.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { withLock, workspaceOf } from '../../publisher/workspace.ts';

@@ -16,7 +16,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { SECTION_DEPTH } from '../../publisher/configuration/names.ts';
 import { parseConfiguration } from '../../publisher/configuration/read.ts';
 import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
-import { addSigner, rotatePublisherKey } from '../../publisher/keys/change-roles.ts';
+import { addSigner, rotatePublisherKey } from '../../publisher/keys/change-roots.ts';
 import { addSectionSigner, removeSectionSigner, rotateSection } from '../../publisher/keys/change-sections.ts';
 import { listKeys } from '../../publisher/keys/list-keys.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';

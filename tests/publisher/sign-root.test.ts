@@ -4,12 +4,11 @@ import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifyNextRoot } from '../../core/publication/verify-roles.ts';
-import { addSigner, renewRoot, rotateRole } from '../../publisher/keys/change-roles.ts';
+import { addSigner, finishDraft, renewRoot, rotateRole } from '../../publisher/keys/change-roots.ts';
 import { listKeys } from '../../publisher/keys/list-keys.ts';
-import { describeChanges } from '../../publisher/keys/root-changes.ts';
-import { READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
-import { finishDraft, readDraft, signDraftFile } from '../../publisher/keys/sign-root.ts';
-import { createSigner, readSigner } from '../../publisher/keys/signer-file.ts';
+import { readDraft, signDraftFile } from '../../publisher/keys/root-draft.ts';
+import { describeChanges, READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
+import { createSigner, readSigner } from '../../publisher/keys/signing-keys.ts';
 import { CHEAP } from '../support/cheap-keys.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 

@@ -8,7 +8,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { verifyOwnSnapshot } from '../../core/publication/verify-roles.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { rotateRole } from '../../publisher/keys/change-roles.ts';
+import { rotateRole } from '../../publisher/keys/change-roots.ts';
 import { READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import { publishedIn } from '../../publisher/protect/published.ts';

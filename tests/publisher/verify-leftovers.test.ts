@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { roleSigner } from '../../core/publication/keys.ts';
 import { binMetadata, signMetadata, targetsMetadata } from '../../core/publication/writer.ts';
-import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-roles.ts';
+import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-roots.ts';
 import { rotateSection } from '../../publisher/keys/change-sections.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { makeTwoPublications } from '../support/two-publications.ts';

@@ -6,8 +6,7 @@ import { blockRange } from '../../../core/object/geometry.ts';
 import { contentOfBlock, type SealingPlan, sealBlock, sealedBlockLength } from '../../../core/object/sealing.ts';
 import type { SourceFile } from '../../site/walk.ts';
 import { SourceReader } from '../source-reader.ts';
-import { toOutputNow } from '../to-output.ts';
-import { writeFully } from './files.ts';
+import { toOutputNow, writeFully } from './files.ts';
 import type { ThreadContext } from './jobs.ts';
 
 /** Blocks `first` to `end` (which is not in it) of a document whose content is its source as it is. */

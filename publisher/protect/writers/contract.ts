@@ -2,12 +2,11 @@
  * What the writers of documents are asked for, and what they answer. Both cross to worker threads and back, so they are plain data.
  *
  * A document is written in two stages, because a site has to stay readable while its next publication is made (docs/spec/publication.md,
- * section 8): `write` makes files with immutable names, which nobody is sent to yet; `place` then replaces what lies at the document's own name.
+ * section 8): `write` makes files with immutable names, which no publication names yet; `place` then replaces what lies at the document's own name.
  */
 import type { KeyId } from '../../../core/keys/key-id.ts';
 import type { PublisherIdentity } from '../../../core/object/writer.ts';
 import type { SourceFile } from '../../site/walk.ts';
-import type { SpareThreads } from './spare-threads.ts';
 
 /** One document to write. */
 export interface WriteTask {
@@ -64,7 +63,7 @@ export type Placement =
   /** The page that {@link WrittenDocument.staged} speaks of. */
   | { readonly kind: 'carrier'; readonly path: string; readonly head: string };
 
-/** Writes documents on all cores. Both calls may be made as often as one likes; whoever makes a million waits for some of them in between. */
+/** Writes documents on all cores. Calls may overlap; a caller with many documents awaits some before it makes more. */
 export interface DocumentWriters {
   /**
    * Writes what has immutable names: the object, and a public document's content. Directories are made as they are needed.
@@ -94,6 +93,4 @@ export interface WritersOptions {
   readonly signal?: AbortSignal;
   /** Threads; as many as the machine has cores if left out. */
   readonly threads?: number;
-  /** Threads that were started already. */
-  readonly spare?: SpareThreads | undefined;
 }

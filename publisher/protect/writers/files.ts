@@ -1,7 +1,8 @@
 /**
- * Files of the output. One with an immutable name is written under it at once: nobody asks for it before the publication that names it, and a run
+ * Files of the output. One with an immutable name is written under it directly: it is not asked for before the publication that names it, and a run
  * that finds what an interrupted one left writes it anew. Everything else is written beside its place, and renamed.
  */
+
 import {
   closeSync,
   copyFileSync,
@@ -17,13 +18,19 @@ import {
 import { dirname } from 'node:path';
 import { contentTargetOf, headTargetOf, targetFile } from '../../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../../core/site/path.ts';
-import { isTemporaryName, replaceFileSync } from '../../../node-support/files/write-file.ts';
-import { makeDirectoryNow } from '../../../node-support/make-directory.ts';
-import { systemCode } from '../../../node-support/system-error.ts';
-import { toOutputNow } from '../to-output.ts';
+import {
+  isTemporaryName,
+  replaceFileSync,
+  temporaryBeside,
+  writeFileAtomic,
+} from '../../../node-support/files/write-file.ts';
+import { makeDirectory, makeDirectoryNow } from '../../../node-support/make-directory.ts';
+import { printable } from '../../../node-support/printable.ts';
+import { systemCode, systemReason } from '../../../node-support/system-error.ts';
+import { PublishError } from '../../errors.ts';
 
-/** For web servers to read, and nobody else to write, whatever the umask. */
-export const OUTPUT_MODE = 0o644;
+/** Readable by web servers, writable by the owner, whatever the umask. */
+const OUTPUT_MODE = 0o644;
 
 /** Where the object of a document lies; put together by hand, as two names for each document are. @param head - SHA-256 of its head, hexadecimal */
 export function objectFile(out: string, path: string, head: string): string {
@@ -110,7 +117,7 @@ export function writeFully(descriptor: number, bytes: Uint8Array, position: numb
 }
 
 /** Most directories are there: asked before every file, that would cost more than it is worth. */
-export function withDirectory<Result>(file: string, create: () => Result): Result {
+function withDirectory<Result>(file: string, create: () => Result): Result {
   try {
     return create();
   } catch (error) {
@@ -135,4 +142,85 @@ function linkOrCopy(original: string, copy: string): void {
 function isSameFile(file: string, original: string): boolean {
   const [one, other] = [file, original].map((name) => lstatSync(name, { bigint: true, throwIfNoEntry: false }));
   return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev;
+}
+
+/** A file that takes more than one step to write, or whose name is known only in the end. Removed, if it is not kept. */
+export class TemporaryFile implements Disposable {
+  /** Its name until then. */
+  readonly name: string;
+  readonly #shown: string;
+  readonly #descriptor: number;
+  #kept = false;
+
+  /**
+   * @param shown - what messages call it; the file lies in the same directory
+   * @throws PublishError `output-failed`
+   */
+  constructor(shown: string) {
+    this.#shown = shown;
+    this.name = temporaryBeside(shown);
+    this.#descriptor = toOutputNow(shown, () => withDirectory(shown, () => openSync(this.name, 'wx', OUTPUT_MODE)));
+  }
+
+  /** @throws PublishError `output-failed` */
+  write(bytes: Uint8Array, position: number): void {
+    toOutputNow(this.#shown, () => writeFully(this.#descriptor, bytes, position));
+  }
+
+  /**
+   * Gives it its own name.
+   *
+   * @param lastModified - seconds since 1970
+   * @throws PublishError `output-failed`
+   */
+  keepAs(file: string, lastModified?: number): void {
+    toOutputNow(this.#shown, () => {
+      if (lastModified !== undefined) futimesSync(this.#descriptor, lastModified, lastModified);
+      renameSync(this.name, file);
+    });
+    this.#kept = true;
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#descriptor);
+    if (!this.#kept) rmSync(this.name, { force: true });
+  }
+}
+
+/** @throws PublishError `output-failed` in place of the system's error */
+export async function toOutput<Result>(file: string, writing: Promise<Result>): Promise<Result> {
+  try {
+    return await writing;
+  } catch (error) {
+    throw outputError(file, error);
+  }
+}
+
+/** {@link toOutput} for what is done in place; what is no error of the system stays as it is. */
+export function toOutputNow<Result>(file: string, write: () => Result): Result {
+  try {
+    return write();
+  } catch (error) {
+    throw systemCode(error) === undefined ? error : outputError(file, error);
+  }
+}
+
+function outputError(file: string, error: unknown): PublishError {
+  const message = `cannot write ${printable(file)}: ${systemReason(error)}; what was there before is unchanged`;
+  return new PublishError('output-failed', message, { cause: error });
+}
+
+/**
+ * @param options - `sync`: durable, for the file that makes all others visible
+ * @throws PublishError `output-failed`; what was there before is unchanged
+ */
+export async function replaceOutputFile(
+  file: string,
+  bytes: Uint8Array,
+  { sync = false }: { readonly sync?: boolean } = {},
+): Promise<void> {
+  await toOutput(
+    file,
+    makeDirectory(dirname(file)).then(() => writeFileAtomic(file, bytes, { mode: OUTPUT_MODE, durable: sync })),
+  );
 }

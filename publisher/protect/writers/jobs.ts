@@ -1,10 +1,11 @@
 /** What goes to a writing thread, and what comes back. */
 import type { ErrorFields } from '../../../core/errors.ts';
 import type { KeyId } from '../../../core/keys/key-id.ts';
-import type { PublisherIdentity } from '../../../core/object/writer.ts';
+import type { Metadata } from '../../../core/object/metadata.ts';
+import { ObjectWriter, type PublisherIdentity } from '../../../core/object/writer.ts';
 import { lazily } from '../../../node-support/lazily.ts';
 import { PublishError, type PublishErrorCode } from '../../errors.ts';
-import { SMALL_FILE } from '../content.ts';
+import { type ContentOptions, SMALL_FILE } from '../content.ts';
 import type { BlockRun } from './block-run.ts';
 import type { Placement, WriteTask, WrittenDocument } from './contract.ts';
 
@@ -65,25 +66,52 @@ export interface Failure {
   readonly code: string | undefined;
   readonly message: string;
   readonly fields: ErrorFields;
-  readonly hint: string | undefined;
   readonly cause: unknown;
 }
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof PublishError) {
-    const { code, message, fields, hint } = error;
-    return { code, message, fields, hint, cause: error.cause instanceof Error ? error.cause.message : undefined };
+    const { code, message, fields } = error;
+    return { code, message, fields, cause: error.cause instanceof Error ? error.cause.message : undefined };
   }
   return {
     code: undefined,
     message: String(error),
     fields: {},
-    hint: undefined,
     cause: error instanceof Error ? error.stack : error,
   };
 }
 
-export function errorOf({ code, message, fields, hint, cause }: Failure): Error {
+export function errorOf({ code, message, fields, cause }: Failure): Error {
   if (code === undefined) return new Error(message, { cause });
-  return new PublishError(code as PublishErrorCode, message, { cause, fields, hint });
+  return new PublishError(code as PublishErrorCode, message, { cause, fields });
+}
+
+/** How the content of a document is read. */
+export function contentOptions({ source, mediaType, compress, set, headers }: WriteTask): ContentOptions {
+  return { source, mediaType, compress: compress && set !== undefined, headers };
+}
+
+/** The writer of a document's object. @throws Error if there is no key for its set */
+export function objectWriterOf(task: WriteTask, metadata: Metadata, thread: ThreadData): ObjectWriter {
+  const { path, set, padding } = task;
+  const key = set === undefined ? undefined : thread.sets.get(set);
+  if (set !== undefined && key === undefined) throw new Error('the writers were not given the key of this set');
+  return new ObjectWriter({
+    site: thread.site,
+    path,
+    publisher: thread.publisher,
+    metadata,
+    ...(set !== undefined && key && { set: { id: set, key } }),
+    ...(set !== undefined && padding && { paddingLength: 'padme' }),
+  });
+}
+
+/** What is answered for a document, but for what differs from one to the other. */
+export function written(
+  path: string,
+  head: { readonly digest: string; readonly length: number },
+  rest: Partial<WrittenDocument> & Pick<WrittenDocument, 'bytesOut'>,
+): WrittenDocument {
+  return { path, head: head.digest, headLength: head.length, reused: false, staged: false, ...rest };
 }

@@ -5,10 +5,8 @@ import { forEachInFlight } from '../../../node-support/in-flight.ts';
 import { isPlain, plainMetadata, SMALL_FILE } from '../content.ts';
 import type { BlockRun } from './block-run.ts';
 import type { WriteTask, WrittenDocument } from './contract.ts';
-import { contentOptions, objectWriterOf } from './document-object.ts';
-import { shownFile } from './files.ts';
-import type { ThreadContext } from './jobs.ts';
-import { TemporaryFile } from './temporary-file.ts';
+import { shownFile, TemporaryFile } from './files.ts';
+import { contentOptions, objectWriterOf, type ThreadContext } from './jobs.ts';
 import type { ThreadPool } from './thread-pool.ts';
 import { keepObject } from './write-document.ts';
 

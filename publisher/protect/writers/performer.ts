@@ -1,5 +1,11 @@
 /** Does the jobs of one thread, in their order. */
+
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { utf8 } from '../../../core/encoding/bytes.ts';
 import { writeBlockRun } from './block-run.ts';
+import type { Placement } from './contract.ts';
+import { contentFile, moveFile, replaceByCopy, replaceFile, stagedFile, toOutputNow } from './files.ts';
 import {
   type Answer,
   failureOf,
@@ -9,7 +15,6 @@ import {
   type ThreadData,
   threadContext,
 } from './jobs.ts';
-import { place } from './place.ts';
 import { beginWriting, reuseIfPossible, writeDocument } from './write-document.ts';
 
 export class Performer {
@@ -53,4 +58,23 @@ async function perform(job: Job, context: ThreadContext): Promise<JobResults[Job
     case 'place':
       return place(job.placement, context);
   }
+}
+
+/** Replaces what lies at a document's own name; returns its length. */
+export function place(placement: Placement, { out, checkNotStopped }: ThreadContext): number {
+  checkNotStopped();
+  const file = join(out, placement.path);
+  switch (placement.kind) {
+    case 'page': {
+      const page = utf8(placement.page);
+      replaceFile(file, page);
+      return page.length;
+    }
+    case 'copy':
+      replaceByCopy(file, contentFile(out, placement.path, placement.content));
+      break;
+    case 'carrier':
+      moveFile(stagedFile(out, placement.path, placement.head), file);
+  }
+  return toOutputNow(file, () => statSync(file).size);
 }

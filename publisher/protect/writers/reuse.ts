@@ -20,8 +20,8 @@ import { readHead } from '../../../core/object/read-head.ts';
 import { systemCode } from '../../../node-support/system-error.ts';
 import type { Content } from '../content.ts';
 import type { WrittenDocument } from './contract.ts';
-import { written } from './document-object.ts';
 import { contentFile, createFile, objectFile, shownFile, stagedFile } from './files.ts';
+import { written } from './jobs.ts';
 import type { Writing } from './write-document.ts';
 
 const READ_LENGTH = 1024 * 1024;

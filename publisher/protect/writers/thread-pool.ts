@@ -1,9 +1,9 @@
 /** Spreads jobs over threads: small ones in batches, so that messages between threads cost next to nothing. A single batch is done here. */
 import { reasonOf } from '../../../core/errors.ts';
+import { AnsweringThread } from '../../../node-support/answering-thread.ts';
 import { PublishError } from '../../errors.ts';
 import { type Answer, errorOf, type Job, type JobResults, type ThreadData } from './jobs.ts';
 import type { Performer } from './performer.ts';
-import { startThread, type Thread } from './thread.ts';
 
 /** Jobs in a batch, and bytes of source in it: small enough that all threads end at about the same time. */
 const BATCH_JOBS = 64;
@@ -23,7 +23,6 @@ export class ThreadPool {
   readonly #data: ThreadData;
   readonly #maximum: number;
   readonly #startThread: () => Thread;
-  readonly #isBegun: boolean;
   readonly #threads: Thread[] = [];
   readonly #waiting: Waiting[] = [];
   #here: Promise<Performer> | undefined;
@@ -33,14 +32,12 @@ export class ThreadPool {
 
   /**
    * @param maximum - threads; they are started as there is work for them
-   * @param begin - starts a thread
-   * @param isBegun - whether the first ones were started already: then they do the little that there is as well
+   * @param start - starts a thread
    */
-  constructor(data: ThreadData, maximum: number, begin = () => startThread(), isBegun = false) {
+  constructor(data: ThreadData, maximum: number, start = () => startThread()) {
     this.#data = data;
     this.#maximum = maximum;
-    this.#startThread = begin;
-    this.#isBegun = isBegun;
+    this.#startThread = start;
   }
 
   /** @param bytes - about how much there is to read */
@@ -64,7 +61,7 @@ export class ThreadPool {
     await Promise.all(this.#threads.map((thread) => thread.end()));
   }
 
-  /** Not at once: whoever calls many times in a row gets full batches. */
+  /** Deferred, so that many calls in a row make full batches. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -86,7 +83,7 @@ export class ThreadPool {
   /** All that there is, as far as anybody knows: a thread takes longer to start than to do it. */
   get #isOneBatch(): boolean {
     const { length } = this.#waiting;
-    if (length === 0 || length > BATCH_JOBS || this.#threads.length > 0 || this.#isBegun) return false;
+    if (length === 0 || length > BATCH_JOBS || this.#threads.length > 0) return false;
     return this.#waiting.reduce((sum, { bytes }) => sum + bytes, 0) <= BATCH_BYTES;
   }
 
@@ -140,11 +137,27 @@ export class ThreadPool {
 
 function died(reason: unknown): PublishError {
   return new PublishError(
-    'writer-failed',
+    'output-failed',
     `a thread that writes documents ended before its work: ${reasonOf(reason)}`,
     {
       cause: reason,
-      hint: 'this is mostly for want of memory',
     },
   );
+}
+
+/** What runs on a thread. */
+const THREAD_PROGRAM = new URL('./thread-main.ts', import.meta.url);
+
+/**
+ * Mebibytes of young objects, all three spaces of them together. Four times the usual, for many small documents: with 6, of which 3 were used, they
+ * took a twelfth more time; with 24, no less (docs/figures.md).
+ */
+const YOUNG_GENERATION = 12;
+
+/** A writing thread, as the pool sees it: it is told the keys once they are known, and then asked for batches of jobs. */
+export type Thread = AnsweringThread<readonly Job[], readonly Answer[]>;
+
+/** @param program - for tests */
+export function startThread(program = THREAD_PROGRAM): Thread {
+  return new AnsweringThread(program, YOUNG_GENERATION);
 }

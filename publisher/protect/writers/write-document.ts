@@ -8,10 +8,8 @@ import type { ObjectWriter } from '../../../core/object/writer.ts';
 import { type Content, readContent } from '../content.ts';
 import { changed } from '../source-reader.ts';
 import type { WriteTask, WrittenDocument } from './contract.ts';
-import { contentOptions, objectWriterOf, written } from './document-object.ts';
-import { contentFile, createFile, objectFile, shownFile, stagedFile } from './files.ts';
-import type { ThreadContext } from './jobs.ts';
-import { TemporaryFile } from './temporary-file.ts';
+import { contentFile, createFile, objectFile, shownFile, stagedFile, TemporaryFile } from './files.ts';
+import { contentOptions, objectWriterOf, type ThreadContext, written } from './jobs.ts';
 
 /** One document that is being written. */
 export interface Writing {

@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os';
 import type { DocumentWriters, Placement, WritersOptions, WriteTask, WrittenDocument } from './contract.ts';
 import { stopped, type ThreadContext, threadContext } from './jobs.ts';
 import { isForAllThreads, writeLargeDocument } from './large-document.ts';
-import { startThread } from './thread.ts';
 import { ThreadPool } from './thread-pool.ts';
 
 /** Calls that a caller should have under way for all threads to be busy. */
@@ -24,11 +23,11 @@ class Writers implements DocumentWriters {
   readonly #lanes: Promise<unknown>[] = Array.from({ length: LARGE_DOCUMENTS }, () => Promise.resolve());
   #nextLane = 0;
 
-  constructor({ out, site, publisher, sets, signal, threads = availableParallelism(), spare }: WritersOptions) {
+  constructor({ out, site, publisher, sets, signal, threads = availableParallelism() }: WritersOptions) {
     const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const data = { out, site, publisher, sets, stop };
     this.#context = threadContext(data);
-    this.#pool = new ThreadPool(data, threads, () => spare?.take() ?? startThread(), spare !== undefined);
+    this.#pool = new ThreadPool(data, threads);
     this.#signal = signal;
     signal?.addEventListener('abort', this.#stop);
     if (signal?.aborted) this.#stop();

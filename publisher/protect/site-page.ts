@@ -1,10 +1,9 @@
 import type { Task } from '../index/rows.ts';
 import { canNameSet, isPage, isXmlPage, mediaTypeOf } from '../site/media-type.ts';
-import { readPage } from '../site/page.ts';
+import { readPage, type Teaser } from '../site/page.ts';
 import { problemOfPageSet } from '../site/sets.ts';
 import type { SourceFile } from '../site/walk.ts';
 import { SourceReader } from './source-reader.ts';
-import { encodeTeaser } from './teaser.ts';
 
 /** Bytes of a page that are looked at for its set and teaser. */
 const PAGE_LENGTH = 8 * 1024 * 1024;
@@ -32,4 +31,13 @@ function readStart(source: SourceFile): Uint8Array {
   const start = reader.readAt(0, Buffer.allocUnsafe(Math.min(source.size, PAGE_LENGTH)));
   reader.checkUnchanged();
   return start;
+}
+
+function encodeTeaser({ openGraph, ...rest }: Teaser): string {
+  return JSON.stringify({ ...rest, openGraph: [...openGraph] });
+}
+
+export function decodeTeaser(text: string): Teaser {
+  const { openGraph, ...rest } = JSON.parse(text) as Omit<Teaser, 'openGraph'> & { openGraph: [string, string][] };
+  return { ...rest, openGraph: new Map(openGraph) };
 }
