@@ -39,7 +39,7 @@ describe.each(PAGES)('%s', (page) => {
     expect(links.filter((link) => !isResolved(page, link))).toEqual([]);
   });
 
-  it.skipIf(/spec\/(?!roaming)/.test(page))('is wrapped at 100 columns, except for tables and code', () => {
+  it('is wrapped at 100 columns, except for tables and code', () => {
     const lines = read(page)
       .replace(/^```.*?^```$/gms, '')
       .split('\n');
