@@ -32,26 +32,23 @@ export const PUBLISH_ERRORS = {
   },
   'key-store-missing': {
     means: '`publisher.keys` is not beside `wispr.json`, or cannot be read',
-    remedy:
-      'if it is there, nothing is lost: let the user who runs wispr read it (chown, chmod 600); else restore it from your backup',
+    remedy: 'restore it from your backup; if it exists, make it readable for the user who runs wispr',
   },
   'key-store-damaged': {
-    means: "`publisher.keys`, `root.keys` or a signer's key file was altered or cut, or is no key file",
-    remedy: 'name the right file, or restore it from your backup',
+    means: "`publisher.keys`, `root.keys` or a signer's key file was changed or cut",
+    remedy: 'restore it from your backup',
   },
   'key-store-kind': {
-    means: 'a key file of another kind than the one that is needed, or of a newer wispr',
-    remedy:
-      '`publisher.keys` is found by itself; `--key` and `--root-keys` name files of `wispr keys new-signer`, `wispr keys export`, or `root.keys`',
+    means: 'a key file of another kind than needed, or of a newer wispr',
+    remedy: 'name the right file, or update wispr',
   },
   'key-store-older': {
-    means: '`out` has a root that `publisher.keys` does not know: it is from before a change of signing keys',
-    remedy: 'bring the `publisher.keys` from after that change, from your backup or from the copy that made it',
+    means: '`publisher.keys` is from before a change of signing keys; nothing was changed',
+    remedy: 'restore the one from after that change',
   },
   'root-keys-missing': {
-    means: '`root.keys`, or another key file that was named, is not there, or cannot be read',
-    remedy:
-      'bring it back from where you keep it, or let the user who runs wispr read it; `--root-keys FILE`, `--key FILE`',
+    means: '`root.keys` or another key file is missing, or cannot be read',
+    remedy: 'name it with `--root-keys FILE` or `--key FILE`',
   },
   'signer-invalid': {
     means: "a file that should hold a signer's public key does not",
@@ -62,9 +59,8 @@ export const PUBLISH_ERRORS = {
     remedy: '`wispr keys list` shows all keys; docs/keys.md',
   },
   'section-key-missing': {
-    means:
-      'a section has to be signed, and too few of its keys are here: it is new, its keys or paths or the publisher key changed, or `publisher.db` was lost',
-    remedy: "sign once with its editors' key file: `--key FILE`",
+    means: 'a section must be signed, and too few of its keys are here',
+    remedy: 'publish once with its key file: `--key FILE`',
   },
   'section-too-large': {
     means: 'a section has more documents than its signed list can hold',
@@ -107,9 +103,8 @@ export const PUBLISH_ERRORS = {
     remedy: 'check "source" in wispr.json, and the permissions of the files',
   },
   'source-refused': {
-    means: 'no documents, or names, links or kinds of files that cannot be published; the message names them',
-    remedy:
-      'rename, replace or remove them, or list them under `ignore` in `wispr.json`; `source` names the directory of the site',
+    means: 'names, links or kinds of files that cannot be published; the message lists them',
+    remedy: 'rename, remove or ignore them',
   },
   'page-refused': {
     means: 'a page names its set wrongly; the message names it',
@@ -142,8 +137,7 @@ export const PUBLISH_ERRORS = {
   'output-failed': {
     means:
       'a file cannot be written: disk full, permissions, a name that the file system does not tell from another, or a thread that ended for want of memory',
-    remedy:
-      'make room: the new output is written beside the old one; let the user who runs wispr write there, or choose another `out`',
+    remedy: 'check space and permissions',
   },
   stopped: {
     means: 'the command was stopped (Ctrl-C, SIGTERM); the message says what readers have',

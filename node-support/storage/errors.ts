@@ -13,8 +13,7 @@ export const STORAGE_ERRORS = {
   },
   'target-unreachable': {
     means: 'the target does not answer in time, or the bucket does not exist',
-    remedy:
-      'check the name, the network, `AWS_REGION` and `AWS_ENDPOINT_URL_S3` (a whole URL, such as `http://127.0.0.1:9000`); try again',
+    remedy: 'check name, `AWS_ENDPOINT_URL_S3` and network',
   },
   'target-denied': {
     means: 'it does not let us in, or not write',
