@@ -163,6 +163,10 @@ export const PUBLISH_ERRORS = {
     means: 'another copy of this workspace has published the same number, or changed the keys',
     remedy: '`wispr publish` makes a higher one; with other signing keys, use that copy',
   },
+  'publication-gone': {
+    means: 'an earlier publication is not kept whole any more, so that it cannot be published again',
+    remedy: '`wispr rollback VERSION` with a later one; or put the source right, then `wispr publish`',
+  },
   'clock-ahead': {
     means: "this clock is far ahead of the bucket's; readers refuse what is signed so",
     remedy: 'set the clock; what was signed already: `wispr keys rotate timestamp`, then `wispr publish`',

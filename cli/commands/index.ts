@@ -10,6 +10,7 @@ export const COMMANDS: CommandTable = {
   inspect: async () => (await import('./inspect.ts')).addInspectCommand,
   keys: async () => (await import('./keys.ts')).addKeysCommand,
   timestamp: async () => (await import('./timestamp.ts')).addTimestampCommand,
+  rollback: async () => (await import('./rollback.ts')).addRollbackCommand,
   withdraw: async () => (await import('./withdraw.ts')).addWithdrawCommand,
   keyserver: async () => (await import('./keyserver.ts')).addKeyServerCommand,
   admin: async () => (await import('./admin.ts')).addAdminCommand,

@@ -6,7 +6,7 @@ import { isUnreachable } from '../authority/key-server.ts';
 import { checkClock } from '../publication/clock.ts';
 import { missing } from '../publication/current.ts';
 import { expiriesOf, type RoleState } from '../publication/expiries.ts';
-import { findSnapshot, openSnapshot, type SnapshotPublication } from '../publication/snapshot.ts';
+import { findSnapshot, openSnapshot, type SignedSnapshot, type SnapshotPublication } from '../publication/snapshot.ts';
 import { checkTarget } from './check-target.ts';
 import { deliver } from './deliver.ts';
 import { checkNotStopped, eachTarget } from './each-target.ts';
@@ -19,6 +19,8 @@ import type { Site } from './site.ts';
 import { planUpload, type UploadPlan, type UploadProgress, upload } from './upload.ts';
 
 export interface PublishOptions {
+  /** In place of what the last `wispr protect` made. */
+  readonly snapshot?: SignedSnapshot;
   /** Targets that could be looked at. Default: all */
   readonly targets?: readonly Target[];
   /** What failed before. */
@@ -69,7 +71,7 @@ export async function publishSite(site: Site, options: PublishOptions = {}): Pro
   const started = performance.now();
   const { authority, now, signal } = site;
   const targets = options.targets ?? site.targets;
-  const publication = await openOwn(site);
+  const publication = await openOwn(site, options.snapshot);
   const expires = await expiriesOf(publication);
   const signed = { ...publication.signed, expiries: expires };
   if (!site.keyServer) await checkClock(now(), targets);
@@ -106,8 +108,8 @@ export function keyServerOf({ keyServer, configuration, keyServerFailure }: Site
 }
 
 /** What the last `wispr protect` made. It has to be good in every way. */
-async function openOwn({ output, roots, now, out, index }: Site): Promise<SnapshotPublication> {
-  const row = index.roles().get('snapshot');
+async function openOwn({ output, roots, now, out, index }: Site, given?: SignedSnapshot): Promise<SnapshotPublication> {
+  const row = given?.file ?? index.roles().get('snapshot');
   const signed = row && (await findSnapshot(row, [output], roots.slice(0, 1)));
   if (signed === undefined) throw missing(out);
   const publication = await openSnapshot(signed, output, roots);

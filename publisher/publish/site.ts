@@ -19,7 +19,7 @@ import { type PublishPlaces, TIMESTAMP_PATH } from './places.ts';
 export interface Site extends PublishPlaces {
   /** What the last `wispr protect` made, and what was published. */
   readonly index: PublisherIndex;
-  readonly store: Pick<OpenKeyStore, 'signers' | 'contents' | 'rootId'>;
+  readonly store: Pick<OpenKeyStore, 'signers' | 'contents' | 'rootId' | 'seal'>;
   /** `1.root.json` and its successors, byte for byte, in their order. */
   readonly rootFiles: readonly Uint8Array[];
   /** The same, verified, the newest first. */

@@ -11,6 +11,7 @@ const ORDER = [
   'inspect',
   'keys',
   'timestamp',
+  'rollback',
   'withdraw',
   'keyserver',
   'admin',

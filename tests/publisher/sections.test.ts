@@ -124,7 +124,7 @@ describe('a section', () => {
     const expires = (await role('sports')).expires;
     expect(publication.expires).toContainEqual({ role: 'sports', expires });
     const opened = await openPublication(placeInDirectory(workspace.out), { now: nowInSeconds() });
-    expect(await expiriesOf(opened)).toContainEqual({ role: 'sports', expires });
+    expect(await expiriesOf(opened)).toContainEqual({ role: 'sports', expires, version: 1 });
     for (const passphrase of [PASSPHRASE, undefined]) {
       const { expiries, roles } = await listKeys(workspace.configurationFile, passphrase);
       expect(expiries).toContainEqual({ role: 'sports', expires, version: 1 });

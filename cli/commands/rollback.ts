@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import { type RollbackPlan, rollBack } from '../../publisher/publish/rollback.ts';
+import { count, someOf } from '../../publisher/text.ts';
+import { askYesOrNo, canAsk } from '../io/terminal.ts';
+import { print, say, sayHint, UsageError } from '../io/voice.ts';
+import { describePublishing, warnAboutRest } from './publish-summary.ts';
+import { addSiteFlags, onSite, type SiteFlags } from './timestamp.ts';
+import { parseVersion } from './withdraw.ts';
+
+interface Flags extends SiteFlags {
+  readonly yes?: boolean;
+}
+
+/** `wispr rollback [VERSION]` */
+export function addRollbackCommand(program: Command): void {
+  addSiteFlags(program.command('rollback'))
+    .summary('publish the documents of an earlier publication again')
+    .description(
+      'make a new publication with the documents of an earlier one, as long as these are kept; redirects, headers and sections stay as they are. The next "wispr publish" publishes the source again',
+    )
+    .argument('[version]', 'the earlier publication (default: the previous one)', parseVersion)
+    .option('-y, --yes', 'roll back without a question')
+    .action(rollback);
+}
+
+async function rollback(version: number | undefined, flags: Flags): Promise<void> {
+  const { yes = false, json, quiet } = flags;
+  const { plan, summary } = await onSite(flags, (site) => rollBack(site, version, (plan) => confirm(plan, yes, quiet)));
+  if (json) print(JSON.stringify({ ...summary, ...plan }));
+  else if (!quiet) print(describePublishing(summary));
+  warnAboutRest(summary, '`wispr publish --no-protect` or `wispr rollback`');
+  if (!quiet) sayHint('the next `wispr publish` publishes the source again: put right what was wrong there first');
+}
+
+async function confirm(
+  { from, to, added, removed, changed }: RollbackPlan,
+  yes: boolean,
+  quiet = false,
+): Promise<void> {
+  if (!quiet) {
+    say(`publication ${from} is replaced by the documents of publication ${to}:`);
+    for (const [what, paths] of Object.entries({ added, removed, changed }))
+      if (paths.length > 0) say(`  ${count(paths.length, 'document')} ${what}: ${someOf(paths, ', ', paths.length)}`);
+    if (added.length + removed.length + changed.length === 0) say('  no document differs');
+  }
+  if (yes) return;
+  if (!canAsk()) throw new UsageError('a rollback needs a yes, and there is no terminal to ask on: add --yes');
+  if (!(await askYesOrNo('roll back?'))) throw new UsageError('not rolled back; nothing was changed');
+}

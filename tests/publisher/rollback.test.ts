@@ -1,0 +1,74 @@
+/** `wispr rollback`: the documents of an earlier publication, while they are kept. */
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type Rollback, type RollbackPlan, rollBack } from '../../publisher/publish/rollback.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
+import { Publishing, publicationAt, targetsOf } from '../support/publishing.ts';
+import { TargetPlaces } from '../support/target-places.ts';
+import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
+
+const places = new TargetPlaces();
+let A: string;
+let made: TestWorkspace;
+let the: Publishing;
+
+beforeEach(async () => {
+  ({ place: A } = await places.next());
+  const files = { 'a.html': '<title>One</title><p>1', 'gone.html': '<p>1', 'style.css': 'p { color: red }' };
+  made = await createWorkspace(files, { public: ['style.css'], ...targetsOf(A) });
+  the = new Publishing(made);
+  await the.publish();
+  await made.write('a.html', '<title>A mistake</title><p>2');
+  await made.write('style.css', 'p { color: blue }');
+  await made.write('new.html', '<p>2');
+  await rm(join(made.source, 'gone.html'));
+  await the.publish();
+});
+afterEach(() => made.remove());
+
+const rollback = (version?: number, confirm: (plan: RollbackPlan) => Promise<void> = async () => undefined) =>
+  the.on((site) => rollBack(site, version, confirm)) as Promise<Rollback>;
+const wrong = async () => (await verifyTree(A)).findings.map(({ path, code }) => `${path} ${code}`);
+
+it('publishes the previous documents as a higher publication, and the source again with the next one', async () => {
+  const { plan, summary } = await rollback();
+  expect(plan).toEqual({
+    ...{ from: 2, to: 1 },
+    added: ['/gone.html'],
+    removed: ['/new.html'],
+    changed: ['/a.html', '/style.css'],
+  });
+  expect(summary).toMatchObject({ publication: 3, behind: [] });
+  expect(await publicationAt(A)).toBe(3);
+  expect(await wrong()).toEqual([]);
+  expect(await readFile(join(A, 'style.css'), 'utf8')).toBe('p { color: red }');
+  expect(await readFile(join(A, 'a.html'), 'utf8')).not.toContain('mistake');
+  expect([...(await snapshot(A)).keys()]).not.toContain('new.html');
+  const { summary: next } = await the.publish();
+  expect(next).toMatchObject({ publication: 4, behind: [] });
+  expect(await wrong()).toEqual([]);
+  expect(await readFile(join(A, 'style.css'), 'utf8')).toBe('p { color: blue }');
+  expect([...(await snapshot(A)).keys()]).not.toContain('gone.html');
+});
+
+it('ends a withdrawal, and skips what was withdrawn', async () => {
+  await the.withdraw();
+  expect((await rollback()).plan).toMatchObject({ from: 3, to: 1 });
+  expect(await wrong()).toEqual([]);
+});
+
+it('changes nothing without a yes', async () => {
+  const before = await snapshot(A);
+  await expect(rollback(1, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(await snapshot(A)).toEqual(before);
+  expect((await the.publish()).summary).toMatchObject({ publication: 2 });
+});
+
+it('refuses what is gone, and what never was', async () => {
+  await expect(rollback(2)).rejects.toMatchObject({ code: 'version-unknown' });
+  const object = [...(await snapshot(made.out)).keys()].find((path) => path.endsWith('gone.html.protected')) ?? '';
+  await rm(join(made.out, object));
+  await expect(rollback(1)).rejects.toMatchObject({ code: 'publication-gone' });
+  expect(await publicationAt(A)).toBe(2);
+});
