@@ -33,7 +33,7 @@ function readStart(source: SourceFile): Uint8Array {
   return start;
 }
 
-function encodeTeaser({ openGraph, ...rest }: Teaser): string {
+export function encodeTeaser({ openGraph, ...rest }: Teaser): string {
   return JSON.stringify({ ...rest, openGraph: [...openGraph] });
 }
 

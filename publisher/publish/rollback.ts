@@ -17,8 +17,8 @@ import { replaceFile as replaceCopy } from '../../node-support/files/write-file.
 import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
 import { appearanceOf } from '../protect/appearance.ts';
-import { replaceOutputFile } from '../protect/replace-output-file.ts';
-import { encodeTeaser } from '../protect/teaser.ts';
+import { encodeTeaser } from '../protect/site-page.ts';
+import { replaceOutputFile } from '../protect/writers/files.ts';
 import { missing } from '../publication/current.ts';
 import { filesOf } from '../publication/files.ts';
 import { contentsOf, delegatedRoles, type PublishedDocument } from '../publication/roles.ts';
