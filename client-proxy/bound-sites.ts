@@ -1,4 +1,4 @@
-/** The sites that this reader is connected with, as the store has them now: another process may add one at any time. */
+/** The sites that this reader is connected with, as the store has them now. */
 import type { SiteDescription, VerifiedDescriptor } from '../core/keys/descriptor.ts';
 import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../core/publication/names.ts';
 import type { SitePublication } from '../core/publication/site-publication.ts';
@@ -13,7 +13,9 @@ import { KeyFinder } from './keys/key-finder.ts';
 import { LIMITS } from './limits.ts';
 import { ChangingFile, fetchFile, fetchFromKeyServer } from './publication/fetch-file.ts';
 import { StaleNotice } from './publication/stale-notice.ts';
-import type { ReaderStore, StoredBinding } from './store/store.ts';
+import { readerLocked } from './store/errors.ts';
+import type { ReaderStore } from './store/store.ts';
+import type { StoredBinding } from './store/types.ts';
 
 /** One connected site, and everything that reading it needs. */
 export interface BoundSite {
@@ -44,8 +46,7 @@ export class BoundSites {
   readonly #upstream: Upstream;
   readonly #health: HostHealth;
   readonly #now: () => number;
-  readonly #isOneShot: boolean;
-  #version = '';
+  #version: number | undefined;
   #reading: Promise<void> | undefined;
   /** Outlive the reading of the store: what they hold was verified at some cost. By binding and site. */
   #publications: ReadonlyMap<string, KeptPublication> = new Map();
@@ -54,21 +55,17 @@ export class BoundSites {
   /** The sites that cannot be read until the Reader is unlocked, by their names and by their labels. */
   #locked: ReadonlyMap<string, string> = new Map();
 
-  /**
-   * @param now - seconds since 1970
-   * @param isOneShot - whether the process ends with what it is asked for: then looks for newer publications are waited for
-   */
-  constructor(store: ReaderStore, upstream: Upstream, health: HostHealth, now: () => number, isOneShot = false) {
+  /** @param now - seconds since 1970 */
+  constructor(store: ReaderStore, upstream: Upstream, health: HostHealth, now: () => number) {
     this.#store = store;
     this.#upstream = upstream;
     this.#health = health;
     this.#now = now;
-    this.#isOneShot = isOneShot;
   }
 
   /** Waits only where the store has changed since it was last read; called at every request. */
   refresh(): Promise<void> | undefined {
-    if (this.#store.version() === this.#version) return undefined;
+    if (this.#store.version === this.#version) return undefined;
     this.#reading ??= this.#read();
     return this.#reading;
   }
@@ -100,16 +97,16 @@ export class BoundSites {
 
   /**
    * @param site - a host name in lower case, without final dot
-   * @throws ReaderError `reader-locked`, or `store-unusable` where its database was erased
+   * @throws ReaderError `reader-locked`
    */
   find(site: string): BoundSite | undefined {
-    if (this.#locked.has(site)) throw this.#store.whyLocked();
+    if (this.#locked.has(site)) throw readerLocked();
     return this.#bySite.get(site);
   }
 
-  /** @throws ReaderError `reader-locked`, or `store-unusable` where its database was erased */
+  /** @throws ReaderError `reader-locked` */
   findLabel(label: string): BoundSite | undefined {
-    if (this.#locked.has(label)) throw this.#store.whyLocked();
+    if (this.#locked.has(label)) throw readerLocked();
     return this.#byLabel.get(label);
   }
 
@@ -122,14 +119,14 @@ export class BoundSites {
   async #read(): Promise<void> {
     try {
       do await this.#readOnce();
-      while (this.#store.version() !== this.#version);
+      while (this.#store.version !== this.#version);
     } finally {
       this.#reading = undefined;
     }
   }
 
   async #readOnce(): Promise<void> {
-    const version = this.#store.version();
+    const { version } = this.#store;
     const bindings = await this.#bindings();
     const isOpen = bindings !== undefined && !this.#store.isLocked; // which may have changed since a moment ago
     const kept = new Map<string, KeptPublication>();
@@ -206,16 +203,14 @@ export class BoundSites {
       times: LIMITS,
     });
     const follow = async (publication: SitePublication) => kept.descriptor?.follow(publication);
-    const storeVersion = () => store.version();
     const now = this.#now;
     const keeper = new PublicationKeeper({
       rootId: publisher,
       source,
       store,
-      storeVersion,
       times: LIMITS,
       now,
-      isOneShot: this.#isOneShot,
+      stopReason: () => store.failure,
       follow,
     });
     const kept: KeptPublication = { keeper, content: [], descriptor: undefined, notice: new StaleNotice() };

@@ -1,4 +1,10 @@
-import { CodedError, type CodedErrorOptions, type ErrorCatalogue, remedyFor } from '../core/errors.ts';
+import {
+  CodedError,
+  type CodedErrorOptions,
+  type ErrorCatalogue,
+  type ErrorFields,
+  remedyFor,
+} from '../core/errors.ts';
 import { KEY_ERRORS } from '../core/keys/errors.ts';
 import { OBJECT_ERRORS } from '../core/object/errors.ts';
 import { PUBLICATION_ERRORS } from '../core/publication/errors.ts';
@@ -324,7 +330,7 @@ export class ReaderError extends CodedError<ReaderErrorCode> {
 }
 
 /** What a reader can do about an error with this code, of whichever layer: Markdown. */
-export function readerRemedy(code: string): string | undefined {
+export function readerRemedy(code: string, fields?: ErrorFields): string | undefined {
   const catalogues = [READER_ERRORS, READING_ERRORS, OBJECT_ERRORS, KEY_ERRORS, PUBLICATION_ERRORS];
-  return catalogues.map((catalogue) => remedyFor(catalogue, code)).find((remedy) => remedy !== undefined);
+  return catalogues.map((catalogue) => remedyFor(catalogue, code, fields)).find((remedy) => remedy !== undefined);
 }

@@ -16,26 +16,23 @@ export {
   findPublisher,
   forgetEverything,
   forgetPublisher,
-  lockReaders,
+  lockReader,
   protectIdentity,
-  unlockReaders,
+  unlockReader,
 } from './identity/manage.ts';
 export { exportIdentity, importIdentity } from './identity/take-along.ts';
 export { readWords, requireWords } from './identity/words.ts';
 export { DEFAULT_PORT } from './listening/listen.ts';
 export type { ProxyOptions } from './open-reader.ts';
 export { type RunningProxy, startProxy } from './proxy.ts';
-export { askStatus, type RunningReaders } from './running/ask-readers.ts';
-export { type ReaderAnswer, type RefusedAnswer, UNREACHABLE } from './running/contract.ts';
 export { checkInstallable, foreignUnit, type Installed, installService } from './service/install.ts';
 export { readerFiles } from './service/places.ts';
 export { checkErasable, eraseData, planRemoval, type ReaderFiles, removeService } from './service/remove.ts';
 export { type ServiceState, serviceState } from './service/systemctl.ts';
 export { UNIT_NAME, unitFile } from './service/unit.ts';
-export { folderBytes, readSiteStatuses } from './status/read-status.ts';
+export { folderBytes, type KnownStatus, readStatus } from './status/read-status.ts';
 export type { ReaderStatus, SiteStatus } from './status/status.ts';
 export type { ConnectedPublisher } from './store/identity-store.ts';
-export { type KeyPlaceKind, keyPlaceOf } from './store/keys-in.ts';
-export type { Passphrase } from './store/storage-key.ts';
+export type { Passphrase } from './store/types.ts';
 export { syncSite } from './sync/sync-site.ts';
 export type { FailedLook, RefusedSet, SyncOptions, SyncProgress, SyncSummary } from './sync/types.ts';

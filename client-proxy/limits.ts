@@ -91,8 +91,6 @@ export const LIMITS = {
   checkTimeout: 60_000,
   /** Kept of one site's publication on disk, besides what every check needs. */
   publicationBytes: 67_108_864,
-  /** Of one publisher's set keys that could not be written and are tried again. */
-  unkeptKeys: 1_000,
   /** Between two warnings that a site has not been confirmed for long. */
   noticeInterval: 43_200_000,
   /** A form of the Reader's own pages: its bytes, its fields, and the time it may take to arrive. */
@@ -107,19 +105,12 @@ export const LIMITS = {
   /** Hosts and browsers that the Reader noticed; characters of each. */
   observed: 16,
   observedName: 300,
-  /** Until a program at the usual port has said whether it is the same reader's Reader. */
-  instanceTimeout: 2_000,
   /** Fetching a roaming file, and the redirects that are followed for it: stores of files on the web like them. */
   roamingTimeout: 30_000,
   roamingRedirects: 5,
-  /** One request to a running Reader on its socket, in bytes; and the time for the whole, in which a passphrase is stretched. */
-  controlMessage: 16_384,
-  controlTimeout: 30_000,
-  /** Requests on that socket at a time; until it is looked after whether the socket is still there; for the lock that tells whether a Reader has ended; and for what is read of where it can be found. */
+  /** Until a running Reader greets a command, and has its request; and commands at a time. */
+  controlTimeout: 10_000,
   controlConnections: 16,
-  controlCheck: 30_000,
-  announcementWait: 500,
-  whereaboutsLength: 16_384,
   /** Passphrases that wait to be tried; wrong ones in a row, and the time between any further. */
   unlocksWaiting: 4,
   wrongUnlocks: 5,
@@ -128,12 +119,9 @@ export const LIMITS = {
   keyringTimeout: 60_000,
   /** The same where there is another way, for a database that is just being made. */
   keyringProbeTimeout: 10_000,
-  /** How long a change of the database waits for another program that writes to it; in milliseconds. */
+  /** How long a command waits for another that has the database, and how often it tries; in milliseconds. */
   databaseWait: 5_000,
-  /** Until requests look again whether the file of the database is still there. */
-  databaseCheck: 100,
-  /** The same while there are no requests. */
-  idleCheck: 5_000,
+  databasePoll: 50,
   /** What is kept of what was read, unless the reader says otherwise: bytes on the disk, and objects. */
   cacheBytes: 2_147_483_648,
   cacheObjects: 200_000,
@@ -157,9 +145,6 @@ export const LIMITS = {
   syncAtOnce: 6,
   /** How long nothing is kept after the disk refused. */
   cachePause: 30_000,
-  /** What a running Reader says of itself, and how long it may take. */
-  statusLength: 1_048_576,
-  statusTimeout: 5_000,
   /** One word with the service manager, and until a service that it started answers; how often that is looked at. */
   serviceTimeout: 60_000,
   servicePoll: 200,

@@ -13,11 +13,10 @@ import { HostHealth, type HostReport } from './content/host-health.ts';
 import type { AllowLocal } from './content/local-addresses.ts';
 import { Upstream } from './content/upstream.ts';
 import { ChangedDeliveries } from './documents/changed-deliveries.ts';
+import type { ContentAccess } from './documents/content-access.ts';
 import { attachDoors, SERVER_OPTIONS } from './doors/server.ts';
-import type { ReaderError } from './errors.ts';
 import { gatewayUrl } from './gateway-label.ts';
 import { ReaderLock } from './identity/lock.ts';
-import { Instance } from './listening/listen.ts';
 import { BlockOpener } from './opening/block-opener.ts';
 import { BoundTunnels } from './pages/noticed.ts';
 import { Pages } from './pages/pages.ts';
@@ -53,29 +52,31 @@ export interface ProxyOptions extends StorageOptions {
   readonly cacheBytes?: number;
   /** Told of a content host that was late, was not there, or gave bytes that nobody signed: for a log. */
   readonly onHostFault?: (report: HostReport) => void;
-  /** Told when something could not be written to the database, and is used from memory; and, with `undefined`, when it is there. */
-  readonly onUnkept?: (problem: ReaderError | undefined) => void;
   /** Told of every refusal: for a log. `address` is host and path, never the query. */
   readonly onRefusal?: (error: CodedError, address: string) => void;
 }
 
-export interface OpenOptions extends ProxyOptions {
-  /** The process ends with what it asks for: looks for newer publications are waited for to their end, which they would be lost without. */
-  readonly isOneShot?: boolean;
+export interface OwnDoor {
+  connect(): Duplex;
+  close(): Promise<void>;
 }
 
 /** The proxy without its port: answers whatever connection it is given. */
 export interface OpenReader {
   readonly server: Server;
-  /** A connection of this very process, which the doors answer like one that came to the port. */
-  connect(): Duplex;
+  /** Doors for connections of this very process, which are answered like those that come to the port. */
+  openDoor(refused: (error: CodedError) => void): OwnDoor;
   readonly sites: BoundSites;
+  readonly upstream: Upstream;
+  /** How documents are read. */
+  readonly access: ContentAccess;
+  /** Seconds since 1970. */
+  readonly now: () => number;
   readonly health: HostHealth;
   readonly cache: ObjectCache;
   readonly tunnels: BoundTunnels;
   readonly store: ReaderStore;
   readonly settings: SettingsKeeper;
-  readonly instance: Instance;
   readonly lock: ReaderLock;
   /** Lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
@@ -89,7 +90,7 @@ export interface OpenReader {
  * @throws ReaderError `parent-proxy-malformed`, and those of the store
  */
 export async function openReader(
-  options: OpenOptions = {},
+  options: ProxyOptions = {},
   server: Server = createServer(SERVER_OPTIONS),
 ): Promise<OpenReader> {
   let port: number | undefined; // asked for at every request, so not of the socket
@@ -98,7 +99,6 @@ export async function openReader(
   });
   const ownPort = () => port;
   const store = await ReaderStore.open({ ...storeOptions(options), mayWait: options.mayStartLocked });
-  if (options.onUnkept) store.whenUnkept(options.onUnkept);
   const settings = new SettingsKeeper(store.preferences);
   let upstream: Upstream | undefined;
   let cache: ObjectCache | undefined;
@@ -115,10 +115,9 @@ export async function openReader(
     upstream = new Upstream({ ...chosen, ownPort });
     const health = new HostHealth(options.onHostFault);
     cache = openCache(chosen);
-    const sites = new BoundSites(store, upstream, health, now, options.isOneShot);
+    const sites = new BoundSites(store, upstream, health, now);
     await sites.refresh();
     const tunnels = new BoundTunnels(now);
-    const instance = new Instance();
     const lock = new ReaderLock(store, sites, opener.memory);
     const [urlOf, fixed] = [(label: string) => gatewayUrl(label, port), fixedSettings(options)];
     const common = {
@@ -131,11 +130,16 @@ export async function openReader(
       now,
       tunnels,
     };
-    const pages = new Pages({ ...common, cache, proofs: options, instance, port: ownPort, fixed, urlOf });
-    const stopServing = attachDoors(server, { ...common, pages, ownPort, refused });
+    const pages = new Pages({ ...common, cache, proofs: options, port: ownPort, fixed, urlOf });
+    const doors = { ...common, pages, ownPort };
+    const stopServing = attachDoors(server, { ...doors, refused });
+    const openDoor = (told: (error: CodedError) => void): OwnDoor => {
+      const own = createServer(SERVER_OPTIONS);
+      const close = attachDoors(own, { ...doors, refused: told });
+      return { connect: () => connectTo(own), close };
+    };
     const close = () => stopServing().then(closeAll);
-    const own = { settings, instance, store, lock };
-    return { server, connect: () => connectTo(server), sites, health, cache, tunnels, ...own, close };
+    return { ...common, server, openDoor, health, cache, close };
   } catch (error) {
     await closeAll();
     throw error;

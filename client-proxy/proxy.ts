@@ -3,18 +3,16 @@ import type { AddressInfo } from 'node:net';
 import type { CacheStatus } from './cache/object-cache.ts';
 import type { HostReport } from './content/host-health.ts';
 import { SERVER_OPTIONS } from './doors/server.ts';
+import { ReaderError } from './errors.ts';
 import { gatewayUrl } from './gateway-label.ts';
 import type { ReaderLock } from './identity/lock.ts';
-import { LIMITS } from './limits.ts';
-import { ownConnections } from './listening/connection-owner.ts';
 import { HOST, listen } from './listening/listen.ts';
 import { LoopbackServer } from './listening/loopback-server.ts';
+import { ownConnections } from './listening/connection-owner.ts';
 import { type OpenReader, openReader, type ProxyOptions } from './open-reader.ts';
-import { announce } from './running/announcement.ts';
-import { dropDead } from './running/ask-readers.ts';
-import { serveRequests } from './running/serve-requests.ts';
+import { inReader } from './running/in-reader.ts';
+import { serveCommands } from './serve-commands.ts';
 import { type ReaderStatus, statusOf } from './status/status.ts';
-import { makeDataDirectory } from './store/database.ts';
 import { storeOptions } from './store/locations.ts';
 import type { KeyPlace } from './store/protection.ts';
 
@@ -57,49 +55,37 @@ export interface RunningProxy {
 }
 
 /**
- * Starts the proxy. A binding that another process makes counts from the next request on.
+ * Starts the proxy. From now on it alone has the database; commands reach it through its socket.
  *
- * @throws ReaderError `port-taken`, `port-unusable`, `already-running`, `owner-unknown`, `parent-proxy-malformed`, and those of the store
+ * @throws ReaderError `already-running`, `port-taken`, `port-unusable`, `owner-unknown`, `parent-proxy-malformed`, and those of the store
  */
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
   const { otherUsers = false, onRefusal: refused = ignore } = options;
-  const server = new LoopbackServer(SERVER_OPTIONS, await ownConnections({ otherUsers, refused }));
   const { directory } = storeOptions(options);
-  makeDataDirectory(directory);
-  const announcement = announce(directory); // to be found from before it has a key, and for as long as it may have one
-  let closeAll = async () => announcement.close();
+  const server = new LoopbackServer(SERVER_OPTIONS, await ownConnections({ otherUsers, refused }));
+  const open = () => openReader(options, server);
+  const reader = await inReader<OpenReader | ReaderStatus>({ directory, name: 'status' }, open);
+  if ('process' in reader) throw alreadyRunning(reader);
+  let closeAll = () => reader.close();
   try {
-    const reader = await openReader(options, server);
-    const idle = lookAfter(reader);
-    closeAll = () => {
-      clearInterval(idle);
-      return reader.close().finally(announcement.close);
-    };
-    await dropDead(directory);
-    const { store, settings, instance, lock } = reader;
-    const takenPort = await listen(server, { port: options.port, settings, preferences: store.preferences });
-    instance.remember(store.preferences);
+    const { store, settings } = reader;
+    const takenPort = await listen(server, options.port, settings);
     const url = urlOf(server);
     const status = statusOf(reader, url);
-    const requests = await serveRequests(announcement.socket, { url, status, lock });
-    const close = () => requests.close().finally(closeAll);
-    const notices = [...store.notices, ...(requests.problem === undefined ? [] : [requests.problem])];
-    return { ...describe({ ...reader, close }, server, takenPort), notices, status };
+    const commands = await serveCommands({ ...reader, url, directory, status });
+    closeAll = () => commands.close().finally(() => reader.close());
+    const notices = [...store.notices, ...(commands.problem === undefined ? [] : [commands.problem])];
+    return { ...describe({ ...reader, close: closeAll }, server, takenPort), notices, status };
   } catch (error) {
     await closeAll();
     throw error;
   }
 }
 
-/**
- * While nobody asks for anything: where the database was erased or forgotten, the keys go all the same; and what could not be written is tried
- * again.
- */
-function lookAfter({ sites, store }: OpenReader): NodeJS.Timeout {
-  const looks = [async () => sites.refresh(), async () => store.keepUnkept()];
-  return setInterval(() => {
-    for (const look of looks) void look().catch(ignore); // a request meets the same error, and says it
-  }, LIMITS.idleCheck).unref();
+function alreadyRunning({ url, process }: ReaderStatus): ReaderError {
+  return new ReaderError('already-running', `a Reader runs already, on ${url}, process ${process}`, {
+    fields: { url, process },
+  });
 }
 
 function describe(
@@ -128,7 +114,7 @@ function describe(
       await sites.refresh();
     },
     lock,
-    keysIn: { place: store.keyPlace, isFresh: store.isFresh },
+    keysIn: { place: store.keyPlace?.kind, isFresh: store.isFresh },
     contentHosts: () => health.reports(),
     cacheStatus: () => cache.status(),
     close: () => {

@@ -5,8 +5,6 @@ import type { DatabaseSync } from 'node:sqlite';
 const DAMAGED = [11, 26];
 /** SQLITE_BUSY */
 const BUSY = 5;
-/** SQLITE_CONSTRAINT */
-const CONSTRAINT = 19;
 
 /** Runs `work` as one transaction, whole or not at all. `work` must not wait for anything. */
 export function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
@@ -30,11 +28,6 @@ export function isSqliteError(error: unknown): error is Error & { errcode: numbe
 /** Whether SQLite says that another program has a database to itself, and went on for longer than was waited. */
 export function saysBusy(error: unknown): boolean {
   return isSqliteError(error) && (Number(error.errcode) & 0xff) === BUSY;
-}
-
-/** Whether SQLite says that a row contradicts another, or what its table allows. */
-export function saysConstraint(error: unknown): boolean {
-  return isSqliteError(error) && (Number(error.errcode) & 0xff) === CONSTRAINT;
 }
 
 /** Whether SQLite says that a file is damaged, or no database at all. */

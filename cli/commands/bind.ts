@@ -76,25 +76,19 @@ function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): vo
   say(`its fingerprint: ${publisher}`);
 }
 
-function tell({ sites, port, keysNowIn, reader }: BoundSites): void {
+function tell({ sites, port, keysNowIn, isRunning }: BoundSites): void {
   for (const { site, label } of sites) say(`connected: ${site}, to be opened at ${gatewayUrl(label, port)}`);
   say('a browser that uses the Reader as its proxy may still show what it kept of them from before: clear that once');
   if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);
-  if (reader === 'none')
-    say('hint: "wispr proxy" has to run while you read; "wispr proxy install" starts it at every login');
-  if (reader === 'locked') {
-    say('the Reader that runs is locked: it shows nothing of connected sites until it has its keys');
-    say('hint: unlock it on your page, or with "wispr identity unlock"');
-  }
+  if (!isRunning) say('hint: "wispr proxy" has to run while you read; "wispr proxy install" starts it at every login');
 }
 
-function describe({ name, publisher, keyServer, sites, port, reader }: BoundSites) {
+function describe({ name, publisher, keyServer, sites, port }: BoundSites) {
   return {
     name,
     publisher,
     keyServer,
     sites: sites.map(({ site, label }) => ({ site, gateway: gatewayUrl(label, port) })),
-    ...(reader === 'locked' && { locked: true }),
   };
 }
 

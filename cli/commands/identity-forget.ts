@@ -11,10 +11,9 @@ import {
 } from '../../client-proxy/index.ts';
 import { printable } from '../../node-support/printable.ts';
 import { setExitCode } from '../io/context.ts';
+import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 import { askYesOrNo, canAsk } from '../io/terminal.ts';
 import { EXIT, print, say, UsageError } from '../io/voice.ts';
-import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
-import { failIfAnyDidNot, sayWhoDidNot } from './readers-told.ts';
 
 interface Flags extends StorageFlags {
   readonly everything?: boolean;
@@ -66,28 +65,26 @@ async function runEverything(flags: Flags): Promise<void> {
   await confirm('forget every publisher, and the seed of this device?', flags);
   const all = await forgetEverything(options);
   if (!all.cacheForgotten) setExitCode(EXIT.failed);
-  failIfAnyDidNot(all.readers);
   if (flags.json) return print(JSON.stringify(inJson(all)));
-  sayWhoDidNot(all.readers, 'a Reader refused to lock');
   if (!flags.quiet) tellEverything(all);
 }
 
 function inJson(all: ForgottenAll) {
-  const { publishers, overwritten, cacheDirectory, cacheForgotten, filesRemoved, readers, keyDiscarded } = all;
+  const { publishers, overwritten, cacheDirectory, cacheForgotten, isRunning, keyDiscarded } = all;
   const forgotten = publishers.map(({ name, sites, keyServer }) => ({ name, sites, keyServer }));
   const { keyFileLeft = null } = all;
-  return { forgotten, overwritten, cacheDirectory, cacheForgotten, filesRemoved, readers, keyDiscarded, keyFileLeft };
+  return { forgotten, overwritten, cacheDirectory, cacheForgotten, isRunning, keyDiscarded, keyFileLeft };
 }
 
 function tellEverything(all: ForgottenAll): void {
-  const { publishers, wasEmpty, filesRemoved, directory, cacheForgotten, keyDiscarded, keyFileLeft } = all;
+  const { publishers, wasEmpty, isRunning, directory, cacheForgotten, keyDiscarded, keyFileLeft } = all;
   for (const publisher of publishers) say(`forgotten: ${withItsSites(publisher)}`);
   if (wasEmpty) say('everything was forgotten before: there was no seed, and no key');
   else say('removed: the seed of this device, all keys, and what was kept of the publications');
   say(
-    filesRemoved
-      ? `removed: the database in ${directory}`
-      : `left: the empty database in ${directory}, which a Reader that runs has open`,
+    isRunning
+      ? `left: the empty database in ${directory}, which the running Reader has open`
+      : `removed: the database in ${directory}`,
   );
   if (!wasEmpty || !cacheForgotten) sayWhatWasRead(all);
   if (!keyDiscarded)
@@ -122,10 +119,7 @@ function sayWhatStays({ overwritten, hasRoamed }: Pick<Forgotten, 'overwritten' 
     say(
       'what was removed from the database is overwritten in its files; disks, SSDs above all, may keep old blocks, and backups do',
     );
-  else
-    say(
-      'what was removed from the database could not be overwritten everywhere: another program reads it, or the disk is full',
-    );
+  else say('what was removed from the database could not be overwritten everywhere: the disk is full');
   const elsewhere = hasRoamed ? 'roaming files elsewhere still have it; ' : '';
   say(`hint: ${elsewhere}ask the publisher to disconnect this device if it should end there too`);
 }

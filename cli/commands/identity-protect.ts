@@ -2,9 +2,8 @@
 import { Argument, type Command } from 'commander';
 import { protectIdentity } from '../../client-proxy/index.ts';
 import { readNewPassphrase } from '../io/passphrase.ts';
-import { print, say, UsageError } from '../io/voice.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
-import { sayWhoDidNot } from './readers-told.ts';
+import { print, say, UsageError } from '../io/voice.ts';
 
 interface Flags extends StorageFlags {
   readonly newPassphraseFile?: string;
@@ -32,17 +31,16 @@ export function addProtectCommand(identity: Command): void {
 
 async function run(kind: Kind, flags: Flags): Promise<void> {
   const how = kind === 'passphrase' ? { kind, choose: () => choose(flags.newPassphraseFile) } : { kind };
-  const { before, after, discarded, readers } = await protectIdentity(await storageOptions(flags), how);
-  if (flags.json) return print(JSON.stringify({ before, after, discarded, readers }));
-  sayWhoDidNot(readers, 'a Reader that runs is locked now');
+  const { before, after, discarded } = await protectIdentity(await storageOptions(flags), how);
+  if (flags.json) return print(JSON.stringify({ before, after, discarded }));
   if (flags.quiet) return;
   say(`your keys are sealed anew: before, with ${NAMES[before]}; now, with ${NAMES[after]}`);
-  if (after === 'passphrase')
-    say('hint: nobody can find the passphrase out if it is lost; keep it where you keep others');
+  if (after === 'passphrase') say('hint: a lost passphrase cannot be recovered; keep it where you keep others');
   if (before === 'key-file' && after !== 'key-file')
-    say('the key file of before is still there, because other databases may need it; delete it if there are none');
-  else if (!discarded) say('the keyring did not let go of the key of before; it opens nothing any more but old copies');
-  if (before !== after) say('copies of the database from before open with what they were sealed with then');
+    say('the previous key file is still there, because other databases may need it; delete it if there are none');
+  else if (!discarded)
+    say('the previous key could not be removed from the keyring; it opens only old copies of the database');
+  if (before !== after) say('earlier copies of the database open with what they were sealed with then');
 }
 
 const NAMES: Readonly<Record<Kind, string>> = {

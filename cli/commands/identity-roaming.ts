@@ -43,9 +43,9 @@ export function addRoamingCommands(identity: Command): void {
         .command('export')
         .summary('write a roaming file: your identity under seven words')
         .description('write a roaming file: your identity, to be opened elsewhere with seven words')
-        .argument('<file>', 'where to; a roaming file of before is replaced'),
+        .argument('<file>', 'where to; a previous roaming file is replaced'),
     )
-      .option('--new-words', 'choose other words; files of before stay open to the old ones')
+      .option('--new-words', 'choose other words; previous files still open with theirs')
       .option('--words-file <file>', 'write new words into this new file instead of showing them'),
   ).action(runExport);
   withCommon(
@@ -79,9 +79,9 @@ async function runExport(to: string, flags: ExportFlags): Promise<void> {
   say(`written: ${to}, roaming file number ${number}, with ${sites.length === 0 ? 'no site yet' : sites.join(', ')}`);
   if (!hasNewWords) say('it opens with the same words as the one before');
   if (!hasNewWords && wordsFile !== undefined)
-    say(`hint: ${wordsFile} was not written: words are told once; "--new-words" makes others`);
+    say(`hint: ${wordsFile} was not written: words are shown once; "--new-words" makes others`);
   if (hasNewWords && number > 1)
-    say('files of before still open with the words of before: take them away wherever you put them');
+    say('previous files still open with the previous words: remove them wherever you put them');
   say('hint: put it where you reach it from elsewhere; there: wispr identity import ADDRESS');
 }
 
@@ -98,7 +98,7 @@ function hand(words: string, file: string | undefined): void {
     '',
     `    ${words}`,
     '',
-    'whoever has both, the file and the words, reads what you may read',
+    'anyone who has the file and the words reads what you may read',
   ]);
 }
 

@@ -1,24 +1,18 @@
 /** `wispr identity`: what this device is to its publishers, and how that is kept. */
 
 import type { Command } from 'commander';
-import {
-  describeIdentity,
-  lockReaders,
-  type ReaderAnswer,
-  type ReaderError,
-  unlockReaders,
-} from '../../client-proxy/index.ts';
+import { describeIdentity, lockReader, unlockReader } from '../../client-proxy/index.ts';
+import type { CodedError } from '../../core/errors.ts';
 import { printable } from '../../node-support/printable.ts';
 import { setExitCode } from '../io/context.ts';
+import { describePlace } from './keys-place.ts';
 import { readPassphrase } from '../io/passphrase.ts';
+import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 import { EXIT, explain, print, say } from '../io/voice.ts';
 import { isoDay, utcMinute } from './describe.ts';
 import { addForgetCommand } from './identity-forget.ts';
 import { addProtectCommand } from './identity-protect.ts';
 import { addRoamingCommands } from './identity-roaming.ts';
-import { describePlace } from './keys-place.ts';
-import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
-import { failIfAnyDidNot, nameIn, sayWhoDidNot } from './readers-told.ts';
 
 interface Flags extends StorageFlags {
   readonly json?: boolean;
@@ -28,7 +22,7 @@ interface Flags extends StorageFlags {
 export function addIdentityCommand(program: Command): void {
   const identity = program
     .command('identity')
-    .summary('show, protect, lock, take along or forget what this device is to its publishers')
+    .summary('show, protect, lock, export or forget what this device is to its publishers')
     .description('what this device is to its publishers: a seed and bindings, and how they are kept');
   withFlags(
     identity.command('show', { isDefault: true }).description('show publishers, and how the keys are kept'),
@@ -54,9 +48,8 @@ async function runShow(flags: Flags): Promise<void> {
   if (keyProblem !== undefined) setExitCode(EXIT.failed);
   if (flags.json) {
     const shown = publishers.map(({ id: _, ...publisher }) => publisher);
-    const seen = roaming && { number: roaming.number, written: roaming.written };
     const kept = { directory, keysIn: keysIn ?? 'none', ...(keyProblem && { keyProblem: keyProblem.code }) };
-    return print(JSON.stringify({ ...kept, publishers: shown, roaming: seen ?? null }));
+    return print(JSON.stringify({ ...kept, publishers: shown, roaming: roaming ?? null }));
   }
   if (keysIn === undefined) {
     say(`there is no identity in ${directory} yet`);
@@ -79,41 +72,39 @@ async function runShow(flags: Flags): Promise<void> {
 }
 
 /** @param roaming - number of the newest roaming file that may bring back what the key opened */
-function explainLost(keyProblem: ReaderError, roaming: number | undefined): void {
+function explainLost(keyProblem: CodedError, roaming: number | undefined): void {
   explain(keyProblem);
   if (roaming !== undefined)
     say(`hint: the newest roaming file that this device knows of has number ${roaming}; its seven words open it`);
 }
 
 async function runLock(flags: Flags): Promise<void> {
-  const { keysIn, readers } = await lockReaders(await storageOptions(flags));
-  tell(readers, flags, 'locked: it has let go of its keys; what is being read is read to its end');
-  if (flags.json || flags.quiet || !readers.some((reader) => 'locked' in reader)) return;
+  const locked = await lockReader(await storageOptions(flags));
+  if (flags.json) return print(JSON.stringify({ reader: locked?.url ?? null }));
+  if (flags.quiet) return;
+  if (locked === undefined) return sayNoneRuns();
+  say('locked: it has dropped its keys; what is being read is read to its end');
   say('memory that it has given back may hold copies until it is used again; ending the Reader ends that');
+  const { keysIn } = locked;
   if (keysIn === 'passphrase') say('hint: "wispr identity unlock" asks for the passphrase');
   else if (keysIn !== undefined) {
-    const place = keysIn === 'keyring' ? 'the keyring' : 'a file';
-    say(`whoever sits at this account can unlock it, because its key is in ${place}`);
+    say(
+      `anyone at this account can unlock it, because its key is in ${keysIn === 'keyring' ? 'the keyring' : 'a file'}`,
+    );
     say('hint: "wispr identity protect passphrase" lets a passphrase be asked for');
   }
 }
 
 async function runUnlock(flags: Flags): Promise<void> {
-  const options = await storageOptions(flags);
-  const { readers } = await unlockReaders(options, () =>
+  const unlocked = await unlockReader(await storageOptions(flags), () =>
     readPassphrase(flags.passphraseFile, 'passphrase of the reader'),
   );
-  tell(readers, flags, 'unlocked');
+  if (flags.json) return print(JSON.stringify({ reader: unlocked?.url ?? null }));
+  if (flags.quiet) return;
+  if (unlocked === undefined) return sayNoneRuns();
+  say('unlocked');
 }
 
-/** One line for each Reader; the exit code says whether all did what they were asked. */
-function tell(readers: readonly ReaderAnswer[], { json, quiet }: Flags, done: string): void {
-  failIfAnyDidNot(readers);
-  if (json) {
-    print(JSON.stringify({ readers }));
-    return;
-  }
-  if (!quiet) for (const reader of readers) if (!('error' in reader)) say(nameIn(readers, reader) + done);
-  sayWhoDidNot(readers, 'a Reader refused');
-  if (readers.length === 0 && !quiet) say('no Reader runs on this database, so there is nothing to lock or unlock');
+function sayNoneRuns(): void {
+  say('no Reader runs on this database, so there is nothing to lock or unlock');
 }

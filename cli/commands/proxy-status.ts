@@ -1,26 +1,22 @@
 /** `wispr proxy status`: whether the Reader runs, who started it, and how what it is connected with is. */
-
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import {
-  askStatus,
   DEFAULT_PORT,
   folderBytes,
   foreignUnit,
-  type KeyPlaceKind,
-  keyPlaceOf,
-  ReaderError,
+  type KnownStatus,
   type ReaderFiles,
   type ReaderStatus,
-  type RunningReaders,
   readerFiles,
-  readSiteStatuses,
+  readStatus,
   type ServiceState,
   type SiteStatus,
   serviceState,
   UNIT_NAME,
   unitFile,
 } from '../../client-proxy/index.ts';
+import type { CodedError } from '../../core/errors.ts';
 import { ago } from '../../core/reading/confirmation.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
@@ -30,7 +26,6 @@ import { readPassphrase } from '../io/passphrase.ts';
 import { EXIT, print, sayHint } from '../io/voice.ts';
 import { utcMinute } from './describe.ts';
 import { ENABLE_HINT } from './proxy-install.ts';
-import { failIfAnyDidNot, sayWhoIsSilent } from './readers-told.ts';
 
 interface StatusFlags {
   readonly data?: string;
@@ -40,33 +35,16 @@ interface StatusFlags {
   readonly json?: boolean;
 }
 
-/** One Reader that runs, and who started it. */
-interface Running extends ReaderStatus {
-  readonly startedBy: 'service' | 'hand';
-}
-
-/** Everything that is told. */
-interface Known {
-  /** Several may run on one database, each on a port of its own. */
-  readonly readers: readonly Running[];
-  /** Readers beside those that do not say how they are. */
-  readonly silent: RunningReaders['silent'];
+/** Everything that is shown. */
+interface Known extends KnownStatus {
   readonly service: ServiceState;
-  /** Of the first Reader that can tell of them; of the database where none runs. */
-  readonly sites: readonly SiteStatus[];
-  /** Why the sites cannot be told. */
-  readonly problem: ReaderError | undefined;
   readonly cacheBytes: number;
-  readonly keyPlace: KeyPlaceKind | undefined;
   readonly files: ReaderFiles;
 }
 
 const DESCRIPTION = `say whether the Reader runs, what it is connected with, and where its files are
 
 exit code 0 if it runs, 1 if not`;
-
-/** What becomes of what a Reader could not write. */
-export const UNKEPT_MEANS = 'what is newer than it is used from memory, and is lost when the Reader stops';
 
 export function addProxyStatusCommand(proxy: Command): void {
   proxy
@@ -83,8 +61,7 @@ export function addProxyStatusCommand(proxy: Command): void {
 
 async function status(flags: StatusFlags): Promise<void> {
   const known = await find(flags);
-  if (known.readers.length === 0) setExitCode(EXIT.failed);
-  failIfAnyDidNot(known.silent);
+  if (known.reader === undefined) setExitCode(EXIT.failed);
   if (flags.json) print(JSON.stringify(describe(known)));
   else if (!flags.quiet) tell(known);
 }
@@ -95,43 +72,20 @@ async function find({ data, keyFile, passphraseFile }: StatusFlags): Promise<Kno
     ...(keyFile !== undefined && { keyFile: resolve(keyFile) }),
   };
   const files = readerFiles(own);
-  const [{ readers, silent }, service] = await Promise.all([askStatus(files.dataDirectory), serviceState()]);
   const passphrase = passphraseFile === undefined ? undefined : await readPassphrase(passphraseFile);
   const given = { ...own, port: DEFAULT_PORT, ...(passphrase !== undefined && { passphrase: async () => passphrase }) };
-  const told = readers.find(({ locked }) => !locked) ?? readers[0];
-  const stored = told ?? (await readSiteStatuses(given).then(asSites, asProblem));
-  return {
-    readers: readers.map((reader) => ({
-      ...reader,
-      startedBy: reader.process === service.process ? 'service' : 'hand',
-    })),
-    silent,
-    service,
-    sites: 'sites' in stored ? stored.sites : [],
-    problem: 'problem' in stored ? stored.problem : undefined,
-    // Counted here: the Reader that runs does not know what "wispr sync" has put there since it looked last.
-    cacheBytes: await folderBytes(files.cacheDirectory),
-    keyPlace: keyPlaceOf(files.dataDirectory),
-    files,
-  };
+  const [known, service] = await Promise.all([readStatus(given), serviceState()]);
+  return { ...known, service, cacheBytes: await folderBytes(files.cacheDirectory), files };
 }
 
-function asSites(sites: readonly SiteStatus[]) {
-  return { sites };
+function startedBy({ process }: ReaderStatus, service: ServiceState): 'service' | 'hand' {
+  return process === service.process ? 'service' : 'hand';
 }
 
-function asProblem(problem: unknown): { readonly problem: ReaderError } {
-  if (problem instanceof ReaderError) return { problem };
-  throw problem;
-}
-
-function describe({ readers, silent, service, sites, problem, cacheBytes, keyPlace, files }: Known) {
+function describe({ reader, service, sites, problem, cacheBytes, keysIn, files }: Known) {
   const { manager, active, enabled, file } = service;
-  const all = readers.map((reader) => ({ ...reader, cache: { ...reader.cache, bytes: cacheBytes } }));
   return {
-    running: all[0] ?? null,
-    readers: all,
-    ...(silent.length > 0 && { silent }),
+    running: reader ? { ...reader, startedBy: startedBy(reader, service) } : null,
     service: {
       manager,
       unit: file || null,
@@ -144,72 +98,54 @@ function describe({ readers, silent, service, sites, problem, cacheBytes, keyPla
     cache: { directory: files.cacheDirectory, bytes: cacheBytes },
     files: {
       database: databaseOf(files),
-      key: isInFile(keyPlace) ? (files.keyFile ?? null) : null,
-      keyIn: keyPlace ?? null,
+      key: isInFile(keysIn) ? (files.keyFile ?? null) : null,
+      keyIn: keysIn ?? null,
     },
   };
 }
 
 function tell(known: Known): void {
-  const { readers, sites, problem, keyPlace, files } = known;
-  for (const reader of readers) tellReader(reader);
-  if (readers.length === 0) print('not running');
-  if (readers.length === 0) for (const site of sites) tellSite(site);
-  if (readers.length === 0 && sites.length === 0 && problem === undefined) print('sites: none is connected');
+  const { reader, sites, problem, keysIn, files, service, cacheBytes } = known;
+  if (reader) tellReader(reader, service);
+  else if (problem?.code === 'reader-unreachable') print('running, and gives no answer');
+  else print('not running');
+  for (const site of sites) tellSite(site);
+  if (!reader && sites.length === 0 && problem === undefined) print('sites: none is connected');
   if (problem !== undefined) print(`sites: ${printable(inOneLine(problem))}`);
-  print(`service: ${serviceInWords(known.service)}`);
-  print(`cache: ${cacheInWords(known)}`);
+  print(`service: ${serviceInWords(service)}`);
+  const limit = reader === undefined ? '' : ` of ${size(reader.cache.limit)}`;
+  print(`cache: ${size(cacheBytes)}${limit}: ${files.cacheDirectory}`);
   print(`database: ${databaseOf(files)}`);
-  if (keyPlace === 'passphrase') print('key: made from a passphrase, and nowhere on the disk');
-  else if (keyPlace === 'keyring') print("key: in the system's keyring");
+  if (keysIn === 'passphrase') print('key: made from a passphrase, and nowhere on the disk');
+  else if (keysIn === 'keyring') print("key: in the system's keyring");
   else if (files.keyFile !== undefined) print(`key: ${files.keyFile}`);
-  sayWhoIsSilent(known.silent);
   const hint = hintFor(known);
   if (hint !== undefined) sayHint(hint);
 }
 
-function tellReader({ url, started, process: id, startedBy, locked, sites, unusable, unkept }: Running): void {
-  const who = startedBy === 'service' ? 'the service' : 'hand';
+function tellReader(reader: ReaderStatus, service: ServiceState): void {
+  const { url, started, process: id, locked } = reader;
+  const who = startedBy(reader, service) === 'service' ? 'the service' : 'hand';
   print(`running on ${url} since ${utcMinute(started)}, process ${id}, started by ${who}`);
-  if (unusable !== undefined)
-    print(
-      `unusable: ${printable(unusable.problem)} [${unusable.code}]; its sites are not shown until that is back and unlocked, or it is started again`,
-    );
-  else if (locked) print('locked: its sites are not shown until it has its keys');
-  if (unkept !== undefined) print(`not kept: ${printable(unkept.problem)} [${unkept.code}]; ${UNKEPT_MEANS}`);
-  for (const site of sites) tellSite(site);
+  if (locked) print('locked: its sites are not shown until it has its keys');
 }
 
 function tellSite(site: SiteStatus): void {
   print(`${site.site}: ${inWords(site)}: ${site.gateway}`);
 }
 
-/** Each Reader has a limit of its own. */
-function cacheInWords({ readers, cacheBytes, files }: Known): string {
-  const limits = [...new Set(readers.map(({ cache }) => size(cache.limit)))];
-  return `${[size(cacheBytes), ...(limits.length > 0 ? [limits.join(' or ')] : [])].join(' of ')}: ${files.cacheDirectory}`;
-}
-
-function inOneLine({ message, code }: ReaderError): string {
+function inOneLine({ message, code }: CodedError): string {
   return `${message} [${code}]`;
 }
 
 /** What to do next, if there is anything. */
-function hintFor({ readers, sites, problem, service }: Known): string | undefined {
-  if (readers.length === 0) {
+function hintFor({ reader, sites, problem, service }: Known): string | undefined {
+  if (reader === undefined) {
     // What keeps the database from being read keeps the Reader from starting; a passphrase is asked for then.
     if (problem !== undefined && problem.code !== 'passphrase-needed') return problem.remedy;
     return hintToStart(service);
   }
-  const unusable = readers.find((reader) => reader.unusable)?.unusable;
-  if (unusable !== undefined) return unusable.hint;
-  if (readers.some(({ locked }) => locked)) return 'unlock it on your page, or with "wispr identity unlock"';
-  const unkept = readers.find((reader) => reader.unkept)?.unkept;
-  if (unkept !== undefined) {
-    const mend =
-      unkept.code === 'disk-full' ? 'make room on the disk' : 'see what keeps the database from being written';
-    return `${mend}, and do not stop the Reader before`;
-  }
+  if (reader.locked) return 'unlock it on your page, or with "wispr identity unlock"';
   return sites.length === 0 ? 'no site is connected yet: wispr bind "URL#CODE" connects one' : undefined;
 }
 
@@ -232,7 +168,7 @@ function serviceInWords(service: ServiceState): string {
   const { manager, active, enabled, file } = service;
   if (manager === 'absent') return 'there is no systemd on this machine';
   const foreign = foreignUnit(service);
-  if (foreign !== undefined) return `somebody else's, which "wispr proxy install" did not write: ${foreign}`;
+  if (foreign !== undefined) return `another program's, which "wispr proxy install" did not write: ${foreign}`;
   if (manager === 'silent')
     return file === ''
       ? `no systemd of a login session answers here; its unit would be ${unitFile()}`
@@ -242,7 +178,7 @@ function serviceInWords(service: ServiceState): string {
 }
 
 /** Of a database that is not there yet, the usual file is named. */
-function isInFile(place: KeyPlaceKind | undefined): boolean {
+function isInFile(place: KnownStatus['keysIn']): boolean {
   return place === undefined || place === 'key-file';
 }
 

@@ -1,17 +1,17 @@
 /** `wispr proxy`: runs the personal proxy until it is told to stop. */
 
 import type { Command } from 'commander';
-import { type ReaderError, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
+import { type RunningProxy, startProxy } from '../../client-proxy/index.ts';
 import { type CodedError, reasonOf } from '../../core/errors.ts';
 import { printable } from '../../node-support/printable.ts';
+import { describeDecision } from './keys-place.ts';
+import { addProxyOptions, cacheOptions, type ProxyFlags, parentProxyOptions, readerOptions } from './reader-options.ts';
 import { stopRequested } from '../io/signals.ts';
 import { canAsk } from '../io/terminal.ts';
-import { print, say, sayHint } from '../io/voice.ts';
-import { describeDecision } from './keys-place.ts';
+import { print, say } from '../io/voice.ts';
 import { addProxyInstallCommand } from './proxy-install.ts';
 import { addProxyRemoveCommand } from './proxy-remove.ts';
-import { addProxyStatusCommand, UNKEPT_MEANS } from './proxy-status.ts';
-import { addProxyOptions, cacheOptions, type ProxyFlags, parentProxyOptions, readerOptions } from './reader-options.ts';
+import { addProxyStatusCommand } from './proxy-status.ts';
 
 interface RunFlags extends ProxyFlags {
   readonly quiet?: boolean;
@@ -53,7 +53,6 @@ async function runProxy(flags: RunFlags): Promise<void> {
       else if (!quiet)
         say(`${printable(origin)} ${fault === 'slow' ? 'was slower than another content host' : `failed: ${code}`}`);
     },
-    onUnkept: sayUnkept,
     ...(!quiet && {
       onRefusal: (error, address) => say(`refused${address && ` ${printable(address)}`}: ${describeRefusal(error)}`),
     }),
@@ -66,16 +65,6 @@ async function runProxy(flags: RunFlags): Promise<void> {
   if (!quiet) await greet(proxy);
   await stopped;
   await proxy.close();
-}
-
-/** Worth a word even with --quiet, and one only: it lasts until somebody makes room. */
-function sayUnkept(problem: ReaderError | undefined): void {
-  if (problem === undefined) {
-    say('what could not be kept is in the database now');
-    return;
-  }
-  say(`warning: ${printable(problem.message)} [${problem.code}]; ${UNKEPT_MEANS}`);
-  if (problem.remedy !== undefined) sayHint(`${printable(problem.remedy)}; do not stop the Reader before`);
 }
 
 /** Where a host or the parent proxy is, or why it is not there, is said here, and not on the page for whoever asked. */

@@ -10,7 +10,9 @@ import type { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { gatewayLabel } from '../gateway-label.ts';
 import { type FetchedDescriptor, fetchDescriptor, sendBindingRequest } from '../keys/key-server.ts';
-import { type ReaderStore, type StoredBinding, type StoredSite, siteTaken } from '../store/store.ts';
+import { siteTaken } from '../store/errors.ts';
+import type { ReaderStore } from '../store/store.ts';
+import type { StoredBinding, StoredSite } from '../store/types.ts';
 import { fetchFirstRoot } from './first-root.ts';
 import { checkHostProof } from './host-proof.ts';
 import type { InvitationLink } from './link.ts';
@@ -101,8 +103,7 @@ export async function connect(
   checkLabels(bindings, sites);
   const firstRoot = await fetchFirstRoot(upstream, descriptor);
   // An invitation is good once: what it is used up for has to be kept.
-  if (code !== undefined)
-    await store.requireRoom(descriptorBytes.length + wanted.length * (firstRoot.length + PER_SITE));
+  if (code !== undefined) store.requireRoom(descriptorBytes.length + wanted.length * (firstRoot.length + PER_SITE));
   const deviceKey = code === undefined ? undefined : await bindDevice(store, upstream, fetched, code);
   await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites, firstRoot }, nowInSeconds());
   const { name, publisher, keyServer } = descriptor;

@@ -3,13 +3,15 @@
  * refusal is the same refusal.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { CodedError } from '../../core/errors.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import { ReaderError } from '../errors.ts';
-import { type OpenReader, openReader, type ProxyOptions } from '../open-reader.ts';
+import { type OpenReader, type OwnDoor, openReader, type ProxyOptions } from '../open-reader.ts';
 import { missingSoFar } from '../publication/missing-so-far.ts';
-import { hasDatabase } from '../store/locations.ts';
+import { inReader } from '../running/in-reader.ts';
+import { hasDatabase, storeOptions } from '../store/locations.ts';
 import { ask } from './ask.ts';
 import { cutRange, isForAnother, withoutField } from './cut-range.ts';
 import { DocumentRefused } from './document-refused.ts';
@@ -21,13 +23,22 @@ export interface WantedRange {
   readonly end: number | undefined;
 }
 
-export interface FetchOptions extends Omit<ProxyOptions, 'port' | 'onRefusal'> {
+/** What goes to the Reader that runs. */
+interface FetchRequest {
   /** Address of a connected site, by either scheme or by its gateway. */
   readonly address: string;
   readonly method?: 'GET' | 'HEAD';
   /** Sent along; names and values alternate. */
   readonly headers?: readonly string[];
   readonly range?: WantedRange | undefined;
+}
+
+interface FetchDialog {
+  head(document: Omit<FetchedDocument, 'content'>): Promise<void>;
+  content(piece: Uint8Array): Promise<void>;
+}
+
+export interface FetchOptions extends Omit<ProxyOptions, 'port' | 'onRefusal'>, FetchRequest {
   readonly signal?: AbortSignal;
 }
 
@@ -45,6 +56,7 @@ export interface FetchedDocument {
 }
 
 const MAXIMUM_REDIRECTS = 10;
+const ignore = () => undefined;
 const NO_SITES = { find: () => undefined, findLabel: () => undefined };
 
 /**
@@ -57,31 +69,107 @@ export async function fetchDocument<Result>(
   options: FetchOptions,
   use: (document: FetchedDocument) => Promise<Result>,
 ): Promise<Result> {
-  const refusals: CodedError[] = [];
-  if (!hasDatabase(options.dataDirectory)) locate(options.address, NO_SITES); // looking makes none
-  const reader = await openReader({ ...options, isOneShot: true, onRefusal: (error) => refusals.push(error) });
+  const { address, method, headers, range, signal } = options;
+  const { directory } = storeOptions(options);
+  if (!hasDatabase(directory)) locate(address, NO_SITES); // looking makes none
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  let used: Promise<Result> | undefined;
+  const begin = (work: Promise<Result>) => {
+    used = work;
+    used.catch(ignore); // awaited below
+    return used;
+  };
+  const dialog: FetchDialog = {
+    head: async (head) => void begin(use({ ...head, content: readable })),
+    content: (piece) => writer.write(piece),
+  };
   try {
-    return await use(await follow(reader, options, refusals));
+    const request = { address, method, headers, range };
+    await inReader({ directory, name: 'fetch', request, dialog, signal }, () => begin(fetchLocally(options, use)));
+    writer.close().catch(ignore);
+  } catch (error) {
+    if (used === undefined) throw error;
+    writer.abort(error).catch(ignore);
+  }
+  return used as unknown as Promise<Result>;
+}
+
+async function fetchLocally<Result>(
+  options: FetchOptions,
+  use: (document: FetchedDocument) => Promise<Result>,
+): Promise<Result> {
+  const reader = await openReader(options);
+  const door = new Door(reader);
+  try {
+    // This process ends with the document, and looks for newer publications with it: so they are waited for.
+    const look = (bound: BoundSite) => bound.publication.check().catch(ignore);
+    return await use(await follow(reader, door, options, look));
   } finally {
+    await door.close();
     await reader.close();
   }
 }
 
-/** Redirects are signed, so they are followed, to connected sites. */
+/** Of the Reader that runs. */
+export async function fetchInReader(
+  reader: OpenReader,
+  request: FetchRequest,
+  { head, content }: FetchDialog,
+  signal: AbortSignal,
+): Promise<void> {
+  const door = new Door(reader);
+  try {
+    await reader.sites.refresh();
+    const { content: pieces, ...described } = await follow(reader, door, { ...request, signal });
+    await head(described);
+    for await (const piece of pieces) await content(piece);
+  } finally {
+    await door.close();
+  }
+}
+
+/** Doors for one document, and what they refuse. */
+class Door {
+  readonly refusals: CodedError[] = [];
+  readonly #door: OwnDoor;
+
+  constructor({ openDoor }: Pick<OpenReader, 'openDoor'>) {
+    this.#door = openDoor((error) => this.refusals.push(error));
+  }
+
+  connect(): Duplex {
+    return this.#door.connect();
+  }
+
+  close(): Promise<void> {
+    return this.#door.close();
+  }
+}
+
+/** Redirects are signed, so they are followed, to connected sites. @param look - at each site, before it is read */
 async function follow(
-  { connect, sites }: OpenReader,
-  { address, method = 'GET', headers = [], range, signal }: FetchOptions,
-  refusals: readonly CodedError[],
+  { sites }: OpenReader,
+  door: Door,
+  {
+    address,
+    method = 'GET',
+    headers = [],
+    range,
+    signal,
+  }: FetchRequest & { readonly signal?: AbortSignal | undefined },
+  look: (bound: BoundSite) => Promise<void> = async () => undefined,
 ): Promise<FetchedDocument> {
   const fields = ['accept', '*/*', ...headers];
   if (!isNamed('accept-encoding', headers)) fields.push('accept-encoding', 'identity');
   if (range) fields.push('range', rangeField(range));
   let { bound, target } = locate(address, sites);
   for (let turn = 0; turn <= MAXIMUM_REDIRECTS; turn++) {
-    const answer = await ask(connect(), { method, target, headers: fields, signal });
+    await look(bound);
+    const answer = await ask(door.connect(), { method, target, headers: fields, signal });
     const location = redirectOf(answer);
     if (location === undefined)
-      return describe(answer, { address: target, range, fields }, refusals).catch((error: unknown) => {
+      return describe(answer, { address: target, range, fields }, door.refusals).catch((error: unknown) => {
         throw unlessNewer(error, bound);
       });
     answer.resume();

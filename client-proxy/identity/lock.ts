@@ -2,6 +2,7 @@
 import type { BoundSites } from '../bound-sites.ts';
 import { ReaderError } from '../errors.ts';
 import type { RunMemory } from '../opening/run-memory.ts';
+import type { KeyPlace } from '../store/protection.ts';
 import type { ReaderStore } from '../store/store.ts';
 import { Attempts } from './attempts.ts';
 
@@ -29,19 +30,19 @@ export class ReaderLock {
     return this.#store.isLocked;
   }
 
-  /** Why no unlocking brings the keys back: its database was erased or replaced, and is not back. `undefined` where that is not so. */
-  get lost(): ReaderError | undefined {
-    return this.#store.lost;
+  /** Where the key of the database is; `undefined` where everything was forgotten. */
+  get keysIn(): KeyPlace['kind'] | undefined {
+    return this.#store.keyPlace?.kind;
   }
 
   /** Whether there is nothing to lock: everything was forgotten while this Reader ran. */
   get isEmpty(): boolean {
-    return this.#store.keyPlace === undefined;
+    return this.keysIn === undefined;
   }
 
   /** Whether unlocking takes a passphrase: else the key is fetched from where it is. */
   get needsPassphrase(): boolean {
-    return this.#store.keyPlace === 'passphrase';
+    return this.keysIn === 'passphrase';
   }
 
   /** Whether everything was forgotten that a passphrase protected: what comes next is not left to a key that any program of this user can read. */
@@ -54,6 +55,11 @@ export class ReaderLock {
     return this.needsPassphrase || this.needsNewPassphrase;
   }
 
+  /** @throws ReaderError `passphrase-wrong`, `unlock-too-often` */
+  checkPassphrase(passphrase: string): Promise<void> {
+    return this.#attempts.make(() => this.#store.checkPassphrase(passphrase));
+  }
+
   async lock(): Promise<void> {
     this.#store.lock();
   }
@@ -62,7 +68,7 @@ export class ReaderLock {
    * However long it takes, or has to wait: where the Reader is locked meanwhile, it stays locked.
    *
    * @param passphrase - of the database; a new one, where {@link needsNewPassphrase}
-   * @throws ReaderError `passphrase-wrong`, `passphrase-needed`, `passphrase-too-short`, `unlock-too-often`, `reader-locked`, `store-unusable` where it is {@link lost}, and others of the store
+   * @throws ReaderError `passphrase-wrong`, `passphrase-needed`, `passphrase-too-short`, `unlock-too-often`, `reader-locked`, and others of the store
    */
   unlock(passphrase?: string): Promise<void> {
     if (passphrase === undefined && this.needsNewPassphrase) return Promise.reject(newPassphraseNeeded());
@@ -75,7 +81,5 @@ export class ReaderLock {
 }
 
 function newPassphraseNeeded(): ReaderError {
-  return new ReaderError('passphrase-needed', 'everything was forgotten, and was protected by a passphrase before', {
-    hint: 'choose a new one on the page of the Reader, or connect with "wispr bind", which asks for it',
-  });
+  return new ReaderError('passphrase-needed', 'a passphrase protected the keys before everything was forgotten');
 }

@@ -1,15 +1,17 @@
 /** What there is of the identity on this machine, and what its reader may do with it: protect, lock, forget. */
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CodedError } from '../../core/errors.ts';
 import { forgetCached, forgetCachedSites } from '../cache/forget-cache.ts';
 import { CACHE_FOLDERS } from '../cache/layout.ts';
+import type { ObjectCache } from '../cache/object-cache.ts';
 import { ReaderError } from '../errors.ts';
-import { announcedReaders } from '../running/announcement.ts';
-import { tellReaders } from '../running/ask-readers.ts';
-import type { ReaderAnswer } from '../running/contract.ts';
-import { changeProtection, type ProtectionChange } from '../store/change-protection.ts';
+import { describeError, RunningReaderError, type SentError } from '../running/conversation.ts';
+import { askReader, inReader } from '../running/in-reader.ts';
+import { SOCKET_FOLDER } from '../running/socket.ts';
+import { askStatus } from '../status/read-status.ts';
+import type { ConnectedPublisher } from '../store/identity-store.ts';
 import { whyNoKeyring } from '../store/keyring.ts';
-import { keyFileProblem, keyPlaceOf, keysIn } from '../store/keys-in.ts';
 import {
   cacheDirectoryFor,
   DATABASE_FILES,
@@ -19,7 +21,7 @@ import {
   storeOptions,
 } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
-import type { SeenRoaming } from '../store/roaming-store.ts';
+import type { ProtectionChange } from '../store/sealed-database.ts';
 import {
   discardKey,
   newKeyFileKey,
@@ -27,36 +29,60 @@ import {
   newPassphraseKey,
   unexpectedPassphrase,
 } from '../store/storage-key.ts';
-import { type ConnectedPublisher, ReaderStore } from '../store/store.ts';
+import { ReaderStore } from '../store/store.ts';
+import type { SeenRoaming } from '../store/types.ts';
+import type { ReaderLock } from './lock.ts';
 
-export interface IdentityReport {
-  /** The folder of the database. */
-  readonly directory: string;
+/** The Reader that runs, as commands on the identity need it. */
+export interface IdentityReader {
+  readonly store: ReaderStore;
+  readonly lock: ReaderLock;
+  readonly cache: ObjectCache;
+}
+
+/** What the database says of the identity. */
+interface StoredIdentity {
   /** `undefined` where there is no identity yet. */
   readonly keysIn: KeyPlace['kind'] | undefined;
-  readonly keyFile: string;
-  /** What is wrong with that file, where the key should be in it: nothing can be opened then. */
-  readonly keyProblem: ReaderError | undefined;
-  /** Why the system's keyring could not be used, where that is known without asking it. */
-  readonly whyNoKeyring: string | undefined;
   readonly publishers: readonly ConnectedPublisher[];
   /** The last roaming file that this device wrote, or took over. */
   readonly roaming: Pick<SeenRoaming, 'number' | 'written'> | undefined;
 }
+
+export interface IdentityReport extends StoredIdentity {
+  /** The folder of the database. */
+  readonly directory: string;
+  readonly keyFile: string;
+  /** What is wrong with that file, where the key should be in it: nothing can be opened then. */
+  readonly keyProblem: CodedError | undefined;
+  /** Why the system's keyring could not be used, where that is known without asking it. */
+  readonly whyNoKeyring: string | undefined;
+}
+
+type SentIdentity = StoredIdentity & { readonly keyProblem: SentError | undefined };
 
 /** Looks, without needing a key, and without making anything; a key file is looked at, so that it is not said to be fine when it is lost. */
 export async function describeIdentity(options: StorageOptions): Promise<IdentityReport> {
   const { directory, keyFile } = storeOptions(options);
   const place = { directory, keyFile, keyProblem: undefined, whyNoKeyring: whyNoKeyring() };
   if (!hasDatabase(directory)) return { ...place, keysIn: undefined, publishers: [], roaming: undefined };
-  const keyProblem = await keyFileProblem(directory, keyFile);
-  return withLockedStore(options, async (store) => ({
-    ...place,
-    keyProblem,
-    keysIn: store.keyPlace,
+  const command = { directory, name: 'identity', request: { keyFile } } as const;
+  const { keyProblem, ...stored } = await inReader<SentIdentity>(command, () =>
+    withLockedStore(options, (store) => describeStored(store, keyFile)),
+  );
+  return { ...place, ...stored, keyProblem: keyProblem && new RunningReaderError(keyProblem) };
+}
+
+/** Of the Reader that runs, too. */
+export async function describeStored(store: ReaderStore, keyFile: string): Promise<SentIdentity> {
+  const problem = await store.keyFileProblem(keyFile);
+  const roaming = store.identity().ownRoaming();
+  return {
+    keysIn: store.keyPlace?.kind,
+    keyProblem: problem && describeError(problem),
     publishers: await store.identity().publishers(),
-    roaming: store.identity().ownRoaming(),
-  }));
+    roaming: roaming && { number: roaming.number, written: roaming.written },
+  };
 }
 
 /** Where the key of the database shall be. */
@@ -64,9 +90,18 @@ export type NewProtection =
   | { readonly kind: 'keyring' | 'key-file' }
   | { readonly kind: 'passphrase'; readonly choose: () => Promise<string> };
 
-export interface ProtectReport extends ProtectionChange {
-  /** What became of the Readers that run on the database: they go on with the new key. */
-  readonly readers: readonly ReaderAnswer[];
+interface ProtectRequest {
+  readonly kind: KeyPlace['kind'];
+  readonly keyFile: string;
+}
+
+/** Asks for the passphrase of the database: a Reader that is unlocked does not make it needless. */
+export interface PassphraseDialog {
+  passphrase(): Promise<string | undefined>;
+}
+
+interface ProtectDialog extends PassphraseDialog {
+  choose(): Promise<string>;
 }
 
 /**
@@ -74,61 +109,103 @@ export interface ProtectReport extends ProtectionChange {
  *
  * @throws ReaderError; nothing was changed then
  */
-export async function protectIdentity(options: StorageOptions, how: NewProtection): Promise<ProtectReport> {
-  const store = storeOptions(options);
-  requireDatabase(store.directory);
-  let passphrase: string | undefined;
-  const change = await changeProtection(store, async () => {
-    if (how.kind !== 'passphrase') return how.kind === 'keyring' ? newKeyringKey() : newKeyFileKey(store.keyFile);
-    passphrase = await how.choose();
-    return newPassphraseKey(passphrase);
+export async function protectIdentity(options: StorageOptions, how: NewProtection): Promise<ProtectionChange> {
+  const storage = storeOptions(options);
+  const { directory, keyFile } = storage;
+  requireDatabase(directory);
+  const request = { kind: how.kind, keyFile };
+  const choose = how.kind === 'passphrase' ? how.choose : async () => '';
+  const dialog: ProtectDialog = { ...askingFor(options), choose };
+  return inReader({ directory, name: 'protect', request, dialog }, async () => {
+    const store = await ReaderStore.open(storage);
+    try {
+      return await changeProtection(store, request, dialog);
+    } finally {
+      store.close();
+    }
   });
-  const request = { do: 'unlock', ...(passphrase !== undefined && { passphrase }) } as const;
-  return { ...change, readers: await tellReaders(store.directory, request) };
 }
 
+/** Of the Reader that runs. */
+export async function protectStored(
+  { store, lock }: IdentityReader,
+  request: ProtectRequest,
+  dialog: ProtectDialog,
+): Promise<ProtectionChange> {
+  await requirePassphrase(lock, dialog);
+  return changeProtection(store, request, dialog);
+}
+
+function changeProtection(
+  store: ReaderStore,
+  { kind, keyFile }: ProtectRequest,
+  { choose }: Pick<ProtectDialog, 'choose'>,
+): Promise<ProtectionChange> {
+  return store.changeProtection(async () => {
+    if (kind === 'passphrase') return newPassphraseKey(await choose());
+    return kind === 'keyring' ? newKeyringKey() : newKeyFileKey(keyFile);
+  });
+}
+
+/** @returns a dialog that has the passphrase, or asks for it */
+export function askingFor({ passphrase, askPassphrase }: StorageOptions): PassphraseDialog {
+  return { passphrase: async () => (passphrase ?? askPassphrase)?.(false) };
+}
+
+/** @throws ReaderError `reader-locked`, `passphrase-needed`, `passphrase-wrong`, `unlock-too-often` */
+export async function requirePassphrase(lock: ReaderLock, { passphrase }: PassphraseDialog): Promise<void> {
+  if (lock.isLocked || !lock.needsPassphrase) return; // what is locked refuses by itself
+  const given = await passphrase();
+  if (given === undefined)
+    throw new ReaderError('passphrase-needed', "the reader's database is protected by a passphrase");
+  await lock.checkPassphrase(given);
+}
+
+/** Of the Reader that runs, after it was locked or unlocked. */
 export interface LockReport {
-  readonly keysIn: KeyPlace['kind'] | undefined;
-  readonly readers: readonly ReaderAnswer[];
+  readonly url: string;
+  readonly keysIn?: KeyPlace['kind'];
 }
 
 /**
- * Lets every Reader that runs on the database drop its keys, whatever has become of the database meanwhile.
+ * Lets the Reader that runs on the database drop its keys.
  *
- * @throws ReaderError `no-identity` where there is neither; `store-unusable` where nobody can say whether one runs
+ * @returns `undefined` where none runs
+ * @throws ReaderError `no-identity` where there is neither; `reader-unreachable`
  */
-export async function lockReaders(options: StorageOptions): Promise<LockReport> {
+export async function lockReader(options: StorageOptions): Promise<LockReport | undefined> {
   const { directory } = storeOptions(options);
-  const readers = await tellReaders(directory, { do: 'lock' });
-  if (readers.length === 0) requireDatabase(directory);
-  return { keysIn: keyPlaceOf(directory), readers };
+  const answered = await askReader<LockReport>({ directory, name: 'lock' });
+  if (answered === undefined) requireDatabase(directory);
+  return answered?.result;
 }
 
 /**
- * Lets every Reader that runs on the database have its keys again. One whose database was erased says that it gets none.
+ * Lets the Reader that runs on the database have its keys again.
  *
  * @param passphrase - asked for where the database is protected by one
- * @throws ReaderError `passphrase-unexpected` where one was given and none protects it: it was checked by nobody; `no-identity` where there is
- * neither database nor Reader
+ * @returns `undefined` where none runs
+ * @throws ReaderError `passphrase-unexpected` where one was given and none protects it; `no-identity` where there is neither; those of the lock
  */
-export async function unlockReaders(options: StorageOptions, passphrase: () => Promise<string>): Promise<LockReport> {
+export async function unlockReader(
+  options: StorageOptions,
+  passphrase: () => Promise<string>,
+): Promise<LockReport | undefined> {
   const { directory } = storeOptions(options);
-  if (!hasDatabase(directory)) return unlockWithoutDatabase(directory);
-  const place = keysIn(directory)?.kind;
-  if (options.passphrase !== undefined && place !== undefined && place !== 'passphrase') throw unexpectedPassphrase();
-  const request = { do: 'unlock', ...(place === 'passphrase' && { passphrase: await passphrase() }) } as const;
-  return { keysIn: place, readers: await tellReaders(directory, request) };
-}
-
-async function unlockWithoutDatabase(directory: string): Promise<LockReport> {
-  const readers = await tellReaders(directory, { do: 'unlock' });
-  if (readers.length === 0) requireDatabase(directory);
-  return { keysIn: undefined, readers };
+  const running = await askStatus(directory);
+  if (running === undefined) {
+    requireDatabase(directory);
+    return undefined;
+  }
+  const { keysIn } = running;
+  if (options.passphrase !== undefined && keysIn !== undefined && keysIn !== 'passphrase') throw unexpectedPassphrase();
+  const request = keysIn === 'passphrase' ? { passphrase: await passphrase() } : {};
+  return (await askReader<LockReport>({ directory, name: 'unlock', request }))?.result;
 }
 
 export interface Forgotten {
   readonly publishers: readonly ConnectedPublisher[];
-  /** Whether what was removed is overwritten on the disk, as far as this program reaches. */
+  /** Whether what is removed was overwritten on the disk, as far as this program reaches. */
   readonly overwritten: boolean;
   /** Where what was read lies. */
   readonly cacheDirectory: string;
@@ -150,77 +227,98 @@ export async function findPublisher(options: StorageOptions, named: string): Pro
     ({ sites, publisher, keyServer }) => publisher === named || keyServer === wanted || sites.includes(wanted),
   );
   if (found) return found;
-  throw new ReaderError('not-connected', `this device is not connected with ${named}`, {
-    typed: true,
-    hint: '"wispr identity" lists the publishers and their sites',
-  });
+  throw notConnected(named);
+}
+
+function notConnected(named: string): ReaderError {
+  return new ReaderError('not-connected', `this device is not connected with ${named}`, { typed: true });
 }
 
 /** Forgets one publisher: its sites, the keys of this device with it and of its sets, what is kept of its publications, and what was read. */
-export function forgetPublisher(options: StorageOptions, publisher: ConnectedPublisher): Promise<Forgotten> {
-  return withLockedStore(options, async (store) => {
-    const { hasRoamed } = store.identity();
-    const overwritten = store.identity().forgetBinding(publisher.id);
-    const cacheDirectory = cacheDirectoryFor(options.dataDirectory);
-    const cacheForgotten = await forgetCachedSites(cacheDirectory, publisher.sites);
-    return { publishers: [publisher], overwritten, cacheDirectory, cacheForgotten, hasRoamed };
-  });
+export function forgetPublisher(options: StorageOptions, { id, publisher }: ConnectedPublisher): Promise<Forgotten> {
+  const { directory } = storeOptions(options);
+  const request = { id, publisher };
+  return inReader({ directory, name: 'forget', request }, () =>
+    withLockedStore(options, (store) => forgetIn(store, cacheDirectoryFor(options.dataDirectory), request)),
+  );
 }
 
-export interface ForgottenAll extends Forgotten {
-  readonly directory: string;
+/** Of the Reader that runs. */
+export function forgetStored(
+  { store, cache }: IdentityReader,
+  request: Pick<ConnectedPublisher, 'id' | 'publisher'>,
+): Promise<Forgotten> {
+  return forgetIn(store, cache.directory, request);
+}
+
+async function forgetIn(
+  store: ReaderStore,
+  cacheDirectory: string,
+  { id, publisher }: Pick<ConnectedPublisher, 'id' | 'publisher'>,
+): Promise<Forgotten> {
+  const found = (await store.identity().publishers()).find((one) => one.id === id && one.publisher === publisher);
+  if (found === undefined) throw notConnected(publisher); // forgotten since it was looked for
+  const { hasRoamed } = store.identity();
+  const overwritten = store.identity().forgetBinding(id);
+  const cacheForgotten = await forgetCachedSites(cacheDirectory, found.sites);
+  return { publishers: [found], overwritten, cacheDirectory, cacheForgotten, hasRoamed };
+}
+
+interface ForgottenStore extends Forgotten {
   /** Whether everything had been forgotten before. */
   readonly wasEmpty: boolean;
-  /** Whether the files of the database are gone; a Reader that runs keeps them, empty. */
-  readonly filesRemoved: boolean;
-  /** What became of the Readers that run on the database. */
-  readonly readers: readonly ReaderAnswer[];
-  /** `false` where the system's keyring did not let go of its entry. */
+  /** `false` where the system's keyring did not remove its entry. */
   readonly keyDiscarded: boolean;
+  readonly keysIn: KeyPlace['kind'] | undefined;
+  /** Whether a Reader runs, and keeps the empty database. */
+  readonly isRunning: boolean;
+}
+
+export interface ForgottenAll extends Omit<ForgottenStore, 'keysIn'> {
+  readonly directory: string;
   /** Stays: other databases may need it. */
   readonly keyFileLeft: string | undefined;
 }
 
-/**
- * Forgets everything, also where the key of the database is lost.
- *
- * @throws ReaderError of the store, whatever else went on: Readers that run were told to drop their keys then
- */
+/** Forgets everything, also where the key of the database is lost. @throws ReaderError of the store */
 export async function forgetEverything(options: StorageOptions): Promise<ForgottenAll> {
   const { directory, keyFile } = storeOptions(options);
-  const readers = await tellReaders(directory, { do: 'lock' });
   requireDatabase(directory);
-  const place = keysIn(directory);
-  const forgotten = await withLockedStore(options, async (store) => {
-    const { hasRoamed } = store.identity();
-    const publishers = await store.identity().publishers();
-    return { publishers, hasRoamed, overwritten: store.identity().forgetAll() };
-  });
   const cacheDirectory = cacheDirectoryFor(options.dataDirectory);
-  const cacheForgotten = await forgetCached(cacheDirectory);
-  const filesRemoved = readers.length === 0 && !runsOn(directory); // one may have begun meanwhile
-  if (filesRemoved) removeFiles(directory, cacheDirectory);
-  return {
-    ...forgotten,
-    directory,
-    wasEmpty: place === undefined,
-    cacheDirectory,
-    cacheForgotten,
-    filesRemoved,
-    readers,
-    keyDiscarded: place === undefined || (await discardKey(place)),
-    keyFileLeft: place?.kind === 'key-file' ? keyFile : undefined,
-  };
+  const { keysIn, ...all } = await inReader<ForgottenStore>({ directory, name: 'forget-everything' }, () =>
+    withLockedStore(options, async (store) => ({ ...(await forgetAllIn(store, cacheDirectory)), isRunning: false })),
+  );
+  if (!all.isRunning) removeFiles(directory, cacheDirectory);
+  return { ...all, directory, keyFileLeft: keysIn === 'key-file' ? keyFile : undefined };
 }
 
-function runsOn(directory: string): boolean {
-  return announcedReaders(directory).some((reader) => reader.state() !== 'ended');
+/** Of the Reader that runs: it is locked then. */
+export async function forgetEverythingStored({ store, cache }: IdentityReader): Promise<ForgottenStore> {
+  return { ...(await forgetAllIn(store, cache.directory)), isRunning: true };
+}
+
+async function forgetAllIn(store: ReaderStore, cacheDirectory: string): Promise<Omit<ForgottenStore, 'isRunning'>> {
+  const place = store.keyPlace;
+  const { hasRoamed } = store.identity();
+  const publishers = await store.identity().publishers();
+  const overwritten = store.identity().forgetAll();
+  return {
+    publishers,
+    hasRoamed,
+    overwritten,
+    wasEmpty: place === undefined,
+    cacheDirectory,
+    cacheForgotten: await forgetCached(cacheDirectory),
+    keyDiscarded: place === undefined || (await discardKey(place)),
+    keysIn: place?.kind,
+  };
 }
 
 /** Removes the database, and the folders of what was read, where nothing else is in them. */
 function removeFiles(directory: string, cacheDirectory: string): void {
   for (const name of DATABASE_FILES) rmSync(join(directory, name), { force: true });
-  for (const folder of [...CACHE_FOLDERS.map((name) => join(cacheDirectory, name)), cacheDirectory, directory]) {
+  const caches = CACHE_FOLDERS.map((name) => join(cacheDirectory, name));
+  for (const folder of [...caches, cacheDirectory, join(directory, SOCKET_FOLDER), directory]) {
     try {
       rmdirSync(folder);
     } catch {
@@ -229,11 +327,16 @@ function removeFiles(directory: string, cacheDirectory: string): void {
   }
 }
 
-/** Removes the key of a database that is about to be erased, where it belongs to that alone. */
+/** Removes the key of a database that is about to be erased, where it belongs to that alone. @throws ReaderError of the store */
 export async function discardKeyOf(directory: string): Promise<void> {
   if (!hasDatabase(directory)) return;
-  const place = keysIn(directory);
-  if (place) await discardKey(place);
+  const store = ReaderStore.openLocked(storeOptions({ dataDirectory: directory }));
+  try {
+    const place = store.keyPlace;
+    if (place) await discardKey(place);
+  } finally {
+    store.close();
+  }
 }
 
 async function withLockedStore<Result>(

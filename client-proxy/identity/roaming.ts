@@ -15,8 +15,8 @@ import { argon2id } from '../../node-support/argon2id.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError } from '../errors.ts';
 import { gatewayLabel } from '../gateway-label.ts';
-import type { RoamingKey, SeenRoaming } from '../store/roaming-store.ts';
-import type { NewBinding, ReaderStore, StoredBinding } from '../store/store.ts';
+import type { ReaderStore } from '../store/store.ts';
+import type { NewBinding, RoamingKey, SeenRoaming, StoredBinding } from '../store/types.ts';
 import { drawWords } from './words.ts';
 
 /** A roaming file that is ready to be put down. */
@@ -159,7 +159,6 @@ function judgeAge(known: SeenRoaming | undefined, file: SeenRoaming, acceptOlder
   throw new ReaderError(
     'roaming-older',
     `this is roaming file number ${file.number}, and this device knows number ${known.number}, of ${date}`,
-    { hint: 'fetch the newest one; if this one is meant all the same: --older' },
   );
 }
 

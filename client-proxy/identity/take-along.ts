@@ -1,22 +1,31 @@
-/** Taking the identity along: into a roaming file, and out of one on another machine. */
-import { randomBytes } from 'node:crypto';
+/** Exporting the identity into a roaming file, and importing it on another machine. */
 import { closeSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { toBase64url } from '../../core/encoding/base64url.ts';
 import { readRoamingSalt } from '../../core/keys/roaming.ts';
+import { temporaryBeside } from '../../node-support/files/write-file.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { forgetCachedSites } from '../cache/forget-cache.ts';
 import { ReaderError } from '../errors.ts';
-import { keyFileProblem } from '../store/keys-in.ts';
-import {
-  cacheDirectoryFor,
-  hasDatabase,
-  requireDatabase,
-  type StorageOptions,
-  storeOptions,
-} from '../store/locations.ts';
+import { inReader } from '../running/in-reader.ts';
+import { cacheDirectoryFor, requireDatabase, type StorageOptions, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
 import { ReaderStore } from '../store/store.ts';
 import { type FetchRoamingOptions, fetchRoaming } from './fetch-roaming.ts';
-import { type ArrivalOptions, type ArrivalReport, openArrival, packIdentity, unpackIdentity } from './roaming.ts';
+import {
+  askingFor,
+  describeIdentity,
+  type IdentityReader,
+  type PassphraseDialog,
+  requirePassphrase,
+} from './manage.ts';
+import {
+  type ArrivalOptions,
+  type ArrivalReport,
+  type OpenedRoaming,
+  openArrival,
+  packIdentity,
+  unpackIdentity,
+} from './roaming.ts';
 
 const MAGIC = 'wispr-roaming/';
 
@@ -35,6 +44,11 @@ export interface ExportReport {
   readonly hasNewWords: boolean;
 }
 
+/** Puts the file down, under a name beside its own, and hands on new words. */
+interface ExportDialog extends PassphraseDialog {
+  put(packed: { readonly file: string; readonly words?: string | undefined }): Promise<void>;
+}
+
 /**
  * Writes the next roaming file, whole or not at all.
  *
@@ -42,21 +56,55 @@ export interface ExportReport {
  */
 export async function exportIdentity({ to, newWords, showWords, ...options }: ExportOptions): Promise<ExportReport> {
   const storage = storeOptions(options);
-  requireDatabase(storage.directory);
+  const { directory } = storage;
+  requireDatabase(directory);
   checkReplaceable(to);
-  const store = await ReaderStore.open(storage);
-  const beside = `${to}.new-${randomBytes(4).toString('hex')}`;
+  const beside = temporaryBeside(to);
+  const dialog: ExportDialog = {
+    ...askingFor(options),
+    put: async ({ file, words }) => {
+      write(() => writeFileSync(beside, Buffer.from(file, 'base64url'), { mode: 0o600, flag: 'wx', flush: true }), to);
+      if (words !== undefined) await showWords(words);
+    },
+  };
   try {
-    const { file, number, words, sites, remember } = await packIdentity(store, newWords);
-    write(() => writeFileSync(beside, file, { mode: 0o600, flag: 'wx', flush: true }), to);
-    if (words !== undefined) await showWords(words);
-    await remember();
+    const report = await inReader<ExportReport>(
+      { directory, name: 'export', request: { newWords }, dialog },
+      async () => {
+        const store = await ReaderStore.open(storage);
+        try {
+          return await exportFrom(store, newWords, dialog);
+        } finally {
+          store.close();
+        }
+      },
+    );
     write(() => renameSync(beside, to), to);
-    return { number, sites, hasNewWords: words !== undefined };
+    return report;
   } finally {
     rmSync(beside, { force: true });
-    store.close();
   }
+}
+
+/** Of the Reader that runs. */
+export async function exportStored(
+  { store, lock }: IdentityReader,
+  { newWords }: Pick<ExportOptions, 'newWords'>,
+  dialog: ExportDialog,
+): Promise<ExportReport> {
+  await requirePassphrase(lock, dialog);
+  return exportFrom(store, newWords, dialog);
+}
+
+async function exportFrom(
+  store: ReaderStore,
+  newWords: boolean,
+  { put }: Pick<ExportDialog, 'put'>,
+): Promise<ExportReport> {
+  const { file, number, words, sites, remember } = await packIdentity(store, newWords);
+  await put({ file: toBase64url(file), words });
+  await remember();
+  return { number, sites, hasNewWords: words !== undefined };
 }
 
 /** A name that was mistyped must not cost somebody a file. */
@@ -76,7 +124,6 @@ function checkReplaceable(path: string): void {
   if (start.toString('latin1') !== MAGIC)
     throw new ReaderError('roaming-exists', `${path} is there already, and it is no roaming file`, {
       typed: true,
-      hint: 'choose another name; nothing was changed',
     });
 }
 
@@ -93,9 +140,6 @@ function unwritable(path: string, cause: unknown, typed = false): ReaderError {
   return new ReaderError('roaming-unwritable', `cannot write ${path}: ${systemReason(cause)}`, {
     cause,
     typed,
-    hint: typed
-      ? 'choose another name, in a folder of yours; nothing was changed'
-      : 'check the space and the permissions of the folder',
   });
 }
 
@@ -113,28 +157,52 @@ export interface ImportReport extends ArrivalReport {
   readonly cacheForgotten: boolean;
 }
 
+interface ImportRequest extends ArrivalOptions {
+  readonly file: string;
+  readonly words: string;
+}
+
 /**
  * Takes over the identity in a roaming file: all of it or nothing.
  *
  * @throws ReaderError, KeyError; where a key file is lost, before the words are asked for: what it may open once it is found is not for us to remove
  */
 export async function importIdentity({ from, words, ...options }: ImportOptions): Promise<ImportReport> {
-  const file = await fetchRoaming(from, options);
-  readRoamingSalt(file); // what is none needs no words
-  await requireKey(options); // nobody types seven words for a database that takes nothing
-  const opened = await openArrival(file, await words()); // nobody chooses a passphrase for what does not open
-  const store = await ReaderStore.open(storeOptions(options));
-  try {
-    const report = await unpackIdentity(store, opened, options);
-    const cacheForgotten = await forgetCachedSites(cacheDirectoryFor(options.dataDirectory), report.removed);
-    return { ...report, cacheForgotten, keysNowIn: store.isFresh ? store.keyPlace : undefined };
-  } finally {
-    store.close();
-  }
+  const bytes = await fetchRoaming(from, options);
+  readRoamingSalt(bytes); // what is none needs no words
+  const { directory, keyProblem } = await describeIdentity(options);
+  if (keyProblem) throw keyProblem;
+  const { replace, acceptOlder } = options;
+  const request = { file: toBase64url(bytes), words: await words(), replace, acceptOlder };
+  return inReader({ directory, name: 'import', request, dialog: askingFor(options) }, async () => {
+    const opened = await openArrival(bytes, request.words); // before a passphrase is chosen for a new database
+    const store = await ReaderStore.open(storeOptions(options));
+    try {
+      return await importInto(store, cacheDirectoryFor(options.dataDirectory), opened, options);
+    } finally {
+      store.close();
+    }
+  });
 }
 
-async function requireKey(options: StorageOptions): Promise<void> {
-  const { directory, keyFile } = storeOptions(options);
-  const problem = hasDatabase(directory) ? await keyFileProblem(directory, keyFile) : undefined;
-  if (problem) throw problem;
+/** Of the Reader that runs. */
+export async function importStored(
+  { store, lock, cache }: IdentityReader,
+  { file, words, ...options }: ImportRequest,
+  dialog: PassphraseDialog,
+): Promise<ImportReport> {
+  if (lock.isLocked && lock.isEmpty) await lock.unlock(); // everything was forgotten: this makes new keys
+  await requirePassphrase(lock, dialog);
+  return importInto(store, cache.directory, await openArrival(Buffer.from(file, 'base64url'), words), options);
+}
+
+async function importInto(
+  store: ReaderStore,
+  cacheDirectory: string,
+  opened: OpenedRoaming,
+  options: ArrivalOptions,
+): Promise<ImportReport> {
+  const report = await unpackIdentity(store, opened, options);
+  const cacheForgotten = await forgetCachedSites(cacheDirectory, report.removed);
+  return { ...report, cacheForgotten, keysNowIn: store.isFresh ? store.keyPlace?.kind : undefined };
 }

@@ -9,7 +9,8 @@ import { KeyError } from '../../core/keys/errors.ts';
 import type { SitePublication } from '../../core/publication/site-publication.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { LIMITS } from '../limits.ts';
-import type { ReaderStore, StoredBinding } from '../store/store.ts';
+import type { ReaderStore } from '../store/store.ts';
+import type { StoredBinding } from '../store/types.ts';
 import { fetchDescriptor } from './key-server.ts';
 
 export class DescriptorKeeper {

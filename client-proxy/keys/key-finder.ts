@@ -9,7 +9,8 @@ import type { SetKey } from '../../core/object/document-reader.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError, type ReaderErrorCode } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import type { ReaderStore, StoredBinding } from '../store/store.ts';
+import type { ReaderStore } from '../store/store.ts';
+import type { StoredBinding } from '../store/types.ts';
 import { sendKeyRequest } from './key-server.ts';
 import { type KeyResults, unwrapAnswer } from './unwrap-answer.ts';
 

@@ -5,7 +5,6 @@ import type { BoundSites } from '../bound-sites.ts';
 import type { ObjectCache } from '../cache/object-cache.ts';
 import type { Upstream } from '../content/upstream.ts';
 import type { ReaderLock } from '../identity/lock.ts';
-import type { Instance } from '../listening/listen.ts';
 import type { SettingName, SettingsKeeper } from '../settings/settings.ts';
 import type { ReaderStore } from '../store/store.ts';
 import type { AskedHost } from './guard.ts';
@@ -22,7 +21,6 @@ export interface PagesOptions {
   readonly cache: ObjectCache;
   readonly settings: SettingsKeeper;
   readonly proofs: ProofSettings;
-  readonly instance: Instance;
   readonly port: () => number | undefined;
   /** Settings that the command line has decided. */
   readonly fixed: ReadonlyMap<SettingName, string>;

@@ -1,6 +1,6 @@
 /** Disconnecting a publisher: after one more question, its sites, keys and publications are removed from this device. */
 import { ReaderError } from '../errors.ts';
-import type { StoredBinding } from '../store/store.ts';
+import type { StoredBinding } from '../store/types.ts';
 import type { Asked, PageAnswer, PagesContext } from './context.ts';
 import { checkOwnLink } from './guard.ts';
 import { renderPage } from './template.ts';

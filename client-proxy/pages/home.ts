@@ -19,16 +19,6 @@ const TEXT = {
   lead: 'What you open here is checked against its publisher’s signature, and decrypted on this computer.',
   emptyTitle: 'No site is connected yet',
   emptyLead: 'A publisher’s invitation connects this computer with its sites. Paste its link here.',
-  unkept: {
-    full: 'The disk of this computer is full',
-    other: 'The Reader cannot write what it keeps',
-    means:
-      'What the Reader has learned of your sites since then is in memory only, and is lost when it stops: newer publications and keys.',
-    fullRemedy: 'Make room on the disk. The Reader need not be restarted: it tries again by itself.',
-    otherRemedy:
-      'Check what keeps its database from being written. The Reader need not be restarted: it tries again by itself.',
-  },
-  details: 'Details',
   seenTitle: 'Sites you came across',
   seen: 'These have protected pages, and are not connected. With an invitation you can connect them.',
   connect: (site: string) => `Connect ${site}`,
@@ -56,8 +46,6 @@ const TEXT = {
 } as const;
 
 interface HomePage extends Page {
-  /** What is wrong with the Reader itself. */
-  readonly warning: { readonly title: string; readonly lines: readonly string[]; readonly detail: string } | undefined;
   readonly publishers: readonly PublisherView[];
   /** Sites with protected content that the reader is not connected with. */
   readonly seen: readonly { readonly site: string; readonly url: string }[];
@@ -170,7 +158,6 @@ export async function showHome(context: PagesContext, asked: Asked): Promise<Pag
     title: isEmpty ? TEXT.emptyTitle : TEXT.title,
     lead: isEmpty ? TEXT.emptyLead : TEXT.lead,
     place: 'home',
-    warning: warningOf(context),
     status: doneText(asked.query.get('done')),
     form: isEmpty ? connectForm(context.token) : undefined,
     publishers,
@@ -182,17 +169,6 @@ export async function showHome(context: PagesContext, asked: Asked): Promise<Pag
     lock: context.lock.needsPassphrase ? lockForm(context) : undefined,
   };
   return { html: renderHome(page) };
-}
-
-function warningOf({ store: { unkept } }: PagesContext): HomePage['warning'] {
-  if (unkept === undefined) return undefined;
-  const { full, other, means, fullRemedy, otherRemedy } = TEXT.unkept;
-  const isFull = unkept.code === 'disk-full';
-  return {
-    title: isFull ? full : other,
-    lines: [means, isFull ? fullRemedy : otherRemedy],
-    detail: unkept.message,
-  };
 }
 
 function seenSites({ seen, sites }: PagesContext): HomePage['seen'] {

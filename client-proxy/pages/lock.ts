@@ -1,7 +1,6 @@
 /** Locking the Reader, and the page that a locked one shows in place of all that needs its keys. */
 import { CodedError } from '../../core/errors.ts';
 import type { Asked, PageAnswer, PagesContext } from './context.ts';
-import { refusalPage } from './refusal.ts';
 import {
   type FormField,
   type PageAlert,
@@ -84,7 +83,7 @@ export async function lock(context: PagesContext): Promise<PageAnswer> {
 
 /** A link to a document comes to it once the Reader is unlocked. */
 export async function showLocked(context: PagesContext, { target }: Asked): Promise<PageAnswer> {
-  return lostPage(context) ?? { html: renderLocked(context, wayOn(target)) };
+  return { html: renderLocked(context, wayOn(target)) };
 }
 
 /** The passphrase goes from the form to the key of the database, and nowhere else: not back into the page either. */
@@ -94,19 +93,10 @@ export async function unlock(context: PagesContext, form: URLSearchParams): Prom
     await context.lock.unlock(context.lock.takesPassphrase ? (form.get('passphrase') ?? '') : undefined);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
-    const lost = lostPage(context);
-    if (lost) return lost;
     const alert = { ...unlockProblemText(error.code), code: error.code };
     return { html: renderLocked(context, to, alert), status: error.code === 'unlock-too-often' ? 429 : 422 };
   }
   return { goTo: to ?? '/?done=unlocked' };
-}
-
-/** Of a Reader that no passphrase and no button unlocks: it is asked for none. */
-function lostPage({ lock: { lost } }: PagesContext): PageAnswer | undefined {
-  if (lost === undefined) return undefined;
-  const { status, page } = refusalPage(lost);
-  return { html: renderPage({ ...page, place: 'home' }), status };
 }
 
 function renderLocked({ token, lock }: PagesContext, to?: string, alert?: PageAlert): string {

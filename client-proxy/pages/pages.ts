@@ -1,7 +1,6 @@
 /** The Reader's own pages: which there are, and that only their own forms change something. */
 import type { ServerResponse } from 'node:http';
 import { ReaderError } from '../errors.ts';
-import { INSTANCE_PATH } from '../listening/listen.ts';
 import { acceptProposal, showProposal } from './confirm.ts';
 import { declineSite, lookAtLink, lookAtSite, showConnect } from './connect.ts';
 import type { Asked, Change, PageAnswer, PageCall, PagesContext, PagesOptions, Show } from './context.ts';
@@ -26,7 +25,6 @@ const ROUTES: readonly (readonly [path: string, show: Show | undefined, change?:
   ['/settings', showSettings, saveSettings],
   ['/lock', undefined, lock],
   ['/unlock', unlocked(async () => ({ goTo: '/' })), unlock],
-  [INSTANCE_PATH, async ({ instance }) => ({ text: await instance.shown() })],
 ];
 
 export class Pages {

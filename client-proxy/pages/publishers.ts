@@ -2,7 +2,7 @@
 import { ago } from '../../core/reading/confirmation.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import type { KeyTime } from '../store/set-key-store.ts';
-import type { StoredBinding } from '../store/store.ts';
+import type { StoredBinding } from '../store/types.ts';
 import type { PagesContext } from './context.ts';
 import type { Fact, PageForm } from './template.ts';
 import { refusalText } from './texts.ts';

@@ -1,16 +1,15 @@
 /** Lets the Reader run whenever its user is logged in: by a unit of systemd, and by nothing else. */
-import { randomBytes } from 'node:crypto';
-import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { writeFileAtomicSync } from '../../node-support/files/write-file.ts';
 import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { askStatusInPassing } from '../running/ask-readers.ts';
+import { askStatus } from '../status/read-status.ts';
 import type { ReaderStatus } from '../status/status.ts';
 import { droppedOptions } from './dropped-options.ts';
-import { refuseRunning } from './readers-in-the-way.ts';
+import { refuseRunning } from './refuse-running.ts';
 import { type ServiceState, serviceState, systemctl } from './systemctl.ts';
 import { commandOf, readUnit, UNIT_NAME, unitFile, unitText } from './unit.ts';
 
@@ -44,9 +43,7 @@ export async function checkInstallable({
 }: Pick<InstallOptions, 'dataDirectory'>): Promise<ServiceState> {
   const state = await serviceState();
   if (state.manager === 'absent')
-    throw new ReaderError('service-manager-missing', 'there is no systemd on this machine', {
-      hint: 'let your session start "wispr proxy" by what it has for that; docs/reader.md has launchd and Task Scheduler',
-    });
+    throw new ReaderError('service-manager-missing', 'there is no systemd on this machine');
   refuseForeign(state);
   await refuseRunning(dataDirectory, { why: 'started by hand', but: state.process });
   return state;
@@ -64,7 +61,7 @@ export function refuseForeign(state: Pick<ServiceState, 'file'>): void {
   const foreign = foreignUnit(state);
   if (foreign === undefined) return;
   throw new ReaderError('unit-foreign', `${foreign} was not written by "wispr proxy install"`, {
-    hint: 'nothing was changed; if it is not needed, move it away and try again',
+    fields: { file: foreign },
   });
 }
 
@@ -81,7 +78,6 @@ export async function installService(options: InstallOptions): Promise<Installed
   const changed = before?.text !== text;
   const dropped = before ? droppedOptions(commandOf(before.text), options.command) : [];
   if (changed) writeUnit(file, text);
-  else chmodSync(file, UNIT_MODE); // an older version let everybody read it
   if (state.manager !== 'answers') return { file, changed, dropped, running: undefined };
   await systemctl('daemon-reload');
   await systemctl('enable', UNIT_NAME);
@@ -90,28 +86,22 @@ export async function installService(options: InstallOptions): Promise<Installed
 }
 
 function writeUnit(file: string, text: string): void {
-  const beside = `${file}.new-${randomBytes(4).toString('hex')}`;
   try {
     makeDirectoryNow(dirname(file), 0o700);
-    writeFileSync(beside, text, { mode: UNIT_MODE, flag: 'wx' });
-    renameSync(beside, file);
+    writeFileAtomicSync(file, text, { mode: UNIT_MODE });
   } catch (cause) {
-    rmSync(beside, { force: true });
     throw new ReaderError('unit-unwritable', `cannot write ${file}: ${systemReason(cause)}`, { cause });
   }
 }
 
-/** A service counts as started, and is known to run, before it listens. */
+/** A service counts as started before it listens. */
 async function untilReady(dataDirectory: string): Promise<ReaderStatus> {
   const deadline = performance.now() + LIMITS.serviceTimeout;
   while (performance.now() < deadline) {
-    const [state, { readers }] = await Promise.all([serviceState(), askStatusInPassing(dataDirectory)]);
-    const running = readers.find(({ process }) => process === state.process);
-    if (running) return running;
+    const [state, running] = await Promise.all([serviceState(), askStatus(dataDirectory).catch(() => undefined)]);
+    if (running !== undefined && running.process === state.process) return running;
     if (state.failed) break;
     await sleep(LIMITS.servicePoll);
   }
-  throw new ReaderError('service-failed', 'the Reader was installed, and does not start', {
-    hint: `journalctl --user --unit ${UNIT_NAME} says why; "wispr proxy remove" takes it away`,
-  });
+  throw new ReaderError('service-failed', 'the Reader was installed, and does not start');
 }

@@ -2,10 +2,11 @@
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE_FOLDERS } from '../cache/layout.ts';
+import { ReaderError } from '../errors.ts';
 import { discardKeyOf } from '../identity/manage.ts';
 import { DATABASE_FILES } from '../store/locations.ts';
 import { refuseForeign } from './install.ts';
-import { refuseRunning } from './readers-in-the-way.ts';
+import { refuseRunning } from './refuse-running.ts';
 import { serviceState, systemctl } from './systemctl.ts';
 import { readUnit, UNIT_NAME, unitFile, unitFolders, wantsLink } from './unit.ts';
 
@@ -66,7 +67,12 @@ export async function removeService(): Promise<string[]> {
 export async function checkErasable({ dataDirectory }: Pick<ReaderFiles, 'dataDirectory'>): Promise<void> {
   const state = await serviceState();
   refuseForeign(state);
-  await refuseRunning(dataDirectory, { why: IN_USE, but: state.process, butWillEnd: true });
+  if (!state.active) await refuseRunning(dataDirectory, { why: IN_USE });
+  else await refuseRunning(dataDirectory, { why: IN_USE, but: state.process }).catch(unlessSilent); // it will be ended
+}
+
+function unlessSilent(error: unknown): void {
+  if (!(error instanceof ReaderError) || error.code !== 'reader-unreachable') throw error;
 }
 
 /**
@@ -78,7 +84,10 @@ export async function checkErasable({ dataDirectory }: Pick<ReaderFiles, 'dataDi
 export async function eraseData(files: ReaderFiles): Promise<string[]> {
   await refuseRunning(files.dataDirectory, { why: IN_USE });
   const { data } = await planRemoval(files);
-  await discardKeyOf(files.dataDirectory).catch(() => undefined); // a damaged database is erased as well
+  await discardKeyOf(files.dataDirectory).catch((error: unknown) => {
+    if (error instanceof ReaderError && error.code === 'store-busy') throw error;
+    // a damaged database is erased as well
+  });
   for (const path of data) rmSync(path, { recursive: true, force: true });
   const folders = [files.cacheDirectory, files.dataDirectory, ...(files.keyFile ? [join(files.keyFile, '..')] : [])];
   return [...data, ...[...new Set(folders)].filter(removeIfEmpty)];

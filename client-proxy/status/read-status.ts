@@ -1,15 +1,18 @@
-/** What can be told of the sites without a Reader that runs: out of the database, and without asking anybody. */
+/** What can be told of a database: by the Reader that runs on it, or out of the database itself, without asking the network. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { BoundSites } from '../bound-sites.ts';
 import { HostHealth } from '../content/host-health.ts';
 import { Upstream } from '../content/upstream.ts';
+import { ReaderError } from '../errors.ts';
+import { askReader, inReader } from '../running/in-reader.ts';
 import { expectedPort } from '../service/expected-port.ts';
 import { hasDatabase, storeOptions } from '../store/locations.ts';
-import type { Passphrase } from '../store/storage-key.ts';
+import type { KeyPlace } from '../store/protection.ts';
 import { ReaderStore } from '../store/store.ts';
-import { type SiteStatus, siteStatuses } from './status.ts';
+import type { Passphrase } from '../store/types.ts';
+import { type ReaderStatus, type SiteStatus, siteStatuses } from './status.ts';
 
 export interface StoredStatusOptions {
   readonly dataDirectory?: string;
@@ -19,19 +22,57 @@ export interface StoredStatusOptions {
   readonly port: number;
 }
 
-/**
- * The sites as they were read last; none where there is no database yet, which is not made for it.
- *
- * @throws ReaderError of the store
- */
-export async function readSiteStatuses({ port, ...options }: StoredStatusOptions): Promise<SiteStatus[]> {
+export interface KnownStatus {
+  /** As it says of itself; `undefined` where none runs. */
+  readonly reader: ReaderStatus | undefined;
+  /** As they were read last. */
+  readonly sites: readonly SiteStatus[];
+  /** Why nothing can be told of the sites, or of a Reader that runs and gives no answer. */
+  readonly problem: ReaderError | undefined;
+  /** `undefined` where there is no database, or none that says it. */
+  readonly keysIn: KeyPlace['kind'] | undefined;
+}
+
+/** The Reader that runs on a database; `undefined` where none does. @throws ReaderError `reader-unreachable` */
+export async function askStatus(directory: string): Promise<ReaderStatus | undefined> {
+  return (await askReader<ReaderStatus>({ directory, name: 'status' }))?.result;
+}
+
+/** Makes no database where there is none. */
+export async function readStatus(options: StoredStatusOptions): Promise<KnownStatus> {
+  const { directory } = storeOptions(options);
+  const nothing = { reader: undefined, sites: [], problem: undefined, keysIn: undefined };
+  try {
+    const reader = await askStatus(directory);
+    if (reader) return { ...nothing, reader, sites: reader.sites, keysIn: reader.keysIn };
+    if (!hasDatabase(directory)) return nothing;
+    // A Reader that has started meanwhile is asked after all.
+    return await inReader<KnownStatus>({ directory, name: 'status' }, () => readStored(options));
+  } catch (problem) {
+    if (!(problem instanceof ReaderError)) throw problem;
+    return { ...nothing, problem };
+  }
+}
+
+async function readStored({ port, ...options }: StoredStatusOptions): Promise<KnownStatus> {
   const storage = storeOptions(options);
-  if (!hasDatabase(storage.directory)) return [];
-  const store = await ReaderStore.open(storage);
+  const locked = ReaderStore.openLocked(storage);
+  const keysIn = locked.keyPlace?.kind;
+  locked.close();
+  const known = { reader: undefined, sites: [], problem: undefined, keysIn };
+  try {
+    return { ...known, sites: await storedSites(await ReaderStore.open(storage), storage.directory, port) };
+  } catch (problem) {
+    if (!(problem instanceof ReaderError)) throw problem;
+    return { ...known, problem };
+  }
+}
+
+async function storedSites(store: ReaderStore, directory: string, port: number): Promise<SiteStatus[]> {
   const upstream = new Upstream();
   try {
     const sites = new BoundSites(store, upstream, new HostHealth(), nowInSeconds);
-    return await siteStatuses(sites, expectedPort(storage.directory, store.preferences) ?? port);
+    return await siteStatuses(sites, expectedPort(directory, store.preferences) ?? port);
   } finally {
     await upstream.close();
     store.close();

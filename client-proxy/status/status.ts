@@ -7,6 +7,7 @@ import type { BoundSites } from '../bound-sites.ts';
 import type { CacheStatus } from '../cache/object-cache.ts';
 import { gatewayUrl } from '../gateway-label.ts';
 import type { OpenReader } from '../open-reader.ts';
+import type { KeyPlace } from '../store/protection.ts';
 
 /** One connected site, and how its publication is. */
 export interface SiteStatus {
@@ -30,35 +31,21 @@ export interface ReaderStatus {
   readonly cache: CacheStatus;
   /** Whether its keys are locked away; then it can tell of no site. Where everything was forgotten, there are none. */
   readonly locked: boolean;
-  /** Why no unlocking helps: its database was erased or replaced. */
-  readonly unusable?: { readonly code: string; readonly problem: string; readonly hint: string | undefined };
-  /** Why something newer than what the database has could not be written; it is used from memory. */
-  readonly unkept?: { readonly code: string; readonly problem: string };
+  /** Where the key of its database is; left out where everything was forgotten. */
+  readonly keysIn?: KeyPlace['kind'];
 }
 
 /** How a Reader that starts now is, whenever it is asked. @param url - of the proxy */
-export function statusOf(
-  { sites, cache, lock, store }: Pick<OpenReader, 'sites' | 'cache' | 'lock' | 'store'>,
-  url: string,
-): () => Promise<ReaderStatus> {
+export function statusOf({ sites, cache, lock }: Pick<OpenReader, 'sites' | 'cache' | 'lock'>, url: string) {
   const known = { version: packageJson.version, process: process.pid, started: nowInSeconds(), url };
   const port = Number(new URL(url).port);
-  return async () => ({
+  return async (): Promise<ReaderStatus> => ({
     ...known,
     sites: await siteStatuses(sites, port),
     cache: cache.status(),
     locked: lock.isLocked && !lock.isEmpty,
-    ...unusableIn(lock),
-    ...unkeptIn(store),
+    ...(lock.keysIn !== undefined && { keysIn: lock.keysIn }),
   });
-}
-
-function unusableIn({ lost }: OpenReader['lock']): Pick<ReaderStatus, 'unusable'> {
-  return lost === undefined ? {} : { unusable: { code: lost.code, problem: lost.message, hint: lost.remedy } };
-}
-
-function unkeptIn({ unkept }: OpenReader['store']): Pick<ReaderStatus, 'unkept'> {
-  return unkept === undefined ? {} : { unkept: { code: unkept.code, problem: unkept.message } };
 }
 
 /** @param port - of the gateway */

@@ -3,46 +3,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../../core/errors.ts';
 import { type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
-import type { NamedKey } from '../../core/keys/wrapped-key.ts';
-import { ReaderError } from '../errors.ts';
-import { damaged } from './database.ts';
+import { damaged, siteTaken } from './errors.ts';
 import { saveFirstRoot } from './publication-store.ts';
-import { devicePlace, unseal } from './sealed-columns.ts';
-import type { Sealing } from './sealing.ts';
-
-/** A site that the reader confirmed. */
-export interface StoredSite {
-  readonly site: string;
-  /** Its name below `localhost`. */
-  readonly label: string;
-}
-
-/** What connects this device with a publisher. */
-export interface StoredBinding {
-  readonly id: number;
-  readonly descriptor: VerifiedDescriptor;
-  readonly descriptorBytes: Uint8Array;
-  /** Seconds since 1970. */
-  readonly descriptorFetched: number;
-  /** When its device key was made: seconds since 1970. */
-  readonly bound: number;
-  readonly deviceKey: NamedKey;
-  readonly sites: readonly StoredSite[];
-}
-
-export interface NewBinding {
-  readonly descriptor: VerifiedDescriptor;
-  readonly descriptorBytes: Uint8Array;
-  /** Left out where the device stays bound with the key that it has. */
-  readonly deviceKey: NamedKey | undefined;
-  readonly sites: readonly StoredSite[];
-  /** The publisher's first root, which its id was compared with. */
-  readonly firstRoot: Uint8Array;
-  /** When the device key was made, where that is not now. */
-  readonly bound?: number;
-}
-
-type Row = Readonly<Record<string, unknown>>;
+import { devicePlace, type Sealing, unseal } from './sealing.ts';
+import type { NewBinding, Row, StoredBinding, StoredSite } from './types.ts';
 
 /** Adds a binding, or renews the one with this publisher and key server. To be called in a transaction. @throws ReaderError `site-taken` */
 export function insertBinding(
@@ -100,19 +64,7 @@ export function updateDescriptor(
   return Number(row?.id);
 }
 
-/** Whether the descriptor of a binding is newer than one that was fetched at a time: another process may have been there since. */
-export function wasFetchedSince(
-  database: DatabaseSync,
-  { keyServer, publisher }: VerifiedDescriptor,
-  time: number,
-): boolean {
-  const row = database
-    .prepare('SELECT 1 FROM bindings WHERE key_server = ? AND publisher = ? AND descriptor_fetched > ?')
-    .get(keyServer, publisher, time);
-  return row !== undefined;
-}
-
-/** The last word on "two bindings never share a host": two processes may have looked at the same time. */
+/** Two bindings never share a host. */
 function checkOwner(database: DatabaseSync, binding: number, sites: readonly StoredSite[]): void {
   const owner = database.prepare('SELECT binding FROM sites WHERE site = ?');
   const taken = sites.find(({ site }) => owner.get(site)?.binding !== binding);
@@ -146,19 +98,6 @@ export async function sealDeviceKey(
 ): Promise<Uint8Array | undefined> {
   const { keyServer, publisher } = descriptor;
   return deviceKey && sealing.seal(deviceKey.key, devicePlace(keyServer, publisher, deviceKey.id));
-}
-
-/** As it stands in the database: sealed anew, it is another. `undefined` where there is no such binding. */
-export function sealedDeviceKey(database: DatabaseSync, id: number): Uint8Array | undefined {
-  const key = database.prepare('SELECT device_key FROM bindings WHERE id = ?').get(id)?.device_key;
-  return key instanceof Uint8Array ? key : undefined;
-}
-
-/** A site that is bound already, to another publisher or through another key server. */
-export function siteTaken(site: string): ReaderError {
-  return new ReaderError('site-taken', `${site} is already connected to another publisher or key server`, {
-    hint: 'two publishers never share a site; nothing was changed',
-  });
 }
 
 /** Its expiry is looked at when it is used, not when it is read. */

@@ -1,23 +1,26 @@
-/** Opens the reader's database, or says in one line why not. A database that is refused is not changed. */
-import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+/** Opens the reader's database for this process alone, or says in one line why not. A database that is refused is not changed. */
+import { chmodSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { reasonOf } from '../../core/errors.ts';
-import { isDiskFull } from '../../node-support/disk-full.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import { openLocked } from '../../node-support/files/lock.ts';
 import { makeDirectoryNow } from '../../node-support/make-directory.ts';
-import { headerNumber, inTransaction, saysBusy, saysDamaged } from '../../node-support/sqlite.ts';
+import { headerNumber, inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
-import { LIMITS } from '../limits.ts';
+import { damaged, inUse, unusable } from './errors.ts';
 import { DATABASE_FILES } from './locations.ts';
-import { OpenedFile } from './opened-file.ts';
 
-const SCHEMA_VERSION = 4;
+const SCHEMA_VERSION = 1;
 /** "wspr": tells a reader's database from those of other programs, a key server's among them. */
 const APPLICATION_ID = 0x77737072;
 
 /**
  * `storage`: how the secrets are encrypted, and what shows that the right key is at hand (protection.ts). `secrets`, `bindings.device_key`,
  * `set_keys.key` and `roaming.key` are sealed under the storage key (sealing.ts), with table and row in the additional data.
+ *
+ * `publications`: signed metadata by site and role, as they came; every one is verified again when it is read. `stays`: 0 for what may be
+ * dropped, the first written first. `roaming`: of each line of roaming files that this device has met, the highest number that it has seen, and
+ * the SHA-256 of that file; `salt` and `key` where this device writes them itself: what the seven words come to. `settings` and `declined`: what
+ * the reader chose (preferences.ts).
  */
 const SCHEMA = `
 CREATE TABLE storage (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
@@ -47,28 +50,13 @@ CREATE TABLE set_keys (
   key BLOB NOT NULL,
   PRIMARY KEY (binding, id)
 ) STRICT, WITHOUT ROWID;
-`;
-
-/**
- * `publications`: signed metadata by site and role, as they came; every one is verified again when it is read. `stays`: 0 for what may
- * be dropped, the least recently `used` first.
- */
-const PUBLICATIONS = `
 CREATE TABLE publications (
   site TEXT NOT NULL REFERENCES sites (site) ON DELETE CASCADE,
   name TEXT NOT NULL,
   bytes BLOB NOT NULL,
   stays INTEGER NOT NULL,
-  used INTEGER NOT NULL,
   PRIMARY KEY (site, name)
 ) STRICT;
-`;
-
-/**
- * `roaming`: of each line of roaming files that this device has met, the highest number that it has seen, and the SHA-256 of that file. `salt`
- * and `key` (sealed) where this device writes them itself: what the seven words come to.
- */
-const ROAMING = `
 CREATE TABLE roaming (
   id TEXT PRIMARY KEY,
   number INTEGER NOT NULL,
@@ -77,10 +65,6 @@ CREATE TABLE roaming (
   salt BLOB,
   key BLOB
 ) STRICT, WITHOUT ROWID;
-`;
-
-/** What the reader chose (preferences.ts). */
-const PREFERENCES = `
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE declined (
   binding INTEGER NOT NULL REFERENCES bindings (id) ON DELETE CASCADE,
@@ -89,68 +73,34 @@ CREATE TABLE declined (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/**
- * From each version to the next. Bindings of version 1 name publishers by a key, from before there were publications: nothing could be read
- * with them any more, and their sites have to be free for a new invitation. The device's seed stays.
- */
-const MIGRATIONS = [SCHEMA, `DELETE FROM bindings; ${PUBLICATIONS}`, ROAMING, PREFERENCES] as const;
-
 export interface OpenDatabase {
   readonly database: DatabaseSync;
-  readonly file: OpenedFile;
   /** What was put right: sentences for the reader. */
   readonly notices: readonly string[];
 }
 
 /**
- * Opens the database in `directory`, and makes both where they are missing (0700 and 0600).
+ * Opens the database in `directory`, and makes both where they are missing (0700 and 0600). Until it is closed, or this process ends, no other
+ * process can open it.
  *
- * @throws ReaderError `store-damaged`, `store-newer`, `store-exposed`, `store-unusable`, `store-busy`, `disk-full`
+ * @throws ReaderError `store-busy` where another process has it; `store-damaged`, `store-newer`, `store-exposed`, `store-unusable`, `disk-full`
  */
 export function openDatabase(directory: string): OpenDatabase {
   const files = DATABASE_FILES.map((name) => join(directory, name));
-  const [file = '', ...beside] = files;
+  const [file = ''] = files;
   let database: DatabaseSync | undefined;
   try {
-    makeFile(directory, file);
+    makeDirectoryNow(directory, 0o700);
     const notices = closeToOthers(directory, files);
-    database = new DatabaseSync(file, { timeout: LIMITS.databaseWait });
+    database = openLocked(file);
+    if (database === undefined) throw inUse(file);
     checkSound(database, file);
-    prepare(database, file);
-    return { database, file: new OpenedFile(file, beside), notices };
+    prepare(database);
+    return { database, notices };
   } catch (error) {
     database?.close();
-    throw describe(error, file);
+    throw unusable(error, file);
   }
-}
-
-/**
- * Makes the folder of a database, as {@link openDatabase} does, for what has to be there before it.
- *
- * @throws ReaderError `store-unusable`, `disk-full`
- */
-export function makeDataDirectory(directory: string): void {
-  try {
-    makeDirectoryNow(directory, 0o700);
-  } catch (error) {
-    throw describe(error, directory);
-  }
-}
-
-/** Does something that is not worth waiting for another process that writes. */
-export function withoutWaiting(database: DatabaseSync, work: () => void): void {
-  database.exec('PRAGMA busy_timeout = 0');
-  try {
-    work();
-  } finally {
-    database.exec(`PRAGMA busy_timeout = ${LIMITS.databaseWait}`);
-  }
-}
-
-/** SQLite gives its other files the permissions of the first. */
-function makeFile(directory: string, file: string): void {
-  makeDirectoryNow(directory, 0o700);
-  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
 }
 
 /**
@@ -160,29 +110,25 @@ function makeFile(directory: string, file: string): void {
 function closeToOthers(directory: string, files: readonly string[]): string[] {
   if (process.platform === 'win32') return [];
   if ((statSync(directory).mode & 0o022) !== 0)
-    throw exposed(`other users of this machine may change files in ${directory}`, `chmod 700 ${directory}`);
+    throw exposed(`other users of this machine may change files in ${directory}`, directory);
   const open = files.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0);
   for (const file of open) {
     try {
       chmodSync(file, 0o600);
     } catch (cause) {
-      throw exposed(
-        `other users of this machine may read ${file}`,
-        'it is not yours: choose a folder of your own with --data',
-        cause,
-      );
+      throw exposed(`other users of this machine may read ${file}, and it is not yours`, directory, cause);
     }
   }
   return open.map((file) => `other users of this machine could get at ${file}; now only you can`);
 }
 
-function exposed(message: string, hint: string, cause?: unknown): ReaderError {
-  return new ReaderError('store-exposed', message, { hint, cause });
+function exposed(message: string, directory: string, cause?: unknown): ReaderError {
+  return new ReaderError('store-exposed', message, { fields: { directory }, cause });
 }
 
 function checkSound(database: DatabaseSync, file: string): void {
   const version = headerNumber(database, 'user_version');
-  if (version > SCHEMA_VERSION) throw newer(file);
+  if (version > SCHEMA_VERSION) throw new ReaderError('store-newer', `${file} was written by a newer version of wispr`);
   const check = database.prepare('PRAGMA quick_check(1)').get();
   if (check?.quick_check !== 'ok') throw damaged(file, String(check?.quick_check));
   const isNew = version === 0 && database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.tables === 0;
@@ -190,70 +136,10 @@ function checkSound(database: DatabaseSync, file: string): void {
     throw damaged(file, 'it is not a reader database');
 }
 
-function prepare(database: DatabaseSync, file: string): void {
+function prepare(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;');
   if (headerNumber(database, 'user_version') === SCHEMA_VERSION) return;
   inTransaction(database, () => {
-    const version = headerNumber(database, 'user_version'); // another process may have been quicker
-    if (version > SCHEMA_VERSION) throw newer(file);
-    for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
-    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`);
-  });
-}
-
-function newer(file: string): ReaderError {
-  return new ReaderError('store-newer', `${file} was written by a newer version of wispr`, {
-    hint: 'update wispr, or choose another folder with --data',
-  });
-}
-
-/** The way on for whoever has no backup, of the database or of its key: what is in it is lost. @param what - is in the way of a new database */
-export function connectAnew(what = 'reader.db'): string {
-  return `move ${what} away ("wispr proxy status" says where it is); then bring your identity back from a roaming file, with "wispr identity import FILE", or connect again with a new invitation`;
-}
-
-/** What the database says is not what this program wrote. */
-export function damaged(what: string, why: string, cause?: unknown): ReaderError {
-  return new ReaderError('store-damaged', `the reader's database is damaged: ${what}: ${why}`, {
-    cause,
-    hint: `restore it from a backup; if there is none, ${connectAnew()}; nothing was changed`,
-  });
-}
-
-/** For a database that is open, and takes no change. Nothing was changed. @param file - of the database */
-export function unwritable(error: unknown, file?: string | null): ReaderError {
-  const what = "the reader's database cannot be written";
-  if (isDiskFull(error, file)) return diskFull(what, error, file);
-  if (saysDamaged(error)) return damaged(file ?? 'reader.db', reasonOf(error), error);
-  if (saysBusy(error)) return busy(what, error);
-  return new ReaderError('store-unwritable', `${what}: ${reasonOf(error)}`, {
-    cause: error,
-    hint: 'check the disk and the permissions of the folder, and try again; a Reader that runs need not be stopped',
-  });
-}
-
-/** @param what - cannot be done. Nothing was changed */
-function busy(what: string, cause: unknown): ReaderError {
-  return new ReaderError('store-busy', `${what}: another program is writing to it`, {
-    cause,
-    hint: 'try again; if it stays so, end that program',
-  });
-}
-
-/** @param what - cannot be done. Nothing was changed */
-export function diskFull(what: string, cause: unknown, file?: string | null): ReaderError {
-  const where = typeof file === 'string' ? ` on which ${file} lies` : '';
-  return new ReaderError('disk-full', `the disk is full: ${what}`, { cause, hint: `make room on the disk${where}` });
-}
-
-function describe(error: unknown, file: string): Error {
-  if (error instanceof ReaderError) return error;
-  if (saysDamaged(error)) return damaged(file, reasonOf(error), error);
-  const what = `the reader's database cannot be opened: ${file}`;
-  if (isDiskFull(error, file)) return diskFull(what, error, file);
-  if (saysBusy(error)) return busy(what, error);
-  return new ReaderError('store-unusable', `${what}: ${reasonOf(error)}`, {
-    cause: error,
-    hint: 'check the permissions of the folder and the space on the disk, or choose another folder with --data',
+    database.exec(`${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`);
   });
 }

@@ -1,18 +1,17 @@
-/** The identity as a whole: what goes along in a roaming file, what comes with one, and forgetting. */
+/** The identity as a whole: what a roaming file holds, and forgetting. */
 import type { DatabaseSync } from 'node:sqlite';
-import { insertBinding, type NewBinding, readDescriptor, sealDeviceKey } from './binding-rows.ts';
+import { insertBinding, readDescriptor, sealDeviceKey } from './binding-rows.ts';
 import {
   findOwnRoaming,
   findRoaming,
   type OwnRoaming,
   openOwnRoaming,
-  type RoamingKey,
-  type SeenRoaming,
   saveRoaming,
   sealRoamingKey,
 } from './roaming-store.ts';
-import { SEED_PLACE } from './sealed-columns.ts';
 import type { SealedDatabase } from './sealed-database.ts';
+import { SEED_PLACE } from './sealing.ts';
+import type { NewBinding, RoamingKey, SeenRoaming } from './types.ts';
 
 /** What comes with a roaming file. */
 export interface Arrival {
@@ -91,7 +90,8 @@ export class IdentityStore {
   saveOwnRoaming(seen: SeenRoaming, key: RoamingKey): Promise<void> {
     return this.#sealed.use(async (sealing) => {
       const sealed = await sealRoamingKey(sealing, seen.id, key);
-      this.#sealed.writeSealed(() => saveRoaming(this.#database, seen, sealed));
+      this.#sealed.requireCurrent(sealing);
+      this.#sealed.write(() => saveRoaming(this.#database, seen, sealed));
     });
   }
 
@@ -101,7 +101,8 @@ export class IdentityStore {
       const deviceKeys = await Promise.all(bindings.map((binding) => sealDeviceKey(sealing, binding)));
       const sealedSeed = seed && (await sealing.seal(seed, SEED_PLACE));
       const sealedKey = key && (await sealRoamingKey(sealing, seen.id, key));
-      this.#sealed.writeSealed(() => {
+      this.#sealed.requireCurrent(sealing);
+      this.#sealed.write(() => {
         if (replace) this.#database.exec('DELETE FROM bindings');
         if (sealedSeed)
           this.#database.prepare("INSERT OR REPLACE INTO secrets VALUES ('device-seed', ?)").run(sealedSeed);
@@ -123,7 +124,7 @@ export class IdentityStore {
     return this.#overwrite();
   }
 
-  /** Removes everything but the empty database. A Reader that has it open finds itself locked. Returns as {@link forgetBinding}. */
+  /** Removes everything but the empty database. The Reader is locked then. Returns as {@link forgetBinding}. */
   forgetAll(): boolean {
     const tables = this.#database
       .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
@@ -135,15 +136,13 @@ export class IdentityStore {
     return this.#overwrite();
   }
 
-  /** `secure_delete` has written zeros over the rows; this brings them to the file, empties the log that still has them, and gives their pages back. */
+  /** `secure_delete` has written zeros over the rows; this copies them to the file, empties the log that still has them, and frees their pages. */
   #overwrite(): boolean {
     try {
-      const { busy } = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {};
-      this.#database.exec('VACUUM');
-      const again = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
-      return busy === 0 && again?.busy === 0;
+      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)');
+      return true;
     } catch {
-      return false; // no space for it, or another program reads: what was asked for is done all the same
+      return false; // no space for it: what was asked for is done all the same
     }
   }
 }

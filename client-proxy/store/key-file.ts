@@ -7,9 +7,9 @@ import { reasonOf } from '../../core/errors.ts';
 import { isDiskFull } from '../../node-support/disk-full.ts';
 import { createFile } from '../../node-support/files/write-file.ts';
 import { makeDirectoryNow } from '../../node-support/make-directory.ts';
-import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
-import { connectAnew, diskFull } from './database.ts';
+import { diskFull } from './errors.ts';
 import { STORAGE_KEY_LENGTH } from './protection.ts';
 
 /** @throws ReaderError `storage-key-missing`, `storage-key-exposed`, `storage-key-wrong` */
@@ -24,7 +24,7 @@ export function readKeyFile(file: string): Uint8Array {
   }
   if ((mode & 0o077) !== 0 && process.platform !== 'win32') {
     const message = `other users of this machine may read the key of the reader's database ${file}`;
-    throw new ReaderError('storage-key-exposed', message, { hint: `chmod 600 ${file}` });
+    throw new ReaderError('storage-key-exposed', message, { fields: { file } });
   }
   const key = fromBase64url(text.trimEnd(), STORAGE_KEY_LENGTH);
   if (key === undefined) throw noKeyFile(file);
@@ -32,12 +32,8 @@ export function readKeyFile(file: string): Uint8Array {
 }
 
 function unreadable(file: string, cause: unknown): ReaderError {
-  const hint =
-    systemCode(cause) === 'ENOENT'
-      ? `restore this file from a backup, or name it with --key-file, if it lies elsewhere; if there is none, ${connectAnew()}`
-      : 'check the permissions of this file and of its folder';
-  const message = `the key of the reader's database is not at hand: ${describeUnreadable(file, cause)}`;
-  return new ReaderError('storage-key-missing', message, { cause, hint });
+  const message = `the key of the reader's database cannot be read: ${describeUnreadable(file, cause)}`;
+  return new ReaderError('storage-key-missing', message, { cause });
 }
 
 /** Makes the file, or reads the one that is there: several databases of one person share it. */
@@ -54,14 +50,10 @@ export function makeKeyFile(file: string): Uint8Array {
 }
 
 export function wrongKeyFile(file: string): ReaderError {
-  return new ReaderError('storage-key-wrong', `${file} is not the key of the reader's database`, {
-    hint: `restore this file from a backup, or name the right one with --key-file, if it lies elsewhere; if there is none, ${connectAnew()}; nothing was changed`,
-  });
+  return new ReaderError('storage-key-wrong', `${file} is not the key of the reader's database`);
 }
 
 /** Moving the database away is not enough here: the next one would meet this file again. */
 function noKeyFile(file: string): ReaderError {
-  return new ReaderError('storage-key-wrong', `${file} holds no key, so it is not that of the reader's database`, {
-    hint: `restore this file from a backup; if there is none, ${connectAnew('it and reader.db')}; nothing was changed`,
-  });
+  return new ReaderError('storage-key-wrong', `${file} holds no key, so it is not that of the reader's database`);
 }

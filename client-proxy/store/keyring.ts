@@ -9,23 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { reasonOf } from '../../core/errors.ts';
 import { LIMITS } from '../limits.ts';
 
-/** What a keyring lacks: the library that asks it, the desktop session that has it, or its own answer, as while it is locked. */
-export type KeyringLack = 'library' | 'session' | 'answer';
-
-const LACKS: Readonly<Record<Exclude<KeyringLack, 'answer'>, string>> = {
-  library: 'this single file carries no library for it',
-  session: 'no desktop session runs here',
-};
-
 /** The keyring could not be asked, or did not answer in time. The message is a few words without a secret in them. */
-export class KeyringUnavailable extends Error {
-  readonly lack: KeyringLack;
-
-  constructor(message: string, lack: KeyringLack = 'answer', options?: ErrorOptions) {
-    super(message, options);
-    this.lack = lack;
-  }
-}
+export class KeyringUnavailable extends Error {}
 
 /**
  * The secret of an entry, or `undefined` if there is no such entry.
@@ -58,21 +43,16 @@ export async function deleteFromKeyring(entry: string): Promise<void> {
 
 /** Why there can be no keyring, as far as that shows without asking; `undefined` if there may be one. */
 export function whyNoKeyring(environment: NodeJS.ProcessEnv = process.env): string | undefined {
-  const lack = lackOf(environment);
-  return lack && LACKS[lack];
-}
-
-function lackOf(environment: NodeJS.ProcessEnv): Exclude<KeyringLack, 'answer'> | undefined {
-  if (isSea()) return 'library';
+  if (isSea()) return 'this single file carries no library for it';
   if (process.platform === 'win32' || process.platform === 'darwin') return undefined;
   const { DBUS_SESSION_BUS_ADDRESS: address, XDG_RUNTIME_DIR: runtime } = environment;
   if (address || (runtime && existsSync(join(runtime, 'bus')))) return undefined;
-  return 'session';
+  return 'no desktop session runs here';
 }
 
 async function ask(action: 'get' | 'set' | 'delete', entry: string, secret: string, timeout: number): Promise<string> {
-  const lack = lackOf(process.env);
-  if (lack !== undefined) throw new KeyringUnavailable(LACKS[lack], lack);
+  const lack = whyNoKeyring();
+  if (lack !== undefined) throw new KeyringUnavailable(lack);
   const file = fileURLToPath(new URL('./keyring-child.ts', import.meta.url));
   const child = spawn(process.execPath, [file, action, entry], { stdio: 'pipe', timeout, killSignal: 'SIGKILL' });
   child.stdin.on('error', () => undefined).end(secret);
@@ -82,9 +62,7 @@ async function ask(action: 'get' | 'set' | 'delete', entry: string, secret: stri
     if (code === 0) return answer;
     throw new KeyringUnavailable(code === null ? 'it did not answer in time' : inOneLine(said));
   } catch (error) {
-    throw error instanceof KeyringUnavailable
-      ? error
-      : new KeyringUnavailable(reasonOf(error), 'answer', { cause: error });
+    throw error instanceof KeyringUnavailable ? error : new KeyringUnavailable(reasonOf(error), { cause: error });
   }
 }
 

@@ -3,11 +3,10 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { ReaderError } from '../errors.ts';
-import type { Passphrase } from './storage-key.ts';
-import type { StoreOptions } from './store.ts';
+import type { Passphrase, StoreOptions } from './types.ts';
 
 /** The database, and what SQLite keeps beside it. */
-export const DATABASE_FILES = ['reader.db', 'reader.db-wal', 'reader.db-shm'] as const;
+export const DATABASE_FILES = ['reader.db', 'reader.db-wal'] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -64,6 +63,5 @@ export function requireDatabase(directory: string): void {
   if (hasDatabase(directory)) return;
   throw new ReaderError('no-identity', `there is no reader's database in ${directory}`, {
     typed: true,
-    hint: 'it is made when you first connect: wispr bind "URL#CODE"; or name its folder with --data',
   });
 }

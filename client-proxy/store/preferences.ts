@@ -1,19 +1,16 @@
 /** What the reader chose on the Reader's own pages: settings, and sites that a publisher asked for and the reader declined. Not secret. */
 import type { DatabaseSync } from 'node:sqlite';
 import { inTransaction } from '../../node-support/sqlite.ts';
-import { unwritable } from './database.ts';
-import type { OpenedFile } from './opened-file.ts';
+import { unwritable } from './errors.ts';
 
 export class Preferences {
   readonly #database: DatabaseSync;
-  readonly #file: OpenedFile;
 
-  constructor(database: DatabaseSync, file: OpenedFile) {
+  constructor(database: DatabaseSync) {
     this.#database = database;
-    this.#file = file;
   }
 
-  /** All settings that were ever chosen, as texts; what they mean, settings.ts knows. */
+  /** All settings that were ever chosen, as texts; settings.ts knows what they mean. */
   settings(): Map<string, string> {
     const rows = this.#database.prepare('SELECT name, value FROM settings').all();
     return new Map(rows.map(({ name, value }) => [String(name), String(value)]));
@@ -43,7 +40,6 @@ export class Preferences {
   }
 
   #write(work: () => unknown): void {
-    this.#file.require();
     try {
       inTransaction(this.#database, () => void work());
     } catch (error) {

@@ -9,7 +9,7 @@ import {
   parseCanonicalJson,
 } from '../../core/encoding/canonical-json.ts';
 import { type Argon2idParameters, areArgon2idParameters } from '../../node-support/argon2id.ts';
-import { damaged } from './database.ts';
+import { damaged } from './errors.ts';
 import { Sealing } from './sealing.ts';
 
 export const STORAGE_KEY_LENGTH = 32;

@@ -1,30 +1,12 @@
 /** What the database knows of roaming files: the highest number it has seen of each line, and how to write the next of its own. */
 import type { DatabaseSync } from 'node:sqlite';
-import { damaged } from './database.ts';
-import { roamingPlace, unseal } from './sealed-columns.ts';
-import type { Sealing } from './sealing.ts';
-
-/** The newest file of a line that this device has seen. */
-export interface SeenRoaming {
-  readonly id: string;
-  readonly number: number;
-  /** SHA-256 of the file. */
-  readonly digest: Uint8Array;
-  /** Seconds since 1970. */
-  readonly written: number;
-}
-
-/** What opens the files of a line without the words. */
-export interface RoamingKey {
-  readonly salt: Uint8Array;
-  readonly stretched: Uint8Array;
-}
+import { damaged } from './errors.ts';
+import { roamingPlace, type Sealing, unseal } from './sealing.ts';
+import type { RoamingKey, Row, SeenRoaming } from './types.ts';
 
 export interface OwnRoaming extends SeenRoaming {
   readonly key: RoamingKey;
 }
-
-type Row = Readonly<Record<string, unknown>>;
 
 export function findRoaming(database: DatabaseSync, id: string): SeenRoaming | undefined {
   const row = database.prepare('SELECT * FROM roaming WHERE id = ?').get(id);

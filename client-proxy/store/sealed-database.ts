@@ -1,52 +1,45 @@
-/**
- * A database together with what opens its secrets. The secrets can be locked away and opened again while the database stays in use, and
- * another process may change at any time what they are sealed with.
- */
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { equalBytes } from '../../core/encoding/bytes.ts';
+/** A database together with what opens its secrets, which can be locked away and opened again while the database stays in use. */
+import type { DatabaseSync } from 'node:sqlite';
+import { randomBytes } from '#primitives';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
-import { type OpenDatabase, unwritable } from './database.ts';
-import type { OpenedFile } from './opened-file.ts';
-import { type KeyPlace, readProtection } from './protection.ts';
-import type { Sealing } from './sealing.ts';
-import { type Opened, openSealing, type Passphrase, type StorageKeyOptions } from './storage-key.ts';
-
-/** Another process changes the protection once in a while, not again and again. */
-const ATTEMPTS = 3;
+import { readerLocked, unwritable } from './errors.ts';
+import { createCheck, type KeyPlace, readProtection, writeProtection } from './protection.ts';
+import { type Sealing, sealAnew } from './sealing.ts';
+import { discardKey, type NewKey, type Opened, openSealing } from './storage-key.ts';
+import type { StorageKeyOptions } from './types.ts';
 
 /** A key is missing that a person can bring. */
 const CAN_WAIT: readonly string[] = ['passphrase-needed', 'keyring-unavailable'];
 
-type Opening = Pick<OpenDatabase, 'database' | 'file'>;
+export interface ProtectionChange {
+  readonly before: KeyPlace['kind'];
+  readonly after: KeyPlace['kind'];
+  /** Whether the previous key is gone: `false` where the keyring did not remove it, or the key file may serve other databases. */
+  readonly discarded: boolean;
+}
 
 export class SealedDatabase {
   readonly #database: DatabaseSync;
-  readonly #file: OpenedFile;
   readonly #keyOptions: Pick<StorageKeyOptions, 'keyFile' | 'keyring'>;
-  readonly #selectCheck: StatementSync;
-  #passphrase: Passphrase | undefined;
   #opened: Opened | undefined;
   #keyWasIn: KeyPlace['kind'] | undefined;
-  #renewal: Promise<Sealing> | undefined;
   #changes = 0;
+  #writes = 0;
   #locks = 0;
-  #whenLocked: () => void = () => undefined;
+  #onLock: () => void = () => undefined;
 
-  private constructor({ database, file }: Opening, options: StorageKeyOptions) {
+  private constructor(database: DatabaseSync, { keyFile, keyring }: StorageKeyOptions) {
     this.#database = database;
-    this.#file = file;
-    this.#keyOptions = { keyFile: options.keyFile, keyring: options.keyring };
-    this.#passphrase = options.passphrase;
+    this.#keyOptions = { keyFile, keyring };
     this.#keyWasIn = readProtection(database)?.place.kind;
-    this.#selectCheck = database.prepare("SELECT value FROM storage WHERE name = 'check'");
   }
 
   /** @param mayWait - begins locked where a person has to bring the key, instead of failing */
-  static async open(opening: Opening, options: StorageKeyOptions, mayWait: boolean): Promise<SealedDatabase> {
-    const sealed = new SealedDatabase(opening, options);
+  static async open(database: DatabaseSync, options: StorageKeyOptions, mayWait: boolean): Promise<SealedDatabase> {
+    const sealed = new SealedDatabase(database, options);
     try {
-      sealed.#use(await openSealing(opening.database, options));
+      sealed.#use(await openSealing(database, options));
     } catch (error) {
       if (!mayWait || !(error instanceof ReaderError) || !CAN_WAIT.includes(error.code)) throw error;
     }
@@ -54,8 +47,8 @@ export class SealedDatabase {
   }
 
   /** Locked from the start, whatever its key. */
-  static locked(opening: Opening, options: StorageKeyOptions): SealedDatabase {
-    return new SealedDatabase(opening, options);
+  static locked(database: DatabaseSync, options: StorageKeyOptions): SealedDatabase {
+    return new SealedDatabase(database, options);
   }
 
   /** `undefined` while it is locked. */
@@ -63,30 +56,32 @@ export class SealedDatabase {
     return this.#opened;
   }
 
-  /** Where the key was when there was one last: also after everything was forgotten. */
+  /** Where the key is, or was until everything was forgotten. */
   get keyWasIn(): KeyPlace['kind'] | undefined {
     return this.#keyWasIn;
   }
 
-  /** Counts this process's own changes; SQLite counts those of others only. */
+  /** Counts changes of bindings, locks and unlocks. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** @param tell - called at every locking, also where nobody asked for it: whatever else holds secrets lets go of them, too */
-  whenLocked(tell: () => void): void {
-    this.#whenLocked = tell;
+  /** @param listener - called at every {@link lock}: whatever else holds secrets drops them, too */
+  whenLocked(listener: () => void): void {
+    this.#onLock = listener;
   }
 
-  /** How often {@link lock} was called. Whatever began to open before the last time ends in nothing, however long it takes. */
+  /** How often {@link lock} was called. */
   get locks(): number {
     return this.#locks;
   }
 
-  /** Drops the keys, and the way to get a passphrase again. */
+  /** Drops the keys. An {@link unlock} that is under way fails, however long it takes. */
   lock(): void {
     this.#locks++;
-    this.#drop();
+    this.#opened = undefined;
+    this.#changes++;
+    this.#onLock();
   }
 
   /**
@@ -94,111 +89,100 @@ export class SealedDatabase {
    * @throws ReaderError of storage-key.ts; `reader-locked` where it was locked since
    */
   async unlock(passphrase: string | undefined, asked = this.#locks): Promise<void> {
-    await this.#open(passphrase === undefined ? undefined : async () => passphrase, asked);
+    const given = passphrase === undefined ? {} : { passphrase: async () => passphrase };
+    const opened = await openSealing(this.#database, { ...this.#keyOptions, ...given });
+    if (this.#locks !== asked) throw readerLocked();
+    this.#use(opened);
     this.#changes++;
   }
 
+  /** Whether the passphrase is that of the database. @throws ReaderError `passphrase-wrong` and others of storage-key.ts */
+  async checkPassphrase(passphrase: string): Promise<void> {
+    await openSealing(this.#database, { ...this.#keyOptions, passphrase: async () => passphrase });
+  }
+
   /**
-   * Reads or seals secrets. `work` runs again where another process has changed the protection meanwhile.
+   * Reads or seals secrets. `work` runs again where the protection has changed meanwhile.
    *
    * @throws ReaderError `reader-locked`, and whatever `work` throws
    */
   async use<Result>(work: (sealing: Sealing) => Promise<Result>): Promise<Result> {
-    for (let attempt = 1; ; attempt++) {
-      const sealing = this.#isCurrent() ? this.#opened?.sealing : await this.#renew();
+    for (;;) {
+      const sealing = this.#opened?.sealing;
       if (sealing === undefined) throw readerLocked();
       try {
         return await work(sealing);
       } catch (error) {
-        if (attempt === ATTEMPTS || this.#isCurrent()) throw error;
+        if (this.#opened === undefined || this.#opened.sealing === sealing) throw error;
       }
     }
   }
 
-  /** One transaction that another process's sees whole or not at all. @throws ReaderError `disk-full`, `store-busy`, `store-unwritable`, and `store-unusable` where nobody would find it any more */
+  /** One transaction that changes bindings or settings. @throws ReaderError `disk-full`, `store-unwritable` */
   write<Result>(work: () => Result): Result {
     const result = this.writeQuietly(work);
     this.#changes++;
     return result;
   }
 
-  /** Something that this process goes by is another now, although it could not be written. */
-  noteChange(): void {
-    this.#changes++;
-  }
-
-  /** As {@link write}, for what is no change to anybody in this process. */
+  /** As {@link write}, where no binding changes. */
   writeQuietly<Result>(work: () => Result): Result {
-    this.#file.require();
     try {
-      return inTransaction(this.#database, work);
+      const result = inTransaction(this.#database, work);
+      this.#writes++;
+      return result;
     } catch (error) {
       throw error instanceof ReaderError ? error : unwritable(error, this.#database.location());
     }
   }
 
-  /** As {@link write}, of what was sealed: nothing that is sealed under a key of yesterday must get in. Within {@link use} only. */
-  writeSealed<Result>(work: () => Result, quietly = false): Result {
-    const checked = () => {
-      if (!this.#isCurrent()) throw readerLocked(); // use() tries again
-      return work();
-    };
-    return quietly ? this.writeQuietly(checked) : this.write(checked);
+  /** Throws where something was sealed under a key that is not in use any more: {@link use} runs again. */
+  requireCurrent(sealing: Sealing): void {
+    if (this.#opened?.sealing !== sealing) throw readerLocked();
   }
 
-  /** Whether the key at hand is the one that the database is sealed with now. */
-  #isCurrent(): boolean {
-    if (this.#opened === undefined) return false;
-    const check = this.#selectCheck.get()?.value;
-    return check instanceof Uint8Array && equalBytes(check, this.#opened.protection.check);
-  }
-
-  #renew(): Promise<Sealing> {
-    if (this.#opened === undefined) throw readerLocked();
-    this.#renewal ??= this.#reopen().finally(() => {
-      this.#renewal = undefined;
-    });
-    return this.#renewal;
-  }
-
-  /** The key is elsewhere now: found by itself in the keyring or the file; for a passphrase, a person is needed. */
-  async #reopen(): Promise<Sealing> {
-    const outdated = this.#opened;
+  /**
+   * Moves the key of the database somewhere else, or makes a new one: every secret is sealed anew, in one transaction. Whenever it is
+   * interrupted, the database opens with the previous key or with the new one.
+   *
+   * @throws ReaderError; nothing was changed then
+   */
+  async changeProtection(makeKey: () => NewKey | Promise<NewKey>): Promise<ProtectionChange> {
+    const previous = this.#opened;
+    if (previous === undefined) throw readerLocked();
+    const made = await makeKey();
     try {
-      if (this.#selectCheck.get() === undefined) throw readerLocked(); // all was forgotten
-      const { sealing } = await this.#open(this.#passphrase, this.#locks);
-      return sealing;
+      await this.#sealUnder(made, previous);
     } catch (error) {
-      if (this.#opened === outdated) this.#drop(); // else a person was quicker
-      throw readerLocked(error);
+      await discardKey(made.place);
+      throw error;
     }
+    const { kind } = previous.protection.place;
+    const discarded = (await discardKey(previous.protection.place)) && kind !== 'key-file';
+    return { before: kind, after: made.place.kind, discarded };
   }
 
-  /** Of several that are under way, none brings back what was locked away since it was asked for. */
-  async #open(passphrase: Passphrase | undefined, asked: number): Promise<Opened> {
-    if (this.#locks !== asked) throw readerLocked();
-    const opened = await openSealing(this.#database, { ...this.#keyOptions, passphrase });
-    if (this.#locks !== asked) throw readerLocked();
-    return this.#use(opened);
+  async #sealUnder({ key, place }: NewKey, previous: Opened): Promise<void> {
+    const storeId = randomBytes(16);
+    const { sealing, check } = await createCheck(key, storeId);
+    const protection = { storeId, place, check };
+    for (;;) {
+      const writes = this.#writes;
+      const writeSecrets = await sealAnew(this.#database, previous.sealing, sealing);
+      this.requireCurrent(previous.sealing);
+      if (writes !== this.#writes) continue; // a secret may have been added meanwhile
+      this.writeQuietly(() => {
+        writeSecrets();
+        writeProtection(this.#database, protection);
+      });
+      break;
+    }
+    this.#use({ sealing, protection, fresh: false });
+    this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)'); // the log still has what was sealed under the previous key
   }
 
-  #use(opened: Opened): Opened {
+  #use(opened: Opened): void {
     this.#opened = opened;
     this.#keyWasIn = opened.protection.place.kind;
-    return opened;
   }
-
-  #drop(): void {
-    this.#opened = undefined;
-    this.#passphrase = undefined;
-    this.#changes++;
-    this.#whenLocked();
-  }
-}
-
-export function readerLocked(cause?: unknown): ReaderError {
-  return new ReaderError('reader-locked', 'the Reader is locked: it has let go of its keys', {
-    cause,
-    hint: 'wispr identity unlock',
-  });
 }

@@ -1,7 +1,15 @@
-/** Secrets at rest: AES-256-GCM, the place they belong to in the additional data, so that no row can stand in for another. */
+/**
+ * Secrets at rest: AES-256-GCM, the place they belong to in the additional data, so that no row can stand in for another. All columns that hold
+ * one are listed here, so that a change of the key leaves none behind.
+ */
+import type { DatabaseSync } from 'node:sqlite';
 import { aes256GcmOpen, aes256GcmSeal, randomBytes } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
 import { concat, lengthPrefixed, utf8 } from '../../core/encoding/bytes.ts';
 import { hkdfExpand } from '../../core/keys/hkdf.ts';
+import { KEY_LENGTH } from '../../core/keys/key-id.ts';
+import { damaged } from './errors.ts';
+import type { Row } from './types.ts';
 
 const NONCE_LENGTH = 12;
 
@@ -35,4 +43,83 @@ export class Sealing {
 
 function additionalData(place: Place): Uint8Array {
   return lengthPrefixed(utf8('wispr/1 reader secret'), ...place.map((part) => utf8(String(part))));
+}
+
+interface SealedColumn {
+  readonly table: string;
+  readonly column: string;
+  /** The columns that name a row. */
+  readonly names: readonly string[];
+  readonly place: (row: Row) => Place;
+}
+
+export const SEED_PLACE: Place = ['secrets', 'device-seed'];
+
+export function devicePlace(keyServer: string, publisher: string, deviceKeyId: string): Place {
+  return ['bindings', 'device_key', keyServer, publisher, deviceKeyId];
+}
+
+export function setKeyPlace(binding: number, id: string, notBefore: number, notAfter: number): Place {
+  return ['set_keys', 'key', binding, id, notBefore, notAfter];
+}
+
+export function roamingPlace(id: string, salt: Uint8Array): Place {
+  return ['roaming', 'key', id, toBase64url(salt)];
+}
+
+const SEALED: readonly SealedColumn[] = [
+  { table: 'secrets', column: 'value', names: ['name'], place: ({ name }) => ['secrets', String(name)] },
+  {
+    table: 'bindings',
+    column: 'device_key',
+    names: ['id'],
+    place: (row) => devicePlace(String(row.key_server), String(row.publisher), String(row.device_key_id)),
+  },
+  {
+    table: 'set_keys',
+    column: 'key',
+    names: ['binding', 'id'],
+    place: (row) => setKeyPlace(Number(row.binding), String(row.id), Number(row.not_before), Number(row.not_after)),
+  },
+  {
+    table: 'roaming',
+    column: 'key',
+    names: ['id'],
+    place: (row) => roamingPlace(String(row.id), row.salt as Uint8Array),
+  },
+];
+
+/**
+ * Seals every secret anew.
+ *
+ * @returns what writes them, to be called in a transaction while no secret has changed since
+ * @throws ReaderError `store-damaged` if one of them cannot be opened
+ */
+export async function sealAnew(database: DatabaseSync, previous: Sealing, next: Sealing): Promise<() => void> {
+  const writes: (() => void)[] = [];
+  for (const { table, column, names, place } of SEALED) {
+    const rows = database.prepare(`SELECT * FROM ${table} WHERE ${column} IS NOT NULL`).all();
+    const row = names.map((name) => `${name} = ?`).join(' AND ');
+    const update = database.prepare(`UPDATE ${table} SET ${column} = ? WHERE ${row}`);
+    for (const values of rows) {
+      const secret = await unseal(previous, values[column], place(values));
+      const named = names.map((name) => values[name] as string | number);
+      const sealed = await next.seal(secret, place(values));
+      writes.push(() => update.run(sealed, ...named));
+    }
+  }
+  return () => {
+    for (const write of writes) write();
+  };
+}
+
+/**
+ * One secret of {@link KEY_LENGTH} bytes.
+ *
+ * @throws ReaderError `store-damaged`
+ */
+export async function unseal(sealing: Sealing, sealed: unknown, place: Place): Promise<Uint8Array> {
+  const secret = sealed instanceof Uint8Array ? await sealing.open(sealed, place) : undefined;
+  if (secret?.length !== KEY_LENGTH) throw damaged(`table ${place[0]}`, 'a sealed key cannot be opened');
+  return secret;
 }

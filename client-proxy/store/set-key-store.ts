@@ -2,11 +2,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
-import { sealedDeviceKey } from './binding-rows.ts';
-import { setKeyPlace, unseal } from './sealed-columns.ts';
 import type { SealedDatabase } from './sealed-database.ts';
-import { isOfTheDisk, type Unkept } from './unkept.ts';
-import type { SetKeyRow } from './unkept-keys.ts';
+import { setKeyPlace, unseal } from './sealing.ts';
 
 /** A key that this device has, and when it is good: seconds since 1970. */
 export interface KeyTime {
@@ -18,13 +15,11 @@ export interface KeyTime {
 export class SetKeyStore {
   readonly #database: DatabaseSync;
   readonly #sealed: SealedDatabase;
-  readonly #unkept: Unkept;
   readonly #select: StatementSync;
 
-  constructor(database: DatabaseSync, sealed: SealedDatabase, unkept: Unkept) {
+  constructor(database: DatabaseSync, sealed: SealedDatabase) {
     this.#database = database;
     this.#sealed = sealed;
-    this.#unkept = unkept;
     this.#select = database.prepare('SELECT not_before, not_after, key FROM set_keys WHERE binding = ? AND id = ?');
   }
 
@@ -46,44 +41,27 @@ export class SetKeyStore {
     });
   }
 
-  /** Keeps set keys, as far as there is room: the caller, who has checked that each hashes to its id, has them. They come often and change no binding, so the store's version stays. */
+  /**
+   * Saves set keys that hash to their ids; none where the binding was forgotten meanwhile. They come often and change no binding, so the
+   * store's version stays.
+   *
+   * @throws ReaderError `reader-locked`, `disk-full`, `store-unwritable`
+   */
   save(binding: number, keys: ReadonlyMap<KeyId, SetKey>): Promise<void> {
+    const insert = this.#database.prepare(
+      'INSERT OR REPLACE INTO set_keys SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM bindings WHERE id = ?1)',
+    );
     return this.#sealed.use(async (sealing) => {
       const rows = await Promise.all(
-        Array.from(keys, async ([id, { key, notBefore, notAfter }]): Promise<SetKeyRow> => {
+        Array.from(keys, async ([id, { key, notBefore, notAfter }]) => {
           const sealed = await sealing.seal(key, setKeyPlace(binding, id, notBefore, notAfter));
-          return [binding, id, notBefore, notAfter, sealed];
+          return [binding, id, notBefore, notAfter, sealed] as const;
         }),
       );
-      const deviceKey = sealedDeviceKey(this.#database, binding);
-      try {
-        this.#write(() => rows);
-      } catch (error) {
-        if (!isOfTheDisk(error)) throw error;
-        this.#wait(binding, rows, deviceKey, error);
-      }
+      this.#sealed.requireCurrent(sealing);
+      this.#sealed.writeQuietly(() => {
+        for (const row of rows) insert.run(...row);
+      });
     });
-  }
-
-  /** @param deviceKey - of the binding, sealed by what has sealed these rows */
-  #wait(binding: number, rows: readonly SetKeyRow[], deviceKey: Uint8Array | undefined, error: unknown): void {
-    const waiting = this.#unkept.keysOf(binding);
-    waiting.add(rows, deviceKey);
-    const write = () => {
-      try {
-        this.#write(() => waiting.under(sealedDeviceKey(this.#database, binding)));
-      } catch (cause) {
-        if (isOfTheDisk(cause)) throw cause;
-      }
-      waiting.clear();
-    };
-    this.#unkept.wait('fetchable', `keys ${binding}`, write, error);
-  }
-
-  #write(rows: () => Iterable<SetKeyRow>): void {
-    const insert = this.#database.prepare('INSERT OR REPLACE INTO set_keys VALUES (?, ?, ?, ?, ?)');
-    this.#sealed.writeSealed(() => {
-      for (const row of rows()) insert.run(...row);
-    }, true);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The key under which the secrets of the database are sealed: in the system's keyring, derived from a passphrase, or in a file of its own.
- * A database says which, and it can be changed (change-protection.ts).
+ * A database says which, and it can be changed (SealedDatabase.changeProtection).
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from '#primitives';
@@ -15,16 +15,9 @@ import {
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { connectAnew, unwritable } from './database.ts';
+import { unwritable } from './errors.ts';
 import { makeKeyFile, readKeyFile, wrongKeyFile } from './key-file.ts';
-import {
-  deleteFromKeyring,
-  type KeyringLack,
-  KeyringUnavailable,
-  readKeyring,
-  whyNoKeyring,
-  writeKeyring,
-} from './keyring.ts';
+import { deleteFromKeyring, KeyringUnavailable, readKeyring, whyNoKeyring, writeKeyring } from './keyring.ts';
 import {
   createCheck,
   type KeyPlace,
@@ -35,19 +28,7 @@ import {
   writeProtection,
 } from './protection.ts';
 import type { Sealing } from './sealing.ts';
-
-/** Gets a passphrase from the reader; `isNew` when it is being chosen, and then an empty one means none. */
-export type Passphrase = (isNew: boolean) => Promise<string>;
-
-export interface StorageKeyOptions {
-  readonly keyFile: string;
-  /** Whether a fresh database may have its key in the system's keyring. */
-  readonly keyring?: boolean | undefined;
-  /** Given by the reader: a fresh database is protected by it. */
-  readonly passphrase?: Passphrase | undefined;
-  /** Asks the reader, where a database needs a passphrase and none was given. */
-  readonly askPassphrase?: Passphrase | undefined;
-}
+import type { StorageKeyOptions } from './types.ts';
 
 /** A database that is open for reading its secrets. */
 export interface Opened {
@@ -82,9 +63,7 @@ async function storageKeyFor(place: KeyPlace, options: StorageKeyOptions): Promi
   if (place.kind === 'keyring') return fromKeyring(place.entry);
   const passphrase = options.passphrase ?? options.askPassphrase;
   if (passphrase === undefined) {
-    throw new ReaderError('passphrase-needed', "the reader's database is protected by a passphrase", {
-      hint: 'give it with --passphrase-file FILE, or start on a terminal',
-    });
+    throw new ReaderError('passphrase-needed', "the reader's database is protected by a passphrase");
   }
   return keyFromPassphrase(await passphrase(false), place.parameters);
 }
@@ -94,62 +73,32 @@ async function fromKeyring(entry: string): Promise<Uint8Array> {
     const key = fromBase64url(await readKeyring(entry), STORAGE_KEY_LENGTH);
     if (key !== undefined) return key;
   } catch (error) {
-    throw keyringUnavailable(error, TO_OPEN);
+    throw keyringUnavailable(error);
   }
-  throw new ReaderError('storage-key-missing', `the system's keyring has no entry "${entry}" of wispr`, {
-    hint: `was the database made by another user, or on another machine? if the key is lost, ${connectAnew()}`,
-  });
+  throw new ReaderError('storage-key-missing', `the system's keyring has no entry "${entry}" of wispr`);
 }
 
-type Hints = Readonly<Record<KeyringLack, string>>;
-
-const WITHOUT_IT = '"wispr identity protect passphrase" or "wispr identity protect key-file"';
-
-/** For a database whose key is in the keyring: what does without it can be chosen only where the key is at hand. */
-const TO_OPEN: Hints = {
-  library: `open it with the wispr that runs on Node.js, which has that library; after ${WITHOUT_IT} there, this file opens it, too`,
-  session: `do this in the desktop session that has this keyring; after ${WITHOUT_IT} there, none is needed any more`,
-  answer: `unlock it by signing in to the desktop, and try again; ${WITHOUT_IT} then does without it`,
-};
-
-/** For a key that was to be put there. */
-const TO_KEEP: Hints = {
-  library: `without it: ${WITHOUT_IT}; the wispr that runs on Node.js has that library`,
-  session: `without one: ${WITHOUT_IT}`,
-  answer: `unlock it by signing in to the desktop, and try again; without it: ${WITHOUT_IT}`,
-};
-
 /** The error for a keyring that is needed and cannot be asked. */
-function keyringUnavailable(error: unknown, hints: Hints): Error {
+function keyringUnavailable(error: unknown): Error {
   if (!(error instanceof KeyringUnavailable)) return error as Error;
   return new ReaderError('keyring-unavailable', `the system's keyring cannot be used: ${error.message}`, {
     cause: error,
-    hint: hints[error.lack],
   });
 }
 
-/** Decides how a fresh database is protected. Of two processes that begin at the same time one decides, the other follows. */
+/** Decides how a fresh database is protected. */
 async function protect(database: DatabaseSync, options: StorageKeyOptions): Promise<Opened> {
   const { key, place } = await chooseKey(options);
   const storeId = randomBytes(16);
   const { sealing, check } = await createCheck(key, storeId);
   const protection = { storeId, place, check };
-  if (writeFirst(database, protection)) return { sealing, protection, fresh: true };
-  await discardKey(place);
-  return openSealing(database, options);
-}
-
-/** @returns whether nobody was quicker. @throws ReaderError `disk-full`, `store-busy`, `store-unwritable` */
-function writeFirst(database: DatabaseSync, protection: Protection): boolean {
   try {
-    return inTransaction(database, () => {
-      if (readProtection(database) !== undefined) return false;
-      writeProtection(database, protection);
-      return true;
-    });
+    inTransaction(database, () => writeProtection(database, protection));
   } catch (error) {
-    throw error instanceof ReaderError ? error : unwritable(error, database.location());
+    await discardKey(place);
+    throw unwritable(error, database.location());
   }
+  return { sealing, protection, fresh: true };
 }
 
 /** A passphrase where one is given; else the keyring where there is one; else what the reader answers, if there is somebody to ask. */
@@ -175,7 +124,6 @@ export async function newPassphraseKey(passphrase: string): Promise<NewKey> {
   if (!isLongEnough(passphrase))
     throw new ReaderError('passphrase-too-short', `the passphrase has fewer than ${LEAST_PASSPHRASE} characters`, {
       typed: true,
-      hint: 'four or five unrelated words are easy to remember and hard to guess; nothing was changed',
     });
   const parameters = newParameters(randomBytes(ARGON2ID_SALT_LENGTH));
   return { key: await keyFromPassphrase(passphrase, parameters), place: { kind: 'passphrase', parameters } };
@@ -192,7 +140,7 @@ export async function newKeyringKey(timeout?: number): Promise<NewKey> {
   try {
     await writeKeyring(entry, toBase64url(key), timeout);
   } catch (error) {
-    throw keyringUnavailable(error, TO_KEEP);
+    throw keyringUnavailable(error);
   }
   return { key, place: { kind: 'keyring', entry } };
 }
@@ -217,16 +165,10 @@ export async function discardKey(place: KeyPlace): Promise<boolean> {
 function wrongKey(place: KeyPlace, keyFile: string): ReaderError {
   if (place.kind === 'key-file') return wrongKeyFile(keyFile);
   if (place.kind === 'keyring')
-    return new ReaderError('storage-key-wrong', `the entry "${place.entry}" of the keyring is not the right key`, {
-      hint: `restore it from a backup of the keyring; if there is none, ${connectAnew()}; nothing was changed`,
-    });
-  return new ReaderError('passphrase-wrong', "this passphrase does not open the reader's database", {
-    hint: 'try again; nothing was changed',
-  });
+    return new ReaderError('storage-key-wrong', `the entry "${place.entry}" of the keyring is not the right key`);
+  return new ReaderError('passphrase-wrong', "this passphrase does not open the reader's database");
 }
 
 export function unexpectedPassphrase(): ReaderError {
-  return new ReaderError('passphrase-unexpected', "the reader's database is not protected by a passphrase", {
-    hint: 'leave the passphrase out; "wispr identity protect passphrase" sets one, in scripts with --new-passphrase-file FILE',
-  });
+  return new ReaderError('passphrase-unexpected', "the reader's database is not protected by a passphrase");
 }

@@ -3,25 +3,23 @@ import { statfs } from 'node:fs/promises';
 import { CodedError } from '../../core/errors.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import type { WantedDocument } from '../../core/reading/open-at.ts';
-import { nowInSeconds } from '../../node-support/clock.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { size } from '../../node-support/size.ts';
-import { BoundSites } from '../bound-sites.ts';
+import type { BoundSites } from '../bound-sites.ts';
 import type { ObjectCache } from '../cache/object-cache.ts';
-import { openCache } from '../cache/open-cache.ts';
 import { spaceOf } from '../cache/sweep.ts';
-import { HostHealth } from '../content/host-health.ts';
-import { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { BlockOpener } from '../opening/block-opener.ts';
-import { chooseSettings, MEGABYTE } from '../settings/settings.ts';
+import { type OpenReader, openReader } from '../open-reader.ts';
+import { inReader } from '../running/in-reader.ts';
+import { MEGABYTE } from '../settings/settings.ts';
 import { storeOptions } from '../store/locations.ts';
-import { ReaderStore } from '../store/store.ts';
 import { fetchWhole, measure, type SyncContext } from './fetch-document.ts';
 import { SyncProgressReport } from './progress.ts';
-import type { FailedDocument, FailedLook, SyncOptions, SyncSummary } from './types.ts';
+import type { FailedDocument, FailedLook, SyncOptions, SyncProgress, SyncSummary, SyncWish } from './types.ts';
 import { type Listing, lengthIfKept, listWanted } from './wanted.ts';
+
+const ignore = () => undefined;
 
 /**
  * Fetches what is wanted into the cache, verified, and keeps it there while the publication names it, whatever else is read. A run that was
@@ -30,26 +28,41 @@ import { type Listing, lengthIfKept, listWanted } from './wanted.ts';
  * @throws ReaderError `site-unknown` where the site is not connected; `cache-too-small` before anything is fetched, with the lengths;
  * `cache-unusable`; those of the store; whatever kept the publication from being read; `options.signal.reason`
  */
-export async function syncSite(options: SyncOptions): Promise<SyncSummary> {
-  const store = await ReaderStore.open(storeOptions(options));
-  const opener = new BlockOpener();
-  let upstream: Upstream | undefined;
-  let cache: ObjectCache | undefined;
-  try {
-    const chosen = { ...options, ...chooseSettings(options, store.preferences) };
-    upstream = new Upstream(chosen);
-    cache = openCache(chosen);
-    const { now = nowInSeconds } = options;
-    const access = { upstream, cache, opener, health: new HostHealth() };
-    const sites = new BoundSites(store, upstream, access.health, now, true);
-    const { found, ...current } = await currentSite(sites, options);
-    return await new Sync({ access, ...current, now, signal: options.signal }, options, found).run();
-  } finally {
-    await cache?.close();
-    await opener.close();
-    await upstream?.close();
-    store.close();
-  }
+export async function syncSite({ onProgress, signal, ...options }: SyncOptions): Promise<SyncSummary> {
+  const { directory } = storeOptions(options);
+  const { site, sets, prefixes, parallel } = options;
+  const wish = { site, ...(sets && { sets }), ...(prefixes && { prefixes }), ...(parallel && { parallel }) };
+  const progress = onProgress ?? ignore;
+  return inReader({ directory, name: 'sync', request: wish, dialog: { progress }, signal }, async () => {
+    const reader = await openReader(options);
+    try {
+      return await sync(reader, wish, progress, signal);
+    } finally {
+      await reader.close();
+    }
+  });
+}
+
+/** Of the Reader that runs. */
+export function syncInReader(
+  reader: OpenReader,
+  wish: ParallelWish,
+  { progress }: { progress(progress: SyncProgress): Promise<void> },
+  signal: AbortSignal,
+): Promise<SyncSummary> {
+  return sync(reader, wish, (now) => void progress(now).catch(ignore), signal);
+}
+
+type ParallelWish = SyncWish & Pick<SyncOptions, 'parallel'>;
+
+async function sync(
+  { sites, access, now }: OpenReader,
+  wish: ParallelWish,
+  onProgress: (progress: SyncProgress) => void,
+  signal: AbortSignal | undefined,
+): Promise<SyncSummary> {
+  const { found, ...current } = await currentSite(sites, wish, signal);
+  return new Sync({ access, ...current, now, signal }, { ...wish, onProgress }, found).run();
 }
 
 /** What a look for the newest publication has come to. */
@@ -59,14 +72,15 @@ interface Found {
   readonly failedDescriptor: FailedLook | undefined;
 }
 
-async function currentSite(sites: BoundSites, { site, signal }: SyncOptions) {
+async function currentSite(sites: BoundSites, { site }: SyncWish, signal: AbortSignal | undefined) {
   await sites.refresh();
   const bound = sites.find(site);
   if (bound === undefined)
     throw new ReaderError('site-unknown', `this device is not connected with ${site}`, {
       hint: 'wispr bind "URL#CODE" connects it with a site',
     });
-  const freshness = await unlessEnded(bound.publication.current(true), signal);
+  await unlessEnded(bound.publication.checkAnew().catch(ignore), signal);
+  const freshness = await unlessEnded(bound.publication.current(), signal);
   const { failure, followFailure } = bound.publication;
   const found: Found = { freshness, failedLook: told(failure), failedDescriptor: told(followFailure) };
   await bound.descriptor.ensure();
@@ -100,7 +114,7 @@ async function unlessEnded<Result>(work: Result | Promise<Result>, signal: Abort
 
 class Sync {
   readonly #context: SyncContext;
-  readonly #options: SyncOptions;
+  readonly #options: ParallelWish;
   readonly #found: Found;
   readonly #parallel: number;
   readonly #report: SyncProgressReport;
@@ -110,7 +124,7 @@ class Sync {
   readonly #fetched = new Map<WantedDocument, number>();
   readonly #failed: FailedDocument[] = [];
 
-  constructor(context: SyncContext, options: SyncOptions, found: Found) {
+  constructor(context: SyncContext, options: ParallelWish & Pick<SyncOptions, 'onProgress'>, found: Found) {
     this.#context = context;
     this.#options = options;
     this.#found = found;

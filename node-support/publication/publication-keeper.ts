@@ -25,13 +25,11 @@ export interface KeeperOptions {
   readonly rootId: string;
   readonly source: Pick<HostedSource, keyof HostedSource>;
   readonly store: MetadataStore;
-  /** Changes whenever another process may have stored something newer. Cheap: called for every request. */
-  readonly storeVersion?: () => string;
   readonly times: KeeperTimes;
   /** Seconds since 1970. */
   readonly now: () => number;
-  /** The process ends with its request, and every check with it: so a request waits for the check, at most `checkTimeout`. */
-  readonly isOneShot?: boolean | undefined;
+  /** Why nothing may be shown, such as a full disk that keeps something newer from being stored. Every request checks anew then. */
+  readonly stopReason?: () => unknown;
   /** Called after every successful check, for what depends on the publication. */
   readonly follow: (publication: SitePublication) => Promise<void>;
 }
@@ -46,9 +44,7 @@ export type PublicationStatus =
 export class PublicationKeeper {
   readonly publication: SitePublication;
   readonly #options: KeeperOptions;
-  /** Version of the store when it was read last. */
-  #loaded: string | undefined;
-  #loading: Promise<void> | undefined;
+  #isLoaded = false;
   #checking: Promise<void> | undefined;
   /** Of the last check, by `performance.now`. */
   #checkedAt = Number.NEGATIVE_INFINITY;
@@ -77,7 +73,7 @@ export class PublicationKeeper {
    */
   current(reload = false): Freshness | Promise<Freshness> {
     const freshness = this.#isLoaded && !reload ? this.#usable() : undefined;
-    if (freshness === undefined || freshness.stale || this.#isMoving || this.#isIdle)
+    if (freshness === undefined || freshness.stale || this.#isMoving || this.#isIdle || this.#isStopped)
       return this.#waitForCurrent(reload);
     if (this.#isDue(this.#interval)) this.check().catch(() => undefined);
     return freshness;
@@ -151,7 +147,8 @@ export class PublicationKeeper {
     await this.#load();
     const { checkIntervalUrgent } = this.#options.times;
     const freshness = this.#usable();
-    if (freshness === undefined) await this.#checkUnlessJustDone().then(() => this.#load());
+    if (freshness === undefined) await this.#checkUnlessJustDone();
+    else if (this.#isStopped) await this.check().catch(() => undefined);
     else if (this.#isMoving || this.#isDue(reload ? checkIntervalUrgent : this.#interval))
       await this.#waitFor(this.check(reload));
     this.#throwFailure();
@@ -161,14 +158,13 @@ export class PublicationKeeper {
   /** Waits, whatever the outcome. */
   async #waitFor(look: Promise<void>): Promise<void> {
     const ended = look.catch(() => undefined);
-    const { isOneShot = false, times } = this.#options;
-    if (isOneShot) return ended;
-    if (!(await hasEnded(ended, times.staleWait))) this.#outwaited = look;
+    if (!(await hasEnded(ended, this.#options.times.staleWait))) this.#outwaited = look;
   }
 
   /** Throws the failure of the last check, where that says more than the age of the publication. */
   #throwFailure(): void {
     const failure = this.#failure;
+    if (this.#isStopped) throw this.#options.stopReason?.();
     if (this.publication.isWithdrawn) return; // says more than any failure
     if (failure === undefined || (this.publication.state !== undefined && this.#usable() !== undefined)) return;
     const telling = failure instanceof PublicationError && failure.code === 'metadata-expired';
@@ -181,32 +177,17 @@ export class PublicationKeeper {
       await this.check().catch(() => undefined);
   }
 
-  get #storeVersion(): string {
-    return this.#options.storeVersion?.() ?? '';
+  get #isStopped(): boolean {
+    return this.#options.stopReason?.() !== undefined;
   }
 
-  get #isLoaded(): boolean {
-    return this.#loaded === this.#storeVersion;
-  }
-
-  /** Also what another process has stored since. A pending check began with that itself. */
+  /** Reads the store, once. */
   async #load(): Promise<void> {
-    if (this.#isLoaded || (this.#loaded !== undefined && this.#checking)) return;
-    await this.#readStore();
-  }
-
-  #readStore(): Promise<void> {
-    this.#loading ??= this.#readStoreNow().finally(() => {
-      this.#loading = undefined;
-    });
-    return this.#loading;
-  }
-
-  async #readStoreNow(): Promise<void> {
-    const version = this.#storeVersion;
-    await (this.#loaded === undefined ? this.publication.load() : this.publication.reload());
+    if (this.#isLoaded) return;
+    await this.publication.load();
+    if (this.#isLoaded) return;
     this.#followed = this.publication.descriptorHash();
-    this.#loaded = version;
+    this.#isLoaded = true;
   }
 
   async #check(newest: boolean): Promise<void> {
@@ -228,8 +209,7 @@ export class PublicationKeeper {
   }
 
   async #look(): Promise<void> {
-    // First: another process may have seen something newer.
-    if (!this.#isLoaded || this.#loading) await this.#readStore();
+    await this.#load();
     await this.#refresh(this.#options.now);
     this.#hasFound = true;
     this.#failures = 0;

@@ -1,8 +1,7 @@
-/** A Reader that runs while everything is forgotten, or while somebody connects beside it: status, pages and commands say the same. */
+/** A Reader that runs while everything is forgotten, or while a command connects: status, pages and commands say the same. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { forgetEverything, lockReaders, protectIdentity, unlockReaders } from '../../client-proxy/index.ts';
+import { forgetEverything, lockReader, protectIdentity, unlockReader } from '../../client-proxy/index.ts';
 import { refusalText } from '../../client-proxy/pages/texts.ts';
-import { keyPlaceOf } from '../../client-proxy/store/keys-in.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
@@ -31,7 +30,7 @@ async function post(path: string, fields: Record<string, string>) {
 
 const setPassphrase = () =>
   protectIdentity(rig.storage, { kind: 'passphrase', choose: async () => 'the one of before' });
-const keysNow = () => keyPlaceOf(rig.storage.dataDirectory);
+const keysNow = async () => (await rig.proxy.status()).keysIn;
 const wispr = (...args: string[]) => {
   const { dataDirectory, keyFile } = rig.storage;
   return runWispr([...args, '--data', dataDirectory, '--key-file', keyFile]);
@@ -50,13 +49,17 @@ it('a database that a passphrase protected is not made anew without one: the pag
   const page = await show('/');
   expect(page).toContain('No site is connected yet');
   expect(page).toContain('New passphrase');
-  expect([await status(), keysNow()]).toEqual([{ locked: false, sites: 0 }, undefined]);
-  const { readers } = await unlockReaders(rig.storage, async () => expect.unreachable());
-  expect(readers).toMatchObject([{ code: 'passphrase-needed' }]);
+  expect([await status(), await keysNow()]).toEqual([{ locked: false, sites: 0 }, undefined]);
+  const unlocking = unlockReader(rig.storage, async () => expect.unreachable());
+  await expect(unlocking).rejects.toMatchObject({ code: 'passphrase-needed' });
   const short = await post('/unlock', { passphrase: 'short' });
-  expect([short.status, short.text, keysNow()]).toEqual([422, expect.stringContaining('fewer than 8'), undefined]);
+  expect([short.status, short.text, await keysNow()]).toEqual([
+    422,
+    expect.stringContaining('fewer than 8'),
+    undefined,
+  ]);
   expect((await post('/unlock', { passphrase: 'the one from now on' })).status).toBe(303);
-  expect([await show('/'), keysNow()]).toEqual([
+  expect([await show('/'), await keysNow()]).toEqual([
     expect.stringContaining('Link or code of your invitation'),
     'passphrase',
   ]);
@@ -66,10 +69,10 @@ it('the same where it was locked from its start', async () => {
   await setPassphrase();
   await rig.restart({ mayStartLocked: true });
   await forgetEverything(rig.storage);
-  expect([await show('/'), keysNow()]).toEqual([expect.stringContaining('New passphrase'), undefined]);
+  expect([await show('/'), await keysNow()]).toEqual([expect.stringContaining('New passphrase'), undefined]);
 });
 
-it('wispr bind says whether a Reader beside it is locked, and with what keys are sealed when the first publisher comes', async () => {
+it('wispr bind is carried out by the Reader that runs, and says with what keys are sealed when the first publisher comes', async () => {
   const { host: content, publisher, keyServer } = rig;
   const local = ['--connect-to', `:80:127.0.0.1:${content.port}`, '--allow-local', '127.0.0.1'];
   const bind = (link = keyServer.invite()) => wispr('bind', link, '--yes', '--trust-site', publisher.site, ...local);
@@ -82,10 +85,10 @@ it('wispr bind says whether a Reader beside it is locked, and with what keys are
     0,
     expect.stringContaining('your keys are sealed, with a key in a file'),
   ]);
-  expect(first.stderr).toContain('the Reader that runs is locked');
-  expect(first.stderr).toContain('wispr identity unlock');
-  expect(await status()).toEqual({ locked: true, sites: 0 });
-  await lockReaders(rig.storage);
+  expect(await status()).toEqual({ locked: false, sites: 1 });
+  await lockReader(rig.storage);
+  const locked = await bind();
+  expect([locked.code, locked.stderr]).toEqual([1, expect.stringContaining('[reader-locked]')]);
   await rig.proxy.close();
   expect((await bind()).stderr).toContain('"wispr proxy" has to run while you read');
 });

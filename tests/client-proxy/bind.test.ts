@@ -9,6 +9,7 @@ import {
   bindSite,
   type ConnectionRequest,
   parseConnectTo,
+  type RunningProxy,
   startProxy,
 } from '../../client-proxy/index.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
@@ -186,8 +187,16 @@ describe('two bindings never share a host', () => {
   });
 });
 
-describe('two processes that connect the same host at once', () => {
+/** Commands reach it through its socket. */
+async function startReader(): Promise<RunningProxy> {
+  const proxy = await startProxy({ ...storage, port: 0 });
+  cleanUp.add(() => proxy.close());
+  return proxy;
+}
+
+describe('two commands that connect the same host at once', () => {
   it('attack 70: one is connected, the other is refused, and changes nothing', async () => {
+    const reader = await startReader();
     const rival = await HostileKeyServer.start(await TestPublisher.create(), { tls: certificate });
     cleanUp.add(() => rival.close());
     let arrive: () => void = () => undefined;
@@ -207,9 +216,8 @@ describe('two processes that connect the same host at once', () => {
     );
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reason.code);
     expect(refused).toEqual(['site-taken']);
-    const store = await ReaderStore.open({ directory: storage.dataDirectory, keyFile: storage.keyFile });
-    const bindings = await store.bindings();
-    store.close();
+    await reader.close();
+    const bindings = await storedBindings();
     const winner = outcomes[0]?.status === 'fulfilled' ? keyServer : rival;
     expect(bindings.map(({ descriptor, sites }) => [descriptor.keyServer, sites.map(({ site }) => site)])).toEqual([
       [winner.origin, ['news.example']],
@@ -226,8 +234,10 @@ describe('while the reader looks at what is shown', () => {
       await bind({ link: rival.invite(), trustSites });
       return sites.map(({ site }) => site);
     };
+    const reader = await startReader();
     await expect(bind({ trustSites, confirm })).rejects.toMatchObject({ code: 'site-taken' });
     expect(keyServer.bodies).toHaveLength(0);
+    await reader.close();
     expect((await storedBindings()).map(({ descriptor }) => descriptor.keyServer)).toEqual([rival.origin]);
   });
 
@@ -245,10 +255,12 @@ describe('while the reader looks at what is shown', () => {
       return ['second.example'];
     };
     const asked = keyServer.bodies.length;
+    const reader = await startReader();
     await expect(bind({ link: keyServer.invite(), trustSites, confirm })).rejects.toMatchObject({
       code: 'descriptor-older',
     });
     expect(keyServer.bodies).toHaveLength(asked);
+    await reader.close();
     expect((await storedBindings()).map(({ descriptor }) => descriptor.issued)).toEqual([now - 10]);
   });
 

@@ -1,8 +1,5 @@
-/** A Reader that runs, locked and unlocked: from the command line, and while its protection changes. */
-import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { connect } from 'node:net';
-import { dirname, join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,15 +11,14 @@ import { findPublisher } from '../../client-proxy/identity/manage.ts';
 import {
   forgetEverything,
   forgetPublisher,
-  lockReaders,
+  lockReader,
   protectIdentity,
   startProxy,
-  unlockReaders,
+  unlockReader,
 } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { RunMemory } from '../../client-proxy/opening/run-memory.ts';
-import { socketsOf } from '../../client-proxy/running/socket-place.ts';
-import { DATABASE_FILES, storeOptions } from '../../client-proxy/store/locations.ts';
+import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { send } from '../support/http-client.ts';
@@ -37,8 +33,6 @@ afterEach(() => rig.close());
 
 const read = () => send(rig.proxy.port, rig.url('/a.html'));
 const never = async () => expect.unreachable();
-/** By which this Reader is asked to lock. */
-const sockets = () => socketsOf(rig.storage.dataDirectory);
 const setPassphrase = (passphrase: string) =>
   protectIdentity(rig.storage, { kind: 'passphrase', choose: async () => passphrase });
 
@@ -59,7 +53,7 @@ describe('a locked Reader', () => {
     expect((await read()).text).toBe('for subscribers');
     const [{ gateway = '' } = {}] = await rig.proxy.sites();
     rig.host.files.set('/a.html', Buffer.from('from the host'));
-    expect((await lockReaders(rig.storage)).readers).toEqual([{ url: rig.proxy.url, locked: true }]);
+    expect(await lockReader(rig.storage)).toEqual({ url: rig.proxy.url, keysIn: 'key-file' });
     const asked = rig.host.requests.length;
     expect((await read()).headers['wispr-refusal']).toBe('reader-locked');
     const byGateway = await send(rig.proxy.port, '/a.html', { headers: { host: new URL(gateway).host } });
@@ -71,7 +65,7 @@ describe('a locked Reader', () => {
   it('names its sites to browsers all the same, so that they do not go past it; forgotten ones no more', async () => {
     const listed = async () => (await send(rig.proxy.port, '/proxy.pac')).text.includes('"news.example"');
     expect(await listed()).toBe(true);
-    await lockReaders(rig.storage);
+    await lockReader(rig.storage);
     expect(await listed()).toBe(true);
     await setPassphrase('the right one');
     await rig.restart({ mayStartLocked: true });
@@ -86,7 +80,7 @@ describe('a locked Reader', () => {
   it('names the document on its page as it is known, by whichever door', async () => {
     const { port } = rig.proxy;
     const host = new URL((await rig.proxy.gatewayUrl('news.example')) ?? '').host;
-    await lockReaders(rig.storage);
+    await lockReader(rig.storage);
     const pages = [await read(), await send(port, '/a.html?q=1', { headers: { host } })];
     for (const { text } of pages) expect(text).toContain('<code>news.example/a.html</code>');
     const unknown = await send(port, '/a.html', { headers: { host: host.replace(/^\w+/, 'other') } });
@@ -94,28 +88,24 @@ describe('a locked Reader', () => {
   });
 
   it('is unlocked without a passphrase where there is none, and reads on', async () => {
-    await lockReaders(rig.storage);
-    expect(await unlockReaders(rig.storage, never)).toEqual({
-      keysIn: 'key-file',
-      readers: [{ url: rig.proxy.url, locked: false }],
-    });
+    await lockReader(rig.storage);
+    expect(await unlockReader(rig.storage, never)).toEqual({ url: rig.proxy.url, keysIn: 'key-file' });
     expect((await read()).text).toBe('for subscribers');
   });
 
   it('takes its passphrase and no other', async () => {
-    expect((await setPassphrase('the right one')).readers).toEqual([{ url: rig.proxy.url, locked: false }]); // it was told the new one
+    await setPassphrase('the right one');
     expect((await read()).text).toBe('for subscribers');
-    await lockReaders(rig.storage);
-    const wrong = await unlockReaders(rig.storage, async () => 'wrong');
-    expect(wrong.readers).toEqual([expect.objectContaining({ code: 'passphrase-wrong' })]);
+    await lockReader(rig.storage);
+    const wrong = unlockReader(rig.storage, async () => 'wrong');
+    await expect(wrong).rejects.toMatchObject({ code: 'passphrase-wrong' });
     expect((await read()).status).toBe(503);
-    expect((await unlockReaders(rig.storage, async () => 'the right one')).readers).toEqual([
-      { url: rig.proxy.url, locked: false },
-    ]);
+    await unlockReader(rig.storage, async () => 'the right one');
     expect((await read()).text).toBe('for subscribers');
   });
 
   it('holds nothing that reading takes from that moment on, before anybody asks', async () => {
+    await rig.proxy.close();
     const store = await ReaderStore.open(storeOptions(rig.storage));
     const upstream = new Upstream();
     try {
@@ -144,29 +134,9 @@ describe('a locked Reader', () => {
     }
   });
 
-  it('holds nothing of what was read where its database was erased', async () => {
-    const store = await ReaderStore.open(storeOptions(rig.storage));
-    const upstream = new Upstream();
-    try {
-      const sites = new BoundSites(store, upstream, new HostHealth(), nowInSeconds);
-      const memory = new RunMemory();
-      const piece = memory.take(LIMITS.run);
-      new Uint8Array(piece).fill(7);
-      memory.giveBack(piece);
-      const lock = new ReaderLock(store, sites, memory);
-      await sites.refresh();
-      expect([lock.isLocked, sites.all().length, new Uint8Array(piece)[0]]).toEqual([false, 1, 7]);
-      for (const name of DATABASE_FILES) rmSync(join(rig.storage.dataDirectory, name));
-      await expect.poll(async () => [await sites.refresh(), lock.isLocked][1]).toBe(true);
-      expect([sites.all().length, new Uint8Array(piece)[0]]).toEqual([0, 0]);
-    } finally {
-      await upstream.close();
-      store.close();
-    }
-  });
-
   it('keeps no way to its passphrase: nothing of it is left in memory', async () => {
     await setPassphrase('the right one');
+    await rig.proxy.close();
     const { store, passphrase } = await openByPassphrase('the right one');
     try {
       await store.deviceSeed();
@@ -175,8 +145,6 @@ describe('a locked Reader', () => {
         collectGarbage();
         return passphrase.deref() !== undefined;
       };
-      expect(await isThere()).toBe(true); // for when another process changes what the database is sealed with
-      store.lock();
       await expect.poll(isThere).toBe(false);
     } finally {
       store.close();
@@ -208,43 +176,9 @@ describe('a locked Reader', () => {
   });
 });
 
-describe('the socket of a Reader', () => {
-  it('is in a folder that nobody else can enter, and goes with the Reader', async () => {
-    expect(sockets()).toHaveLength(1);
-    expect(statSync(dirname(sockets()[0] ?? '')).mode & 0o777).toBe(0o700);
-    await rig.proxy.close();
-    expect(sockets()).toEqual([]);
-    expect((await lockReaders(rig.storage)).readers).toEqual([]);
-  });
-
-  it('that a killed Reader left is removed, and no answer is waited for', async () => {
-    const [path = ''] = sockets();
-    const left = path.replace(/-\w+\.sock$/, '-1.sock');
-    const { status } = spawnSync(process.execPath, ['-e', `require('node:net').createServer().listen(${JSON.stringify(left)}, () => process.kill(process.pid, 'SIGKILL'))`]); // biome-ignore format: one line
-    expect([status, existsSync(left)]).toEqual([null, true]);
-    expect((await lockReaders(rig.storage)).readers).toEqual([{ url: rig.proxy.url, locked: true }]);
-    expect(existsSync(left)).toBe(false);
-  });
-
-  it.each([
-    ['nonsense', 'nonsense\n'],
-    ['another request', '{"do":"tell"}\n'],
-    ['no object', 'null\n'],
-    ['a line without an end', 'x'.repeat(LIMITS.controlMessage + 10)],
-    ['half a line and an end', '{"do":'],
-  ])('outlives %s', async (_, text) => {
-    const socket = connect(sockets()[0] ?? '');
-    socket.on('error', () => undefined).on('data', () => undefined);
-    if (text.endsWith('\n') || text.length > 100) socket.write(text);
-    else socket.end(text);
-    await new Promise((resolve) => socket.once('close', resolve));
-    expect((await read()).text).toBe('for subscribers');
-  });
-});
-
 describe('a Reader that runs', () => {
   it('goes on when the key moves, without anybody noticing', async () => {
-    await protectIdentity(rig.storage, { kind: 'key-file' });
+    await setPassphrase('the right one');
     expect((await read()).text).toBe('for subscribers');
   });
 
@@ -276,7 +210,7 @@ describe('a Reader that runs', () => {
   it('holds no key any more when everything is forgotten', async () => {
     await read();
     expect(await forgetEverything(rig.storage)).toMatchObject({
-      filesRemoved: false,
+      isRunning: true,
       keyFileLeft: rig.storage.keyFile,
       publishers: [{ sites: ['news.example'] }],
     });

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { protectIdentity } from '../../client-proxy/index.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
+import { newPassphraseKey } from '../../client-proxy/store/storage-key.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { type Filled, fillStore, secretsIn } from '../support/filled-store.ts';
@@ -76,46 +77,23 @@ describe('a passphrase', () => {
   });
 });
 
-describe('a program that has the database open while another changes its protection', () => {
+describe('a new passphrase', () => {
   let filled: Filled;
-  let running: ReaderStore;
   beforeEach(async () => {
     filled = await fillStore(storage);
-    running = await open();
-    cleanUp.add(async () => running.close());
   });
 
-  it('finds the key by itself where no person is needed', async () => {
-    await protectIdentity(storage, { kind: 'key-file' });
-    expect(Buffer.from(await running.deviceSeed()).equals(filled.seed)).toBe(true);
-    expect(running.isLocked).toBe(false);
-  });
-
-  it('is locked by a passphrase that it does not know, and unlocked by it', async () => {
-    const version = running.version();
-    await setPassphrase('the first one');
-    expect(running.version()).not.toBe(version);
-    await expect(running.bindings()).rejects.toMatchObject({ code: 'reader-locked' });
-    expect(running.isLocked).toBe(true);
-    expect(running.sites()).toHaveLength(1);
-    await expect(running.unlock('wrong')).rejects.toMatchObject({ code: 'passphrase-wrong' });
-    await running.unlock('the first one');
-    expect(await running.bindings()).toHaveLength(1);
-  });
-
-  it('writes nothing under the key of before', async () => {
-    await setPassphrase('the first one');
+  it('loses no key that is just being written', async () => {
+    const store = await open();
     const keys = new Map([[filled.set.id, { key: filled.set.key, notBefore: 7, notAfter: 8 }]]);
-    await expect(running.setKeys.save(1, keys)).rejects.toMatchObject({ code: 'reader-locked' });
+    await Promise.all([
+      store.setKeys.save(1, keys),
+      store.changeProtection(() => newPassphraseKey('the first one')),
+      store.setKeys.save(1, keys),
+    ]);
+    expect((await store.setKeys.get(1, filled.set.id))?.notBefore).toBe(7);
+    store.close();
     const other = await open(saying('the first one'));
-    expect((await other.setKeys.get(1, filled.set.id))?.notBefore).toBe(5);
-    other.close();
-  });
-
-  it('loses no key that it was just about to write, where the key is found again', async () => {
-    const keys = new Map([[filled.set.id, { key: filled.set.key, notBefore: 7, notAfter: 8 }]]);
-    await Promise.all([running.setKeys.save(1, keys), protectIdentity(storage, { kind: 'key-file' })]);
-    const other = await open();
     expect((await other.setKeys.get(1, filled.set.id))?.notBefore).toBe(7);
     other.close();
   });

@@ -249,6 +249,7 @@ describe('a command that ends with its document', () => {
     const before = { ...LIMITS };
     Object.assign(LIMITS, { staleWait: 0 });
     const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
+    await rig.proxy.close();
     try {
       const options = { ...rig.storage, connectTo, cacheBytes: 0, address: rig.url('/a.html') };
       expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newer');

@@ -164,6 +164,7 @@ describe('a sync', () => {
 
   it('refuses before it fetches anything where the cache is too small, with the lengths', async () => {
     await publishSome();
+    await rig.proxy.close();
     await expect(sync({ cacheBytes: 2_000_000 })).rejects.toMatchObject({
       code: 'cache-too-small',
       message: expect.stringMatching(/^2\.\d MiB are to be fetched, and synced sites may have 1\.7 MiB of the cache /),
@@ -173,6 +174,7 @@ describe('a sync', () => {
 
   it('and where there is none, whatever is here already: of that it says nothing', async () => {
     await publishSome();
+    await rig.proxy.close();
     await sync();
     const kept = await objects();
     const refused = { code: 'cache-too-small', message: expect.stringMatching(/^the size of the cache .* is 0/) };
@@ -183,9 +185,11 @@ describe('a sync', () => {
 
   it('may take what the reader set for the cache, unless it is told otherwise', async () => {
     await publishSome();
+    await rig.proxy.close();
     await setCacheSize('1');
     await expect(sync()).rejects.toMatchObject({ code: 'cache-too-small' });
     expect((await sync({ cacheBytes: 50_000_000 })).fetched.documents).toBe(23);
+    rig.publisher.afterPublishing = async () => undefined;
     await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
     await setCacheSize('50');
     expect((await sync()).fetched.documents).toBe(1);
@@ -193,17 +197,19 @@ describe('a sync', () => {
 
   it('of what an earlier one brought works in a smaller cache; for more, it says what is taken', async () => {
     await publishSome();
+    await rig.proxy.close();
     await sync();
     const small = { cacheBytes: 2_000_000 };
     expect((await sync({ ...small, prefixes: ['/news/1'] })).alreadyThere.documents).toBe(11);
     expect((await sync(small)).alreadyThere.documents).toBe(23);
+    rig.publisher.afterPublishing = async () => undefined;
     await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
     const refused = await sync({ ...small, prefixes: ['/new.html'] }).catch((error: unknown) => error);
     expect(refused).toMatchObject({
       code: 'cache-too-small',
       message: expect.stringMatching(/of which 2\.\d MiB are taken already$/),
     });
-    const [, enough = ''] = /--cache-size (\d+)M/.exec((refused as ReaderError).hint ?? '') ?? [];
+    const [, enough = ''] = /--cache-size (\d+)M/.exec((refused as ReaderError).remedy ?? '') ?? [];
     const cacheBytes = Number(enough) * MEGABYTE;
     expect((await sync({ cacheBytes, prefixes: ['/new.html'] })).fetched.documents).toBe(1);
     expect(await objects()).toHaveLength(24);
@@ -212,7 +218,8 @@ describe('a sync', () => {
   it('keeps what it brought, whatever else is read; and lets go of what the publication names no more', async () => {
     for (let index = 0; index < 8; index++)
       await rig.publisher.publish(rig.host.files, `/kept/${index}.bin`, { content: randomBytes(200_000) });
-    await sync({ cacheBytes: 4_000_000 });
+    await rig.restart({ cacheBytes: 4_000_000 });
+    await sync();
     const kept = await objects();
     await rig.restart({ cacheBytes: 4_000_000 });
     for (let index = 0; index < 20; index++) {
@@ -222,7 +229,7 @@ describe('a sync', () => {
     await rig.restart({ cacheBytes: 4_000_000 });
     expect((await objects()).filter((file) => kept.includes(file))).toHaveLength(8);
     await rig.publisher.publish(rig.host.files, '/kept/0.bin', { content: randomBytes(200_000) });
-    await sync({ cacheBytes: 4_000_000, prefixes: ['/kept/0'] }); // and the other seven stay
+    await sync({ prefixes: ['/kept/0'] }); // and the other seven stay
     for (let index = 20; index < 40; index++) {
       await rig.publisher.publish(rig.host.files, `/read/${index}.bin`, { content: randomBytes(300_000) });
       await get(`/read/${index}.bin`);
@@ -230,7 +237,8 @@ describe('a sync', () => {
     await expect.poll(async () => (await objects()).filter((file) => kept.includes(file)).length).toBe(7);
   });
 
-  it('by another program counts on the settings page of a Reader that runs', async () => {
+  it('counts on the settings page of the Reader that carries it out', async () => {
+    await rig.proxy.close();
     const proxy = await startProxy({ ...rig.storage, port: 0 }); // not told a size, of which the page would say only that
     await publishSome();
     const used = async () => {
@@ -248,6 +256,7 @@ describe('a sync', () => {
 
   it('that was ended goes on where it was', async () => {
     await publishSome();
+    await rig.proxy.close();
     const ending = new AbortController();
     const onProgress = ({ step, documents }: SyncProgress) => {
       if (step === 'fetching' && documents > 0) ending.abort(new Error('enough'));
@@ -306,6 +315,7 @@ describe('a sync', () => {
 
   it('where nothing can be kept says so', async () => {
     await publishSome();
+    await rig.proxy.close();
     const blocked = join(rig.directory, 'blocked');
     await writeFile(blocked, 'a file');
     await expect(sync({ cacheDirectory: blocked })).rejects.toMatchObject({ code: 'cache-unusable' });

@@ -1,0 +1,112 @@
+/**
+ * What a command and the Reader that runs say to each other. Frames: a length (4 bytes, big-endian), a kind (1 byte: 0 for JSON, 1 for content)
+ * and so many bytes. The Reader greets, the command sends one request, the Reader asks what it needs, and ends with a result or an error.
+ */
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { CodedError, type ErrorFields, reasonOf } from '../../core/errors.ts';
+import { readerRemedy } from '../errors.ts';
+
+const HEAD = 5;
+const JSON_KIND = 0;
+const CONTENT_KIND = 1;
+/** Of a frame: more than a roaming file takes. */
+const MAXIMUM_LENGTH = 16_777_216;
+
+/** Content stands for the question `content`. */
+export type Frame = Readonly<Record<string, unknown>> | Uint8Array;
+
+export class Conversation {
+  readonly #socket: Socket;
+  readonly #frames: AsyncGenerator<Frame, void>;
+
+  constructor(socket: Socket) {
+    this.#socket = socket.on('error', () => undefined); // told by what is read
+    this.#frames = readFrames(socket);
+  }
+
+  async send(frame: Frame): Promise<void> {
+    const isContent = frame instanceof Uint8Array;
+    const body = isContent ? frame : Buffer.from(JSON.stringify(frame));
+    const head = Buffer.alloc(HEAD);
+    head.writeUInt32BE(body.length);
+    head.writeUInt8(isContent ? CONTENT_KIND : JSON_KIND, 4);
+    if (this.#socket.destroyed) throw new Error('the other side ended');
+    this.#socket.write(head);
+    if (!this.#socket.write(body)) await Promise.race([once(this.#socket, 'drain'), once(this.#socket, 'close')]);
+  }
+
+  /** @param timeout - milliseconds. Default: none. @throws Error where the other side ended, or sent something else */
+  async receive(timeout?: number): Promise<Frame> {
+    const late = () => this.#socket.destroy(new Error('no answer in time'));
+    const timer = timeout === undefined ? undefined : setTimeout(late, timeout);
+    try {
+      const { value } = await this.#frames.next();
+      if (value === undefined) throw new Error('the other side ended');
+      return value;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** What was sent arrives; nothing more is taken. */
+  end(): void {
+    this.#socket.end();
+    this.#socket.destroySoon();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}
+
+async function* readFrames(socket: Socket): AsyncGenerator<Frame, void> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of socket) {
+    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    while (rest.length >= HEAD) {
+      const length = rest.readUInt32BE();
+      if (length > MAXIMUM_LENGTH) throw new Error('the other side sent too much');
+      if (rest.length < HEAD + length) break;
+      const body = rest.subarray(HEAD, HEAD + length);
+      yield rest[4] === CONTENT_KIND ? body : (JSON.parse(body.toString()) as Frame);
+      rest = rest.subarray(HEAD + length);
+    }
+  }
+}
+
+/** An error as it travels. */
+export interface SentError {
+  readonly code: string;
+  readonly message: string;
+  readonly fields?: ErrorFields;
+  readonly typed?: boolean;
+  /** Of a document that was refused. */
+  readonly address?: string;
+  readonly reason?: string;
+}
+
+export function describeError(error: unknown): SentError {
+  if (!(error instanceof CodedError)) return { code: 'internal', message: reasonOf(error) };
+  const { code, message, fields, typed } = error;
+  const { address, reason } = error as { readonly address?: string; readonly reason?: string };
+  return {
+    code,
+    message,
+    fields,
+    typed,
+    ...(address !== undefined && { address }),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+/** An error of the Reader that runs, of whichever layer. */
+export class RunningReaderError extends CodedError {
+  constructor({ code, message, fields, typed = false }: SentError) {
+    const remedy = readerRemedy(code, fields);
+    super(remedy === undefined ? {} : { [code]: { means: '', remedy } }, code, message, {
+      fields: fields ?? {},
+      typed,
+    });
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * The socket on which commands reach the Reader that runs on a database: in a folder beside the database that only its owner can enter. Not by
+ * the Reader's port: browsers reach that, and any program that listens there while no Reader runs would be given the passphrase.
+ */
+import { lstatSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { join, resolve } from 'node:path';
+import { systemCode } from '../../node-support/system-error.ts';
+import { LIMITS } from '../limits.ts';
+
+/** In the folder of the database. */
+export const SOCKET_FOLDER = 'running';
+/** `sun_path` of unix(7), and of macOS, which has less. */
+const LONGEST_PATH = 103;
+
+function pathIn(directory: string): string {
+  return join(resolve(directory), SOCKET_FOLDER, 'socket');
+}
+
+/** `undefined` where no Reader listens. @throws the system's error for a Reader that runs and takes no connection */
+export async function reach(directory: string): Promise<Socket | undefined> {
+  const path = pathIn(directory);
+  if (!isOwn(join(path, '..'))) return undefined;
+  const socket = connect(path);
+  try {
+    await new Promise<void>((done, reject) => socket.once('connect', done).on('error', reject));
+    return socket;
+  } catch (error) {
+    if (['ENOENT', 'ECONNREFUSED'].includes(systemCode(error) ?? '')) return undefined;
+    throw error;
+  }
+}
+
+export class CommandSocket {
+  readonly #directory: string;
+  readonly #sockets = new Set<Socket>();
+  readonly #serve: (socket: Socket) => Promise<void>;
+  #server: Server | undefined;
+  #problem: string | undefined;
+
+  /** @param directory - of the database, which this process has open: a socket that is there is one of a Reader that was killed */
+  constructor(directory: string, serve: (socket: Socket) => Promise<void>) {
+    this.#directory = directory;
+    this.#serve = serve;
+  }
+
+  /** Why commands cannot reach this Reader, in a sentence for its reader; `undefined` where they can. */
+  get problem(): string | undefined {
+    return this.#problem && `warning: commands such as "wispr bind" cannot reach this Reader: ${this.#problem}`;
+  }
+
+  /** Reading does not depend on it: what keeps it from listening is its {@link problem}. */
+  async open(): Promise<void> {
+    const path = pathIn(this.#directory);
+    if (process.platform === 'win32') this.#problem = 'this system has no sockets for it';
+    else if (Buffer.byteLength(path) > LONGEST_PATH) this.#problem = `the path ${path} is too long for a socket`;
+    if (this.#problem !== undefined) return;
+    try {
+      makeFolder(join(path, '..'));
+      rmSync(path, { force: true });
+      this.#server = await listen(path, (socket) => this.#take(socket));
+    } catch (error) {
+      this.#problem = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  /** Ends all conversations. */
+  async close(): Promise<void> {
+    const server = this.#server;
+    if (server === undefined) return;
+    const closed = new Promise<void>((done) => server.close(() => done()));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+    try {
+      rmdirSync(join(pathIn(this.#directory), '..'));
+    } catch {
+      // something else is in it, or it is gone
+    }
+  }
+
+  #take(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket)).on('error', () => socket.destroy());
+    void this.#serve(socket);
+  }
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error;
+  }
+  if (!isOwn(folder)) throw new Error(`${folder} is not yours alone`);
+}
+
+/** Whether a folder is this user's own, and no other's. */
+function isOwn(folder: string): boolean {
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
+}
+
+async function listen(path: string, take: (socket: Socket) => void): Promise<Server> {
+  const server = createServer(take);
+  server.maxConnections = LIMITS.controlConnections;
+  await new Promise<void>((done, reject) => server.once('error', reject).listen(path, done));
+  return server;
+}

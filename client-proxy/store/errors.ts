@@ -1,0 +1,50 @@
+/** What the store refuses, each in one place. */
+import { reasonOf } from '../../core/errors.ts';
+import { isDiskFull } from '../../node-support/disk-full.ts';
+import { saysBusy, saysDamaged } from '../../node-support/sqlite.ts';
+import { ReaderError } from '../errors.ts';
+
+/** What the database says is not what this program wrote. */
+export function damaged(what: string, why: string, cause?: unknown): ReaderError {
+  return new ReaderError('store-damaged', `the reader's database is damaged: ${what}: ${why}`, { cause });
+}
+
+/** For a database that is open and takes no change. Nothing was changed. @param file - of the database */
+export function unwritable(error: unknown, file?: string | null): ReaderError {
+  const what = "the reader's database cannot be written";
+  if (isDiskFull(error, file)) return diskFull(what, error, file);
+  if (saysDamaged(error)) return damaged(file ?? 'reader.db', reasonOf(error), error);
+  return new ReaderError('store-unwritable', `${what}: ${reasonOf(error)}`, { cause: error });
+}
+
+/** For a database that cannot be opened. @param file - of the database */
+export function unusable(error: unknown, file: string): Error {
+  if (error instanceof ReaderError) return error;
+  if (saysDamaged(error)) return damaged(file, reasonOf(error), error);
+  const what = `the reader's database cannot be opened: ${file}`;
+  if (isDiskFull(error, file)) return diskFull(what, error, file);
+  if (saysBusy(error)) return inUse(file, error);
+  return new ReaderError('store-unusable', `${what}: ${reasonOf(error)}`, { cause: error });
+}
+
+/** Another process owns the database. */
+export function inUse(file: string, cause?: unknown): ReaderError {
+  return new ReaderError('store-busy', `another wispr program is using ${file}`, { cause });
+}
+
+/** @param what - cannot be done. Nothing was changed */
+export function diskFull(what: string, cause: unknown, file?: string | null): ReaderError {
+  return new ReaderError('disk-full', `the disk is full: ${what}`, {
+    cause,
+    ...(typeof file === 'string' && { fields: { file } }),
+  });
+}
+
+export function readerLocked(): ReaderError {
+  return new ReaderError('reader-locked', 'the Reader is locked');
+}
+
+/** A site that is connected already, to another publisher or through another key server. */
+export function siteTaken(site: string): ReaderError {
+  return new ReaderError('site-taken', `${site} is already connected to another publisher or key server`);
+}

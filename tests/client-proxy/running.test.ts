@@ -1,0 +1,191 @@
+/** One Reader has the database; commands reach it through its socket. */
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fetchDocument, lockReader, startProxy, syncSite } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import { storeOptions } from '../../client-proxy/store/locations.ts';
+import { ReaderStore } from '../../client-proxy/store/store.ts';
+import { send } from '../support/http-client.ts';
+import { proxyCommand, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { type RunningWispr, runWispr, startWispr } from '../support/wispr.ts';
+
+let rig: ReaderRig;
+beforeEach(async () => {
+  rig = await startReaderRig({ proxy: { cacheBytes: 50_000_000 } });
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'for subscribers' });
+});
+afterEach(() => rig.close());
+
+const socket = () => join(rig.storage.dataDirectory, 'running', 'socket');
+const read = () => send(rig.proxy.port, rig.url('/a.html'));
+const wispr = (...args: string[]) =>
+  runWispr([...args, '--data', rig.storage.dataDirectory, '--key-file', rig.storage.keyFile]);
+const document = (path = '/a.html') =>
+  fetchDocument({ ...rig.storage, address: rig.url(path) }, async ({ status, content }) => [
+    status,
+    await text(content),
+  ]);
+
+describe('while a Reader runs', () => {
+  it('a document is fetched through it, and what it refuses is the same refusal', async () => {
+    expect(await document()).toEqual([200, 'for subscribers']);
+    await expect(document('/none')).rejects.toMatchObject({
+      code: 'no-such-document',
+      address: rig.url('/none'),
+      reason: 'the publisher signed that there is no such document',
+    });
+    await expect(document('/a.html').then(() => fetchDocument({ ...rig.storage, address: 'other.example/' }, async () => 0))).rejects.toMatchObject({ code: 'site-unknown' }); // biome-ignore format: one line
+  });
+
+  it('a large document comes whole, and a reader of it that stops early is no fault', async () => {
+    const film = Buffer.alloc(3_000_000, 'film');
+    await rig.publisher.publish(rig.host.files, '/film.mp4', { content: film });
+    const options = { ...rig.storage, address: rig.url('/film.mp4') };
+    expect(await fetchDocument(options, async ({ content }) => (await text(content)).length)).toBe(film.length);
+    const first = await fetchDocument(options, async ({ content }) => {
+      for await (const piece of content) return piece.length;
+      return 0;
+    });
+    expect(first).toBeGreaterThan(0);
+    expect((await read()).text).toBe('for subscribers');
+  });
+
+  it('a site is synced by it', async () => {
+    const steps = new Set<string>();
+    const summary = await syncSite({
+      ...rig.storage,
+      site: rig.publisher.site,
+      onProgress: ({ step }) => steps.add(step),
+    });
+    expect([summary.here.documents, [...steps]]).toEqual([1, ['listing', 'measuring', 'fetching']]);
+  });
+
+  it('commands in other processes work, and say the same', async () => {
+    const fetched = await wispr('fetch', rig.url('/a.html'));
+    expect([fetched.code, fetched.stdout, fetched.stderr]).toEqual([0, 'for subscribers', '']);
+    const identity = await wispr('identity');
+    expect([identity.code, identity.stdout]).toEqual([0, expect.stringContaining(rig.publisher.site)]);
+    const status = await wispr('proxy', 'status', '--json');
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      running: { url: rig.proxy.url, process: process.pid, locked: false },
+    });
+    expect((await wispr('identity', 'lock')).code).toBe(0);
+    const locked = await wispr('fetch', rig.url('/a.html'));
+    expect([locked.code, locked.stderr]).toEqual([1, expect.stringContaining('[reader-locked]')]);
+    expect((await wispr('identity', 'unlock')).code).toBe(0);
+    expect((await read()).text).toBe('for subscribers');
+  });
+
+  it('a roaming file is written and taken in by it; a passphrase is asked for although it is unlocked', async () => {
+    const [file, words, secret] = ['x.roaming', 'words', 'passphrase'].map((name) => join(rig.directory, name)) as [string, string, string]; // biome-ignore format: one line
+    expect((await wispr('identity', 'export', file, '--words-file', words)).code).toBe(0);
+    expect(readFileSync(words, 'utf8').trim().split(' ')).toHaveLength(7);
+    const imported = await wispr('identity', 'import', file, '--words-file', words);
+    expect([imported.code, imported.stderr]).toEqual([0, expect.stringContaining('taken over: roaming file number 1')]);
+    writeFileSync(secret, 'a passphrase\n', { mode: 0o600 });
+    expect((await wispr('identity', 'protect', 'passphrase', '--new-passphrase-file', secret)).code).toBe(0);
+    expect((await read()).text).toBe('for subscribers');
+    const without = await wispr('identity', 'export', file);
+    expect([without.code, without.stderr]).toEqual([1, expect.stringContaining('[passphrase-needed]')]);
+    expect((await wispr('identity', 'export', file, '--passphrase-file', secret)).code).toBe(0);
+  });
+
+  it('another one is refused by name', async () => {
+    const command = proxyCommand(rig, rig.host.port);
+    const second = await runWispr(command);
+    expect([second.code, second.stderr]).toEqual([1, expect.stringMatching(/a Reader runs already, on http.*\[already-running\]/)]); // biome-ignore format: one line
+  });
+});
+
+describe('the socket', () => {
+  it('is in a folder that no other user can enter, and goes with the Reader', async () => {
+    expect(statSync(join(socket(), '..')).mode & 0o777).toBe(0o700);
+    await rig.proxy.close();
+    expect(existsSync(join(socket(), '..'))).toBe(false);
+    expect(await lockReader(rig.storage)).toBeUndefined();
+  });
+
+  it('is not asked in a folder that others can enter: a passphrase would go to them', async () => {
+    await rig.proxy.close();
+    mkdirSync(join(socket(), '..'), { mode: 0o755 });
+    const server = createServer(() => expect.unreachable());
+    await once(server.listen(socket()), 'listening');
+    expect(await lockReader(rig.storage)).toBeUndefined();
+    server.close();
+  });
+
+  it.each([
+    ['nonsense', Buffer.from('nonsense that is no frame at all')],
+    ['another request', frame({ name: 'toString', request: {} })],
+    ['no object', frame(null)],
+    ['half a frame', frame({ name: 'status', request: {} }).subarray(0, 9)],
+  ])('outlives %s', async (_, bytes) => {
+    const client = connect(socket());
+    client.on('error', () => undefined).on('data', () => undefined);
+    client.end(bytes);
+    await new Promise((resolve) => client.once('close', resolve));
+    expect((await read()).text).toBe('for subscribers');
+  });
+});
+
+describe('a Reader in another process', () => {
+  let _reader: RunningWispr<unknown>;
+  beforeEach(async () => {
+    await rig.proxy.close();
+    _reader = await startWispr(proxyCommand(rig, rig.host.port));
+  });
+    await expect.poll(() => existsSync(socket()), { timeout: 30_000 }).toBe(true);
+  });
+  afterEach(async () => void (await reader.stop('SIGKILL')));
+
+  it('that was killed leaves no lock, and nothing is lost', async () => {
+    expect(await document()).toEqual([200, 'for subscribers']);
+    await reader.stop('SIGKILL');
+    expect(existsSync(socket())).toBe(true);
+    expect((await wispr('proxy', 'status')).stdout).toContain('not running');
+    await rig.restart();
+    expect((await read()).text).toBe('for subscribers');
+  });
+
+  it('that hangs is not taken for none', async () => {
+    const before = { ...LIMITS };
+    Object.assign(LIMITS, { controlTimeout: 300 });
+    process.kill(reader.pid, 'SIGSTOP');
+    try {
+      await expect(lockReader(rig.storage)).rejects.toMatchObject({ code: 'reader-unreachable' });
+      await expect(startProxy({ ...rig.storage, port: 0 })).rejects.toMatchObject({ code: 'reader-unreachable' });
+    } finally {
+      Object.assign(LIMITS, before);
+    }
+  });
+});
+
+it('a command waits for another that has the database for a moment, and says so where that does not end', async () => {
+  await rig.proxy.close();
+  const connectTo = [{ fromHost: undefined, fromPort: 80, toHost: '127.0.0.1', toPort: rig.host.port }];
+  const fetched = () =>
+    fetchDocument({ ...rig.storage, connectTo, address: rig.url('/a.html') }, ({ content }) => text(content));
+  const store = await ReaderStore.open(storeOptions(rig.storage));
+  setTimeout(() => store.close(), 200);
+  expect(await fetched()).toBe('for subscribers');
+  const before = { ...LIMITS };
+  Object.assign(LIMITS, { databaseWait: 100 });
+  const other = await ReaderStore.open(storeOptions(rig.storage));
+  try {
+    await expect(fetched()).rejects.toMatchObject({ code: 'store-busy' });
+  } finally {
+    Object.assign(LIMITS, before);
+    other.close();
+  }
+});
+
+function frame(value: unknown): Buffer {
+  const body = Buffer.from(JSON.stringify(value));
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(body.length);
+  return Buffer.concat([head, body]);
+}
