@@ -211,6 +211,7 @@ export class BoundSites {
       times: LIMITS,
       now,
       stopReason: () => store.failure,
+      resume: () => store.clearFailure(),
       follow,
     });
     const kept: KeptPublication = { keeper, content: [], descriptor: undefined, notice: new StaleNotice() };

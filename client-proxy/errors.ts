@@ -22,24 +22,24 @@ export const READER_ERRORS = {
     remedy: 'update',
   },
   'store-exposed': {
-    means: "other users may change files in the database's folder",
-    remedy: '`chmod 700`, or another folder with `--data`',
+    means: 'other users of the machine may change files in the folder of the database, or own them',
+    remedy: '`chmod 700 {directory}`, or a folder of your own with `--data`',
   },
   'store-unusable': {
-    means: 'the database or its key file cannot be opened, or was replaced while the Reader ran',
-    remedy: 'check permissions and space, then start the Reader again',
+    means: 'the database, or its key file, cannot be opened or made',
+    remedy: 'check permissions and space, or choose another folder with `--data`',
   },
   'store-unwritable': {
-    means: 'the database cannot be written; nothing was changed',
-    remedy: 'check the disk and permissions, and try again',
+    means: 'the database cannot be written; what is newer than it is not shown',
+    remedy: 'check the disk and the permissions of the folder; a running Reader goes on by itself',
   },
   'store-busy': {
-    means: 'another process uses the database; nothing was changed',
-    remedy: 'try again; if it stays so, end that process',
+    means: 'another wispr command has the database',
+    remedy: 'try again when that command has ended',
   },
   'disk-full': {
-    means: 'the disk of the database, its key or the output is full; nothing was changed',
-    remedy: 'make room on the named disk, and try again',
+    means: 'the disk is full; what is newer than the database is not shown, and nothing is lost',
+    remedy: 'make room on the disk of `{file}`; a running Reader goes on by itself',
   },
   'storage-key-missing': {
     means: 'the key of the database is missing or cannot be read',
@@ -54,12 +54,12 @@ export const READER_ERRORS = {
     remedy: 'restore it; else move `reader.db` away, and import or connect again',
   },
   'keyring-unavailable': {
-    means: 'the system keyring is locked, absent or not supported by this file',
-    remedy: 'sign in to the desktop; or use `wispr identity protect passphrase` or `key-file`',
+    means: "the system's keyring is locked, absent or silent, or this single file has no library for it",
+    remedy: 'sign in to the desktop and try again; to do without: `wispr identity protect passphrase` or `key-file`',
   },
   'passphrase-needed': {
     means: 'the database is protected by a passphrase, and none was given',
-    remedy: '`--passphrase-file`, or start on a terminal',
+    remedy: '`--passphrase-file FILE`, or start on a terminal; after everything was forgotten, choose a new one on the page of the Reader',
   },
   'passphrase-wrong': {
     means: 'it is another passphrase',
@@ -74,8 +74,8 @@ export const READER_ERRORS = {
     remedy: 'wait ten seconds, and try again',
   },
   'reader-locked': {
-    means: 'the Reader is locked and holds no keys',
-    remedy: 'unlock it on its page, or with `wispr identity unlock`',
+    means: 'the Reader has dropped its keys, and shows no connected site',
+    remedy: '`wispr identity unlock`, or its own page',
   },
   'words-mistyped': {
     means: 'a word is not in the list, or there are not seven',
@@ -282,12 +282,12 @@ export const READER_ERRORS = {
     remedy: 'see the message',
   },
   'reader-running': {
-    means: 'a Reader that was started by hand uses this database',
-    remedy: 'stop them, and try again',
+    means: 'a Reader runs and is in the way',
+    remedy: 'stop it first: `kill {process}`',
   },
   'reader-unreachable': {
-    means: 'a Reader uses this database and does not answer; it still has its keys',
-    remedy: 'end the process that is named; if a file is named instead, remove it once no Reader runs',
+    means: 'a Reader has the database and gives no answer',
+    remedy: 'end it, and try again; `fuser {directory}/reader.db` shows its process',
   },
   // starting
   'parent-proxy-unreachable': {
@@ -307,8 +307,8 @@ export const READER_ERRORS = {
     remedy: 'another one with `--port`',
   },
   'already-running': {
-    means: 'your own Reader is running at that port',
-    remedy: 'use it, or give the second one another port with `--port`',
+    means: 'a Reader runs on this database already',
+    remedy: 'use that one, or stop it first: `kill {process}`',
   },
   'owner-unknown': {
     means: 'this system does not tell which of its users made a connection',

@@ -13,7 +13,7 @@ import { HostHealth, type HostReport } from './content/host-health.ts';
 import type { AllowLocal } from './content/local-addresses.ts';
 import { Upstream } from './content/upstream.ts';
 import { ChangedDeliveries } from './documents/changed-deliveries.ts';
-import type { ContentAccess } from './documents/content-access.ts';
+import type { ContentAccess } from './documents/open-document.ts';
 import { attachDoors, SERVER_OPTIONS } from './doors/server.ts';
 import { gatewayUrl } from './gateway-label.ts';
 import { ReaderLock } from './identity/lock.ts';

@@ -11,9 +11,9 @@ import {
 } from '../../client-proxy/index.ts';
 import { printable } from '../../node-support/printable.ts';
 import { setExitCode } from '../io/context.ts';
-import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 import { askYesOrNo, canAsk } from '../io/terminal.ts';
 import { EXIT, print, say, UsageError } from '../io/voice.ts';
+import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 
 interface Flags extends StorageFlags {
   readonly everything?: boolean;

@@ -2,8 +2,8 @@
 import { Argument, type Command } from 'commander';
 import { protectIdentity } from '../../client-proxy/index.ts';
 import { readNewPassphrase } from '../io/passphrase.ts';
-import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 import { print, say, UsageError } from '../io/voice.ts';
+import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 
 interface Flags extends StorageFlags {
   readonly newPassphraseFile?: string;

@@ -5,14 +5,14 @@ import { describeIdentity, lockReader, unlockReader } from '../../client-proxy/i
 import type { CodedError } from '../../core/errors.ts';
 import { printable } from '../../node-support/printable.ts';
 import { setExitCode } from '../io/context.ts';
-import { describePlace } from './keys-place.ts';
 import { readPassphrase } from '../io/passphrase.ts';
-import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 import { EXIT, explain, print, say } from '../io/voice.ts';
 import { isoDay, utcMinute } from './describe.ts';
 import { addForgetCommand } from './identity-forget.ts';
 import { addProtectCommand } from './identity-protect.ts';
 import { addRoamingCommands } from './identity-roaming.ts';
+import { describePlace } from './keys-place.ts';
+import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 
 interface Flags extends StorageFlags {
   readonly json?: boolean;

@@ -4,14 +4,14 @@ import type { Command } from 'commander';
 import { type RunningProxy, startProxy } from '../../client-proxy/index.ts';
 import { type CodedError, reasonOf } from '../../core/errors.ts';
 import { printable } from '../../node-support/printable.ts';
-import { describeDecision } from './keys-place.ts';
-import { addProxyOptions, cacheOptions, type ProxyFlags, parentProxyOptions, readerOptions } from './reader-options.ts';
 import { stopRequested } from '../io/signals.ts';
 import { canAsk } from '../io/terminal.ts';
 import { print, say } from '../io/voice.ts';
+import { describeDecision } from './keys-place.ts';
 import { addProxyInstallCommand } from './proxy-install.ts';
 import { addProxyRemoveCommand } from './proxy-remove.ts';
 import { addProxyStatusCommand } from './proxy-status.ts';
+import { addProxyOptions, cacheOptions, type ProxyFlags, parentProxyOptions, readerOptions } from './reader-options.ts';
 
 interface RunFlags extends ProxyFlags {
   readonly quiet?: boolean;

@@ -1,6 +1,7 @@
 /** Connects this device with a publisher, for the sites that the reader confirms: what `wispr bind` does. */
-import { type AllowLocal, parseAllowLocal } from '../content/local-addresses.ts';
+
 import type { ConnectTo } from '../content/connect-to.ts';
+import { type AllowLocal, parseAllowLocal } from '../content/local-addresses.ts';
 import { Upstream } from '../content/upstream.ts';
 import type { ReaderLock } from '../identity/lock.ts';
 import { DEFAULT_PORT } from '../listening/listen.ts';

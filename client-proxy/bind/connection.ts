@@ -120,9 +120,7 @@ function checkAgainst(
     ({ descriptor: other }) => other.keyServer === keyServer && other.publisher === publisher,
   );
   if (known && descriptor.issued < known.descriptor.issued) {
-    throw new ReaderError('descriptor-older', `${keyServer} shows an older descriptor than the one this device has`, {
-      hint: 'try again later; if it stays so, tell the publisher',
-    });
+    throw new ReaderError('descriptor-older', `${keyServer} shows an older descriptor than the one this device has`);
   }
   const others = bindings.filter((binding) => binding !== known).flatMap((binding) => binding.sites);
   const taken = descriptor.sites.find(({ site }) => others.some((other) => other.site === site));
@@ -176,8 +174,6 @@ function codeNeeded(keyServer: string): ReaderError {
   return new ReaderError(
     'code-needed',
     `this device is not connected with ${keyServer} yet: an invitation code is needed`,
-    {
-      hint: `wispr bind "${keyServer}#CODE" with the code of your invitation`,
-    },
+    { fields: { keyServer } },
   );
 }

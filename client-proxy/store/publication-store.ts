@@ -45,9 +45,14 @@ export class PublicationStore implements MetadataStore {
     return this.#read(name);
   }
 
-  /** Why something newer than what is here could not be written, until it was. */
+  /** Why something newer than what is here could not be written. */
   get failure(): ReaderError | undefined {
     return this.#failure;
+  }
+
+  /** Once a check has found and written what is newest. */
+  clearFailure(): void {
+    this.#failure = undefined;
   }
 
   /** What can be fetched again is kept as far as there is room. @throws ReaderError `disk-full`, `store-unwritable` for all else */
@@ -55,7 +60,6 @@ export class PublicationStore implements MetadataStore {
     const stays = STAYS.test(name);
     try {
       this.#write(name, bytes, stays);
-      if (stays) this.#failure = undefined;
     } catch (error) {
       if (!stays) return;
       this.#failure = unwritable(error, this.#database.location());

@@ -75,10 +75,7 @@ interface Found {
 async function currentSite(sites: BoundSites, { site }: SyncWish, signal: AbortSignal | undefined) {
   await sites.refresh();
   const bound = sites.find(site);
-  if (bound === undefined)
-    throw new ReaderError('site-unknown', `this device is not connected with ${site}`, {
-      hint: 'wispr bind "URL#CODE" connects it with a site',
-    });
+  if (bound === undefined) throw new ReaderError('site-unknown', `this device is not connected with ${site}`);
   await unlessEnded(bound.publication.checkAnew().catch(ignore), signal);
   const freshness = await unlessEnded(bound.publication.current(), signal);
   const { failure, followFailure } = bound.publication;
@@ -172,7 +169,6 @@ class Sync {
     await cache.keepSynced(bound.site, [...before, ...wanted]).catch((error: Error) => {
       throw new ReaderError('cache-unusable', `nothing can be kept in ${cache.directory}: ${error.message}`, {
         cause: error,
-        hint: 'check the space on the disk and the permissions of the folder',
       });
     });
     await cache.makeRoom(missing);

@@ -1,7 +1,7 @@
 /** What `wispr sync` asks for, hears on the way, and gets. */
 import type { KeyId } from '../../core/keys/key-id.ts';
-import type { AllowLocal } from '../content/local-addresses.ts';
 import type { ConnectTo } from '../content/connect-to.ts';
+import type { AllowLocal } from '../content/local-addresses.ts';
 import type { Passphrase } from '../store/types.ts';
 
 /** Which documents of a site; without any wish all that the reader is entitled to. */

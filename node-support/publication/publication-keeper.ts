@@ -30,6 +30,8 @@ export interface KeeperOptions {
   readonly now: () => number;
   /** Why nothing may be shown, such as a full disk that keeps something newer from being stored. Every request checks anew then. */
   readonly stopReason?: () => unknown;
+  /** Called after a check that stored everything. */
+  readonly resume?: () => void;
   /** Called after every successful check, for what depends on the publication. */
   readonly follow: (publication: SitePublication) => Promise<void>;
 }
@@ -211,6 +213,7 @@ export class PublicationKeeper {
   async #look(): Promise<void> {
     await this.#load();
     await this.#refresh(this.#options.now);
+    this.#options.resume?.();
     this.#hasFound = true;
     this.#failures = 0;
     this.#failure = undefined;

@@ -67,6 +67,8 @@ describe('a locked Reader', () => {
     expect(await listed()).toBe(true);
     await lockReader(rig.storage);
     expect(await listed()).toBe(true);
+    await expect(setPassphrase('the right one')).rejects.toMatchObject({ code: 'reader-locked' });
+    await unlockReader(rig.storage, never);
     await setPassphrase('the right one');
     await rig.restart({ mayStartLocked: true });
     expect([rig.proxy.lock.isLocked, await listed()]).toEqual([true, true]);
