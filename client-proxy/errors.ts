@@ -59,7 +59,8 @@ export const READER_ERRORS = {
   },
   'passphrase-needed': {
     means: 'the database is protected by a passphrase, and none was given',
-    remedy: '`--passphrase-file FILE`, or start on a terminal; after everything was forgotten, choose a new one on the page of the Reader',
+    remedy:
+      '`--passphrase-file FILE`, or start on a terminal; after everything was forgotten, choose a new one on the page of the Reader',
   },
   'passphrase-wrong': {
     means: 'it is another passphrase',
