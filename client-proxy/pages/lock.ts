@@ -61,7 +61,7 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
 };
 
 /** What to say of a failed attempt to unlock. */
-export function unlockProblemText(code: string): ProblemText {
+function unlockProblemText(code: string): ProblemText {
   return (
     PROBLEMS[code] ??
     unwrittenText(code, 'the Reader is still locked') ?? {

@@ -238,9 +238,10 @@ describe('a sync', () => {
   });
 
   it('counts on the settings page of the Reader that carries it out', async () => {
-    await rig.proxy.close();
-    const proxy = await startProxy({ ...rig.storage, port: 0 }); // not told a size, of which the page would say only that
     await publishSome();
+    await rig.proxy.close();
+    const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
+    const proxy = await startProxy({ ...rig.storage, connectTo, port: 0 }); // not told a size, of which the page would say only that
     const used = async () => {
       const { text } = await send(proxy.port, '/settings', { headers: { host: `localhost:${proxy.port}` } });
       return Number(/(\d+) of \d+ megabytes/.exec(text)?.[1]);
