@@ -244,7 +244,6 @@ describe('the key server refuses to start', () => {
     await setUp();
     for (const name of ['keyserver.db', 'keyserver.db-wal', 'keyserver.db-shm']) rmSync(file(name), { force: true });
     await expectRefusal('database-refused', /there is no database at .*keyserver\.db/);
-    await expect(start()).rejects.toMatchObject({ remedy: expect.stringMatching(/backup.*move the master key away/) });
     rmSync(file('master.key'));
     await (await start()).close();
   });
