@@ -5,11 +5,11 @@
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { hedged } from '../../node-support/hedged.ts';
-import type { StoredObject } from '../cache/stored-object.ts';
-import { type Answer, fetchBody, PAST_CACHES, type Wanted } from '../content/fetch-body.ts';
-import { faultOf, type HostHealth, mayAnotherHelp } from '../content/host-health.ts';
-import type { Upstream } from '../content/upstream.ts';
 import { LIMITS } from '../limits.ts';
+import type { Upstream } from '../network/upstream.ts';
+import { type Answer, fetchBody, PAST_CACHES, type Wanted } from '../site/fetch-body.ts';
+import { faultOf, type HostHealth, mayAnotherHelp } from '../site/host-health.ts';
+import type { StoredObject } from './cache/stored-object.ts';
 
 /** One content host's part in a request. */
 export class HostAttempt {

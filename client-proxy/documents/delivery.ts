@@ -5,7 +5,7 @@ import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import { createDecoder } from '../../node-support/content-coding.ts';
-import type { HeaderFields } from '../answer-fields.ts';
+import type { HeaderFields } from '../network/answer-fields.ts';
 import { type ChangedDeliveries, cutOff } from './changed-deliveries.ts';
 
 /** What happens to content on its way: one of the two at least. */

@@ -1,5 +1,5 @@
 /** The headers with which a document leaves this program, by whichever door. */
-import type { HeaderFields } from '../answer-fields.ts';
+import type { HeaderFields } from '../network/answer-fields.ts';
 
 /** Decrypted pages come from this machine; that must not let them look around on it. */
 const CLOSED_FEATURES = 'local-network=(), local-network-access=(), loopback-network=()';

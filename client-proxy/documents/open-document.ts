@@ -5,12 +5,12 @@ import type { DocumentReader, OpenedDocument, ReadingContext } from '../../core/
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { describeAt, expectationOf, openAt, type WantedDocument } from '../../core/reading/open-at.ts';
-import type { ObjectCache } from '../cache/object-cache.ts';
-import type { StoredObject } from '../cache/stored-object.ts';
-import { faultOf, type HostHealth } from '../content/host-health.ts';
-import type { Upstream } from '../content/upstream.ts';
-import type { BlockOpener } from '../opening/block-opener.ts';
+import type { Upstream } from '../network/upstream.ts';
+import { faultOf, type HostHealth } from '../site/host-health.ts';
+import type { ObjectCache } from './cache/object-cache.ts';
+import type { StoredObject } from './cache/stored-object.ts';
 import type { HostAttempt } from './content-source.ts';
+import type { BlockOpener } from './opening/block-opener.ts';
 import { fetchPayload, Payload, type Supply } from './payload.ts';
 
 /** What reading documents needs, for all sites together. */

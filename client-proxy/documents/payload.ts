@@ -14,13 +14,13 @@ import { isEncrypted } from '../../core/object/header.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { payloadUrl } from '../../core/reading/open-at.ts';
-import type { KeepWish, ObjectCache } from '../cache/object-cache.ts';
-import type { ObjectWriter } from '../cache/object-writer.ts';
-import { StoredObject } from '../cache/stored-object.ts';
 import { LIMITS } from '../limits.ts';
-import type { BlockOpener } from '../opening/block-opener.ts';
-import { type FileInUse, OpenedRuns, type RunSupply } from '../opening/opened-runs.ts';
+import type { KeepWish, ObjectCache } from './cache/object-cache.ts';
+import type { ObjectWriter } from './cache/object-writer.ts';
+import { StoredObject } from './cache/stored-object.ts';
 import type { ContentSource, HostAttempt } from './content-source.ts';
+import type { BlockOpener } from './opening/block-opener.ts';
+import { type FileInUse, OpenedRuns, type RunSupply } from './opening/opened-runs.ts';
 
 const SKIPPED_AT_ONCE = 65_536;
 

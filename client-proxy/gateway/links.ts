@@ -3,7 +3,7 @@
  * as it stands, the link would lead past the checks to the web host.
  */
 import { createHash } from 'node:crypto';
-import { parseAuthority } from '../doors/request-target.ts';
+import { parseAuthority } from '../network/request-target.ts';
 
 /** Changes with every change of what rewriting does to a document: part of the entity tag. */
 const REWRITING_VERSION = 1;

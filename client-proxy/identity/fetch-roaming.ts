@@ -6,11 +6,11 @@ import { reasonOf } from '../../core/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { request } from '../../node-support/undici.ts';
-import type { ConnectTo } from '../content/connect-to.ts';
-import { parseAllowLocal } from '../content/local-addresses.ts';
-import { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
+import type { ConnectTo } from '../network/connect-to.ts';
+import { parseAllowLocal } from '../network/local-addresses.ts';
+import { Upstream } from '../network/upstream.ts';
 
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 

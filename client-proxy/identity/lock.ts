@@ -1,7 +1,8 @@
 /** Locking and unlocking a Reader that runs. */
-import type { BoundSites } from '../bound-sites.ts';
+
+import type { RunMemory } from '../documents/opening/run-memory.ts';
 import { ReaderError } from '../errors.ts';
-import type { RunMemory } from '../opening/run-memory.ts';
+import type { BoundSites } from '../site/bound-sites.ts';
 import type { KeyPlace } from '../store/protection.ts';
 import type { ReaderStore } from '../store/store.ts';
 import { Attempts } from './attempts.ts';

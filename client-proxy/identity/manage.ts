@@ -2,14 +2,14 @@
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CodedError } from '../../core/errors.ts';
-import { forgetCached, forgetCachedSites } from '../cache/forget-cache.ts';
-import { CACHE_FOLDERS } from '../cache/layout.ts';
-import type { ObjectCache } from '../cache/object-cache.ts';
+import { forgetCached, forgetCachedSites } from '../documents/cache/forget-cache.ts';
+import { CACHE_FOLDERS } from '../documents/cache/layout.ts';
+import type { ObjectCache } from '../documents/cache/object-cache.ts';
 import { ReaderError } from '../errors.ts';
 import { describeError, RunningReaderError, type SentError } from '../running/conversation.ts';
 import { askReader, inReader } from '../running/in-reader.ts';
+import { askStatus } from '../running/read-status.ts';
 import { SOCKET_FOLDER } from '../running/socket.ts';
-import { askStatus } from '../status/read-status.ts';
 import type { ConnectedPublisher } from '../store/identity-store.ts';
 import { whyNoKeyring } from '../store/keyring.ts';
 import {

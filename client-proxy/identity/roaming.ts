@@ -14,7 +14,7 @@ import {
 import { argon2id } from '../../node-support/argon2id.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError } from '../errors.ts';
-import { gatewayLabel } from '../gateway-label.ts';
+import { gatewayLabel } from '../gateway/label.ts';
 import type { ReaderStore } from '../store/store.ts';
 import type { NewBinding, RoamingKey, SeenRoaming, StoredBinding } from '../store/types.ts';
 import { drawWords } from './words.ts';

@@ -1,5 +1,5 @@
 /** The page in front of every new connection: who asks to be trusted with what. */
-import { type ConnectionRequest, connect, type Proposal } from '../bind/connection.ts';
+import { type ConnectionRequest, connect, type Proposal } from '../connect/connection.ts';
 import { ReaderError } from '../errors.ts';
 import { alertOf, connectPage } from './connect.ts';
 import type { Asked, PageAnswer, PagesContext } from './context.ts';

@@ -1,11 +1,11 @@
 /** What the Reader's own pages are made of, and what their handlers take and give. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ProofSettings } from '../bind/connection.ts';
-import type { BoundSites } from '../bound-sites.ts';
-import type { ObjectCache } from '../cache/object-cache.ts';
-import type { Upstream } from '../content/upstream.ts';
+import type { ProofSettings } from '../connect/connection.ts';
+import type { ObjectCache } from '../documents/cache/object-cache.ts';
 import type { ReaderLock } from '../identity/lock.ts';
-import type { SettingName, SettingsKeeper } from '../settings/settings.ts';
+import type { Upstream } from '../network/upstream.ts';
+import type { BoundSites } from '../site/bound-sites.ts';
+import type { SettingName, SettingsKeeper } from '../store/settings.ts';
 import type { ReaderStore } from '../store/store.ts';
 import type { AskedHost } from './guard.ts';
 import type { BoundTunnels, Noticed } from './noticed.ts';

@@ -2,8 +2,8 @@
 import { ago } from '../../core/reading/confirmation.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import { isSite } from '../../core/site/site.ts';
+import { HOST } from '../gateway/label.ts';
 import { PROXY_FILE_PATH } from '../gateway/proxy-file.ts';
-import { HOST } from '../listening/listen.ts';
 import { connectForm } from './connect.ts';
 import type { Asked, PageAnswer, PagesContext } from './context.ts';
 import { lockForm } from './lock.ts';

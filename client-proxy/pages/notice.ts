@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { ago, CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
-import { VIA } from '../answer-fields.ts';
+import { VIA } from '../network/answer-fields.ts';
 import { PAGE_HEADERS, renderPage } from './template.ts';
 import { momentOf } from './words.ts';
 

@@ -1,7 +1,7 @@
 /** Proposed connections. What the reader accepts is exactly what was shown: it is kept here, not in the form. */
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import type { Proposal } from '../bind/connection.ts';
+import type { Proposal } from '../connect/connection.ts';
 import { LIMITS } from '../limits.ts';
 
 /** The document that the reader wanted to open before its site was connected. */

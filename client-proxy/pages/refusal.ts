@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CodedError, reasonOf } from '../../core/errors.ts';
 import { ago, CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
 import { documentPathOf } from '../../core/site/path.ts';
-import { VIA } from '../answer-fields.ts';
 import { ReaderError } from '../errors.ts';
-import { MissingSoFar } from '../publication/missing-so-far.ts';
+import { VIA } from '../network/answer-fields.ts';
+import { MissingSoFar } from '../site/missing-so-far.ts';
 import { CONTROL_HEADERS, PAGE_HEADERS, type Page, renderPage } from './template.ts';
 import { missingSoFarText, type RefusalText, refusalText } from './texts.ts';
 

@@ -1,5 +1,5 @@
 /** The page of the reader's settings (settings/settings.ts). */
-import { DEFAULT_PORT } from '../listening/listen.ts';
+import { DEFAULT_PORT } from '../gateway/label.ts';
 import {
   CACHE_MEGABYTES_MOST,
   isSettingText,
@@ -10,7 +10,7 @@ import {
   SETTING_NAMES,
   type SettingName,
   settingText,
-} from '../settings/settings.ts';
+} from '../store/settings.ts';
 import type { Asked, PageAnswer, PagesContext } from './context.ts';
 import { doneText, type FormField, renderPage } from './template.ts';
 

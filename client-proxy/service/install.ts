@@ -6,12 +6,12 @@ import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { askStatus } from '../status/read-status.ts';
-import type { ReaderStatus } from '../status/status.ts';
+import { askStatus } from '../running/read-status.ts';
+import type { ReaderStatus } from '../running/status.ts';
+import { commandOf, readUnit, UNIT_NAME, unitFile, unitText } from '../running/unit.ts';
 import { droppedOptions } from './dropped-options.ts';
 import { refuseRunning } from './refuse-running.ts';
 import { type ServiceState, serviceState, systemctl } from './systemctl.ts';
-import { commandOf, readUnit, UNIT_NAME, unitFile, unitText } from './unit.ts';
 
 /** It names the reader's files, and what may be reached locally: nobody else's concern. */
 const UNIT_MODE = 0o600;

@@ -1,6 +1,6 @@
 /** A Reader that runs on a database has to be stopped before some things can be done with it. */
 import { ReaderError } from '../errors.ts';
-import { askStatus } from '../status/read-status.ts';
+import { askStatus } from '../running/read-status.ts';
 
 export interface InTheWay {
   /** Follows "a Reader runs already, on …". */

@@ -1,14 +1,14 @@
 /** Takes away what was installed, and on request everything that the Reader keeps; touches nothing else. */
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { CACHE_FOLDERS } from '../cache/layout.ts';
+import { CACHE_FOLDERS } from '../documents/cache/layout.ts';
 import { ReaderError } from '../errors.ts';
 import { discardKeyOf } from '../identity/manage.ts';
+import { readUnit, UNIT_NAME, unitFile, unitFolders, wantsLink } from '../running/unit.ts';
 import { DATABASE_FILES } from '../store/locations.ts';
 import { refuseForeign } from './install.ts';
 import { refuseRunning } from './refuse-running.ts';
 import { serviceState, systemctl } from './systemctl.ts';
-import { readUnit, UNIT_NAME, unitFile, unitFolders, wantsLink } from './unit.ts';
 
 const IN_USE = 'and what is to be erased is in use';
 

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { readUnit, UNIT_NAME, unitFile } from './unit.ts';
+import { readUnit, UNIT_NAME, unitFile } from '../running/unit.ts';
 
 /** `absent`: this machine has no systemd; `silent`: it has, and no manager answers for this user's session. */
 export type Manager = 'absent' | 'silent' | 'answers';

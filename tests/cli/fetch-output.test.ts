@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { refusalOf } from '../../client-proxy/fetch/fetch-document.ts';
+import { refusalOf } from '../../client-proxy/offline/fetch-document.ts';
 import {
   fetchInShell,
   isInTheOneVoice,

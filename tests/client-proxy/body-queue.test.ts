@@ -1,8 +1,8 @@
 /** The queue between undici's parser and the consumer of a body: its order, what it holds at most, and when memory is freed. */
 import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { BodyQueue } from '../../client-proxy/content/body-queue.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { BodyQueue } from '../../client-proxy/site/body-queue.ts';
 
 /** A sender that pauses as it is asked to. */
 function sender() {

@@ -6,10 +6,10 @@ import { chmod, mkdir, readdir, readFile, rename, stat, symlink, truncate, utime
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ObjectCache } from '../../client-proxy/cache/object-cache.ts';
-import { openCache } from '../../client-proxy/cache/open-cache.ts';
-import { RecentObjects } from '../../client-proxy/cache/recent-objects.ts';
-import { StoredObject } from '../../client-proxy/cache/stored-object.ts';
+import { ObjectCache } from '../../client-proxy/documents/cache/object-cache.ts';
+import { openCache } from '../../client-proxy/documents/cache/open-cache.ts';
+import { RecentObjects } from '../../client-proxy/documents/cache/recent-objects.ts';
+import { StoredObject } from '../../client-proxy/documents/cache/stored-object.ts';
 import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { afterwards } from '../support/afterwards.ts';

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FRUGAL_FLAGS } from '../../cli/start-frugally.ts';
-import { SettingsKeeper } from '../../client-proxy/settings/settings.ts';
+import { SettingsKeeper } from '../../client-proxy/store/settings.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { hostProofLine } from '../../core/keys/descriptor.ts';
 import { makeCertificate } from '../support/certificates.ts';

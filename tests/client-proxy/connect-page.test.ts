@@ -1,6 +1,6 @@
 /** Connecting on the Reader's page, where it takes more than one good link and one press of the button. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Proposal } from '../../client-proxy/bind/connection.ts';
+import type { Proposal } from '../../client-proxy/connect/connection.ts';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { problemText } from '../../client-proxy/pages/connect.ts';

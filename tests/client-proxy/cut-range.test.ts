@@ -1,8 +1,8 @@
 /** A range that is cut out of a whole document, of which nobody knows how long it is until it is there. */
 import { expect, it } from 'vitest';
-import { cutRange } from '../../client-proxy/fetch/cut-range.ts';
 import type { FetchedDocument } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { cutRange } from '../../client-proxy/offline/cut-range.ts';
 
 let ended: boolean;
 async function* pieces(...lengths: number[]) {

@@ -5,8 +5,8 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSquid } from '../../cache-config/servers.ts';
-import { redirect } from '../../client-proxy/content/connect-to.ts';
 import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import { redirect } from '../../client-proxy/network/connect-to.ts';
 import type { CodedError } from '../../core/errors.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gatewayLabel } from '../../client-proxy/gateway-label.ts';
+import { gatewayLabel } from '../../client-proxy/gateway/label.ts';
 import { bindSite } from '../../client-proxy/index.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { refusalCode, send } from '../support/http-client.ts';

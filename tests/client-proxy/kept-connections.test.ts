@@ -1,10 +1,10 @@
 /** Connections to hosts that are kept for the next request: for how long, and what happens to a request while one closes. */
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { fetchBody } from '../../client-proxy/content/fetch-body.ts';
-import { Upstream } from '../../client-proxy/content/upstream.ts';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { Upstream } from '../../client-proxy/network/upstream.ts';
+import { fetchBody } from '../../client-proxy/site/fetch-body.ts';
 import { refusalCode, type Sent, send } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-http.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';

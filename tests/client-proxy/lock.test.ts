@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { BoundSites } from '../../client-proxy/bound-sites.ts';
-import { HostHealth } from '../../client-proxy/content/host-health.ts';
-import { Upstream } from '../../client-proxy/content/upstream.ts';
+import { RunMemory } from '../../client-proxy/documents/opening/run-memory.ts';
 import { ReaderLock } from '../../client-proxy/identity/lock.ts';
 import { findPublisher } from '../../client-proxy/identity/manage.ts';
 import {
@@ -17,7 +15,9 @@ import {
   unlockReader,
 } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
-import { RunMemory } from '../../client-proxy/opening/run-memory.ts';
+import { Upstream } from '../../client-proxy/network/upstream.ts';
+import { BoundSites } from '../../client-proxy/site/bound-sites.ts';
+import { HostHealth } from '../../client-proxy/site/host-health.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';

@@ -2,9 +2,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { sha256 } from '#primitives';
+import { BlockOpener } from '../../client-proxy/documents/opening/block-opener.ts';
+import { OpenedRuns, type RunSupply } from '../../client-proxy/documents/opening/opened-runs.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
-import { BlockOpener } from '../../client-proxy/opening/block-opener.ts';
-import { OpenedRuns, type RunSupply } from '../../client-proxy/opening/opened-runs.ts';
 import { concatAll } from '../../core/encoding/bytes.ts';
 import { blockRange } from '../../core/object/geometry.ts';
 

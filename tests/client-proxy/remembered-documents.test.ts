@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { RememberedDocuments } from '../../client-proxy/documents/remembered-documents.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { RememberedDocuments } from '../../client-proxy/site/remembered-documents.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 
 /** Of an opened document, only how long its head is matters here. */

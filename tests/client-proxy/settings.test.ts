@@ -5,7 +5,7 @@ import {
   LOCAL_LENGTH,
   PARENT_PROXY_LENGTH,
   type SettingName,
-} from '../../client-proxy/settings/settings.ts';
+} from '../../client-proxy/store/settings.ts';
 
 describe('a setting', () => {
   it.each<[SettingName, string[], string[]]>([

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openCache } from '../../client-proxy/cache/open-cache.ts';
+import { openCache } from '../../client-proxy/documents/cache/open-cache.ts';
 import {
   parseConnectTo,
   type ReaderError,
@@ -13,8 +13,8 @@ import {
   syncSite,
 } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
-import { MEGABYTE, SettingsKeeper } from '../../client-proxy/settings/settings.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
+import { MEGABYTE, SettingsKeeper } from '../../client-proxy/store/settings.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { binMetadata, signMetadata } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';

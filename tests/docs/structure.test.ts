@@ -20,7 +20,7 @@ describe('the structure', () => {
     ['publisher/verify/x.ts', '../../client-proxy/index.ts'],
     ['keyserver/x.ts', '../publisher/init.ts'],
     ['keyserver/x.ts', 'libsodium-wrappers'],
-    ['client-proxy/doors/x.ts', '../../keyserver/server.ts'],
+    ['client-proxy/server/x.ts', '../../keyserver/server.ts'],
     ['client-proxy/x.ts', '../cli/io/voice.ts'],
     ['cache-config/x.ts', '../publisher/init.ts'],
     ['cli/x.ts', '../tests/support/wispr.ts'],

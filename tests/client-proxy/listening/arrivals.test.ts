@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ClientConnections } from '../../../client-proxy/doors/connections.ts';
-import { SERVER_OPTIONS } from '../../../client-proxy/doors/server.ts';
 import { LIMITS } from '../../../client-proxy/limits.ts';
-import { type Admit, LoopbackServer } from '../../../client-proxy/listening/loopback-server.ts';
+import { ClientConnections } from '../../../client-proxy/server/connections.ts';
+import { type Admit, LoopbackServer } from '../../../client-proxy/server/loopback-server.ts';
+import { SERVER_OPTIONS } from '../../../client-proxy/server/server.ts';
 
 const BOUND = 20;
 const before = LIMITS.clientConnections;

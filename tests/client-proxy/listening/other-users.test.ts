@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../cache-config/child.ts';
 import { startProxy } from '../../../client-proxy/index.ts';
-import { ConnectionOwners, ownConnections } from '../../../client-proxy/listening/connection-owner.ts';
+import { ConnectionOwners, ownConnections } from '../../../client-proxy/server/connection-owner.ts';
 import { refusalCode, send } from '../../support/http-client.ts';
 import { runAsOtherUser, startAsOtherUser } from '../../support/other-user.ts';
 import { type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';

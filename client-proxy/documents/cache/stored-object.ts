@@ -1,0 +1,105 @@
+/** An object out of the cache: its bytes, from wherever they are wanted. They are verified like those of a content host. */
+import { closeSync, constants, fstatSync, futimes, openSync, read, readSync } from 'node:fs';
+import { LIMITS } from '../../limits.ts';
+
+/** Without waiting: a pipe that somebody put there would hold up everything until somebody else wrote into it. */
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+export class StoredObject {
+  /** Bytes of the file. */
+  readonly length: number;
+  /** All of it, where it is small; then the file is closed already. */
+  readonly bytes: Uint8Array | undefined;
+  readonly #descriptor: number;
+  /** Reads under way, by this thread or another. */
+  #readings = 0;
+  #closed = false;
+
+  private constructor(descriptor: number, length: number, bytes: Uint8Array | undefined) {
+    this.#descriptor = descriptor;
+    this.length = length;
+    this.bytes = bytes;
+    this.#closed = bytes !== undefined;
+  }
+
+  /** What a file held. */
+  static of(bytes: Uint8Array): StoredObject {
+    return new StoredObject(-1, bytes.length, bytes);
+  }
+
+  /**
+   * Looks for a file. Small ones are read at once, and synchronously: out of the system's memory that costs less than handing it to a
+   * thread, and less than asking a content host.
+   */
+  static find(file: string): StoredObject | undefined {
+    let descriptor: number;
+    try {
+      descriptor = openSync(file, FLAGS);
+    } catch {
+      return undefined; // there is none, or none that can be read
+    }
+    try {
+      const state = fstatSync(descriptor);
+      const { size, mtimeMs } = state;
+      if (!state.isFile()) throw new Error('not a file');
+      markUsed(descriptor, mtimeMs);
+      if (size > LIMITS.cacheReadAtOnce) return new StoredObject(descriptor, size, undefined);
+      const bytes = Buffer.allocUnsafe(size);
+      const length = readSync(descriptor, bytes, 0, size, 0);
+      closeSync(descriptor);
+      return StoredObject.of(bytes.subarray(0, length));
+    } catch {
+      closeSync(descriptor);
+      return undefined;
+    }
+  }
+
+  /** @param end - left out: to its end */
+  async *from(start: number, end = this.length): AsyncGenerator<Uint8Array, undefined> {
+    if (this.bytes !== undefined) {
+      yield this.bytes.subarray(start, end);
+      return;
+    }
+    for (let position = start; position < end; ) {
+      const piece = await this.#read(position, Math.min(LIMITS.cachePiece, end - position));
+      if (piece.length === 0) return;
+      yield piece;
+      position += piece.length;
+    }
+  }
+
+  /** Harmless where it is closed, or a read is under way. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#readings === 0) closeSync(this.#descriptor);
+  }
+
+  /** The file's descriptor, which stays open until {@link leave} was called as often. For objects that were not read at once. */
+  use(): number {
+    if (this.#closed) throw new Error('the cached object is closed');
+    this.#readings++;
+    return this.#descriptor;
+  }
+
+  leave(): void {
+    if (--this.#readings === 0 && this.#closed) closeSync(this.#descriptor);
+  }
+
+  #read(position: number, length: number): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      read(this.use(), Buffer.allocUnsafeSlow(length), 0, length, position, (error, count, bytes) => {
+        this.leave();
+        if (error) reject(error);
+        else resolve(bytes.subarray(0, count));
+      });
+    });
+  }
+}
+
+/** What is dropped first is what was not used for long. Written down once in a while only. */
+function markUsed(descriptor: number, modified: number): void {
+  const now = Date.now();
+  if (now - modified < LIMITS.cacheUseGrain) return;
+  futimes(descriptor, now / 1000, now / 1000, () => undefined);
+}

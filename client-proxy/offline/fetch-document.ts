@@ -1,0 +1,303 @@
+/**
+ * One document for a program, by the forward proxy's own door, whether or not a proxy runs: what comes out has passed the same checks, and a
+ * refusal is the same refusal.
+ */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { CodedError } from '../../core/errors.ts';
+import { ReadingError } from '../../core/reading/errors.ts';
+import { ReaderError } from '../errors.ts';
+import { DocumentRefused } from '../running/document-refused.ts';
+import { inReader } from '../running/in-reader.ts';
+import { type OpenReader, type OwnDoor, openReader, type ProxyOptions } from '../server/open-reader.ts';
+import type { BoundSite } from '../site/bound-sites.ts';
+import { missingSoFar } from '../site/missing-so-far.ts';
+import { hasDatabase, storeOptions } from '../store/locations.ts';
+import { ask } from './ask.ts';
+import { cutRange, isForAnother, withoutField } from './cut-range.ts';
+import { type Located, locate } from './locate.ts';
+
+/** What of a document is wanted: bytes from `start` to `end`, both included; without `start` the last `end`, without `end` all from `start`. */
+export interface WantedRange {
+  readonly start: number | undefined;
+  readonly end: number | undefined;
+}
+
+/** What goes to the Reader that runs. */
+interface FetchRequest {
+  /** Address of a connected site, by either scheme or by its gateway. */
+  readonly address: string;
+  readonly method?: 'GET' | 'HEAD';
+  /** Sent along; names and values alternate. */
+  readonly headers?: readonly string[];
+  readonly range?: WantedRange | undefined;
+}
+
+interface FetchDialog {
+  head(document: Omit<FetchedDocument, 'content'>): Promise<void>;
+  content(piece: Uint8Array): Promise<void>;
+}
+
+export interface FetchOptions extends Omit<ProxyOptions, 'port' | 'onRefusal'>, FetchRequest {
+  readonly signal?: AbortSignal;
+}
+
+export interface FetchedDocument {
+  /** Of the document: after redirects that the publisher signed. */
+  readonly address: string;
+  /** 200, 206, or 304 where a condition among the header fields says that the caller has it already: then there is no content. */
+  readonly status: number;
+  readonly statusMessage: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values alternate. */
+  readonly rawHeaders: readonly string[];
+  /** Verified piece by piece. What breaks it off is thrown out of it, after everything that was verified before. */
+  readonly content: AsyncIterable<Uint8Array>;
+}
+
+const MAXIMUM_REDIRECTS = 10;
+const ignore = () => undefined;
+const NO_SITES = { find: () => undefined, findLabel: () => undefined };
+
+/**
+ * Fetches a document, and hands it to `use`, until which is done everything stays open.
+ *
+ * @throws DocumentRefused with the code of whatever kept the document from being had, `condition-unmet` and `range-refused` among them;
+ * ReaderError `address-malformed`, `site-unknown`, `port-refused`, `redirect-refused`, and those of the store
+ */
+export async function fetchDocument<Result>(
+  options: FetchOptions,
+  use: (document: FetchedDocument) => Promise<Result>,
+): Promise<Result> {
+  const { address, method, headers, range, signal } = options;
+  const { directory } = storeOptions(options);
+  if (!hasDatabase(directory)) locate(address, NO_SITES); // looking makes none
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  let used: Promise<Result> | undefined;
+  const begin = (work: Promise<Result>) => {
+    used = work;
+    used.catch(ignore); // awaited below
+    return used;
+  };
+  const dialog: FetchDialog = {
+    head: async (head) => void begin(use({ ...head, content: readable })),
+    content: (piece) => writer.write(piece),
+  };
+  try {
+    const request = { address, method, headers, range };
+    await inReader({ directory, name: 'fetch', request, dialog, signal }, () => begin(fetchLocally(options, use)));
+    writer.close().catch(ignore);
+  } catch (error) {
+    if (used === undefined) throw error;
+    writer.abort(error).catch(ignore);
+  }
+  return used as unknown as Promise<Result>;
+}
+
+async function fetchLocally<Result>(
+  options: FetchOptions,
+  use: (document: FetchedDocument) => Promise<Result>,
+): Promise<Result> {
+  const reader = await openReader(options);
+  const door = new Door(reader);
+  try {
+    // This process ends with the document, and looks for newer publications with it: so they are waited for.
+    const look = (bound: BoundSite) => bound.publication.check().catch(ignore);
+    return await use(await follow(reader, door, options, look));
+  } finally {
+    await door.close();
+    await reader.close();
+  }
+}
+
+/** Of the Reader that runs. */
+export async function fetchInReader(
+  reader: OpenReader,
+  request: FetchRequest,
+  { head, content }: FetchDialog,
+  signal: AbortSignal,
+): Promise<void> {
+  const door = new Door(reader);
+  try {
+    await reader.sites.refresh();
+    const { content: pieces, ...described } = await follow(reader, door, { ...request, signal });
+    await head(described);
+    for await (const piece of pieces) await content(piece);
+  } finally {
+    await door.close();
+  }
+}
+
+/** Doors for one document, and what they refuse. */
+class Door {
+  readonly refusals: CodedError[] = [];
+  readonly #door: OwnDoor;
+
+  constructor({ openDoor }: Pick<OpenReader, 'openDoor'>) {
+    this.#door = openDoor((error) => this.refusals.push(error));
+  }
+
+  connect(): Duplex {
+    return this.#door.connect();
+  }
+
+  close(): Promise<void> {
+    return this.#door.close();
+  }
+}
+
+/** Redirects are signed, so they are followed, to connected sites. @param look - at each site, before it is read */
+async function follow(
+  { sites }: OpenReader,
+  door: Door,
+  {
+    address,
+    method = 'GET',
+    headers = [],
+    range,
+    signal,
+  }: FetchRequest & { readonly signal?: AbortSignal | undefined },
+  look: (bound: BoundSite) => Promise<void> = async () => undefined,
+): Promise<FetchedDocument> {
+  const fields = ['accept', '*/*', ...headers];
+  if (!isNamed('accept-encoding', headers)) fields.push('accept-encoding', 'identity');
+  if (range) fields.push('range', rangeField(range));
+  let { bound, target } = locate(address, sites);
+  for (let turn = 0; turn <= MAXIMUM_REDIRECTS; turn++) {
+    await look(bound);
+    const answer = await ask(door.connect(), { method, target, headers: fields, signal });
+    const location = redirectOf(answer);
+    if (location === undefined)
+      return describe(answer, { address: target, range, fields }, door.refusals).catch((error: unknown) => {
+        throw unlessNewer(error, bound);
+      });
+    answer.resume();
+    ({ bound, target } = locateNext(target, new URL(location, target).href, sites));
+  }
+  throw new ReaderError('redirect-refused', `the publisher's redirects from ${address} do not end`);
+}
+
+/** Where nobody could look for a newer publication, that is what a program is told: tried again later, the document may be there. */
+function unlessNewer(error: unknown, { publication: { failure, publication } }: BoundSite): unknown {
+  const isMissing = error instanceof DocumentRefused && error.code === 'no-such-document';
+  if (!isMissing || !(failure instanceof CodedError)) return error;
+  return new DocumentRefused(error.address, failure, missingSoFar(publication.state?.snapshot.version, failure));
+}
+
+/** Whoever typed the first address knows nothing of the next one, nor who sent them there. */
+function locateNext(from: string, to: string, sites: OpenReader['sites']): Located {
+  try {
+    return locate(to, sites);
+  } catch (error) {
+    if (!(error instanceof ReaderError)) throw error;
+    const message = `${from} leads on to ${to}, as its publisher signed: ${error.message}`;
+    throw new ReaderError(error.code, message, {
+      cause: error,
+      hint:
+        error.code === 'site-unknown'
+          ? 'a browser opens that address; to fetch from there, connect that site with an invitation of its own: wispr bind "URL#CODE"'
+          : 'tell the publisher, who signed this redirect',
+    });
+  }
+}
+
+function redirectOf({ statusCode = 0, headers }: IncomingMessage): string | undefined {
+  return statusCode >= 300 && statusCode < 400 && statusCode !== 304 ? headers.location : undefined;
+}
+
+interface Asked {
+  readonly address: string;
+  readonly range: WantedRange | undefined;
+  /** Header fields that went along. */
+  readonly fields: readonly string[];
+}
+
+async function describe(
+  answer: IncomingMessage,
+  asked: Asked,
+  refusals: readonly CodedError[],
+): Promise<FetchedDocument> {
+  const { address, range, fields } = asked;
+  const { statusCode: status = 0, statusMessage = '' } = answer;
+  const refusal = refusals.at(-1) ?? refusalOf(status, fields);
+  if (refusal) throw new DocumentRefused(address, refusal);
+  const head = withoutField('transfer-encoding', answer); // chunks end here
+  const document = { address, status, statusMessage, ...head, content: answer };
+  const isWhole = range === undefined || status !== 200 || isForAnother(fieldOf('if-range', fields), document);
+  const told = <Result>(work: () => Promise<Result>) => telling(address, refusals, work);
+  const wanted = isWhole ? document : await told(() => cutRange(document, range));
+  return { ...wanted, content: untilItEnds(wanted.content, answer, told) };
+}
+
+/** Answers of the doors that are no errors to them. What is none of the three that a document comes with is not taken for one. */
+export function refusalOf(status: number, fields: readonly string[]): CodedError | undefined {
+  switch (status) {
+    case 200:
+    case 206:
+    case 304:
+      return undefined;
+    case 404:
+      return new ReadingError('no-such-document', 'the publisher signed that there is no such document');
+    case 412:
+      return new ReaderError('condition-unmet', `what is there now is not what ${conditionIn(fields)} asks for`, {
+        hint: 'leave that header field out to fetch what is there now; "wispr fetch --head" shows its ETag and Last-Modified',
+      });
+    case 416:
+      return new ReaderError('range-refused', 'it is shorter than where the range begins');
+    default:
+      return new ReaderError('internal', `the Reader answered ${status}`);
+  }
+}
+
+/** The one that counts (RFC 9110 section 13.2.2). */
+function conditionIn(fields: readonly string[]): string {
+  return isNamed('if-match', fields) ? 'If-Match' : 'If-Unmodified-Since';
+}
+
+/** @throws DocumentRefused for what kept the document away, or ended the transfer before its time, in the words of the door */
+async function telling<Result>(
+  address: string,
+  refusals: readonly CodedError[],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const refusal = refusals.at(-1) ?? error;
+    throw refusal instanceof CodedError ? new DocumentRefused(address, refusal) : refusal;
+  }
+}
+
+async function* untilItEnds(
+  content: AsyncIterable<Uint8Array>,
+  answer: IncomingMessage,
+  told: <Result>(work: () => Promise<Result>) => Promise<Result>,
+): AsyncGenerator<Uint8Array> {
+  const pieces = content[Symbol.asyncIterator]();
+  try {
+    for (let piece = await told(() => pieces.next()); !piece.done; piece = await told(() => pieces.next()))
+      yield piece.value;
+  } finally {
+    answer.destroy();
+  }
+}
+
+function rangeField({
+  start = '',
+  end = '',
+}: {
+  readonly start?: number | '' | undefined;
+  readonly end?: number | '' | undefined;
+}): string {
+  return `bytes=${start}-${end}`;
+}
+
+function isNamed(name: string, headers: readonly string[]): boolean {
+  return fieldOf(name, headers) !== undefined;
+}
+
+function fieldOf(name: string, headers: readonly string[]): string | undefined {
+  const index = headers.findIndex((field, position) => position % 2 === 0 && field.toLowerCase() === name);
+  return index < 0 ? undefined : headers[index + 1];
+}

@@ -1,0 +1,90 @@
+/** Gets one document for a sync: its length, and its object into the cache. */
+import { ByteReader } from '../../core/encoding/byte-reader.ts';
+import type { SiteDescription } from '../../core/keys/descriptor.ts';
+import { openCarrier } from '../../core/object/carrier.ts';
+import { readHead } from '../../core/object/read-head.ts';
+import { ReadingError } from '../../core/reading/errors.ts';
+import { expectationOf, objectUrl, type WantedDocument } from '../../core/reading/open-at.ts';
+import { ContentSource } from '../documents/content-source.ts';
+import type { ContentAccess } from '../documents/open-document.ts';
+import { openFor } from '../documents/open-document.ts';
+import { ReaderError } from '../errors.ts';
+import type { BoundSite } from '../site/bound-sites.ts';
+
+/** What all documents of one sync share. */
+export interface SyncContext {
+  readonly access: ContentAccess;
+  readonly bound: BoundSite;
+  readonly description: SiteDescription;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The length of an object, as its signed head says it. */
+export function measure(document: WantedDocument, context: SyncContext): Promise<number> {
+  const { entry, path } = document;
+  const range = entry.inPage ? undefined : { start: 0, end: entry.headLength }; // no part of a page is a part of the object
+  return withSource(document, context, (source) =>
+    source.ask(async (attempt) => {
+      const { status, body } = await attempt.fetch(objectUrl(path, entry), range);
+      if (status !== 200 && status !== 206)
+        throw new ReadingError('object-missing', `the content host answered ${status} when asked for ${path}`);
+      const object = new ByteReader(entry.inPage ? openCarrier(body) : body);
+      const head = await readHead(object, expectationOf(document));
+      await body.return();
+      return head.length + head.header.payloadLength;
+    }),
+  );
+}
+
+/**
+ * Fetches a document into the cache, every block verified.
+ *
+ * @returns bytes of its object
+ * @throws ReaderError `cache-unusable` where it could not be kept; otherwise as `openAt`
+ */
+export function fetchWhole(document: WantedDocument, context: SyncContext): Promise<number> {
+  const { access, bound, now } = context;
+  return withSource(document, context, async (source) => {
+    const kept = { cache: access.cache, opener: access.opener };
+    const supply = { site: bound.site, path: document.path, entry: document.entry, source, ...kept };
+    const opened = await openFor(supply, document, { findKey: bound.keys.find, now: now() });
+    source.opened();
+    const { payload, content, reader } = opened;
+    payload.beginKeeping({ synced: true });
+    try {
+      for (let piece = await content.next(); !piece.done; piece = await content.next()) payload.spend(piece.value); // each block is kept as it passes
+    } finally {
+      payload.stopKeeping();
+    }
+    if (!(await payload.kept()) && access.cache.find(bound.site, document.entry.head) === undefined)
+      throw notKept(access);
+    return reader.head.length + reader.payloadLength;
+  });
+}
+
+async function withSource<Result>(
+  { entry }: WantedDocument,
+  { access, description, signal }: SyncContext,
+  work: (source: ContentSource) => Promise<Result>,
+): Promise<Result> {
+  signal?.throwIfAborted();
+  const source = new ContentSource({ ...access, origins: description.content, inPage: entry.inPage });
+  const stop = () => source.end(signal?.reason);
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    return await work(source);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    source.end(new Error('nothing more is wanted'));
+  }
+}
+
+function notKept({ cache }: ContentAccess): ReaderError {
+  const { problem = 'there is no room in it' } = cache.status();
+  return new ReaderError('cache-unusable', `nothing can be kept in ${cache.directory}: ${problem}`);
+}

@@ -1,0 +1,273 @@
+/** `wispr sync`: a site, or a part of it, into the cache, for when there is no network. */
+import { statfs } from 'node:fs/promises';
+import { CodedError } from '../../core/errors.ts';
+import type { Freshness } from '../../core/publication/site-publication.ts';
+import type { WantedDocument } from '../../core/reading/open-at.ts';
+import { forEachInFlight } from '../../node-support/in-flight.ts';
+import { size } from '../../node-support/size.ts';
+import type { ObjectCache } from '../documents/cache/object-cache.ts';
+import { spaceOf } from '../documents/cache/sweep.ts';
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { inReader } from '../running/in-reader.ts';
+import { type OpenReader, openReader } from '../server/open-reader.ts';
+import type { BoundSites } from '../site/bound-sites.ts';
+import { storeOptions } from '../store/locations.ts';
+import { MEGABYTE } from '../store/settings.ts';
+import { SyncProgressReport } from './progress.ts';
+import { fetchWhole, measure, type SyncContext } from './sync-document.ts';
+import type { FailedDocument, FailedLook, SyncOptions, SyncProgress, SyncSummary, SyncWish } from './types.ts';
+import { type Listing, lengthIfKept, listWanted } from './wanted.ts';
+
+const ignore = () => undefined;
+
+/**
+ * Fetches what is wanted into the cache, verified, and keeps it there while the publication names it, whatever else is read. A run that was
+ * ended goes on where it was with the next one.
+ *
+ * @throws ReaderError `site-unknown` where the site is not connected; `cache-too-small` before anything is fetched, with the lengths;
+ * `cache-unusable`; those of the store; whatever kept the publication from being read; `options.signal.reason`
+ */
+export async function syncSite({ onProgress, signal, ...options }: SyncOptions): Promise<SyncSummary> {
+  const { directory } = storeOptions(options);
+  const { site, sets, prefixes, parallel } = options;
+  const wish = { site, ...(sets && { sets }), ...(prefixes && { prefixes }), ...(parallel && { parallel }) };
+  const progress = onProgress ?? ignore;
+  return inReader({ directory, name: 'sync', request: wish, dialog: { progress }, signal }, async () => {
+    const reader = await openReader(options);
+    try {
+      return await sync(reader, wish, progress, signal);
+    } finally {
+      await reader.close();
+    }
+  });
+}
+
+/** Of the Reader that runs. */
+export function syncInReader(
+  reader: OpenReader,
+  wish: ParallelWish,
+  { progress }: { progress(progress: SyncProgress): Promise<void> },
+  signal: AbortSignal,
+): Promise<SyncSummary> {
+  return sync(reader, wish, (now) => void progress(now).catch(ignore), signal);
+}
+
+type ParallelWish = SyncWish & Pick<SyncOptions, 'parallel'>;
+
+async function sync(
+  { sites, access, now }: OpenReader,
+  wish: ParallelWish,
+  onProgress: (progress: SyncProgress) => void,
+  signal: AbortSignal | undefined,
+): Promise<SyncSummary> {
+  const { found, ...current } = await currentSite(sites, wish, signal);
+  return new Sync({ access, ...current, now, signal }, { ...wish, onProgress }, found).run();
+}
+
+/** What a look for the newest publication has come to. */
+interface Found {
+  readonly freshness: Freshness;
+  readonly failedLook: FailedLook | undefined;
+  readonly failedDescriptor: FailedLook | undefined;
+}
+
+async function currentSite(sites: BoundSites, { site }: SyncWish, signal: AbortSignal | undefined) {
+  await sites.refresh();
+  const bound = sites.find(site);
+  if (bound === undefined) throw new ReaderError('site-unknown', `this device is not connected with ${site}`);
+  await unlessEnded(bound.publication.checkAnew().catch(ignore), signal);
+  const freshness = await unlessEnded(bound.publication.current(), signal);
+  const { failure, followFailure } = bound.publication;
+  const found: Found = { freshness, failedLook: told(failure), failedDescriptor: told(followFailure) };
+  await bound.descriptor.ensure();
+  await sites.refresh();
+  const now = sites.find(site);
+  if (now?.description === undefined)
+    throw new ReaderError('site-withdrawn', `the descriptor does not name ${site} any more`);
+  return { found, bound: now, description: now.description };
+}
+
+/** @throws what nobody foresaw, as it is */
+function told(failure: unknown): FailedLook | undefined {
+  if (failure === undefined) return undefined;
+  if (!(failure instanceof CodedError)) throw failure;
+  return { code: failure.code, message: failure.message };
+}
+
+/** A look may take a minute, and goes on by itself. @throws the signal's reason */
+async function unlessEnded<Result>(work: Result | Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return work;
+  signal.throwIfAborted();
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const end = () => reject(signal.reason);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    return await Promise.race([ended, work]);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+}
+
+class Sync {
+  readonly #context: SyncContext;
+  readonly #options: ParallelWish;
+  readonly #found: Found;
+  readonly #parallel: number;
+  readonly #report: SyncProgressReport;
+  /** Bytes of what was here already, and of what is missing, by document. */
+  readonly #kept = new Map<WantedDocument, number>();
+  readonly #missing = new Map<WantedDocument, number>();
+  readonly #fetched = new Map<WantedDocument, number>();
+  readonly #failed: FailedDocument[] = [];
+
+  constructor(context: SyncContext, options: ParallelWish & Pick<SyncOptions, 'onProgress'>, found: Found) {
+    this.#context = context;
+    this.#options = options;
+    this.#found = found;
+    this.#parallel = Math.max(1, options.parallel ?? LIMITS.syncAtOnce);
+    this.#report = new SyncProgressReport(options.onProgress);
+  }
+
+  async run(): Promise<SyncSummary> {
+    const { access, bound, now } = this.#context;
+    if (access.cache.mostForSyncs === 0) throw noCache(access.cache);
+    this.#report.step('listing');
+    const listing = await listWanted(bound, this.#options, now());
+    await this.#measure(listing.documents);
+    await this.#makeRoom(listing);
+    await this.#fetch();
+    return this.#summary(listing);
+  }
+
+  /** What is here, and how long the rest is. */
+  async #measure(documents: readonly WantedDocument[]): Promise<void> {
+    this.#report.step('measuring', { ofDocuments: documents.length });
+    const { cache } = this.#context.access;
+    await this.#each(documents, async (document) => {
+      const kept = await lengthIfKept(cache, document);
+      if (kept === undefined) this.#missing.set(document, await measure(document, this.#context));
+      else this.#kept.set(document, kept);
+      this.#report.add(kept);
+    });
+  }
+
+  /** @throws ReaderError `cache-too-small`, before anything has changed */
+  async #makeRoom({ named }: Listing): Promise<void> {
+    const { access, bound } = this.#context;
+    const { cache } = access;
+    const heads = (documents: Iterable<WantedDocument>) => Array.from(documents, ({ entry }) => entry.head);
+    const wanted = new Set([...heads(this.#kept.keys()), ...heads(this.#missing.keys())]);
+    const before = Array.from(await cache.syncedOf(bound.site)).filter((head) => named.has(head) && !wanted.has(head));
+    const missing = spaceOfAll(this.#missing.values());
+    const earlier = (await cache.spaceOfAll(bound.site, before)) + (await cache.syncedBeside(bound.site));
+    const bySyncs = spaceOfAll(this.#kept.values()) + earlier;
+    // What is here already stays, also where an earlier sync was given more room than there is now.
+    if (missing > 0 && missing + bySyncs > cache.mostForSyncs) throw cacheTooSmall(missing, bySyncs, cache);
+    const free = await freeBytes(cache.directory);
+    if (missing > free) throw tooSmall(missing, `the disk of ${cache.directory} has ${size(free)} left`, DISK_HINT);
+    await cache.keepSynced(bound.site, [...before, ...wanted]).catch((error: Error) => {
+      throw new ReaderError('cache-unusable', `nothing can be kept in ${cache.directory}: ${error.message}`, {
+        cause: error,
+      });
+    });
+    await cache.makeRoom(missing);
+  }
+
+  async #fetch(): Promise<void> {
+    const [kept, missing] = [sum(this.#kept.values()), sum(this.#missing.values())];
+    this.#report.step('fetching', {
+      documents: this.#kept.size,
+      ofDocuments: this.#kept.size + this.#missing.size,
+      bytes: kept,
+      ofBytes: kept + missing,
+    });
+    await this.#each(this.#missing.keys(), async (document) => {
+      const bytes = await fetchWhole(document, this.#context);
+      this.#fetched.set(document, bytes);
+      this.#report.add(bytes);
+    });
+  }
+
+  /** What goes wrong with one document is its own matter, unless it will go wrong with all. */
+  #each(documents: Iterable<WantedDocument>, work: (document: WantedDocument) => Promise<void>): Promise<void> {
+    return forEachInFlight(documents, this.#parallel, async (document) => {
+      try {
+        await work(document);
+      } catch (error) {
+        const own = error instanceof CodedError && error.code !== 'cache-unusable';
+        if (!own) throw error;
+        this.#failed.push({ path: document.path, code: error.code, message: error.message });
+      }
+    });
+  }
+
+  #summary({ failed, refused, withoutKey, keysUntil }: Listing): SyncSummary {
+    const count = (lengths: ReadonlyMap<WantedDocument, number>) => ({
+      documents: lengths.size,
+      bytes: sum(lengths.values()),
+    });
+    const [fetched, alreadyThere] = [count(this.#fetched), count(this.#kept)];
+    const { failedLook, failedDescriptor, freshness } = this.#found;
+    const { version, confirmed, shownUntil } = freshness;
+    return {
+      site: this.#context.bound.site,
+      version,
+      confirmed,
+      ...(failedLook && { failedLook }),
+      ...(failedDescriptor && { failedDescriptor }),
+      readableUntil: Math.min(shownUntil, keysUntil),
+      here: {
+        documents: fetched.documents + alreadyThere.documents,
+        bytes: fetched.bytes + alreadyThere.bytes,
+      },
+      fetched,
+      alreadyThere,
+      refused,
+      withoutKey,
+      failed: [...failed, ...this.#failed],
+    };
+  }
+}
+
+async function freeBytes(directory: string): Promise<number> {
+  try {
+    const { bavail, bsize } = await statfs(directory);
+    return bavail * bsize;
+  } catch {
+    return Number.POSITIVE_INFINITY; // whoever writes will hear of it
+  }
+}
+
+const DISK_HINT = 'choose fewer documents, or make room on the disk; nothing was fetched';
+
+function cacheTooSmall(missing: number, bySyncs: number, { directory, mostForSyncs }: ObjectCache): ReaderError {
+  const taken = bySyncs > 0 ? `, of which ${size(bySyncs)} are taken already` : '';
+  const most = Math.ceil((missing + bySyncs) / LIMITS.cacheFilledTo / MEGABYTE);
+  return tooSmall(
+    missing,
+    `synced sites may have ${size(mostForSyncs)} of the cache ${directory}${taken}`,
+    `--cache-size ${most}M would do, or that number in the settings of the Reader; nothing was fetched`,
+  );
+}
+
+/** With none, nothing is looked for either: nobody knows then what is here. */
+function noCache({ directory }: ObjectCache): ReaderError {
+  return new ReaderError('cache-too-small', `the size of the cache ${directory} is 0, so nothing can be kept there`, {
+    hint: 'give it a size, by --cache-size or in the settings of the Reader; nothing was fetched',
+  });
+}
+
+function tooSmall(missing: number, what: string, hint: string): ReaderError {
+  return new ReaderError('cache-too-small', `${size(missing)} are to be fetched, and ${what}`, { hint });
+}
+
+function sum(lengths: Iterable<number>): number {
+  let total = 0;
+  for (const length of lengths) total += length;
+  return total;
+}
+
+function spaceOfAll(lengths: Iterable<number>): number {
+  return sum(Array.from(lengths, spaceOf));
+}

@@ -1,0 +1,103 @@
+/** What `wispr sync` asks for, hears on the way, and gets. */
+import type { KeyId } from '../../core/keys/key-id.ts';
+import type { ConnectTo } from '../network/connect-to.ts';
+import type { AllowLocal } from '../network/local-addresses.ts';
+import type { Passphrase } from '../store/types.ts';
+
+/** Which documents of a site; without any wish all that the reader is entitled to. */
+export interface SyncWish {
+  /** A connected site. */
+  readonly site: string;
+  /** Key ids of sets; `public` stands for everything that is not encrypted. */
+  readonly sets?: readonly (KeyId | 'public')[];
+  /** Document paths begin with one of these: `/2026/`. */
+  readonly prefixes?: readonly string[];
+}
+
+export interface SyncOptions extends SyncWish {
+  readonly dataDirectory?: string;
+  readonly keyFile?: string;
+  readonly passphrase?: Passphrase;
+  readonly askPassphrase?: Passphrase;
+  readonly connectTo?: readonly ConnectTo[];
+  /** What may be reached on this computer and in its own network. */
+  readonly allowLocal?: readonly AllowLocal[];
+  readonly parentProxy?: string;
+  /** PEM of a certificate authority to trust besides the usual ones. */
+  readonly ca?: string;
+  /** The folder of what was read; `cache` in the data directory, where one is given. */
+  readonly cacheDirectory?: string;
+  /** The most that it may hold. */
+  readonly cacheBytes?: number;
+  /** Documents fetched at the same time. */
+  readonly parallel?: number;
+  /** Seconds since 1970. */
+  readonly now?: () => number;
+  /** Called whenever something has changed, several times a second at most. */
+  readonly onProgress?: (progress: SyncProgress) => void;
+  /** Ends it; what was fetched stays, and the next run goes on from there. */
+  readonly signal?: AbortSignal;
+}
+
+export interface SyncProgress {
+  /** Reading the publication; asking for lengths; fetching. */
+  readonly step: 'listing' | 'measuring' | 'fetching';
+  /** Documents that are here, out of those that are wanted. */
+  readonly documents: number;
+  readonly ofDocuments: number;
+  /** The same in bytes, ciphertext and heads; `ofBytes` is 0 before it is known. */
+  readonly bytes: number;
+  readonly ofBytes: number;
+}
+
+/** Documents, and their bytes in the cache. */
+export interface SyncCount {
+  readonly documents: number;
+  readonly bytes: number;
+}
+
+/** A set whose key the reader does not have. */
+export interface RefusedSet {
+  readonly set: KeyId;
+  readonly documents: number;
+  /** One of docs/errors.md. */
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A document that could not be had, although its key is there; or a whole list of documents that is no good. */
+export interface FailedDocument {
+  /** Of a list its name, such as `sports`: paths begin with a slash. */
+  readonly path: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Why nobody knows whether there is a newer publication than the one at hand; or why the newer descriptor that it names could not be had. */
+export interface FailedLook {
+  /** One of docs/errors.md. */
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface SyncSummary {
+  readonly site: string;
+  /** Version of the publication, and when it was last confirmed; seconds since 1970. */
+  readonly version: number;
+  readonly confirmed: number;
+  /** Where the look for a newer publication failed; all else is about the one that was at hand then. */
+  readonly failedLook?: FailedLook;
+  /** Where the publication is the newest, and the newer descriptor that it names could not be had: the one of before is in use. */
+  readonly failedDescriptor?: FailedLook;
+  /** Until when all this can be read without a network; seconds since 1970. */
+  readonly readableUntil: number;
+  /** All that is here now, of what was wanted; the next two together. */
+  readonly here: SyncCount;
+  readonly fetched: SyncCount;
+  readonly alreadyThere: SyncCount;
+  /** Sets whose keys the key server does not give this reader. */
+  readonly refused: readonly RefusedSet[];
+  /** Sets whose keys could not be had this time: the key server did not answer, or gave nothing that can be used. Nobody said that they are not for the reader. */
+  readonly withoutKey: readonly RefusedSet[];
+  readonly failed: readonly FailedDocument[];
+}

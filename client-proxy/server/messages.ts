@@ -1,0 +1,126 @@
+/**
+ * Header fields of messages that pass through, as Node.js gives them: a flat list, names and values alternating, one character a byte, so that
+ * order, case, repetition and every byte stay as they were (RFC 9110 section 7.6). And what is refused though Node.js's parser (llhttp, strict)
+ * accepts it, because two programs could read it in two ways: RFC 9112 sections 2.3, 3.2, 6.1; RFC 9110 section 7.2.
+ */
+import type { IncomingMessage } from 'node:http';
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { VIA_NAME } from '../network/answer-fields.ts';
+
+/** Fields that concern one connection only. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authentication-info',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Fields that say how long a message is, or where it goes, and so mean nothing behind it. RFC 9110 section 6.5.1 */
+const NOT_IN_TRAILERS = new Set([...HOP_BY_HOP, 'content-length', 'host', 'trailer', 'via']);
+
+/** Fields for every hop, whatever `Connection` says of them. */
+const NEVER_FOR_ONE_HOP = new Set(['content-length', 'host']);
+
+/**
+ * The fields that go on to the next hop, with this one in `Via`.
+ *
+ * @param version - of HTTP, of the message as it came
+ * @param dropped - further names, in lower case
+ */
+export function forwardedFields(fields: readonly string[], version: string, dropped: readonly string[]): string[] {
+  const named = namedByConnection(fields);
+  const kept: string[] = [];
+  for (let index = 0; index + 1 < fields.length; index += 2) {
+    const [name = '', value = ''] = [fields[index], fields[index + 1]];
+    const lower = name.toLowerCase();
+    if (!HOP_BY_HOP.has(lower) && !named?.has(lower) && !dropped.includes(lower)) kept.push(name, value);
+  }
+  kept.push('Via', `${version} ${VIA_NAME}`);
+  return kept;
+}
+
+/** The trailer fields that go on, in pairs. */
+export function forwardedTrailers(fields: readonly string[]): [name: string, value: string][] {
+  const pairs: [string, string][] = [];
+  for (let index = 0; index + 1 < fields.length; index += 2) {
+    const [name = '', value = ''] = [fields[index], fields[index + 1]];
+    if (!NOT_IN_TRAILERS.has(name.toLowerCase())) pairs.push([name, value]);
+  }
+  return pairs;
+}
+
+/** How often a message has been here: more than any sound chain of proxies needs is a loop. */
+export function isLooping(via: string | undefined): boolean {
+  return via !== undefined && via.split(` ${VIA_NAME}`).length > LIMITS.passages;
+}
+
+/** The members of a field that is a list, in lower case. */
+export function listOf(value: string | undefined): string[] {
+  return (value ?? '').split(',').flatMap((member) => member.trim().toLowerCase() || []);
+}
+
+/** What a `Connection` field names is for this hop too. */
+function namedByConnection(fields: readonly string[]): Set<string> | undefined {
+  let named: Set<string> | undefined;
+  for (let index = 0; index + 1 < fields.length; index += 2) {
+    const value = fields[index]?.toLowerCase() === 'connection' ? fields[index + 1] : undefined;
+    if (value === undefined || /^(?:close|keep-alive)$/i.test(value)) continue;
+    named ??= new Set();
+    for (const name of listOf(value)) if (!NEVER_FOR_ONE_HOP.has(name)) named.add(name);
+  }
+  return named;
+}
+
+/** What may stand in `Host`: nothing that ends it, and nothing of a URL besides host and port. RFC 9110 section 7.2 */
+const HOST = /^[\w.:[\]%~!$&'()*+,;=-]*$/;
+
+/** @throws ReaderError `bad-request`; the connection must not be used after the refusal */
+export function checkRequest({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    throw new ReaderError('bad-request', `HTTP/${httpVersion} is not spoken here`);
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined) {
+    if (httpVersion === '1.0') throw new ReaderError('bad-request', 'HTTP/1.0 has no Transfer-Encoding');
+    if (coding.toLowerCase() !== 'chunked')
+      throw new ReaderError('bad-request', 'no other transfer coding than chunked is known here');
+  }
+  if (headers.host === undefined && httpVersion === '1.1')
+    throw new ReaderError('bad-request', 'there is no Host field');
+  if (countOf('host', rawHeaders) > 1) throw new ReaderError('bad-request', 'there is more than one Host field');
+  if (!HOST.test(headers.host ?? '')) throw new ReaderError('bad-request', 'the Host field is malformed');
+}
+
+/**
+ * Refuses an answer whose length could be read in two ways. A tab behind `chunked` is a part of the coding for the parser, and left out by
+ * Node.js: it shows in that such an answer keeps no connection, though it does not say so.
+ *
+ * @param keepsConnection - whether the parser found that the connection may be used again
+ * @throws ReaderError `host-answer`
+ */
+export function checkAnswer({ httpVersion, statusCode = 0, headers }: IncomingMessage, keepsConnection: boolean): void {
+  // 101 without what belongs to it comes here: as an answer it would turn the client's connection into a tunnel.
+  if (statusCode < 200) throw new ReaderError('host-answer', 'the host switched to another protocol unasked');
+  const coding = headers['transfer-encoding'];
+  const isChunked =
+    coding?.toLowerCase() === 'chunked' && (keepsConnection || listOf(headers.connection).includes('close'));
+  const isSound = coding === undefined ? /^1\.[01]$/.test(httpVersion) : httpVersion === '1.1' && isChunked;
+  if (!isSound) throw new ReaderError('host-answer', 'the host gave an answer of uncertain length');
+}
+
+/** Whether a body comes with a request. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+function countOf(wanted: string, fields: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < fields.length; index += 2)
+    if (fields[index]?.length === wanted.length && fields[index]?.toLowerCase() === wanted) count++;
+  return count;
+}

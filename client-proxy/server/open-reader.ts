@@ -1,0 +1,167 @@
+/** Everything that answering requests needs, without a port: what `wispr proxy` listens with, and `wispr fetch` asks in its own process. */
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Duplex, duplexPair } from 'node:stream';
+import type { CodedError } from '../../core/errors.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { createServer } from '../../node-support/http.ts';
+import type { ObjectCache } from '../documents/cache/object-cache.ts';
+import { openCache } from '../documents/cache/open-cache.ts';
+import { ChangedDeliveries } from '../documents/changed-deliveries.ts';
+import type { ContentAccess } from '../documents/open-document.ts';
+import { BlockOpener } from '../documents/opening/block-opener.ts';
+import { gatewayUrl } from '../gateway/label.ts';
+import { ReaderLock } from '../identity/lock.ts';
+import type { ConnectTo } from '../network/connect-to.ts';
+import type { AllowLocal } from '../network/local-addresses.ts';
+import { Upstream } from '../network/upstream.ts';
+import { BoundTunnels } from '../pages/noticed.ts';
+import { Pages } from '../pages/pages.ts';
+import { BoundSites } from '../site/bound-sites.ts';
+import { HostHealth, type HostReport } from '../site/host-health.ts';
+import { type StorageOptions, storeOptions } from '../store/locations.ts';
+import { chooseSettings, type SettingName, SettingsKeeper, settingText } from '../store/settings.ts';
+import { ReaderStore } from '../store/store.ts';
+import { attachDoors, SERVER_OPTIONS } from './server.ts';
+
+const ignore = () => undefined;
+
+export interface ProxyOptions extends StorageOptions {
+  /** 0: any free one. If left out: that of the reader's settings or 8001, and, where another program has it, a free one from now on. */
+  readonly port?: number;
+  /** Starts locked where a person has to bring the key of the database and nobody can be asked, instead of failing. */
+  readonly mayStartLocked?: boolean;
+  readonly connectTo?: readonly ConnectTo[];
+  /** What may be reached on this computer and in its own network, which nothing may without. */
+  readonly allowLocal?: readonly AllowLocal[];
+  /** URL of an HTTP proxy through which all plain HTTP goes; that of the reader's settings if left out. */
+  readonly parentProxy?: string;
+  /** Hosts that need not show to whom they belong when they are connected on the Reader's page: for development. */
+  readonly trustSites?: readonly string[];
+  /** DNS servers that are asked for proofs; the system's if left out. */
+  readonly dnsServers?: readonly string[];
+  /** PEM of a certificate authority to trust besides the usual ones. */
+  readonly ca?: string;
+  /** Serves every user of this machine, not only the one who runs it. */
+  readonly otherUsers?: boolean;
+  /** Seconds since 1970; what publications are judged by. The machine's clock if left out. */
+  readonly now?: () => number;
+  /** The folder of what was read, as ciphertext. `cache` in the data directory, where one is given; else the system's place for caches. */
+  readonly cacheDirectory?: string;
+  /** The most that it may hold; 0: nothing is kept. That of the reader's settings if left out. */
+  readonly cacheBytes?: number;
+  /** Told of a content host that was late, was not there, or gave bytes that nobody signed: for a log. */
+  readonly onHostFault?: (report: HostReport) => void;
+  /** Told of every refusal: for a log. `address` is host and path, never the query. */
+  readonly onRefusal?: (error: CodedError, address: string) => void;
+}
+
+export interface OwnDoor {
+  connect(): Duplex;
+  close(): Promise<void>;
+}
+
+/** The proxy without its port: answers whatever connection it is given. */
+export interface OpenReader {
+  readonly server: Server;
+  /** Doors for connections of this very process, which are answered like those that come to the port. */
+  openDoor(refused: (error: CodedError) => void): OwnDoor;
+  readonly sites: BoundSites;
+  readonly upstream: Upstream;
+  /** How documents are read. */
+  readonly access: ContentAccess;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+  readonly health: HostHealth;
+  readonly cache: ObjectCache;
+  readonly tunnels: BoundTunnels;
+  readonly store: ReaderStore;
+  readonly settings: SettingsKeeper;
+  readonly lock: ReaderLock;
+  /** Lets what is under way end for a moment, and closes everything. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens everything that answering requests needs, and listens nowhere.
+ *
+ * @param server - what requests come to
+ *
+ * @throws ReaderError `parent-proxy-malformed`, and those of the store
+ */
+export async function openReader(
+  options: ProxyOptions = {},
+  server: Server = createServer(SERVER_OPTIONS),
+): Promise<OpenReader> {
+  let port: number | undefined; // asked for at every request, so not of the socket
+  server.once('listening', () => {
+    port = (server.address() as AddressInfo).port;
+  });
+  const ownPort = () => port;
+  const store = await ReaderStore.open({ ...storeOptions(options), mayWait: options.mayStartLocked });
+  const settings = new SettingsKeeper(store.preferences);
+  let upstream: Upstream | undefined;
+  let cache: ObjectCache | undefined;
+  const opener = new BlockOpener();
+  const closeAll = async () => {
+    await cache?.close();
+    await opener.close();
+    await upstream?.close();
+    store.close();
+  };
+  try {
+    const { now = nowInSeconds, onRefusal: refused = ignore } = options;
+    const chosen = { ...options, ...chooseSettings(options, store.preferences) };
+    upstream = new Upstream({ ...chosen, ownPort });
+    const health = new HostHealth(options.onHostFault);
+    cache = openCache(chosen);
+    const sites = new BoundSites(store, upstream, health, now);
+    await sites.refresh();
+    const tunnels = new BoundTunnels(now);
+    const lock = new ReaderLock(store, sites, opener.memory);
+    const [urlOf, fixed] = [(label: string) => gatewayUrl(label, port), fixedSettings(options)];
+    const common = {
+      store,
+      sites,
+      lock,
+      upstream,
+      access: { upstream, health, cache, opener, deliveries: new ChangedDeliveries() },
+      settings,
+      now,
+      tunnels,
+    };
+    const pages = new Pages({ ...common, cache, proofs: options, port: ownPort, fixed, urlOf });
+    const doors = { ...common, pages, ownPort };
+    const stopServing = attachDoors(server, { ...doors, refused });
+    const openDoor = (told: (error: CodedError) => void): OwnDoor => {
+      const own = createServer(SERVER_OPTIONS);
+      const close = attachDoors(own, { ...doors, refused: told });
+      return { connect: () => connectTo(own), close };
+    };
+    const close = () => stopServing().then(closeAll);
+    return { ...common, server, openDoor, health, cache, close };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+function connectTo(server: Server): Duplex {
+  const [client, door] = duplexPair();
+  door.on('error', () => undefined); // told by what the client gets
+  server.emit('connection', door);
+  return client;
+}
+
+function fixedSettings({ port, parentProxy, allowLocal = [], cacheBytes }: ProxyOptions): Map<SettingName, string> {
+  const fixed = new Map<SettingName, string>();
+  if (port !== undefined) fixed.set('port', settingText('port', port));
+  if (allowLocal.length > 0) fixed.set('allowLocal', settingText('allowLocal', allowLocal));
+  if (cacheBytes !== undefined) fixed.set('cacheBytes', settingText('cacheBytes', cacheBytes));
+  if (parentProxy !== undefined) fixed.set('parentProxy', withoutPassword(parentProxy));
+  return fixed;
+}
+
+function withoutPassword(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : '';
+}

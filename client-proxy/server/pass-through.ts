@@ -1,0 +1,118 @@
+/** Requests for sites that this reader is not connected with: passed on and back, streaming, whatever the method. */
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { reasonOf } from '../../core/errors.ts';
+import { ReaderError } from '../errors.ts';
+import { CLIENT_LEFT, connectionReason, isBrokenAnswer, isBrokenOff } from '../network/failures.ts';
+import { type AbsoluteTarget, authorityOf } from '../network/request-target.ts';
+import type { Upstream } from '../network/upstream.ts';
+import { hasBody } from './messages.ts';
+import { passAnswer, passInterimAnswers, writeSwitch } from './pass-answer.ts';
+import { beginRequest, passBody, passesExpectation, upgradeFields } from './pass-request.ts';
+import { joinSockets } from './tunnel.ts';
+
+const PROTECTED_MEDIA_TYPE = 'application/cache-protected';
+
+/** Methods that may be sent again where no answer came. RFC 9110 section 9.2.1 */
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+
+export interface Passing {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** The client's connection, and what came behind the request, where it asks for another protocol. */
+  readonly switching?: { readonly client: Duplex; readonly head: Buffer };
+  /** Called where the answer is a protected object, of a site that could be connected; it passes all the same. */
+  readonly seenProtected?: () => unknown;
+}
+
+/**
+ * @returns the connection to the host where both sides switched to another protocol
+ * @throws ReaderError `port-refused`, `host-unreachable`, `host-answer`, `local-refused`, `loop`; if `response.headersSent`, the caller must
+ * end the transfer visibly incomplete
+ */
+export async function passThrough(
+  upstream: Upstream,
+  target: AbsoluteTarget,
+  passing: Passing,
+): Promise<Duplex | undefined> {
+  const isRepeatable = SAFE.has(passing.request.method ?? '') && !hasBody(passing.request);
+  try {
+    const outcome = await exchange(upstream, target, passing, isRepeatable);
+    if (outcome !== 'closing') return outcome;
+    return (await exchange(upstream, target, passing, false)) as Duplex | undefined;
+  } catch (error) {
+    throw describeFailure(error, authorityOf(target));
+  }
+}
+
+/** @returns `closing` where a kept connection closed just when it was used again, and the request may be sent once more */
+async function exchange(
+  upstream: Upstream,
+  target: AbsoluteTarget,
+  { request, response, switching, seenProtected }: Passing,
+  isRepeatable: boolean,
+): Promise<Duplex | 'closing' | undefined> {
+  const outgoing = beginRequest(upstream, target, request, switching ? upgradeFields(request) : []);
+  if (request.headers.expect !== undefined && request.httpVersion !== '1.0' && !passesExpectation(request))
+    response.writeContinue();
+  const gaveNothing = watchSilence(outgoing);
+  const left = () => outgoing.destroy(CLIENT_LEFT);
+  response.on('close', left);
+  const { promise, resolve, reject } = Promise.withResolvers<Duplex | 'closing' | undefined>();
+  let answer: IncomingMessage | undefined;
+  passInterimAnswers(outgoing, request, response);
+  outgoing.on('timeout', () => outgoing.destroy(new Error('nothing came for too long')));
+  outgoing.on('error', (error) => {
+    if (isRepeatable && isBrokenOff(error) && gaveNothing() && !response.destroyed) resolve('closing');
+    else reject(answer ? error : (upstream.parent?.explain(error) ?? error));
+  });
+  outgoing.on('close', () => answer ?? reject(new Error('the connection was closed')));
+  outgoing.on('response', (received) => {
+    answer = received;
+    try {
+      upstream.parent?.checkStatus(received.statusCode);
+      if (isProtected(received)) seenProtected?.();
+      passAnswer(received, outgoing, request, response).then(resolve, reject);
+    } catch (error) {
+      reject(error);
+    }
+  });
+  outgoing.on('upgrade', (received, remote, remoteHead) => {
+    answer = received;
+    remote.on('error', () => undefined); // without a listener, it would end the program
+    if (switching === undefined) {
+      remote.destroy();
+      return reject(new ReaderError('host-answer', 'the host switched to another protocol unasked'));
+    }
+    writeSwitch(received, response, switching.client);
+    remote.setTimeout(0);
+    joinSockets(switching.client, switching.head, remote, remoteHead);
+    resolve(remote);
+  });
+  passBody(request, outgoing);
+  return promise.finally(() => {
+    response.off('close', left);
+    // Answered before all of it was sent, or not to be passed on: the rest is of no use to the host.
+    if (!outgoing.writableFinished || !answer?.complete) outgoing.destroy();
+  });
+}
+
+/** @returns whether the request was sent on a kept connection and no byte came back: the other side may have been closing it just then */
+function watchSilence(outgoing: ClientRequest): () => boolean {
+  let before: number | undefined;
+  outgoing.once('socket', (socket) => {
+    before = socket.bytesRead;
+  });
+  return () => outgoing.reusedSocket && (before === undefined || outgoing.socket?.bytesRead === before);
+}
+
+function isProtected({ statusCode, headers }: IncomingMessage): boolean {
+  return statusCode === 200 && headers['content-type']?.startsWith(PROTECTED_MEDIA_TYPE) === true;
+}
+
+function describeFailure(cause: unknown, host: string): ReaderError {
+  if (cause instanceof ReaderError) return cause;
+  if (isBrokenAnswer(cause))
+    return new ReaderError('host-answer', `${host} gave a malformed answer: ${reasonOf(cause)}`, { cause });
+  return new ReaderError('host-unreachable', `${host} could not be reached: ${connectionReason(cause)}`, { cause });
+}

@@ -1,0 +1,283 @@
+/** Decides which door a request came to: forward proxy, gateway, or the Reader's own page. */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { equalBytes } from '../../core/encoding/bytes.ts';
+import type { CodedError } from '../../core/errors.ts';
+import type { SiteDescription } from '../../core/keys/descriptor.ts';
+import type { Freshness } from '../../core/publication/site-publication.ts';
+import { asksForNewest, confirmedAt } from '../../core/reading/confirmation.ts';
+import { ReadingError } from '../../core/reading/errors.ts';
+import { documentPathOf } from '../../core/site/path.ts';
+import type { DeliveryAccess } from '../documents/document-door.ts';
+import type { Door } from '../documents/document-headers.ts';
+import { ReaderError } from '../errors.ts';
+import { gatewayUrl, labelOf } from '../gateway/label.ts';
+import { GatewayLinks } from '../gateway/links.ts';
+import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
+import { isClientGone } from '../network/failures.ts';
+import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority } from '../network/request-target.ts';
+import type { Upstream } from '../network/upstream.ts';
+import type { Pages } from '../pages/pages.ts';
+import { publicLinkOf, type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
+import type { BoundSite, BoundSites } from '../site/bound-sites.ts';
+import type { SettingsKeeper } from '../store/settings.ts';
+import { checkRequest, hasBody, isLooping } from './messages.ts';
+import { answerAsLast, asksForUpgrade, forwardsLeft } from './pass-request.ts';
+import { passThrough } from './pass-through.ts';
+import { serveSite } from './site.ts';
+import { responseOn } from './tunnel.ts';
+
+export interface RouterOptions {
+  readonly pages: Pages;
+  readonly sites: BoundSites;
+  readonly upstream: Upstream;
+  readonly settings: SettingsKeeper;
+  readonly access: DeliveryAccess;
+  readonly ownPort: () => number | undefined;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+  /** Called for every refusal; `address` is host and path, without the query. */
+  readonly refused: (error: CodedError, address: string) => void;
+}
+
+/** A request with what is known about it so far, for the page if it is refused. */
+interface Call extends RefusedRequest {
+  address?: string;
+  readingUrl?: () => string;
+  publicLink?: () => string;
+  firstPage?: () => string;
+  confirmed?: string;
+  own?: boolean;
+}
+
+interface CurrentSite {
+  readonly bound: BoundSite;
+  readonly description: SiteDescription;
+  readonly freshness: Freshness;
+}
+
+export class Router {
+  readonly #options: RouterOptions;
+  /** By the site as it was read: read anew, its publisher may have others. */
+  readonly #links = new WeakMap<BoundSite, GatewayLinks>();
+
+  constructor(options: RouterOptions) {
+    this.#options = options;
+  }
+
+  /** Answers one request. Never throws: an error becomes a page, or a transfer that is visibly cut. */
+  readonly handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const call: Call = { request, response };
+    try {
+      checkRequest(request);
+      const { sites } = this.#options;
+      await sites.refresh();
+      await this.#route(call);
+    } catch (error) {
+      this.#refuse(error, call);
+    }
+  };
+
+  /** Whether a request may switch to another protocol: only one that passes through. On others, `Upgrade` is ignored. */
+  mayUpgrade(request: IncomingMessage): boolean {
+    const target = asksForUpgrade(request) ? parseAbsoluteTarget(request.url ?? '') : undefined;
+    return target !== undefined && !this.#isOwn(target) && !this.#options.sites.has(target.host);
+  }
+
+  /** Answers a request of that kind. @returns the connection to the host, if it switched */
+  readonly upgrade = async (request: IncomingMessage, client: Duplex, head: Buffer): Promise<Duplex | undefined> => {
+    const call: Call = { request, response: responseOn(client, request) };
+    try {
+      checkRequest(request);
+      await this.#options.sites.refresh();
+      const target = parseAbsoluteTarget(request.url ?? '');
+      if (target === undefined || !this.mayUpgrade(request))
+        throw new ReaderError('port-refused', 'the site was connected just now');
+      call.address = addressOf(target);
+      checkPassages(request);
+      return await passThrough(this.#options.upstream, target, { ...call, switching: { client, head } });
+    } catch (error) {
+      this.#refuse(error, call);
+      return undefined;
+    }
+  };
+
+  /** Answers with a page for an error; where even that fails, ends this connection, not the program. */
+  #refuse(error: unknown, call: Call): void {
+    if (isClientGone(error)) return void call.response.destroy();
+    // After a message that could be read in two ways, nothing on this connection is believed.
+    if (error instanceof ReaderError && error.code === 'bad-request') call.response.shouldKeepAlive = false;
+    try {
+      const ownPage = `http://localhost:${this.#options.ownPort()}/`;
+      this.#options.refused(refuse(error, { ...call, ownPage }), call.address ?? '');
+    } catch {
+      call.response.destroy();
+    }
+  }
+
+  async #route(call: Call): Promise<void> {
+    const target = call.request.url ?? '';
+    if (target === '*' && call.request.method === 'OPTIONS') return answerAsLast(call.request, call.response);
+    if (target.startsWith('/')) return this.#own(call, parseAuthority(call.request.headers.host ?? '', 80), target);
+    const absolute = parseAbsoluteTarget(target);
+    if (absolute !== undefined) return this.#forward(call, absolute);
+    throw new ReaderError('bad-request', 'the address is not a valid http: URL');
+  }
+
+  /** Absolute form: the URL says what is meant, whatever `Host` says (RFC 9112 section 3.2.2). */
+  async #forward(call: Call, target: AbsoluteTarget): Promise<void> {
+    if (this.#isOwn(target)) return this.#own(call, target, target.path, true);
+    const { sites, pages, now } = this.#options;
+    pages.noticed.browsers.note(call.request.headers['user-agent'] ?? '', now());
+    call.address = addressOf(target);
+    const bound = sites.find(target.host);
+    if (bound === undefined) return this.#pass(call, target);
+    // Cookies do not distinguish ports: an answer from another port could set them for the site.
+    if (target.port !== 80)
+      throw new ReaderError(
+        'port-refused',
+        `everything of ${bound.site} comes from its publication, nothing from port ${target.port}`,
+      );
+    welcome(call, `http://${bound.site}`);
+    return this.#serve(call, bound, target.path, 'proxy');
+  }
+
+  async #pass({ request, response }: Call, target: AbsoluteTarget): Promise<void> {
+    checkPassages(request);
+    if (request.method === 'TRACE' && hasBody(request))
+      throw new ReaderError('bad-request', 'a TRACE request has no body');
+    if (forwardsLeft(request) === 0) return answerAsLast(request, response);
+    const isAsterisk = request.method === 'OPTIONS' && /^http:\/\/[^/?]*$/i.test(request.url ?? '');
+    const { upstream, pages, now } = this.#options;
+    const seenProtected = () => target.port === 80 && pages.noticed.seen.note(target.host, now());
+    const passing = { request, response, seenProtected };
+    return void (await passThrough(upstream, isAsterisk ? { ...target, path: '*' } : target, passing));
+  }
+
+  /** Origin form, or absolute form with a name of our own: the gateway, or the Reader's page. A foreign name is DNS rebinding. */
+  async #own(
+    call: Call,
+    host: { host: string; port: number } | undefined,
+    path: string,
+    throughProxy = false,
+  ): Promise<void> {
+    if (host === undefined || !this.#isOwn(host))
+      throw new ReaderError('host-unknown', 'the address is not one of this program');
+    const label = labelOf(host.host) ?? '';
+    const site = this.#options.sites.nameOf(label);
+    call.address = addressOf(site === undefined ? { ...host, path } : { host: site, port: 80, path });
+    if (call.request.headers.expect !== undefined && hasBody(call.request)) call.response.writeContinue();
+    welcome(call, `http://${host.host}:${host.port}`);
+    const { pages } = this.#options;
+    if (pages.guard.isOwn(host)) {
+      if (path === PROXY_FILE_PATH) return this.#proxyFile(call);
+      call.own = true;
+      return pages.serve({ ...call, asked: host, target: path, throughProxy });
+    }
+    const bound = this.#options.sites.findLabel(label);
+    if (bound === undefined) throw new ReaderError('host-unknown', `no connected site has the name ${label}`);
+    return this.#serve(call, bound, path, 'gateway');
+  }
+
+  #proxyFile({ request, response }: Call): void {
+    serveProxyFile(this.#options.sites.names(), this.#options.ownPort() ?? 0, request, response);
+  }
+
+  async #serve(call: Call, bound: BoundSite, target: string, door: Door): Promise<void> {
+    const { description } = bound;
+    if (description === undefined)
+      throw new ReaderError('site-withdrawn', `the descriptor does not name ${bound.site} any more`);
+    call.address = `${bound.site}${target.split('?', 1)[0]}`; // by whichever door: the address that the reader knows
+    call.readingUrl = () => readingUrlOf(description.reading, target);
+    call.publicLink = () => publicLinkOf(bound.site, description.content, target);
+    if (target.split('?', 1)[0] !== '/') call.firstPage = () => this.#firstPage(bound, door);
+    const { request, response } = call;
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      throw new ReaderError('method-refused', `${request.method} is not possible here`);
+    if (request.headers['service-worker'] !== undefined)
+      throw new ReaderError(
+        'method-refused',
+        'a service worker would answer in place of the checks, and outlive the keys',
+      );
+    if (documentPathOf(target) === undefined)
+      throw new ReadingError('path-refused', 'the address has a spelling that no document has');
+    const { freshness, ...current } = await this.#current(bound, asksForNewest(request.headers));
+    call.readingUrl = () => readingUrlOf(current.description.reading, target);
+    call.confirmed = confirmedAt(freshness);
+    const { access, now, settings, pages } = this.#options;
+    const { notices, activity } = settings.current;
+    const verified = activity ? pages.noticed.activity : undefined;
+    const links = door === 'gateway' ? this.#linksOf(current.bound) : undefined;
+    const site = { ...current, freshness, door, links, target, now, notices, verified };
+    await serveSite(access, { ...site, request, response });
+  }
+
+  /** By the door that the reader came through. */
+  #firstPage({ site, label }: BoundSite, door: Door): string {
+    return door === 'gateway' ? gatewayUrl(label, this.#options.ownPort()) : `http://${site}/`;
+  }
+
+  /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */
+  async #current({ site, publication }: BoundSite, newest: boolean): Promise<CurrentSite> {
+    const freshness = await publication.current(newest);
+    const known = await this.#reread(site);
+    const renewing = known.bound.descriptor.ensure();
+    if (renewing === undefined) return { ...known, freshness };
+    await renewing;
+    return { ...(await this.#reread(site)), freshness };
+  }
+
+  async #reread(site: string): Promise<Omit<CurrentSite, 'freshness'>> {
+    await this.#options.sites.refresh();
+    const bound = this.#options.sites.find(site);
+    if (!bound?.description) throw new ReaderError('site-withdrawn', `the descriptor does not name ${site} any more`);
+    return { bound, description: bound.description };
+  }
+
+  /**
+   * The hosts whose links stay in the gateway: the site's own, and those of its publisher, who knows of them. Were others among them, a page could
+   * find out by its own links what else the reader reads.
+   */
+  #linksOf(bound: BoundSite): GatewayLinks {
+    const known = this.#links.get(bound);
+    if (known) return known;
+    const own = this.#options.sites.all().filter(({ publisherKey }) => equalBytes(publisherKey, bound.publisherKey));
+    const originOf = (label: string) => gatewayUrl(label, this.#options.ownPort()).slice(0, -1);
+    const links = new GatewayLinks(new Map(own.map(({ site, label }) => [site, originOf(label)])));
+    this.#links.set(bound, links);
+    return links;
+  }
+
+  #isOwn(host: { host: string; port: number }): boolean {
+    const { pages, ownPort } = this.#options;
+    return pages.guard.isOwn(host) || (host.port === ownPort() && labelOf(host.host) !== undefined);
+  }
+}
+
+/** For logs and pages: without the query, and with the port, without which it would lead elsewhere. */
+function addressOf({ host, port, path }: AbsoluteTarget): string {
+  return `${host}${port === 80 ? '' : `:${port}`}${path.split('?', 1)[0]}`;
+}
+
+function checkPassages({ headers }: IncomingMessage): void {
+  if (isLooping(headers.via)) throw new ReaderError('loop', 'the request goes round in a circle');
+}
+
+/** Browsers send no Fetch Metadata to plain-http origins; there, the headers of the answer keep other sites' pages out. */
+function welcome({ request }: Call, ownOrigin: string): void {
+  if (!isWelcome(request.headers, ownOrigin))
+    throw new ReaderError('cross-site', 'the request was made by a page of another site');
+}
+
+/**
+ * Whether the Reader's own pages and connected sites, at every door, serve a request: one of their own pages, one that the reader typed or followed
+ * a link for, or one of a program that is no browser. Fetch Metadata: https://www.w3.org/TR/fetch-metadata/
+ *
+ * @param ownOrigin - of the requested page
+ */
+function isWelcome(headers: IncomingHttpHeaders, ownOrigin: string): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site === undefined) return headers.origin === undefined || headers.origin === ownOrigin;
+  if (site === 'same-origin' || site === 'none') return true;
+  return headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+}

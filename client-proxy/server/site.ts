@@ -1,0 +1,134 @@
+/**
+ * Answers a request for a connected site: its publication decides what there is at the address. Statuses, headers and redirects of content hosts do
+ * not count.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CodedError } from '../../core/errors.ts';
+import type { SiteDescription } from '../../core/keys/descriptor.ts';
+import type { Resolution } from '../../core/publication/resolve.ts';
+import type { Freshness } from '../../core/publication/site-publication.ts';
+import { CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
+import { ReadingError } from '../../core/reading/errors.ts';
+import { localRedirect } from '../../core/reading/local-redirect.ts';
+import { type DeliveryAccess, serveDocument } from '../documents/document-door.ts';
+import { type Door, documentHeaders } from '../documents/document-headers.ts';
+import type { GatewayLinks } from '../gateway/links.ts';
+import { VIA } from '../network/answer-fields.ts';
+import { sendNotice } from '../pages/notice.ts';
+import type { Activity } from '../pages/noticed.ts';
+import type { BoundSite } from '../site/bound-sites.ts';
+import { MissingSoFar } from '../site/missing-so-far.ts';
+
+export interface SiteRequest {
+  readonly bound: BoundSite;
+  readonly description: SiteDescription;
+  readonly door: Door;
+  /** In the gateway: the links that stay in it. */
+  readonly links: GatewayLinks | undefined;
+  /** Path and query as they stand in the request. */
+  readonly target: string;
+  readonly freshness: Freshness;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+  /** Whether a page warns first of a publication that has not been confirmed for long. */
+  readonly notices: boolean;
+  /** Where documents that were read are recorded. */
+  readonly verified: Activity | undefined;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** @throws why there is no answer; if `response.headersSent`, the caller must end it visibly incomplete */
+export async function serveSite(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
+  const { bound, freshness, request, response } = wanted;
+  if (freshness.stale && wanted.notices && isNavigation(request) && bound.notice.isDue())
+    return sendNotice(response, { ...wanted, site: bound.site, now: wanted.now() });
+  try {
+    await serveResolved(access, wanted);
+  } catch (error) {
+    if (response.headersSent || !mayBeOutdated(error) || !(await hasMovedOn(bound))) throw error;
+    await serveResolved(access, wanted);
+  }
+}
+
+async function serveResolved(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
+  const { publication } = wanted.bound.publication;
+  const resolution = await publication.resolve(wanted.target, wanted.now());
+  switch (resolution.kind) {
+    case 'document':
+      return serve(access, wanted, resolution, 200);
+    case 'redirect':
+      return sendRedirect(wanted, resolution);
+    case 'missing':
+      return serveMissing(access, wanted);
+    case 'refused':
+      throw new ReadingError('path-refused', 'the address has a spelling that no document has');
+  }
+}
+
+type Found = Pick<Extract<Resolution, { kind: 'document' }>, 'path' | 'entry'>;
+
+async function serve(access: DeliveryAccess, wanted: SiteRequest, found: Found, status: 200 | 404): Promise<void> {
+  const { path, entry } = found;
+  const source = await serveDocument(access, {
+    ...wanted,
+    path,
+    entry,
+    status,
+    confirmed: confirmedAt(wanted.freshness),
+  });
+  const { bound, verified, response, request, now } = wanted;
+  if (request.method !== 'GET' || status !== 200 || !response.writableEnded) return;
+  const from = response.statusCode === 304 ? 'browser' : source;
+  verified?.record({ site: bound.site, path, from, time: now() });
+}
+
+/** Serves the publisher's own 404 page, if there is a public one. */
+async function serveMissing(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
+  const { publication } = wanted.bound.publication;
+  const path = publication.settings.notFound;
+  const entry = path === undefined ? undefined : await publication.document(path, wanted.now());
+  if (path !== undefined && entry && entry.set === undefined) return serve(access, wanted, { path, entry }, 404);
+  throw missing(wanted);
+}
+
+function missing({ bound: { publication: keeper }, freshness, now }: SiteRequest): ReadingError {
+  const { failure, isSlow, publication } = keeper;
+  if (failure === undefined && !isSlow)
+    return new ReadingError('no-such-document', 'the publisher signed that there is no such document');
+  const { version = freshness.version } = publication.state?.snapshot ?? {};
+  return new MissingSoFar({ version, confirmed: freshness.confirmed, now: now() }, failure);
+}
+
+function sendRedirect(
+  { bound, door, links, freshness, response }: SiteRequest,
+  { status, location }: Extract<Resolution, { kind: 'redirect' }>,
+): void {
+  const local = localRedirect(location, bound.site);
+  const headers = {
+    location: links?.rewrite(local) ?? local,
+    'content-length': '0',
+    'cache-control': 'no-cache',
+    via: VIA,
+    [CONFIRMED_HEADER]: confirmedAt(freshness),
+  };
+  response.writeHead(status, documentHeaders(headers, door)).end();
+}
+
+/** Whether a page is opened in a window of its own. */
+function isNavigation({ method, headers }: IncomingMessage): boolean {
+  const { 'sec-fetch-mode': mode, 'sec-fetch-dest': destination, accept = '' } = headers;
+  if (method !== 'GET') return false;
+  return mode === undefined ? accept.includes('text/html') : mode === 'navigate' && destination === 'document';
+}
+
+/** Whether a newer publication could help: files of the current one were removed or replaced. */
+function mayBeOutdated(error: unknown): boolean {
+  return error instanceof CodedError && (error.code === 'head-unexpected' || error.code === 'object-missing');
+}
+
+async function hasMovedOn({ publication: keeper }: BoundSite): Promise<boolean> {
+  const before = keeper.publication.state?.snapshot;
+  await keeper.current(true);
+  return keeper.publication.state?.snapshot !== before;
+}

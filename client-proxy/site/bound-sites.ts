@@ -1,0 +1,225 @@
+/** The sites that this reader is connected with, as the store has them now. */
+import type { SiteDescription, VerifiedDescriptor } from '../../core/keys/descriptor.ts';
+import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import type { SitePublication } from '../../core/publication/site-publication.ts';
+import { HostedSource } from '../../node-support/publication/hosted-source.ts';
+import { PublicationKeeper } from '../../node-support/publication/publication-keeper.ts';
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import type { Upstream } from '../network/upstream.ts';
+import { readerLocked } from '../store/errors.ts';
+import type { ReaderStore } from '../store/store.ts';
+import type { StoredBinding } from '../store/types.ts';
+import { DescriptorKeeper } from './descriptor-keeper.ts';
+import { ChangingFile, fetchFile, fetchFromKeyServer } from './fetch-file.ts';
+import type { HostHealth } from './host-health.ts';
+import { KeyFinder } from './key-finder.ts';
+import { RememberedDocuments } from './remembered-documents.ts';
+import { StaleNotice } from './stale-notice.ts';
+
+/** One connected site, and everything that reading it needs. */
+export interface BoundSite {
+  readonly site: string;
+  readonly label: string;
+  readonly publisherName: string;
+  readonly publisherKey: Uint8Array;
+  /** What the publisher says of the site; left out where its descriptor does not name the site any more. */
+  readonly description: SiteDescription | undefined;
+  readonly keys: KeyFinder;
+  readonly descriptor: DescriptorKeeper;
+  readonly publication: PublicationKeeper;
+  readonly notice: StaleNotice;
+  /** Opened documents, for ranges. */
+  readonly remembered: RememberedDocuments;
+}
+
+interface KeptPublication {
+  readonly keeper: PublicationKeeper;
+  readonly notice: StaleNotice;
+  /** Content hosts and keeper of the binding as it was last read. */
+  content: readonly string[];
+  descriptor: DescriptorKeeper | undefined;
+}
+
+export class BoundSites {
+  readonly #store: ReaderStore;
+  readonly #upstream: Upstream;
+  readonly #health: HostHealth;
+  readonly #now: () => number;
+  #version: number | undefined;
+  #reading: Promise<void> | undefined;
+  /** Outlive the reading of the store: what they hold was verified at some cost. By binding and site. */
+  #publications: ReadonlyMap<string, KeptPublication> = new Map();
+  #bySite: ReadonlyMap<string, BoundSite> = new Map();
+  #byLabel: ReadonlyMap<string, BoundSite> = new Map();
+  /** The sites that cannot be read until the Reader is unlocked, by their names and by their labels. */
+  #locked: ReadonlyMap<string, string> = new Map();
+
+  /** @param now - seconds since 1970 */
+  constructor(store: ReaderStore, upstream: Upstream, health: HostHealth, now: () => number) {
+    this.#store = store;
+    this.#upstream = upstream;
+    this.#health = health;
+    this.#now = now;
+  }
+
+  /** Waits only where the store has changed since it was last read; called at every request. */
+  refresh(): Promise<void> | undefined {
+    if (this.#store.version === this.#version) return undefined;
+    this.#reading ??= this.#read();
+    return this.#reading;
+  }
+
+  /** Lets go of everything that has a key, and knows the names still: nothing of these sites may be passed through. Needs nothing of the store. */
+  lock(): void {
+    this.#locked = new Map([...this.#locked, ...this.all().flatMap(namesOf)]);
+    this.#set([], new Map());
+  }
+
+  all(): BoundSite[] {
+    return [...this.#bySite.values()];
+  }
+
+  /** Of all connected sites, those included that cannot be read until the Reader is unlocked. */
+  names(): string[] {
+    return this.#store.isLocked ? this.#store.sites().map(({ site }) => site) : [...this.#bySite.keys()];
+  }
+
+  /** Whether the keys are locked away. */
+  get isLocked(): boolean {
+    return this.#store.isLocked;
+  }
+
+  /** Whether a site is connected, also where it cannot be read until the Reader is unlocked. @param site - as for {@link find} */
+  has(site: string): boolean {
+    return this.#locked.has(site) || this.#bySite.has(site);
+  }
+
+  /**
+   * @param site - a host name in lower case, without final dot
+   * @throws ReaderError `reader-locked`
+   */
+  find(site: string): BoundSite | undefined {
+    if (this.#locked.has(site)) throw readerLocked();
+    return this.#bySite.get(site);
+  }
+
+  /** @throws ReaderError `reader-locked` */
+  findLabel(label: string): BoundSite | undefined {
+    if (this.#locked.has(label)) throw readerLocked();
+    return this.#byLabel.get(label);
+  }
+
+  /** The name of a connected site, also of one that cannot be read until the Reader is unlocked: for pages that say so. */
+  nameOf(label: string): string | undefined {
+    return this.#byLabel.get(label)?.site ?? this.#locked.get(label);
+  }
+
+  /** Whoever waits for it gets what the store has when it is done. */
+  async #read(): Promise<void> {
+    try {
+      do await this.#readOnce();
+      while (this.#store.version !== this.#version);
+    } finally {
+      this.#reading = undefined;
+    }
+  }
+
+  async #readOnce(): Promise<void> {
+    const { version } = this.#store;
+    const bindings = await this.#bindings();
+    const isOpen = bindings !== undefined && !this.#store.isLocked; // which may have changed since a moment ago
+    const kept = new Map<string, KeptPublication>();
+    this.#set(isOpen ? bindings.flatMap((binding) => this.#sitesOf(binding, kept)) : [], kept);
+    // Not passed through to where they come from: what is asked for there is nobody else's business.
+    const locked = isOpen ? [] : this.#store.sites();
+    this.#locked = new Map(locked.flatMap(namesOf));
+    this.#version = version;
+  }
+
+  #set(sites: readonly BoundSite[], kept: ReadonlyMap<string, KeptPublication>): void {
+    this.#publications = kept;
+    this.#bySite = new Map(sites.map((site) => [site.site, site]));
+    this.#byLabel = new Map(sites.map((site) => [site.label, site]));
+  }
+
+  /** `undefined` while the keys are locked away, also where that shows only now. */
+  async #bindings(): Promise<StoredBinding[] | undefined> {
+    try {
+      return this.#store.isLocked ? undefined : await this.#store.bindings();
+    } catch (error) {
+      if (error instanceof ReaderError && error.code === 'reader-locked') return undefined;
+      throw error;
+    }
+  }
+
+  #sitesOf(binding: StoredBinding, kept: Map<string, KeptPublication>): BoundSite[] {
+    const { descriptor } = binding;
+    const keys = new KeyFinder(binding, this.#store, this.#upstream.keyServers);
+    const keeper = new DescriptorKeeper(binding, this.#store, this.#upstream.keyServers);
+    return binding.sites.map(({ site, label }) => {
+      const description = descriptor.sites.find((one) => one.site === site);
+      const name = `${binding.id} ${descriptor.publisher} ${site}`;
+      const publication = this.#publications.get(name) ?? this.#keep(site, descriptor);
+      publication.content = description?.content ?? [];
+      publication.descriptor = keeper;
+      kept.set(name, publication);
+      return {
+        site,
+        label,
+        publisherName: descriptor.name,
+        publisherKey: descriptor.publisherKeyBytes,
+        description,
+        keys,
+        descriptor: keeper,
+        publication: publication.keeper,
+        notice: publication.notice,
+        remembered: new RememberedDocuments(),
+      };
+    });
+  }
+
+  #keep(site: string, { publisher, keyServer }: VerifiedDescriptor): KeptPublication {
+    const upstream = this.#upstream;
+    const health = this.#health;
+    const store = this.#store.publicationOf(site);
+    const path = METADATA_PATH + TIMESTAMP_FILE;
+    const timestamp = new ChangingFile();
+    const source = new HostedSource({
+      hosts: (wanted) => health.inOrder(kept.content, wanted === 'timestamp' ? 'slow' : undefined),
+      fetch: async (origin, file) => {
+        const wanted = { origin, ...file };
+        try {
+          return await (file.path === path ? timestamp.fetch(upstream, wanted) : fetchFile(upstream, wanted));
+        } catch (error) {
+          health.noteFailure(origin, error);
+          throw error;
+        }
+      },
+      onSlow: (origin) => health.note(origin, 'slow', 'slow'),
+      own: (file) => (file === FIRST_ROOT_FILE ? store.firstRoot() : undefined),
+      keyServer: (file, ...bounds) =>
+        fetchFromKeyServer(upstream.keyServers, keyServer, METADATA_PATH + file, ...bounds),
+      times: LIMITS,
+    });
+    const follow = async (publication: SitePublication) => kept.descriptor?.follow(publication);
+    const now = this.#now;
+    const keeper = new PublicationKeeper({
+      rootId: publisher,
+      source,
+      store,
+      times: LIMITS,
+      now,
+      stopReason: () => store.failure,
+      resume: () => store.clearFailure(),
+      follow,
+    });
+    const kept: KeptPublication = { keeper, content: [], descriptor: undefined, notice: new StaleNotice() };
+    return kept;
+  }
+}
+
+/** What a site is asked for by, each with its name. */
+function namesOf({ site, label }: Pick<BoundSite, 'site' | 'label'>): [string, string][] {
+  return [site, label].map((name) => [name, site]);
+}

@@ -1,0 +1,87 @@
+/** One HTTP exchange with a key server or a site's own proof: bounded in size and time, no redirects, HTTPS unless on this machine. */
+
+import type { Dispatcher } from 'undici';
+import { concatAll } from '../../core/encoding/bytes.ts';
+import { reasonOf } from '../../core/errors.ts';
+import { isOrigin } from '../../core/site/site.ts';
+import { request } from '../../node-support/undici.ts';
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { connectionReason } from '../network/failures.ts';
+
+export interface Exchange {
+  /** Canonical JSON, to be posted; without it, the exchange is a GET. */
+  readonly body?: Uint8Array;
+  /** Bytes of the answer. */
+  readonly maximumLength: number;
+  /** Milliseconds for all of it, where not the usual. */
+  readonly timeout?: number;
+}
+
+export interface ExchangeAnswer {
+  readonly status: number;
+  readonly body: Uint8Array;
+  /** Seconds since 1970 by the other's clock, if it says. */
+  readonly time: number | undefined;
+}
+
+/** Failures that the reader can tell apart: what `https:` says of a certificate. */
+const CERTIFICATE = /^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)|ERR_TLS_CERT|HOSTNAME_MISMATCH)/;
+
+/**
+ * @param origin - of the server
+ * @throws ReaderError `key-server-unreachable`, `key-server-certificate`, `key-server-answer`, `link-malformed`
+ */
+export async function exchange(
+  dispatcher: Dispatcher,
+  origin: string,
+  path: string,
+  { body, maximumLength, timeout = LIMITS.exchangeTimeout }: Exchange,
+): Promise<ExchangeAnswer> {
+  if (!isOrigin(origin, { allowLoopback: true }))
+    throw new ReaderError('link-malformed', `${origin} is not an HTTPS origin`);
+  try {
+    const answer = await request(new URL(origin + path), {
+      dispatcher,
+      method: body ? 'POST' : 'GET',
+      signal: AbortSignal.timeout(timeout),
+      headers: { accept: '*/*', ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body }),
+    });
+    const date = Date.parse(String(answer.headers.date ?? ''));
+    return {
+      status: answer.statusCode,
+      body: await readBounded(answer.body, maximumLength, origin),
+      time: Number.isNaN(date) ? undefined : Math.floor(date / 1000),
+    };
+  } catch (error) {
+    throw describe(error, origin);
+  }
+}
+
+async function readBounded(body: AsyncIterable<Uint8Array>, maximum: number, origin: string): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of body) {
+    length += part.length;
+    if (length > maximum)
+      throw new ReaderError('key-server-answer', `${origin} answered with more than ${maximum} bytes`);
+    parts.push(part);
+  }
+  return concatAll(parts);
+}
+
+function describe(error: unknown, origin: string): ReaderError {
+  if (error instanceof ReaderError) return error;
+  const { code = '', name } = error as { code?: string; name?: string };
+  const options = { cause: error };
+  if (CERTIFICATE.test(code)) {
+    return new ReaderError('key-server-certificate', `the certificate of ${origin} is not valid: ${reasonOf(error)}`, {
+      ...options,
+    });
+  }
+  const why = name === 'TimeoutError' ? 'no answer in time' : connectionReason(error);
+  return new ReaderError('key-server-unreachable', `${origin} could not be reached: ${why}`, {
+    ...options,
+  });
+}

@@ -1,0 +1,137 @@
+/** Small files of a site, from its content hosts and its key server: bounded in size and time, nothing of them believed. */
+import type { Dispatcher } from 'undici';
+import { concatAll } from '../../core/encoding/bytes.ts';
+import { ReadingError } from '../../core/reading/errors.ts';
+import { headerOf } from '../../core/reading/request-headers.ts';
+import { LIMITS } from '../limits.ts';
+import type { Upstream } from '../network/upstream.ts';
+import type { BodyQueue } from './body-queue.ts';
+import { exchange } from './exchange.ts';
+import { type Answer, fetchBody, type HeldVersion, PAST_CACHES } from './fetch-body.ts';
+
+/** What is wanted of a content host. */
+export interface WantedFile {
+  readonly origin: string;
+  readonly path: string;
+  readonly maximumLength: number;
+  readonly milliseconds: number;
+  /** Whether caches on the way have to ask the host for a file that changes. */
+  readonly newest?: boolean;
+  /** Ends it, at whatever point it is. */
+  readonly signal?: AbortSignal;
+}
+
+/** Caches on the way are to ask the host, by conditions, and may keep what they hold: with `no-cache` Squid drops it. */
+const REVALIDATED = ['cache-control', 'max-age=0'];
+
+interface HeldFile extends HeldVersion {
+  readonly bytes: Uint8Array;
+  readonly until: number;
+}
+
+/**
+ * Fetches a file whose name stays while its content changes. A version that is at hand is asked for by its validators, so that caches and
+ * hosts can answer 304. They are forgotten after a while, and never written down: a host could give every reader validators of their own.
+ */
+export class ChangingFile {
+  /** By content host: each has validators of its own. */
+  readonly #held = new Map<string, HeldFile>();
+
+  /** As {@link fetchFile}. */
+  async fetch(upstream: Upstream, wanted: WantedFile): Promise<Uint8Array | undefined> {
+    return within(wanted, async (signal) => {
+      const { origin, path, newest } = wanted;
+      const known = this.#held.get(origin);
+      const held = known && known.until > performance.now() ? known : undefined;
+      const fields = newest ? REVALIDATED : [];
+      const answer = await fetchBody(upstream, origin, { path, held, fields }, signal);
+      if (answer.status !== 304) return this.#take(answer, wanted);
+      await answer.body.return();
+      if (held !== undefined && confirms(answer, held)) return held.bytes;
+      return this.#take(await fetchBody(upstream, origin, { path, fields: PAST_CACHES }, signal), wanted);
+    });
+  }
+
+  async #take(answer: Answer, wanted: WantedFile): Promise<Uint8Array | undefined> {
+    this.#held.delete(wanted.origin);
+    const bytes = await readAnswer(answer, wanted);
+    const [etag, lastModified] = [headerOf(answer.headers, 'etag'), headerOf(answer.headers, 'last-modified')];
+    const fits = bytes !== undefined && bytes.length <= wanted.maximumLength;
+    const until = performance.now() + LIMITS.validatorsFor;
+    if (fits && (etag ?? lastModified) !== undefined)
+      this.#held.set(wanted.origin, { etag, lastModified, bytes, until });
+    return bytes;
+  }
+}
+
+/** Whether 304 speaks of the version that is at hand. */
+function confirms({ headers }: Answer, { etag }: HeldVersion): boolean {
+  const named = headerOf(headers, 'etag');
+  return named === undefined || etag === undefined || weak(named) === weak(etag);
+}
+
+function weak(etag: string): string {
+  return etag.replace(/^W\//, '');
+}
+
+/**
+ * Fetches a file from a content host.
+ *
+ * @returns `undefined` where the host says that it has none; no more than one byte more than `maximumLength`
+ * @throws ReadingError
+ */
+export async function fetchFile(upstream: Upstream, wanted: WantedFile): Promise<Uint8Array | undefined> {
+  const { origin, path } = wanted;
+  return within(wanted, async (signal) => readAnswer(await fetchBody(upstream, origin, { path }, signal), wanted));
+}
+
+async function within<Result>(
+  { origin, milliseconds, signal }: WantedFile,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const ending = new AbortController();
+  const tooSlow = () => ending.abort(new ReadingError('content-host-unreachable', `${origin} took too long`));
+  const timer = setTimeout(tooSlow, milliseconds);
+  try {
+    return await work(signal ? AbortSignal.any([signal, ending.signal]) : ending.signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function readAnswer({ status, body }: Answer, wanted: WantedFile): Promise<Uint8Array | undefined> {
+  if (status === 200) return readUpTo(body, wanted.maximumLength + 1);
+  body.destroy(new Error('not wanted'));
+  if (status === 404 || status === 410) return undefined;
+  throw new ReadingError('content-host-answer', `${wanted.origin} answered ${status} when asked for ${wanted.path}`);
+}
+
+/**
+ * Fetches a file from a key server.
+ *
+ * @returns `undefined` where the key server says that it has none
+ * @throws ReaderError of exchange.ts
+ */
+export async function fetchFromKeyServer(
+  dispatcher: Dispatcher,
+  keyServer: string,
+  path: string,
+  maximumLength: number,
+  milliseconds: number,
+): Promise<Uint8Array | undefined> {
+  const answer = await exchange(dispatcher, keyServer, path, { maximumLength, timeout: milliseconds });
+  return answer.status === 200 ? answer.body : undefined;
+}
+
+/** The rest of what is too long is not taken. */
+async function readUpTo(body: BodyQueue, length: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let total = 0;
+  for await (const part of body) {
+    parts.push(part);
+    total += part.length;
+    if (total >= length) break;
+  }
+  body.destroy(new Error('more than was wanted'));
+  return concatAll(parts).subarray(0, length);
+}

@@ -1,0 +1,176 @@
+/**
+ * What a reader may set: which settings there are, what each may be, and what it is where nothing was chosen. Every value has one text, which
+ * stands in the form and in the database; a stored one that is no good any more counts as not chosen.
+ */
+
+import { LIMITS } from '../limits.ts';
+import { type AllowLocal, parseAllowLocal } from '../network/local-addresses.ts';
+import type { Preferences } from './preferences.ts';
+
+export interface Settings {
+  /** Where the Reader listens; `undefined`: the usual port. */
+  readonly port: number | undefined;
+  /** URL of an HTTP proxy through which all plain HTTP goes. */
+  readonly parentProxy: string | undefined;
+  /** What may be reached on this computer and in its own network. */
+  readonly allowLocal: readonly AllowLocal[];
+  /** The most that is kept, as ciphertext, of what was read; 0: nothing. */
+  readonly cacheBytes: number;
+  /** Whether a page stands in front of sites that were not confirmed for long. */
+  readonly notices: boolean;
+  /** Whether the first page lists what was verified lately. */
+  readonly activity: boolean;
+}
+
+export type SettingName = keyof Settings;
+
+interface Setting<Value> {
+  /** @returns `undefined` for a text that is no value */
+  readonly parse: (text: string) => { readonly value: Value } | undefined;
+  readonly format: (value: Value) => string;
+  readonly usual: Value;
+}
+
+/** Below are ports of system services, which need rights that the Reader shall not have. */
+export const PORTS = { least: 1024, most: 65_535 } as const;
+export const PARENT_PROXY_LENGTH = 300;
+/** Permissions for local addresses: their number, and their characters together. */
+const LOCAL_MOST = 32;
+export const LOCAL_LENGTH = 4000;
+/** Readers think in megabytes; 2^20 bytes, as `--cache-size` counts them. */
+export const MEGABYTE = 1_048_576;
+export const CACHE_MEGABYTES_MOST = 16_777_216;
+
+const PORT: Setting<number | undefined> = {
+  parse: (text) => {
+    if (text === '') return { value: undefined };
+    const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+    return port >= PORTS.least && port <= PORTS.most ? { value: port } : undefined;
+  },
+  format: (port) => (port === undefined ? '' : String(port)),
+  usual: undefined,
+};
+
+const PARENT_PROXY: Setting<string | undefined> = {
+  parse: (text) => {
+    if (text === '') return { value: undefined };
+    const url = text.length <= PARENT_PROXY_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
+    const plain = url?.protocol === 'http:' && url.pathname === '/' && url.search === '' && url.hash === '';
+    // A password would stand in the form for whoever looks over the reader's shoulder.
+    return plain && url.username === '' && url.password === '' ? { value: url.origin } : undefined;
+  },
+  format: (url) => url ?? '',
+  usual: undefined,
+};
+
+const LOCAL: Setting<readonly AllowLocal[]> = {
+  parse: (text) => {
+    const lines = text.split(/\s+/).filter(Boolean);
+    if (lines.length > LOCAL_MOST || text.length > LOCAL_LENGTH) return undefined;
+    try {
+      return { value: lines.map(parseAllowLocal) };
+    } catch {
+      return undefined;
+    }
+  },
+  format: (rules) => rules.map(({ text }) => text).join('\n'),
+  usual: [],
+};
+
+const CACHE: Setting<number> = {
+  parse: (text) => {
+    const megabytes = /^\d{1,8}$/.test(text) ? Number(text) : Number.NaN;
+    return megabytes <= CACHE_MEGABYTES_MOST ? { value: megabytes * MEGABYTE } : undefined;
+  },
+  format: (bytes) => String(Math.floor(bytes / MEGABYTE)),
+  usual: LIMITS.cacheBytes,
+};
+
+const ON: Setting<boolean> = {
+  parse: (text) => (text === 'on' || text === 'off' ? { value: text === 'on' } : undefined),
+  format: (on) => (on ? 'on' : 'off'),
+  usual: true,
+};
+
+const SETTINGS: { readonly [Name in SettingName]: Setting<Settings[Name]> } = {
+  port: PORT,
+  parentProxy: PARENT_PROXY,
+  allowLocal: LOCAL,
+  cacheBytes: CACHE,
+  notices: ON,
+  activity: ON,
+};
+
+export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+
+/** Whether a text is a value of a setting. */
+export function isSettingText(name: SettingName, text: string): boolean {
+  return SETTINGS[name].parse(text) !== undefined;
+}
+
+/** The text of a value. */
+export function settingText<Name extends SettingName>(name: Name, value: Settings[Name]): string {
+  return SETTINGS[name].format(value);
+}
+
+/** The reader's settings, as they were stored last. */
+export class SettingsKeeper {
+  readonly #preferences: Preferences;
+  #current: Settings;
+
+  constructor(preferences: Preferences) {
+    this.#preferences = preferences;
+    this.#current = readSettings(preferences.settings());
+  }
+
+  get current(): Settings {
+    return this.#current;
+  }
+
+  /** @param texts - each of them a value of its setting, {@link isSettingText} */
+  save(texts: ReadonlyMap<SettingName, string>): void {
+    const usual = (name: SettingName, text: string) => text === settingText(name, SETTINGS[name].usual);
+    const normal = Array.from(texts, ([name, text]) => [name, normalText(name, text)] as const);
+    this.#preferences.saveSettings(new Map(normal.map(([name, text]) => [name, usual(name, text) ? undefined : text])));
+    this.#current = readSettings(this.#preferences.settings());
+  }
+}
+
+/** What the reader's commands may be told of their own, and what stands in the settings otherwise. */
+export interface ChosenSettings {
+  readonly parentProxy?: string | undefined;
+  readonly allowLocal?: readonly AllowLocal[] | undefined;
+  readonly cacheBytes?: number | undefined;
+}
+
+/** What the command line says counts more than what is stored. */
+export function chooseSettings({ parentProxy, allowLocal = [], cacheBytes }: ChosenSettings, preferences: Preferences) {
+  const stored = readSettings(preferences.settings());
+  return {
+    parentProxy: parentProxy ?? stored.parentProxy,
+    allowLocal: allowLocal.length > 0 ? allowLocal : stored.allowLocal,
+    cacheBytes: cacheBytes ?? stored.cacheBytes,
+  };
+}
+
+function normalText<Name extends SettingName>(name: Name, text: string): string {
+  const parsed = SETTINGS[name].parse(text);
+  if (parsed === undefined) throw new TypeError(`not a value of the setting ${name}`);
+  return SETTINGS[name].format(parsed.value);
+}
+
+function readSettings(stored: ReadonlyMap<string, string>): Settings {
+  const read = <Name extends SettingName>(name: Name): Settings[Name] => {
+    const text = stored.get(name);
+    const parsed = text === undefined ? undefined : SETTINGS[name].parse(text);
+    return parsed === undefined ? SETTINGS[name].usual : parsed.value;
+  };
+  return {
+    port: read('port'),
+    parentProxy: read('parentProxy'),
+    allowLocal: read('allowLocal'),
+    cacheBytes: read('cacheBytes'),
+    notices: read('notices'),
+    activity: read('activity'),
+  };
+}
