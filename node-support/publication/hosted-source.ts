@@ -230,7 +230,7 @@ class Found {
   note(outcome: Outcome<unknown, Uint8Array | undefined>): void {
     if ('error' in outcome) this.#failure ??= { error: outcome.error };
     else if (outcome.result) this.#other ??= outcome.result;
-    else this.#isMissing = true;
+    else if (outcome.candidate !== undefined) this.#isMissing = true; // the key server has few files, and is not a host
   }
 
   /** @throws the first failure, where no host has said that there is no such file */
