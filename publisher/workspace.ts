@@ -7,7 +7,9 @@ import { describeUnreadable } from '../node-support/system-error.ts';
 import { PublishError } from './errors.ts';
 import { asPublishError, openIndex } from './index/open.ts';
 import type { PublisherIndex } from './index/publisher-index.ts';
-import { MAXIMUM_SEALED_FILE_LENGTH } from './keys/sealed-file.ts';
+
+/** The bytes of the largest file of secrets that is read. */
+export const MAXIMUM_SEALED_FILE_LENGTH = 16 * 1024 * 1024;
 
 /** The names of a workspace's files. */
 export const CONFIGURATION_FILE = 'wispr.json';

@@ -35,7 +35,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
 };
 
 /** The folders in these are layers too. */
-const WITHOUT_CYCLES = ['keyserver', 'cli', 'client-proxy'];
+const WITHOUT_CYCLES = ['publisher', 'keyserver', 'client-proxy', 'cli'];
 
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s(?:[^'"`;]*?\sfrom\s)?\s*['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]/g;

@@ -10,12 +10,11 @@ import { tufKeyId } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import type { PublishError } from '../errors.ts';
-import { freshRing } from '../protect/sections.ts';
 import { count } from '../text.ts';
 import { readKeyStore, withLock, workspaceOf } from '../workspace.ts';
 import type { KeysOptions } from './change-roots.ts';
 import { replaceFile } from './file-update.ts';
-import { type OpenKeyStore, openKeyStore, type SectionKeyRing } from './key-store.ts';
+import { freshRing, type OpenKeyStore, openKeyStore, type SectionKeyRing } from './key-store.ts';
 import { refused, shortId } from './roots.ts';
 
 /** Who signs for a section now. */

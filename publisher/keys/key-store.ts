@@ -2,7 +2,7 @@
  * The publisher's key store, `publisher.keys`: everything secret but the root key, encrypted under a passphrase (sealed-file.ts). It stays
  * offline, unless the machine that publishes is to do so without anybody's help.
  */
-import { ed25519KeyPair } from '#primitives';
+import { ed25519KeyPair, randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { hasMembers, isJsonObject, type Json, type JsonObject } from '../../core/encoding/canonical-json.ts';
@@ -206,4 +206,10 @@ function parseBytes(value: Json | undefined, length?: number): Uint8Array {
 
 function damaged(): Error {
   return damagedFile(KEY_STORE_KIND);
+}
+
+/** One key, in the key store: a section works at once, and can be given to others later. */
+export function freshRing(): SectionKeyRing {
+  const seed = randomBytes(KEY_LENGTH);
+  return { publicKeys: [ed25519KeyPair(seed).publicKey], threshold: 1, seed };
 }

@@ -30,9 +30,7 @@ import {
   newParameters,
 } from '../../node-support/argon2id.ts';
 import { PublishError } from '../errors.ts';
-
-/** The bytes of the largest file of secrets that is read. */
-export const MAXIMUM_SEALED_FILE_LENGTH = 16 * 1024 * 1024;
+import { MAXIMUM_SEALED_FILE_LENGTH } from '../workspace.ts';
 
 /** One kind of file. */
 export interface SealedKind {

@@ -11,17 +11,10 @@ import type { Argon2idCost } from '../../node-support/argon2id.ts';
 import { createFile } from '../../node-support/files/write-file.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { readKeyStore, workspaceOf } from '../workspace.ts';
+import { MAXIMUM_SEALED_FILE_LENGTH, readKeyStore, workspaceOf } from '../workspace.ts';
 import { readIfThere } from './file-update.ts';
 import { openKeyStore } from './key-store.ts';
-import {
-  createSealedFile,
-  damagedFile,
-  MAXIMUM_SEALED_FILE_LENGTH,
-  type OpenSealedFile,
-  openSealedFile,
-  type SealedKind,
-} from './sealed-file.ts';
+import { createSealedFile, damagedFile, type OpenSealedFile, openSealedFile, type SealedKind } from './sealed-file.ts';
 
 /** An opened file of signing keys. */
 export interface OpenSigningKeys {

@@ -3,8 +3,7 @@
  * not here keeps what is published of it; its changes are pending until it can be signed.
  */
 import { hash } from 'node:crypto';
-import { ed25519KeyPair, randomBytes } from '#primitives';
-import { KEY_LENGTH } from '../../core/keys/key-id.ts';
+import { ed25519KeyPair } from '#primitives';
 import { type TufObject, tufCanonical } from '../../core/publication/canonical.ts';
 import { type RoleSigner, roleSigner, tufKeyId } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -13,7 +12,7 @@ import type { SectionKeys } from '../../core/publication/writer.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
-import type { SectionKeyRing } from '../keys/key-store.ts';
+import { freshRing, type SectionKeyRing } from '../keys/key-store.ts';
 import { shortId } from '../keys/roots.ts';
 import { Sections, targetPatterns } from '../site/sections.ts';
 import { someOf } from '../text.ts';
@@ -223,12 +222,6 @@ export function ringsAsLastRun(
   return new Map(
     sections.map(({ name }) => [name, held.includes(name) ? { publicKeys: [], threshold: 1 } : freshRing()]),
   );
-}
-
-/** One key, in the key store: a section works at once, and can be given to others later. */
-export function freshRing(): SectionKeyRing {
-  const seed = randomBytes(KEY_LENGTH);
-  return { publicKeys: [ed25519KeyPair(seed).publicKey], threshold: 1, seed };
 }
 
 /**

@@ -18,7 +18,7 @@ import { parseConfiguration } from '../../publisher/configuration/read.ts';
 import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
 import { addSigner, rotatePublisherKey } from '../../publisher/keys/change-roots.ts';
 import { addSectionSigner, removeSectionSigner, rotateSection } from '../../publisher/keys/change-sections.ts';
-import { listKeys } from '../../publisher/keys/list-keys.ts';
+import { listKeys } from '../../publisher/list-keys.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
 import { expiriesOf } from '../../publisher/publication/expiries.ts';
 import { openPublication } from '../../publisher/publication/open.ts';

@@ -2,22 +2,22 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ed25519KeyPair } from '#primitives';
-import { CodedError } from '../../core/errors.ts';
-import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
-import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
-import { tufKeyId } from '../../core/publication/keys.ts';
-import type { Delegation, RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
-import { METADATA_PATH } from '../../core/publication/names.ts';
-import { readConfiguration } from '../configuration/read.ts';
-import { PublishError } from '../errors.ts';
-import { openShown, type ShownPublication } from '../publication/current.ts';
-import { expiriesOf, type RoleState } from '../publication/expiries.ts';
-import { metadataIn } from '../publication/places.ts';
-import { openSnapshot } from '../publication/snapshot.ts';
-import { readKeyStore, workspaceOf } from '../workspace.ts';
-import { type OpenKeyStore, openKeyStore } from './key-store.ts';
-import { TOP_LEVEL_ROLES, verifyChain } from './roots.ts';
-import { openSigningKeys, readSigningKeysIfThere } from './signing-keys.ts';
+import { CodedError } from '../core/errors.ts';
+import { type KeyId, keyIdOf } from '../core/keys/key-id.ts';
+import { DOCUMENTS_ROLE } from '../core/publication/bins.ts';
+import { tufKeyId } from '../core/publication/keys.ts';
+import type { Delegation, RootMetadata, TopLevelRole } from '../core/publication/metadata.ts';
+import { METADATA_PATH } from '../core/publication/names.ts';
+import { readConfiguration } from './configuration/read.ts';
+import { PublishError } from './errors.ts';
+import { type OpenKeyStore, openKeyStore } from './keys/key-store.ts';
+import { TOP_LEVEL_ROLES, verifyChain } from './keys/roots.ts';
+import { openSigningKeys, readSigningKeysIfThere } from './keys/signing-keys.ts';
+import { openShown, type ShownPublication } from './publication/current.ts';
+import { expiriesOf, type RoleState } from './publication/expiries.ts';
+import { metadataIn } from './publication/places.ts';
+import { openSnapshot } from './publication/snapshot.ts';
+import { readKeyStore, workspaceOf } from './workspace.ts';
 
 /** What stands before the name of a section where roles are named. */
 export const SECTION_PREFIX = 'section:';
