@@ -252,7 +252,7 @@ describe('wispr protect', () => {
     const { stdout, stderr } = await inSite('protect', ...withPassphrase, '--rekey', 'subscribers');
     expect(stdout).toMatch(/2 encrypted anew under a new key, 1 unchanged/);
     expect(stderr).toContain('new key for subscribers: 2 documents are encrypted anew');
-    expect(stderr).toContain('whoever had the old key keeps what was encrypted under it');
+    expect(stderr).toContain('readers with the old key keep what was encrypted under it');
     await expectError(
       inSite('protect', ...withPassphrase, '--rekey', 'nobody'),
       2,
