@@ -1,0 +1,71 @@
+/** Every command and option that the documentation names exists. */
+import { globSync, readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../cli/commands/index.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+
+const PAGES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md')];
+
+const program = new Command('wispr').option('-V, --version');
+beforeAll(async () => {
+  for (const add of Object.values(COMMANDS)) (await add())(program);
+});
+
+/** What stands in code: the lines of blocks, without comments, and the pieces inside of lines. */
+function codeIn(page: string): string[] {
+  const text = readFileSync(page, 'utf8');
+  const blocks = Array.from(text.matchAll(/^```(?:sh)?\n(.*?)^```$/gms), ([, block = '']) => block);
+  const lines = blocks.flatMap((block) => block.split('\n')).map((line) => line.replace(/(^|\s)#.*$/, ''));
+  const inline = Array.from(text.replace(/^```.*?^```$/gms, '').matchAll(/`([^`]+)`/g), ([, code = '']) => code);
+  return [...lines, ...inline.map((code) => code.replaceAll(/\s+/g, ' '))];
+}
+
+/** The words behind `wispr`, for each time that it is called. */
+function callsIn(code: string): string[][] {
+  const calls = code
+    .split(/[|;&()]+/)
+    .map((call) => /^\s*(?:npx (?:--prefix \S+ )?)?wispr (.*)$/.exec(call)?.[1] ?? '');
+  return calls.filter((call) => /^[a-z-]/.test(call)).map((call) => call.trim().split(/\s+/));
+}
+
+const named = (command: Command) => command.options.flatMap(({ long, short }) => [long, short]);
+const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
+
+/** Commands of the single file for readers only: cli/single.ts. */
+const IN_SINGLE_FILE = ['licenses'];
+
+function mistakesIn([...words]: string[]): string[] {
+  let command = program;
+  for (;;) {
+    const next = command.commands.find((one) => one.name() === words[0]);
+    if (next === undefined) break;
+    command = next;
+    words.shift();
+  }
+  if (command === program && !['--help', ...IN_SINGLE_FILE].includes(words[0] ?? ''))
+    return [`no command "${words[0]}"`];
+  const known = ['--help', '-h', ...named(program), ...named(command)];
+  const options = words.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.replace(/[=,].*$/, ''));
+  return options.filter((option) => !known.includes(option)).map((option) => `${command.name()} ${option}`);
+}
+
+describe.each(PAGES)('%s', (page) => {
+  it('calls only commands that exist, with options that they have', () => {
+    const calls = codeIn(page).flatMap(callsIn);
+    expect(calls.map((words) => [words.join(' '), mistakesIn(words)]).filter(([, { length }]) => length > 0)).toEqual(
+      [],
+    );
+  });
+
+  it('names only options that some command has', () => {
+    const known = ['--help', '-h', ...all(program).flatMap(named)];
+    const options = codeIn(page).flatMap((code) => /^--[a-z][a-z-]*(?= |$)/.exec(code)?.[0] ?? []);
+    expect(options.filter((option) => !known.includes(option))).toEqual([]);
+  });
+
+  it('names only scripts of package.json', () => {
+    const scripts = codeIn(page).flatMap((code) => /\bnpm run (?:--silent )?([a-z:]+)/.exec(code)?.[1] ?? []);
+    expect(scripts.filter((script) => !Object.hasOwn(packageJson.scripts, script))).toEqual([]);
+  });
+});
