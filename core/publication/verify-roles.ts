@@ -121,7 +121,7 @@ export async function verifySnapshot(
 }
 
 /** 5.5.3 and 5.5.4: a snapshot of which it is known that it is the file that is wanted. */
-export function verifyNamedSnapshot(
+function verifyNamedSnapshot(
   bytes: Uint8Array,
   root: RootMetadata,
   expected: MetaFile,
@@ -170,7 +170,7 @@ export async function verifyTargets(
 }
 
 /** 5.6.3 and 5.6.4: metadata of which it is known that they are the file that is wanted. */
-export function verifyNamedTargets(
+function verifyNamedTargets(
   bytes: Uint8Array,
   role: string,
   by: Delegator,
