@@ -53,9 +53,8 @@ function mistakesIn([...words]: string[]): string[] {
 describe.each(PAGES)('%s', (page) => {
   it('calls only commands that exist, with options that they have', () => {
     const calls = codeIn(page).flatMap(callsIn);
-    expect(calls.map((words) => [words.join(' '), mistakesIn(words)]).filter(([, { length }]) => length > 0)).toEqual(
-      [],
-    );
+    const wrong = calls.map((words) => ({ call: words.join(' '), mistakes: mistakesIn(words) }));
+    expect(wrong.filter(({ mistakes }) => mistakes.length > 0)).toEqual([]);
   });
 
   it('names only options that some command has', () => {

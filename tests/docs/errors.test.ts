@@ -29,9 +29,9 @@ describe('docs/errors.md', () => {
   });
 
   it('has a section for every catalogue', () => {
-    expect(SECTIONS).toHaveLength(
-      globSync('{core,publisher,keyserver,client-proxy,cache-config,node-support}/**/errors.ts').length, // core/errors.ts has none; findings are one more
-    );
+    const files = globSync('{core,publisher,keyserver,client-proxy,cache-config,node-support}/**/*.ts');
+    const catalogues = files.filter((file) => readFileSync(file, 'utf8').includes('satisfies ErrorCatalogue'));
+    expect(SECTIONS).toHaveLength(catalogues.length);
   });
 
   it.each(SECTIONS.flatMap(({ title, catalogue, spec }) => (spec ? [[title, spec, catalogue] as const] : [])))(
