@@ -242,7 +242,7 @@ export const READER_ERRORS = {
   },
   'cache-too-small': {
     means: '`wispr sync` needs more room than the cache or the disk has; nothing was fetched',
-    remedy: 'a larger cache, or fewer documents',
+    remedy: 'use a larger cache, `--cache-size {size}` or in the settings of the Reader, or sync fewer documents',
   },
   'cache-unusable': {
     means: 'nothing can be kept in the folder of the cache',

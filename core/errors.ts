@@ -14,8 +14,6 @@ export interface ErrorEntry {
 export interface CodedErrorOptions extends ErrorOptions {
   /** What the remedy of its code names: target, file, version … */
   readonly fields?: ErrorFields;
-  /** @deprecated the catalogue's `remedy`, with `fields` */
-  readonly hint?: string | undefined;
   /** Whether it lies in what a person typed: a word that cannot be what it stands for, the name of a file that is not there. */
   readonly typed?: boolean;
 }
@@ -29,8 +27,6 @@ export type ErrorFields = Readonly<Record<string, string | number>>;
 export abstract class CodedError<Code extends string = string> extends Error {
   readonly code: Code;
   readonly fields: ErrorFields;
-  /** @deprecated use `remedy` */
-  readonly hint: string | undefined;
   /** What to do about it, in Markdown. An error that wraps another of the same code, to say where it happened, has its remedy. */
   readonly remedy: string | undefined;
   /** The command line makes it a matter of usage. */
@@ -41,8 +37,7 @@ export abstract class CodedError<Code extends string = string> extends Error {
     super(message, options);
     this.code = code;
     this.fields = options.fields ?? {};
-    this.hint = options.hint;
-    this.remedy = options.hint ?? remedyFor(catalogue, code, this.fields) ?? remedyOf(options.cause);
+    this.remedy = remedyFor(catalogue, code, this.fields) ?? remedyOf(options.cause);
     this.typed = options.typed ?? false;
     this.name = new.target.name;
   }

@@ -192,13 +192,7 @@ function locateNext(from: string, to: string, sites: OpenReader['sites']): Locat
   } catch (error) {
     if (!(error instanceof ReaderError)) throw error;
     const message = `${from} leads on to ${to}, as its publisher signed: ${error.message}`;
-    throw new ReaderError(error.code, message, {
-      cause: error,
-      hint:
-        error.code === 'site-unknown'
-          ? 'a browser opens that address; to fetch from there, connect that site with an invitation of its own: wispr bind "URL#CODE"'
-          : 'tell the publisher, who signed this redirect',
-    });
+    throw new ReaderError(error.code, message, { cause: error });
   }
 }
 
@@ -240,9 +234,7 @@ export function refusalOf(status: number, fields: readonly string[]): CodedError
     case 404:
       return new ReadingError('no-such-document', 'the publisher signed that there is no such document');
     case 412:
-      return new ReaderError('condition-unmet', `what is there now is not what ${conditionIn(fields)} asks for`, {
-        hint: 'leave that header field out to fetch what is there now; "wispr fetch --head" shows its ETag and Last-Modified',
-      });
+      return new ReaderError('condition-unmet', `what is there now is not what ${conditionIn(fields)} asks for`);
     case 416:
       return new ReaderError('range-refused', 'it is shorter than where the range begins');
     default:

@@ -1,5 +1,7 @@
 /** `wispr sync`: a site, or a part of it, into the cache, for when there is no network. */
+
 import { statfs } from 'node:fs/promises';
+import type { ErrorFields } from '../../core/errors.ts';
 import { CodedError } from '../../core/errors.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import type { WantedDocument } from '../../core/reading/open-at.ts';
@@ -165,7 +167,7 @@ class Sync {
     // What is here already stays, also where an earlier sync was given more room than there is now.
     if (missing > 0 && missing + bySyncs > cache.mostForSyncs) throw cacheTooSmall(missing, bySyncs, cache);
     const free = await freeBytes(cache.directory);
-    if (missing > free) throw tooSmall(missing, `the disk of ${cache.directory} has ${size(free)} left`, DISK_HINT);
+    if (missing > free) throw tooSmall(missing, `the disk of ${cache.directory} has ${size(free)} left`);
     await cache.keepSynced(bound.site, [...before, ...wanted]).catch((error: Error) => {
       throw new ReaderError('cache-unusable', `nothing can be kept in ${cache.directory}: ${error.message}`, {
         cause: error,
@@ -239,27 +241,21 @@ async function freeBytes(directory: string): Promise<number> {
   }
 }
 
-const DISK_HINT = 'choose fewer documents, or make room on the disk; nothing was fetched';
-
 function cacheTooSmall(missing: number, bySyncs: number, { directory, mostForSyncs }: ObjectCache): ReaderError {
   const taken = bySyncs > 0 ? `, of which ${size(bySyncs)} are taken already` : '';
   const most = Math.ceil((missing + bySyncs) / LIMITS.cacheFilledTo / MEGABYTE);
-  return tooSmall(
-    missing,
-    `synced sites may have ${size(mostForSyncs)} of the cache ${directory}${taken}`,
-    `--cache-size ${most}M would do, or that number in the settings of the Reader; nothing was fetched`,
-  );
+  return tooSmall(missing, `synced sites may have ${size(mostForSyncs)} of the cache ${directory}${taken}`, {
+    size: `${most}M`,
+  });
 }
 
 /** With none, nothing is looked for either: nobody knows then what is here. */
 function noCache({ directory }: ObjectCache): ReaderError {
-  return new ReaderError('cache-too-small', `the size of the cache ${directory} is 0, so nothing can be kept there`, {
-    hint: 'give it a size, by --cache-size or in the settings of the Reader; nothing was fetched',
-  });
+  return new ReaderError('cache-too-small', `the size of the cache ${directory} is 0, so nothing can be kept there`);
 }
 
-function tooSmall(missing: number, what: string, hint: string): ReaderError {
-  return new ReaderError('cache-too-small', `${size(missing)} are to be fetched, and ${what}`, { hint });
+function tooSmall(missing: number, what: string, fields: ErrorFields = {}): ReaderError {
+  return new ReaderError('cache-too-small', `${size(missing)} are to be fetched, and ${what}`, { fields });
 }
 
 function sum(lengths: Iterable<number>): number {
