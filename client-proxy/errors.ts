@@ -22,24 +22,24 @@ export const READER_ERRORS = {
     remedy: 'update',
   },
   'store-exposed': {
-    means: 'other users of the machine may change files in the folder of the database, or own them',
-    remedy: '`chmod 700 {directory}`, or a folder of your own with `--data`',
+    means: "other users may change files in the database's folder",
+    remedy: '`chmod 700`, or another folder with `--data`',
   },
   'store-unusable': {
     means: 'the database, or its key file, cannot be opened or made',
     remedy: 'check permissions and space, or choose another folder with `--data`',
   },
   'store-unwritable': {
-    means: 'the database cannot be written; what is newer than it is not shown',
-    remedy: 'check the disk and the permissions of the folder; a running Reader goes on by itself',
+    means: 'the database cannot be written; nothing was changed',
+    remedy: 'check the disk and permissions, and try again',
   },
   'store-busy': {
     means: 'another wispr command has the database',
     remedy: 'try again when that command has ended',
   },
   'disk-full': {
-    means: 'the disk is full; what is newer than the database is not shown, and nothing is lost',
-    remedy: 'make room on the disk of `{file}`; a running Reader goes on by itself',
+    means: 'the disk of the database, its key or the output is full; nothing was changed',
+    remedy: 'make room on the named disk, and try again',
   },
   'storage-key-missing': {
     means: 'the key of the database is missing or cannot be read',
@@ -54,13 +54,12 @@ export const READER_ERRORS = {
     remedy: 'restore it; else move `reader.db` away, and import or connect again',
   },
   'keyring-unavailable': {
-    means: "the system's keyring is locked, absent or silent, or this single file has no library for it",
-    remedy: 'sign in to the desktop and try again; to do without: `wispr identity protect passphrase` or `key-file`',
+    means: 'the system keyring is locked, absent or not supported by this file',
+    remedy: 'sign in to the desktop; or use `wispr identity protect passphrase` or `key-file`',
   },
   'passphrase-needed': {
     means: 'the database is protected by a passphrase, and none was given',
-    remedy:
-      '`--passphrase-file FILE`, or start on a terminal; after everything was forgotten, choose a new one on the page of the Reader',
+    remedy: '`--passphrase-file`, or start on a terminal',
   },
   'passphrase-wrong': {
     means: 'it is another passphrase',
@@ -242,7 +241,7 @@ export const READER_ERRORS = {
   },
   'cache-too-small': {
     means: '`wispr sync` needs more room than the cache or the disk has; nothing was fetched',
-    remedy: 'use a larger cache, `--cache-size {size}` or in the settings of the Reader, or sync fewer documents',
+    remedy: 'a larger cache, or fewer documents',
   },
   'cache-unusable': {
     means: 'nothing can be kept in the folder of the cache',

@@ -135,8 +135,7 @@ export const PUBLISH_ERRORS = {
     remedy: 'move it away, or choose another `out`',
   },
   'output-failed': {
-    means:
-      'a file cannot be written: disk full, permissions, a name that the file system does not tell from another, or a thread that ended for want of memory',
+    means: 'a file cannot be written: disk full, permissions, memory, or names the file system does not distinguish',
     remedy: 'check space and permissions',
   },
   stopped: {

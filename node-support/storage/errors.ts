@@ -4,8 +4,7 @@ import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../../c
 export const STORAGE_ERRORS = {
   'target-invalid': {
     means: 'what was named is neither a directory nor `s3://bucket/prefix`',
-    remedy:
-      'for a directory with a colon in its name, write `./` before it; a bucket has 3 to 63 small letters, digits, hyphens and single dots',
+    remedy: 'write `./` before a directory with a colon; buckets have 3 to 63 small letters, digits, hyphens, dots',
   },
   'target-path': {
     means: 'the target cannot hold this name, or a link leads out of it',
@@ -16,9 +15,8 @@ export const STORAGE_ERRORS = {
     remedy: 'check name, `AWS_ENDPOINT_URL_S3` and network',
   },
   'target-denied': {
-    means: 'it does not let us in, or not write',
-    remedy:
-      'check `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or `~/.aws/credentials`; let this user read and write the directory',
+    means: 'the target refuses access',
+    remedy: 'check its credentials, or let this user read and write the directory',
   },
   'target-failed': {
     means: 'the target is full, read-only or failing, or its listing does not end',
