@@ -43,7 +43,8 @@ export const READER_ERRORS = {
   },
   'storage-key-missing': {
     means: 'the key of the database is missing or cannot be read',
-    remedy: 'restore it, or name it with `--key-file`; else move `reader.db` away, and import or connect again',
+    remedy:
+      'restore it, or name it with `--key-file`; else move `reader.db` away, then `wispr identity import FILE` or a new invitation',
   },
   'storage-key-exposed': {
     means: 'other users may read the key file of the database',
@@ -51,11 +52,13 @@ export const READER_ERRORS = {
   },
   'storage-key-wrong': {
     means: 'that file holds another key, or none',
-    remedy: 'restore it; else move `reader.db` away, and import or connect again',
+    remedy:
+      'restore it; else move it and `reader.db` away, then `wispr identity import FILE` or a new invitation',
   },
   'keyring-unavailable': {
     means: 'the system keyring is locked, absent or not supported by this file',
-    remedy: 'sign in to the desktop; or use `wispr identity protect passphrase` or `key-file`',
+    remedy:
+      'sign in to the desktop and unlock it; or `wispr identity protect passphrase` or `wispr identity protect key-file`',
   },
   'passphrase-needed': {
     means: 'the database is protected by a passphrase, and none was given',
@@ -292,7 +295,7 @@ export const READER_ERRORS = {
   // starting
   'parent-proxy-unreachable': {
     means: 'the parent proxy cannot be reached, or does not speak HTTP',
-    remedy: 'start it, or check its address',
+    remedy: 'start it, or check the address in `--parent-proxy` or the settings of the Reader',
   },
   'parent-proxy-auth': {
     means: 'the parent proxy refuses name and password',

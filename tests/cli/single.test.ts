@@ -89,7 +89,7 @@ describe('the single file', () => {
     expect((await proxy.stop('SIGTERM')).code).toBe(0);
     const { code, stderr } = await run('identity', 'protect', 'keyring');
     expect([code, stderr]).toEqual([1, expect.stringContaining('[keyring-unavailable]')]);
-    expect(stderr).toMatch(/hint: without it: .*protect passphrase.* or .*protect key-file.*; .*Node\.js/);
+    expect(stderr).toMatch(/single file .*\n.*hint: .*protect passphrase.* or .*protect key-file/);
     expect(readdirSync(reader.home).sort()).toEqual(expect.arrayContaining(['.config', '.local']));
   });
 });
