@@ -35,7 +35,7 @@ export const READER_ERRORS = {
   },
   'store-busy': {
     means: 'another wispr command has the database',
-    remedy: 'try again when that command has ended',
+    remedy: 'answer what it asks, as `wispr bind` does, or end it, and try again; `fuser {file}` shows its process',
   },
   'disk-full': {
     means: 'the disk of the database, its key or the output is full; nothing was changed',
@@ -52,8 +52,7 @@ export const READER_ERRORS = {
   },
   'storage-key-wrong': {
     means: 'that file holds another key, or none',
-    remedy:
-      'restore it; else move it and `reader.db` away, then `wispr identity import FILE` or a new invitation',
+    remedy: 'restore it; else move it and `reader.db` away, then `wispr identity import FILE` or a new invitation',
   },
   'keyring-unavailable': {
     means: 'the system keyring is locked, absent or not supported by this file',
@@ -285,8 +284,8 @@ export const READER_ERRORS = {
     remedy: 'see the message',
   },
   'reader-running': {
-    means: 'a Reader runs and is in the way',
-    remedy: 'stop it first: `kill {process}`',
+    means: 'a Reader runs and is in the way, or has its own value of an option',
+    remedy: 'leave the option out, or stop the Reader first: `kill {process}`',
   },
   'reader-unreachable': {
     means: 'a Reader has the database and gives no answer',

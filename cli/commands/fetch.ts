@@ -15,6 +15,7 @@ import {
   addReaderOptions,
   type CacheFlags,
   cacheOptions,
+  ownOptions,
   type ParentProxyFlags,
   parentProxyOptions,
   type ReaderFlags,
@@ -65,7 +66,12 @@ async function runFetch(address: string, flags: FetchFlags): Promise<void> {
     throw new UsageError('--json needs --output, because the document itself goes to standard output');
   if (output === '') throw new UsageError('--output needs the name of a file');
   if (range && head) throw new UsageError('--head has no bytes to take a --range of');
-  const options = { ...(await readerOptions(flags)), ...cacheOptions(flags), ...(await parentProxyOptions(flags)) };
+  const options = {
+    ...(await readerOptions(flags)),
+    ...cacheOptions(flags),
+    ...(await parentProxyOptions(flags)),
+    ...ownOptions(flags),
+  };
   await untilSignal(async (signal) => {
     const wanted = { ...options, address, headers: header, range, signal, method: head ? 'HEAD' : 'GET' } as const;
     try {

@@ -158,6 +158,20 @@ export async function parentProxyOptions({
   return { parentProxy: url };
 }
 
+/** Of a command that a Reader carries out where one runs: the options that it was given, and of which the Reader has its own. */
+export function ownOptions(flags: ReaderFlags & CacheFlags & ParentProxyFlags): { ownOptions: string[] } {
+  const { cacheSize, connectTo, allowLocal, parentProxy, parentProxyFile } = flags;
+  const values = {
+    '--cache-size': cacheSize,
+    '--connect-to': connectTo,
+    '--allow-local': allowLocal,
+    '--parent-proxy': parentProxy,
+    '--parent-proxy-file': parentProxyFile,
+  };
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  return { ownOptions: given.map(([name]) => name) };
+}
+
 /** Every user of the machine can see the arguments of a program, for as long as it runs. */
 function withoutPassword(url: string): string {
   if (!new ParentProxy(url).hasCredentials) return url;

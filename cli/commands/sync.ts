@@ -14,6 +14,7 @@ import {
   addReaderOptions,
   type CacheFlags,
   cacheOptions,
+  ownOptions,
   type ParentProxyFlags,
   parentProxyOptions,
   type ReaderFlags,
@@ -58,7 +59,7 @@ async function sync(named: string, prefixes: readonly string[], flags: SyncFlags
     ...(sets && { sets }),
     ...(await parentProxyOptions(flags)),
   };
-  const options = { ...(await readerOptions(flags)), ...cacheOptions(flags) };
+  const options = { ...(await readerOptions(flags)), ...cacheOptions(flags), ...ownOptions(flags) };
   await untilSignal(async (signal) => {
     const progress = quiet ? undefined : showSyncing();
     try {

@@ -40,6 +40,8 @@ interface FetchDialog {
 
 export interface FetchOptions extends Omit<ProxyOptions, 'port' | 'onRefusal'>, FetchRequest {
   readonly signal?: AbortSignal;
+  /** Options as they were typed, of which a Reader that runs has its own: refused there. */
+  readonly ownOptions?: readonly string[];
 }
 
 export interface FetchedDocument {
@@ -69,7 +71,7 @@ export async function fetchDocument<Result>(
   options: FetchOptions,
   use: (document: FetchedDocument) => Promise<Result>,
 ): Promise<Result> {
-  const { address, method, headers, range, signal } = options;
+  const { address, method, headers, range, signal, ownOptions } = options;
   const { directory } = storeOptions(options);
   if (!hasDatabase(directory)) locate(address, NO_SITES); // looking makes none
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
@@ -86,7 +88,8 @@ export async function fetchDocument<Result>(
   };
   try {
     const request = { address, method, headers, range };
-    await inReader({ directory, name: 'fetch', request, dialog, signal }, () => begin(fetchLocally(options, use)));
+    const command = { directory, name: 'fetch', request, dialog, signal, ownOptions } as const;
+    await inReader(command, () => begin(fetchLocally(options, use)));
     writer.close().catch(ignore);
   } catch (error) {
     if (used === undefined) throw error;

@@ -32,10 +32,11 @@ const ignore = () => undefined;
  */
 export async function syncSite({ onProgress, signal, ...options }: SyncOptions): Promise<SyncSummary> {
   const { directory } = storeOptions(options);
-  const { site, sets, prefixes, parallel } = options;
+  const { site, sets, prefixes, parallel, ownOptions } = options;
   const wish = { site, ...(sets && { sets }), ...(prefixes && { prefixes }), ...(parallel && { parallel }) };
   const progress = onProgress ?? ignore;
-  return inReader({ directory, name: 'sync', request: wish, dialog: { progress }, signal }, async () => {
+  const command = { directory, name: 'sync', request: wish, dialog: { progress }, signal, ownOptions } as const;
+  return inReader(command, async () => {
     const reader = await openReader(options);
     try {
       return await sync(reader, wish, progress, signal);

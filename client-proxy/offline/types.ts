@@ -37,6 +37,8 @@ export interface SyncOptions extends SyncWish {
   readonly onProgress?: (progress: SyncProgress) => void;
   /** Ends it; what was fetched stays, and the next run goes on from there. */
   readonly signal?: AbortSignal;
+  /** Options as they were typed, of which a Reader that runs has its own: refused there. */
+  readonly ownOptions?: readonly string[];
 }
 
 export interface SyncProgress {

@@ -259,11 +259,7 @@ const UNWRITTEN: Readonly<Record<string, Required<ProblemText>>> = {
   },
   'store-unwritable': {
     text: 'The Reader cannot write to its database',
-    hint: 'Check that its disk and folder can be written, and try again. Do not stop the Reader before.',
-  },
-  'store-busy': {
-    text: 'Another program is writing to the database of the Reader',
-    hint: 'Try again in a moment. If it happens again, close that program. The Reader need not be restarted.',
+    hint: 'Check that its disk and folder can be written, and try again. The Reader need not be restarted.',
   },
 };
 

@@ -279,13 +279,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     status: 503,
     title: 'The Reader cannot write to its database',
     lead: 'Nothing was changed.',
-    advice: ['Check that its disk and folder can be written, and try again.', 'Do not stop the Reader before.'],
-  },
-  'store-busy': {
-    status: 503,
-    title: 'The database of the Reader is busy',
-    lead: 'Another program is writing to it. Nothing was changed.',
-    advice: ['Try again in a moment.', `If it happens again, close that program. ${NO_RESTART}`],
+    advice: [`Check that its disk and folder can be written, and try again. ${NO_RESTART}`],
   },
   'disk-full': {
     status: 507,

@@ -30,14 +30,16 @@ export interface Command {
   readonly name: CommandName;
   readonly request?: Readonly<Record<string, unknown>>;
   readonly dialog?: object;
+  /** Options as they were typed, such as `--cache-size`, of which a Reader that runs has its own: refused there. */
+  readonly ownOptions?: readonly string[] | undefined;
   /** Ends it, at whatever point it is. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
  * @param local - opens the database, and does the same in this process. Where another command has the database for a moment, it is tried again
- * @throws whatever the command throws; ReaderError `reader-unreachable` where a Reader runs and gives no answer; `store-busy` where another command
- * does not end
+ * @throws whatever the command throws; ReaderError `reader-unreachable` where a Reader runs and gives no answer; `reader-running` for options that
+ * have no effect there; `store-busy` where another command does not end
  */
 export async function inReader<Result>(command: Command, local: () => Promise<Result>): Promise<Result> {
   const deadline = performance.now() + LIMITS.databaseWait;
@@ -77,12 +79,13 @@ export async function askReader<Result>(command: Command): Promise<{ readonly re
 }
 
 async function converse(conversation: Conversation, command: Command): Promise<unknown> {
-  const { directory, name, request = {}, dialog = {} } = command;
+  const { directory, name, request = {}, dialog = {}, ownOptions = [] } = command;
   const receive = (timeout?: number) =>
     conversation.receive(timeout).catch((error: unknown) => {
       throw unreachable(directory, error);
     });
-  await receive(LIMITS.controlTimeout); // its greeting
+  const { process } = (await receive(LIMITS.controlTimeout)) as { readonly process: number };
+  if (ownOptions.length > 0) throw hasItsOwn(ownOptions, process);
   await conversation.send({ name, request });
   for (;;) {
     const frame = await receive();
@@ -100,6 +103,11 @@ async function answerTo(frame: Frame, dialog: Dialog): Promise<unknown> {
   const answer = Object.hasOwn(dialog, question) ? dialog[question] : undefined;
   if (answer === undefined) throw new ReaderError('internal', `the Reader asks for ${question}`);
   return answer(argument as never);
+}
+
+function hasItsOwn(options: readonly string[], process: number): ReaderError {
+  const message = `a Reader runs and does this with its own settings, so ${options.join(', ')} would have no effect`;
+  return new ReaderError('reader-running', message, { fields: { process }, typed: true });
 }
 
 function rebuild(sent: SentError): Error {

@@ -11,8 +11,8 @@ export function damaged(what: string, why: string, cause?: unknown): ReaderError
 
 /** For a database that is open and takes no change. Nothing was changed. @param file - of the database */
 export function unwritable(error: unknown, file?: string | null): ReaderError {
-  const what = "the reader's database cannot be written";
-  if (isDiskFull(error, file)) return diskFull(what, error, file);
+  const what = `the reader's database cannot be written: ${file ?? 'reader.db'}`;
+  if (isDiskFull(error, file)) return diskFull(what, error);
   if (saysDamaged(error)) return damaged(file ?? 'reader.db', reasonOf(error), error);
   return new ReaderError('store-unwritable', `${what}: ${reasonOf(error)}`, { cause: error });
 }
@@ -22,22 +22,22 @@ export function unusable(error: unknown, file: string): Error {
   if (error instanceof ReaderError) return error;
   if (saysDamaged(error)) return damaged(file, reasonOf(error), error);
   const what = `the reader's database cannot be opened: ${file}`;
-  if (isDiskFull(error, file)) return diskFull(what, error, file);
+  if (isDiskFull(error, file)) return diskFull(what, error);
   if (saysBusy(error)) return inUse(file, error);
   return new ReaderError('store-unusable', `${what}: ${reasonOf(error)}`, { cause: error });
 }
 
 /** Another process owns the database. */
 export function inUse(file: string, cause?: unknown): ReaderError {
-  return new ReaderError('store-busy', `another wispr program is using ${file}`, { cause });
+  return new ReaderError('store-busy', `another wispr command has the database open: ${file}`, {
+    cause,
+    fields: { file },
+  });
 }
 
 /** @param what - cannot be done. Nothing was changed */
-export function diskFull(what: string, cause: unknown, file?: string | null): ReaderError {
-  return new ReaderError('disk-full', `the disk is full: ${what}`, {
-    cause,
-    ...(typeof file === 'string' && { fields: { file } }),
-  });
+export function diskFull(what: string, cause: unknown): ReaderError {
+  return new ReaderError('disk-full', `the disk is full: ${what}`, { cause });
 }
 
 export function readerLocked(): ReaderError {

@@ -42,8 +42,8 @@ export function makeKeyFile(file: string): Uint8Array {
     makeDirectoryNow(dirname(file), 0o700);
     createFile(file, `${toBase64url(randomBytes(STORAGE_KEY_LENGTH))}\n`, 0o600);
   } catch (error) {
-    const what = "the key of the reader's database cannot be written";
-    if (isDiskFull(error)) throw diskFull(what, error, file);
+    const what = `the key of the reader's database cannot be written: ${file}`;
+    if (isDiskFull(error)) throw diskFull(what, error);
     throw new ReaderError('store-unusable', `${what}: ${reasonOf(error)}`, { cause: error });
   }
   return readKeyFile(file);

@@ -61,7 +61,7 @@ describe('wispr sync', () => {
   it('is seen by a Reader that runs beside it and has read nothing yet', async () => {
     const port = await startBeside();
     expect((await reader.run(['proxy', 'status'])).stdout).toContain('news.example: not read yet');
-    expect((await sync('news.example')).code).toBe(0);
+    expect((await reader.run(['sync', 'news.example'])).code).toBe(0);
     await reader.host.close();
     await reader.keyServer.close();
     const answer = await send(port, 'http://news.example/2026/a.html');
@@ -72,7 +72,7 @@ describe('wispr sync', () => {
     const port = await startBeside();
     expect((await send(port, 'http://news.example/2026/a.html')).text).toBe('a');
     await reader.publisher.publish(reader.host.files, '/2026/c.html', { content: 'newer' });
-    expect((await sync('news.example')).code).toBe(0);
+    expect((await reader.run(['sync', 'news.example'])).code).toBe(0);
     await reader.host.close();
     await reader.keyServer.close();
     const answer = await send(port, 'http://news.example/2026/c.html');

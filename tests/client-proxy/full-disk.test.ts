@@ -83,7 +83,7 @@ describe('attack 67: while the disk is full', () => {
   it('a command says so, and changes nothing', async () => {
     expect((await get()).text).toBe('signed');
     fill();
-    const full = { code: 'disk-full', remedy: expect.stringMatching(/reader\.db/) };
+    const full = { code: 'disk-full', message: expect.stringMatching(/reader\.db/) };
     const publisher = await findPublisher(rig.storage, rig.publisher.site);
     await expect(forgetPublisher(rig.storage, publisher)).rejects.toMatchObject(full);
     await expect(protectIdentity(rig.storage, { kind: 'key-file' })).rejects.toMatchObject(full);

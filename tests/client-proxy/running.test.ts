@@ -94,6 +94,19 @@ describe('while a Reader runs', () => {
     expect((await wispr('identity', 'export', file, '--passphrase-file', secret)).code).toBe(0);
   });
 
+  it('options of which it has its own are refused by name, and nothing is done', async () => {
+    const own = ['--cache-size', '1G', '--connect-to', ':80:127.0.0.1:9', '--allow-local', '127.0.0.1'];
+    for (const args of [
+      ['fetch', rig.url('/a.html')],
+      ['sync', rig.publisher.site],
+    ]) {
+      const { code, stdout, stderr } = await wispr(...args, ...own, '--parent-proxy', 'http://127.0.0.1:9');
+      const named = /--cache-size, --connect-to, --allow-local, --parent-proxy .*\[reader-running\]\n.*leave/;
+      expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(named)]);
+    }
+    expect((await wispr('fetch', rig.url('/a.html'))).code).toBe(0);
+  });
+
   it('another one is refused by name', async () => {
     const command = proxyCommand(rig, rig.host.port);
     const second = await runWispr(command);
