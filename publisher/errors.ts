@@ -163,8 +163,8 @@ export const PUBLISH_ERRORS = {
     remedy: '`wispr publish` makes a higher one; with other signing keys, use that copy',
   },
   'publication-gone': {
-    means: 'an earlier publication is not kept whole any more, so that it cannot be published again',
-    remedy: '`wispr rollback VERSION` with a later one; or put the source right, then `wispr publish`',
+    means: 'an earlier publication is not kept whole any more, or its keys or sections were replaced since',
+    remedy: '`wispr rollback VERSION` with another one; or correct the source, then `wispr publish`',
   },
   'clock-ahead': {
     means: "this clock is far ahead of the bucket's; readers refuse what is signed so",
@@ -195,4 +195,9 @@ export class PublishError extends CodedError<PublishErrorCode> {
   constructor(code: PublishErrorCode, message: string, options?: CodedErrorOptions) {
     super(PUBLISH_ERRORS, code, message, options);
   }
+}
+
+/** @param state - what readers find now */
+export function stopped(state = 'readers find the previous publication'): PublishError {
+  return new PublishError('stopped', `stopped; ${state}`);
 }

@@ -28,8 +28,8 @@ async function rollback(version: number | undefined, flags: Flags): Promise<void
   const { plan, summary } = await onSite(flags, (site) => rollBack(site, version, (plan) => confirm(plan, yes, quiet)));
   if (json) print(JSON.stringify({ ...summary, ...plan }));
   else if (!quiet) print(describePublishing(summary));
-  warnAboutRest(summary, '`wispr publish --no-protect` or `wispr rollback`');
-  if (!quiet) sayHint('the next `wispr publish` publishes the source again: put right what was wrong there first');
+  warnAboutRest(summary, `\`wispr rollback ${plan.to}\``);
+  if (!quiet) sayHint('the next `wispr publish` publishes the source again: correct it first');
 }
 
 async function confirm(
@@ -38,7 +38,7 @@ async function confirm(
   quiet = false,
 ): Promise<void> {
   if (!quiet) {
-    say(`publication ${from} is replaced by the documents of publication ${to}:`);
+    say(`publication ${from} will be replaced by the documents of publication ${to}:`);
     for (const [what, paths] of Object.entries({ added, removed, changed }))
       if (paths.length > 0) say(`  ${count(paths.length, 'document')} ${what}: ${someOf(paths, ', ', paths.length)}`);
     if (added.length + removed.length + changed.length === 0) say('  no document differs');

@@ -55,5 +55,5 @@ function describe(withdrawal: Withdrawal, version: number | undefined, out: stri
   }
   const verb = outcome === 'withdrawn' ? 'is withdrawn' : 'was withdrawn already';
   print(`The site ${verb}: publication ${publication} shows readers nothing (${describePlaces(withdrawal, out)}).`);
-  sayHint('put right what was wrong, then `wispr publish`; or `wispr rollback`');
+  sayHint('correct the source, then `wispr publish`; or `wispr rollback`');
 }

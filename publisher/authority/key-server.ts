@@ -10,7 +10,7 @@ import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
 import { request } from '../../node-support/undici.ts';
 import { withinTime } from '../../node-support/within-time.ts';
-import { PublishError } from '../errors.ts';
+import { PublishError, stopped } from '../errors.ts';
 import type { PublicationPlace } from '../publication/open.ts';
 
 export interface KeyServerAccess {
@@ -176,7 +176,9 @@ async function exchange(
   try {
     return await withinTime(limits.request + (body?.length ?? 0) / limits.sending, ask, given);
   } catch (error) {
-    throw unreachable(origin, given?.aborted ? 'the request was given up' : error);
+    // No failure of the key server: nothing is signed in its place.
+    if (given?.aborted) throw stopped(body ? 'the key server may have taken what was sent' : undefined);
+    throw unreachable(origin, error);
   }
 }
 

@@ -13,6 +13,8 @@ export type FactName =
   | 'bundle'
   /** The start of the machine since which all files were found or written. */
   | 'boot'
+  /** Whose pages lie in `out`: `protect` or `rollback`. */
+  | 'pages'
   /** Bits of the number of bins. */
   | 'bins'
   /** The version of the last publication. */

@@ -2,7 +2,7 @@
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import type { Configuration } from '../configuration/schema.ts';
-import { PublishError } from '../errors.ts';
+import { stopped } from '../errors.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { verifyChain } from '../keys/roots.ts';
@@ -21,7 +21,7 @@ export interface DryRunOptions extends PlaceOptions {
   readonly rekey?: readonly string[];
   /** Called as the work goes on. */
   readonly onProgress?: (progress: Progress) => void;
-  /** Stops the run; the publication before stays as it is. */
+  /** Stops the run; the previous publication stays as it is. */
   readonly signal?: AbortSignal;
 }
 
@@ -129,7 +129,6 @@ export function dueForRekey(
 /** @throws PublishError `stopped` */
 export function stopper(signal: AbortSignal | undefined): () => void {
   return () => {
-    if (!signal?.aborted) return;
-    throw new PublishError('stopped', 'stopped; readers find the publication before');
+    if (signal?.aborted) throw stopped();
   };
 }

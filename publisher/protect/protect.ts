@@ -1,6 +1,6 @@
 /**
  * `wispr protect`: makes the protected form of a site, or brings it up to date: docs/spec/publication.md, section 8. The output is changed in
- * place, in an order that leaves the publication before readable until the very last step; whatever interrupts it, the next run goes on.
+ * place, in an order that leaves the previous publication readable until the very last step; whatever interrupts it, the next run goes on.
  */
 import { join } from 'node:path';
 import { utf8 } from '../../core/encoding/bytes.ts';
@@ -76,6 +76,7 @@ async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
   const publication = await publish(context);
   index.startWaiting(now);
   index.setFact('boot', bootId());
+  index.setFact('pages', 'protect');
   await noteKeyStore(index, run.workspace);
   const keepFor = context.freshFor + settings.grace + MARGIN;
   return { secured, tasks, publication, pruned: await pruneOutput(out, index, now - keepFor) };

@@ -48,7 +48,10 @@ export async function deliver(site: Site, options: DeliverOptions): Promise<Deli
         throw error;
       }
     },
-    { limit: TARGET_LIMIT, signal },
+    {
+      ...{ limit: TARGET_LIMIT, signal },
+      state: `publication ${snapshot.file.version} is confirmed, and targets that do not show it yet show the previous one`,
+    },
   );
   return {
     shown: outcomes.filter(({ failure }) => failure === undefined).map(({ target }) => target),

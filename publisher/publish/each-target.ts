@@ -3,7 +3,7 @@ import { CodedError } from '../../core/errors.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { withinTime } from '../../node-support/within-time.ts';
-import { PublishError } from '../errors.ts';
+import { stopped } from '../errors.ts';
 
 /** What became of one target. */
 export type Outcome<Value> =
@@ -15,6 +15,8 @@ export interface EachTargetOptions {
   readonly limit?: number;
   /** Ends the work at all targets. */
   readonly signal?: AbortSignal | undefined;
+  /** What readers find if the work is stopped. Default: the previous publication */
+  readonly state?: string;
 }
 
 /** Milliseconds for small files at one target. */
@@ -27,18 +29,18 @@ export const TARGET_LIMIT = 10_000;
 export async function eachTarget<Value>(
   targets: readonly Target[],
   work: (target: Target) => Promise<Value>,
-  { limit, signal }: EachTargetOptions = {},
+  { limit, signal, state }: EachTargetOptions = {},
 ): Promise<Outcome<Value>[]> {
   return Promise.all(
     targets.map(async (target): Promise<Outcome<Value>> => {
       const close = () => target.close();
       signal?.addEventListener('abort', close, { once: true });
       try {
-        checkNotStopped(signal);
+        checkNotStopped(signal, state);
         const value = await (limit === undefined ? work(target) : inTime(target, limit, work));
         return { target, value };
       } catch (error) {
-        checkNotStopped(signal);
+        checkNotStopped(signal, state);
         if (error instanceof CodedError) return { target, failure: error };
         throw error;
       } finally {
@@ -49,8 +51,8 @@ export async function eachTarget<Value>(
 }
 
 /** @throws PublishError `stopped` */
-export function checkNotStopped(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new PublishError('stopped', 'stopped');
+export function checkNotStopped(signal: AbortSignal | undefined, state?: string): void {
+  if (signal?.aborted) throw stopped(state);
 }
 
 async function inTime<Value>(target: Target, limit: number, work: (target: Target) => Promise<Value>): Promise<Value> {

@@ -1,10 +1,19 @@
 /** `wispr rollback`: the documents of an earlier publication again, as a new, higher publication, while their objects are kept. */
 import { copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { verifyDescriptor } from '../../core/keys/descriptor.ts';
+import { keyIdOf } from '../../core/keys/key-id.ts';
 import { binFor, binNames, DOCUMENTS_ROLE, pathHashOf } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
+import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import type { SuccinctDelegation, TargetInfo } from '../../core/publication/metadata.ts';
-import { contentTargetOf, METADATA_PATH, metadataFile, targetFile } from '../../core/publication/names.ts';
+import {
+  contentTargetOf,
+  DESCRIPTOR_TARGET,
+  METADATA_PATH,
+  metadataFile,
+  targetFile,
+} from '../../core/publication/names.ts';
 import {
   binMetadata,
   type FileFacts,
@@ -71,14 +80,18 @@ export async function rollBack(
   const [documentsThen, documentsNow] = [await readLists(old, old), await readLists(before, old)];
   const plan = comparison(old.signed, current, documentsThen, documentsNow);
   await checkKept(site, plan, documentsThen);
+  await checkKeys(site, { old, before }, documentsThen);
   await confirm(plan);
   const snapshot = await sign(site, current, before, { documentsThen, documentsNow });
+  site.index.setFact('pages', 'rollback'); // the next run of protect places every page again, also if this one is killed
   const touched = await placePages(site, plan, documentsThen);
   keepLonger(site, documentsThen);
-  const summary = await publish(site, snapshot, highest);
-  // Copies at names that stay are made again with the source: what is not served from here is removed, so that the next run misses it.
-  if (site.targets.length > 0) for (const path of touched) await rm(join(site.out, path), { force: true });
-  return { plan, summary };
+  try {
+    return { plan, summary: await publish(site, snapshot, highest) };
+  } finally {
+    // They are not those of the source: no later upload takes them.
+    if (site.targets.length > 0) for (const path of touched) await rm(join(site.out, path), { force: true });
+  }
 }
 
 function publish(site: Site, snapshot: SignedSnapshot, { reachable, failures }: Highest): Promise<PublishSummary> {
@@ -125,9 +138,10 @@ async function openEarlier(
     const signed = await readSnapshot(number, output, roots);
     const isOther = signed && !signed.snapshot.closed && !hasSameLists(signed, current);
     if (signed && (isOther || version !== undefined))
-      return openSnapshot(signed, output, roots).catch(() => Promise.reject(gone(number, out)));
+      return openSnapshot(signed, output, roots).catch(() => Promise.reject(gone(number)));
   }
-  throw gone(version ?? current.file.version - 1, out);
+  if (version !== undefined) throw gone(version);
+  throw new PublishError('publication-gone', `${out} has no earlier publication with other documents`);
 }
 
 function hasSameLists(a: SignedSnapshot, b: SignedSnapshot): boolean {
@@ -177,6 +191,36 @@ async function checkKept({ out }: Site, { added, changed, to }: RollbackPlan, { 
   if (inPage !== undefined) throw gone(to, inPage); // the object lay in the page, which has been replaced
 }
 
+/**
+ * Keys are replaced because others may have them, and new readers are given the current ones alone.
+ *
+ * @throws PublishError `publication-gone`
+ */
+async function checkKeys(
+  { store }: Site,
+  { old, before }: { readonly old: SnapshotPublication; readonly before: SnapshotPublication },
+  { documents }: Lists,
+): Promise<void> {
+  const keys = [...store.contents.sets.values(), ...store.contents.kept.map(({ key }) => key)];
+  const known = new Set(await Promise.all(keys.map((key) => keyIdOf('set', key))));
+  const isReplaced = [...documents.values()].some(({ entry: { set } }) => set !== undefined && !known.has(set));
+  if (isReplaced || (await publisherKeyOf(old)) !== (await publisherKeyOf(before)))
+    throw keysReplaced(old.signed.file.version);
+}
+
+/** The key that signed the documents of a publication. */
+async function publisherKeyOf({ state, place, signed }: SnapshotPublication): Promise<string> {
+  const target = state.targets.target(DESCRIPTOR_TARGET);
+  const bytes = target && (await place.read(targetFile(DESCRIPTOR_TARGET, target.sha256), target.length));
+  if (!bytes) throw gone(signed.file.version, DESCRIPTOR_TARGET);
+  return (await verifyDescriptor(bytes, 0)).publisherKey;
+}
+
+/** Whether something lies at the document's own name. */
+function hasPage(path: string, { content }: DocumentEntry): boolean {
+  return content !== undefined || path.endsWith('.html');
+}
+
 async function isFile(file: string): Promise<boolean> {
   return stat(file).then(
     (found) => found.isFile(),
@@ -184,7 +228,10 @@ async function isFile(file: string): Promise<boolean> {
   );
 }
 
-/** Signs the lists that differ from the current ones, under the current keys, and the snapshot; all of it durably in `out`. */
+/**
+ * Signs the lists that differ from the current ones, under the current keys, and the snapshot; all of it durably in `out`. Where nothing differs, the
+ * current publication is finished: it may be missing at a target.
+ */
 async function sign(
   site: Site,
   current: SignedSnapshot,
@@ -192,13 +239,15 @@ async function sign(
   { documentsThen, documentsNow }: { readonly documentsThen: Lists; readonly documentsNow: Lists },
 ): Promise<SignedSnapshot> {
   const { store, workspace, now, out, roots, index } = site;
+  const bins = await rebinned(documentsThen, documentsNow);
+  if (bins.size === 0 && !current.snapshot.closed) return current;
   const { contents, signers } = store;
   const indexed = Number(index.fact('version') ?? 0);
   const version = Math.max(current.file.version, contents.publication, indexed) + 1;
   await replaceFile(workspace.keyStore, await store.seal({ ...contents, publication: version }));
   const about = { version, expires: now() + ROLE_VALIDITY.targets };
   const files = new Map(before.state.snapshot.roles as ReadonlyMap<string, FileFacts>); // verified strictly: all have length and hash
-  for (const [name, entries] of await rebinned(documentsThen, documentsNow)) {
+  for (const [name, entries] of bins) {
     const bytes = signMetadata(binMetadata(about, entries), [signers.targets]);
     await replaceOutputFile(join(out, METADATA_PATH, metadataFile(name, version)), bytes, { sync: true });
     files.set(name, await factsOf(version, bytes));
@@ -247,7 +296,10 @@ async function placePages(
   const appearance = await appearanceOf(configuration, workspace.directory, store.rootId);
   const teaser = encodeTeaser({ ...NO_TEASER, openGraph: new Map(), excerpt: [] });
   for (const path of removed) await rm(join(out, path), { force: true });
-  for (const path of [...added, ...changed]) {
+  const lacking = [];
+  for (const { path, entry } of documents.values())
+    if (hasPage(path, entry) && !(await isFile(join(out, path)))) lacking.push(path); // removed by a rollback that left a target behind
+  for (const path of new Set([...added, ...changed, ...lacking])) {
     const content = documents.get(path)?.entry.content;
     const copied = content && join(out, targetFile(contentTargetOf(path), content));
     // Beside and renamed: a copy may be a hard link to the content, which would be written through it.
@@ -257,7 +309,7 @@ async function placePages(
       await replaceOutputFile(join(out, path), Buffer.from(appearance.fallbackPage(path, teaser)));
     else await rm(join(out, path), { force: true });
   }
-  return [...added, ...changed, ...removed];
+  return [...added, ...changed, ...removed, ...lacking];
 }
 
 const NO_TEASER = { title: '', description: '', language: '', direction: '', canonical: '' };
@@ -275,10 +327,14 @@ function keepLonger({ index }: Site, { documents }: Lists): void {
   });
 }
 
-function gone(version: number, what: string): PublishError {
-  return new PublishError('publication-gone', `publication ${version} is not kept whole any more: ${what} is missing`, {
-    fields: { version },
-  });
+function gone(version: number, what?: string): PublishError {
+  const message = `publication ${version} is not kept ${what === undefined ? 'any more' : `whole any more: ${what} is missing`}`;
+  return new PublishError('publication-gone', message, { fields: { version } });
+}
+
+function keysReplaced(version: number): PublishError {
+  const message = `publication ${version} was made with keys that have been replaced since`;
+  return new PublishError('publication-gone', message, { fields: { version } });
 }
 
 function sectionChanged(name: string): PublishError {

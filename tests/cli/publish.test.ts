@@ -154,7 +154,7 @@ describe('wispr withdraw', () => {
       0,
       expect.stringMatching(/^The site is withdrawn: publication \d+ .*web, .*second/),
     ]);
-    expect(stderr).toContain('hint: put right what was wrong, then "wispr publish"');
+    expect(stderr).toContain('hint: correct the source, then "wispr publish"');
     expect([await at('web'), await at('second')]).toEqual([before + 1, before + 1]);
     const again = await inSite('withdraw', '-y', '--json', ...withPassphrase);
     expect(JSON.parse(again.stdout)).toMatchObject({ outcome: 'already withdrawn', publication: before + 1 });

@@ -1,11 +1,11 @@
-/** Whatever is published, withdrawn, confirmed, killed or out of reach: no reader goes back, and the same command finishes. */
+/** Whatever is published, withdrawn, rolled back, confirmed, killed or out of reach: no reader goes back, and the same command finishes. */
 import fc from 'fast-check';
 import { afterEach, describe, it } from 'vitest';
 import { type KillableWorld, openWorld } from '../support/killable-world.ts';
 
 /** One command, how it is disturbed, and which targets it can reach. */
 interface Step {
-  readonly command: 'publish' | 'withdraw' | 'confirm';
+  readonly command: 'publish' | 'withdraw' | 'confirm' | 'rollback';
   readonly edits: boolean;
   readonly reach: readonly [boolean, boolean];
   /** After so many steps of its own; `undefined`: not at all. */
@@ -14,7 +14,7 @@ interface Step {
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.record({
-    command: fc.constantFrom('publish' as const, 'publish' as const, 'withdraw' as const, 'confirm' as const),
+    command: fc.constantFrom<Step['command'][]>('publish', 'publish', 'withdraw', 'confirm', 'rollback'),
     edits: fc.boolean(),
     reach: fc.constantFrom<Step['reach']>([true, true], [true, true], [true, false], [false, true]),
     killAt: fc.option(fc.nat(30), { nil: undefined }),
@@ -31,7 +31,10 @@ describe.each([false, true])('with a key server: %s', (withKeyServer) => {
       fc.asyncProperty(steps, async (sequence) => {
         world = await openWorld({ withKeyServer });
         await world.publish();
+        await world.checkKeys();
         for (const step of sequence) await take(world, step);
+        await world.publish();
+        await world.checkKeys();
         await world.close();
       }),
       { numRuns: withKeyServer ? 5 : 8 },
@@ -53,14 +56,15 @@ async function take(the: KillableWorld, { command, edits, reach, killAt }: Step)
 
 /** docs/spec/publication.md, section 8: each line of the table of kill points, at every step at which a run can be killed. */
 describe.each([false, true])('killed at every step, with a key server: %s', (withKeyServer) => {
-  it.each(['publish', 'withdraw', 'confirm'] as const)(
+  it.each(['publish', 'withdraw', 'confirm', 'rollback'] as const)(
     '%s',
     async (command) => {
       world = await openWorld({ withKeyServer });
       await world.publish();
       for (let killAt = 0; ; killAt++) {
-        const before = await world.pairs();
         if (command !== 'confirm') await world.edit();
+        if (command === 'rollback') await world.publish();
+        const before = await world.pairs();
         const isKilled = await world.killing(killAt, () => world?.[command]());
         await world.checkReaders(before);
         await world[command]();

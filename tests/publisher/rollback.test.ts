@@ -2,21 +2,26 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { StorageError } from '../../node-support/storage/errors.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { rotatePublisherKey } from '../../publisher/keys/change-roots.ts';
 import { type Rollback, type RollbackPlan, rollBack } from '../../publisher/publish/rollback.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
+import { alteredTarget } from '../support/altered-target.ts';
 import { Publishing, publicationAt, targetsOf } from '../support/publishing.ts';
 import { TargetPlaces } from '../support/target-places.ts';
-import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 const places = new TargetPlaces();
 let A: string;
+let B: string;
 let made: TestWorkspace;
 let the: Publishing;
 
 beforeEach(async () => {
-  ({ place: A } = await places.next());
+  [{ place: A }, { place: B }] = [await places.next(), await places.next()];
   const files = { 'a.html': '<title>One</title><p>1', 'gone.html': '<p>1', 'style.css': 'p { color: red }' };
-  made = await createWorkspace(files, { public: ['style.css'], ...targetsOf(A) });
+  made = await createWorkspace(files, { public: ['style.css'], ...targetsOf(A, B) });
   the = new Publishing(made);
   await the.publish();
   await made.write('a.html', '<title>A mistake</title><p>2');
@@ -29,7 +34,12 @@ afterEach(() => made.remove());
 
 const rollback = (version?: number, confirm: (plan: RollbackPlan) => Promise<void> = async () => undefined) =>
   the.on((site) => rollBack(site, version, confirm)) as Promise<Rollback>;
-const wrong = async () => (await verifyTree(A)).findings.map(({ path, code }) => `${path} ${code}`);
+const wrong = async (target = A) => (await verifyTree(target)).findings.map(({ path, code }) => `${path} ${code}`);
+
+const unreachable = (target: Target) => {
+  const fail = () => Promise.reject(new StorageError('target-unreachable', `${target.name} does not answer`));
+  return alteredTarget(target, { put: fail });
+};
 
 it('publishes the previous documents as a higher publication, and the source again with the next one', async () => {
   const { plan, summary } = await rollback();
@@ -71,4 +81,52 @@ it('refuses what is gone, and what never was', async () => {
   await rm(join(made.out, object));
   await expect(rollback(1)).rejects.toMatchObject({ code: 'publication-gone' });
   expect(await publicationAt(A)).toBe(2);
+});
+
+it('is finished by the same command with the number, where a target was left behind', async () => {
+  the.changes = { target: (target) => (target.name === B ? unreachable(target) : target) };
+  expect((await rollback()).summary).toMatchObject({ publication: 3, behind: [{ target: B }] });
+  the.changes = {};
+  const { plan, summary } = await rollback(1);
+  expect(plan).toMatchObject({ from: 3, to: 1, added: [], removed: [], changed: [] });
+  expect(summary).toMatchObject({ publication: 3, behind: [] });
+  expect(await wrong(A)).toEqual([]);
+  expect(await wrong(B)).toEqual([]);
+});
+
+it('that is interrupted leaves nothing to the next publication', async () => {
+  the.changes = { target: unreachable };
+  await expect(rollback()).rejects.toMatchObject({ code: 'target-unreachable' });
+  the.changes = {};
+  await made.protect();
+  expect((await the.publish({ protect: undefined })).summary).toMatchObject({ behind: [] });
+  expect(await wrong()).toEqual([]);
+  expect(await readFile(join(A, 'style.css'), 'utf8')).toBe('p { color: blue }');
+  expect(await readFile(join(A, 'new.html'), 'utf8')).not.toBe('');
+});
+
+it('gives no set a new key, nor does the publication after it or after a withdrawal', async () => {
+  const keys = async () => (await made.keyStore()).contents.sets;
+  const before = await keys();
+  await rollback();
+  await the.publish();
+  await the.withdraw();
+  const { protection } = await the.publish();
+  expect(protection).toMatchObject({ recovered: [], changes: { unchanged: 3 } });
+  expect(await keys()).toEqual(before);
+});
+
+it('refuses documents under keys that were replaced: new readers could not open them, others could', async () => {
+  await the.publish({ protect: { rekey: ['subscribers'] } });
+  await expect(rollback(2)).rejects.toMatchObject({
+    code: 'publication-gone',
+    message: expect.stringContaining('keys that have been replaced since'),
+  });
+  expect(await publicationAt(A)).toBe(3);
+});
+
+it('refuses documents that a replaced publisher key has signed', async () => {
+  await rotatePublisherKey({ configurationFile: made.configurationFile, passphrase: PASSPHRASE });
+  await the.publish();
+  await expect(rollback(2)).rejects.toMatchObject({ code: 'publication-gone' });
 });
