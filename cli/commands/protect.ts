@@ -64,7 +64,7 @@ async function protect(site: string | undefined, flags: Flags): Promise<void> {
   const { source } = await readConfiguration(configurationFile); // before a passphrase is typed
   const { out, rekey = [] } = flags;
   const what = { configurationFile, rekey, ...(out !== undefined && { out: resolve(out) }) };
-  if (flags.dryRun) return sayWhatWouldBeDone({ ...what, bringsKeys: flags.key !== undefined }, flags);
+  if (flags.dryRun) return sayWhatWouldBeDone(what, flags);
   const { keyStore, rootKeys, directory } = workspaceOf(configurationFile);
   const root = resolveRoot(resolve(directory, source));
   const passphrase = await readPassphrase(flags.passphraseFile);

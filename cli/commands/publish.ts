@@ -54,8 +54,8 @@ async function publish(target: string | undefined, flags: Flags): Promise<void> 
   checkTogether(flags);
   const configurationFile = locateConfiguration(undefined, flags.config);
   const places = await locatePlaces({ configurationFile, target, tokenFile: flags.tokenFile });
-  const { rekey = [], key = [], quiet, json } = flags;
-  if (flags.dryRun) return sayWhatWouldBeDone({ configurationFile, rekey, bringsKeys: key.length > 0 }, flags);
+  const { rekey = [], quiet, json } = flags;
+  if (flags.dryRun) return sayWhatWouldBeDone({ configurationFile, rekey }, flags);
   await confirmNewTargets(places, flags);
   const passphrase = await readPassphrase(flags.passphraseFile);
   const signers = await readSigners(flags);

@@ -1,7 +1,7 @@
 /** The documents of `publisher.db`, and the files that they do without. */
-import type { SQLInputValue } from 'node:sqlite';
-import type { Form, IndexedDecision, IndexedDocument, IndexedFiles, RetiredFile, Task } from './rows.ts';
-import { Statements } from './statements.ts';
+import type { SQLOutputValue } from 'node:sqlite';
+import type { Form, IndexedDecision, IndexedDocument, IndexedFiles, Task } from './rows.ts';
+import { fromRow, Statements, valuesOf } from './statements.ts';
 
 /** What a document became; the rest of its row comes from its {@link Task}. */
 export interface Written {
@@ -30,21 +30,21 @@ export interface Totals {
 }
 
 /** A row as SQLite gives it. */
-export type Row = Record<string, SQLInputValue>;
+export type Row = Record<string, SQLOutputValue>;
 
-const DOCUMENT_COLUMNS =
-  'path, identity, size, page_set, teaser, set_name, set_id, options, head, head_length, content, content_length, bytes_out, form, placed, head_bin, content_bin';
+const COLUMNS =
+  'path identity size pageSet teaser setName setId options head headLength content contentLength bytesOut form placed headBin contentBin'.split(
+    ' ',
+  );
 
-const STORE = `INSERT INTO document (${DOCUMENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (path) DO UPDATE SET ${DOCUMENT_COLUMNS.split(', ')
-    .map((name) => `${name} = excluded.${name}`)
-    .join(', ')}`;
+const STORE = `INSERT INTO document (${COLUMNS}) VALUES (${COLUMNS.map(() => '?')})
+  ON CONFLICT (path) DO UPDATE SET ${COLUMNS.map((name) => `${name} = excluded.${name}`)}`;
 
 export class DocumentTable extends Statements {
   /** What is known of the document at `path`. */
   find(path: string): IndexedDocument | undefined {
     const row = this.statement('SELECT * FROM document WHERE path = ?').get(path);
-    return row && documentOf(row as Row);
+    return row && fromRow(row);
   }
 
   /** As {@link find}, but no more than tells which files are there. */
@@ -61,7 +61,7 @@ export class DocumentTable extends Statements {
   /** As {@link find}, but no more than tells whether a document has to be written. */
   findDecision(path: string): IndexedDecision | undefined {
     const sql =
-      'SELECT id, head, content, form, placed, identity, page_set, set_name, set_id, options FROM document WHERE path = ?';
+      'SELECT id, head, content, form, placed, identity, pageSet, setName, setId, options FROM document WHERE path = ?';
     const row = this.arrays(sql).get(path) as unknown as (string | null)[] | undefined;
     if (row === undefined) return undefined;
     const [id, head, content, form, placed, identity, pageSet, setName, setId, options] = row;
@@ -87,14 +87,9 @@ export class DocumentTable extends Statements {
 
   /** What all documents come to. */
   totals(): Totals {
-    const sql = `SELECT count(*) AS documents, coalesce(sum(size), 0) AS bytesIn, coalesce(sum(bytes_out), 0) AS bytesOut, count(*) + count(content) AS targets,
-      coalesce(sum(page_bytes) FILTER (WHERE form = 'page'), 0) AS pageBytes FROM document`;
+    const sql = `SELECT count(*) AS documents, coalesce(sum(size), 0) AS bytesIn, coalesce(sum(bytesOut), 0) AS bytesOut, count(*) + count(content) AS targets,
+      coalesce(sum(pageBytes) FILTER (WHERE form = 'page'), 0) AS pageBytes FROM document`;
     return this.statement(sql).get() as unknown as Totals;
-  }
-
-  /** Every document, in no order. */
-  *each(): Generator<IndexedDocument> {
-    for (const row of this.statement('SELECT * FROM document').iterate()) yield documentOf(row as Row);
   }
 
   /** Ids of all documents, in no order. */
@@ -122,7 +117,7 @@ export class DocumentTable extends Statements {
       if (before) this.#noteBins(before);
       this.#noteBins(written);
     }
-    this.run(STORE, ...rowOf(task, written));
+    this.run(STORE, ...valuesOf(COLUMNS, { ...task, ...written }));
   }
 
   /** Forgets a document whose source is gone, and retires its files. */
@@ -154,22 +149,22 @@ export class DocumentTable extends Statements {
    */
   renumber(numbersOf: (path: string, isPublic: boolean) => Pick<Written, 'headBin' | 'contentBin'>): void {
     const rows = this.statement(
-      'SELECT id, path, head_bin, content_bin FROM document WHERE id > ? ORDER BY id LIMIT 1000',
+      'SELECT id, path, headBin, contentBin FROM document WHERE id > ? ORDER BY id LIMIT 1000',
     );
     for (let last = 0; ; ) {
       const some = rows.all(last) as Row[];
       if (some.length === 0) return;
       last = Number(some.at(-1)?.id);
-      for (const row of some) this.#renumberOne(row, numbersOf(row.path as string, row.content_bin !== null));
+      for (const row of some) this.#renumberOne(row, numbersOf(row.path as string, row.contentBin !== null));
     }
   }
 
   #renumberOne(row: Row, after: Pick<Written, 'headBin' | 'contentBin'>): void {
-    const before = { headBin: Number(row.head_bin), contentBin: numberOrNothing(row.content_bin) };
+    const before = { headBin: Number(row.headBin), contentBin: numberOrNothing(row.contentBin) };
     if (before.headBin === after.headBin && before.contentBin === after.contentBin) return;
     this.#noteBins(before);
     this.#noteBins(after);
-    const sql = 'UPDATE document SET head_bin = ?, content_bin = ? WHERE id = ?';
+    const sql = 'UPDATE document SET headBin = ?, contentBin = ? WHERE id = ?';
     this.run(sql, after.headBin, after.contentBin ?? null, row.id as number);
   }
 
@@ -180,13 +175,13 @@ export class DocumentTable extends Statements {
       const rows = this.statement(sql).all(last, pageMark) as Row[];
       if (rows.length === 0) return;
       last = Number(rows.at(-1)?.id);
-      yield* rows.map(documentOf);
+      yield* rows.map((row) => fromRow<IndexedDocument>(row));
     }
   }
 
   /** @param bytes - of the file that was put there */
   setPlaced(id: number, placed: string | undefined, bytes?: number): void {
-    this.run('UPDATE document SET placed = ?, page_bytes = ? WHERE id = ?', placed ?? null, bytes ?? null, id);
+    this.run('UPDATE document SET placed = ?, pageBytes = ? WHERE id = ?', placed ?? null, bytes ?? null, id);
   }
 
   retire(file: string, plain: boolean, since?: number): void {
@@ -207,31 +202,11 @@ export class DocumentTable extends Statements {
   }
 
   /** Files that are to be removed now: plain ones, and those without which publications have done since `before`. */
-  removable(before: number): RetiredFile[] {
-    const sql = 'SELECT file, since, plain FROM retired WHERE plain = 1 OR since <= ? ORDER BY file LIMIT 1000';
-    return (this.statement(sql).all(before) as Row[]).map(({ file, since, plain }) => ({
-      file: String(file),
-      since: since === null ? undefined : Number(since),
-      plain: plain === 1,
-    }));
-  }
-
-  /** Every file that the current publication does without, and that is still there. */
-  *retiredFiles(): Generator<string> {
-    for (const { file } of this.statement('SELECT file FROM retired WHERE plain = 0 ORDER BY file').iterate()) {
-      yield String(file);
-    }
-  }
-
-  /** Retired files in the order of their names, some at a time. */
-  retiredAfter(last: string): string[] {
-    const rows = this.statement('SELECT file FROM retired WHERE file > ? ORDER BY file LIMIT 1000').all(last);
-    return rows.map(({ file }) => String(file));
-  }
-
-  /** Retired files of both kinds. */
-  countAllRetired(): number {
-    return this.number('SELECT count(*) AS number FROM retired');
+  removable(before: number): string[] {
+    const sql = 'SELECT file FROM retired WHERE plain = 1 OR since <= ? ORDER BY file LIMIT 1000';
+    return this.statement(sql)
+      .all(before)
+      .map(({ file }) => String(file));
   }
 
   countRetired(): number {
@@ -242,41 +217,6 @@ export class DocumentTable extends Statements {
 /** What tells the files of a document. */
 export type FilesOf = Pick<IndexedDocument, 'path' | 'head' | 'content' | 'form'>;
 
-/** In the order of {@link DOCUMENT_COLUMNS}. */
-function rowOf(task: Task, written: Written): SQLInputValue[] {
-  const { path, identity, size, pageSet, teaser, setName, options, form } = task;
-  const { setId, head, headLength, content, contentLength, bytesOut, placed, headBin, contentBin } = written;
-  const values = [
-    ...[path, identity, size, pageSet, teaser, setName, setId, options, head, headLength],
-    ...[content, contentLength, bytesOut, form, placed, headBin, contentBin],
-  ];
-  return values.map((value) => value ?? null);
-}
-
-function numberOrNothing(value: SQLInputValue | undefined): number | undefined {
+function numberOrNothing(value: SQLOutputValue | undefined): number | undefined {
   return value === null || value === undefined ? undefined : Number(value);
-}
-
-/** A row of the table `document`. */
-function documentOf(row: Row): IndexedDocument {
-  return {
-    id: row.id as number,
-    path: row.path as string,
-    identity: row.identity as string,
-    size: row.size as number,
-    pageSet: (row.page_set ?? undefined) as string | undefined,
-    teaser: (row.teaser ?? undefined) as string | undefined,
-    setName: (row.set_name ?? undefined) as string | undefined,
-    setId: (row.set_id ?? undefined) as string | undefined,
-    options: row.options as string,
-    head: row.head as string,
-    headLength: row.head_length as number,
-    content: (row.content ?? undefined) as string | undefined,
-    contentLength: (row.content_length ?? undefined) as number | undefined,
-    bytesOut: row.bytes_out as number,
-    form: row.form as Form,
-    placed: (row.placed ?? undefined) as string | undefined,
-    headBin: row.head_bin as number,
-    contentBin: (row.content_bin ?? undefined) as number | undefined,
-  };
 }

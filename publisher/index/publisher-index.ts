@@ -1,6 +1,7 @@
 /** `publisher.db`: what earlier runs wrote, so that a run writes only what changed, and the state of the workspace. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Form, IndexedDocument, RoleRow } from './rows.ts';
+import type { IndexedDocument, RoleRow } from './rows.ts';
+import { fromRow } from './statements.ts';
 import { TaskLists } from './task-lists.ts';
 
 export type { FilesOf } from './documents.ts';
@@ -31,8 +32,6 @@ export type FactName =
   | 'targets'
   /** The sections, and who signed them: publisher/protect/sections.ts. */
   | 'sections'
-  /** Names of the sections that `publisher.keys` alone could not sign in the last run. */
-  | 'held'
   /** Key server and SHA-256 of the key bundle that was handed over last. */
   | 'handedOver'
   /** base64url of the last timestamp that was signed or seen: publisher/authority/. */
@@ -43,9 +42,6 @@ export type PublishedDocument = Pick<
   IndexedDocument,
   'path' | 'head' | 'headLength' | 'setId' | 'content' | 'contentLength' | 'form' | 'headBin' | 'contentBin'
 >;
-
-/** A row of {@link PublisherIndex.documentsInBins}. */
-type PublishedRow = [string, string, number, string | null, string | null, number | null, Form, number, number | null];
 
 /** Why an index knows nothing of earlier runs. Before the first run it is missing as well. */
 export type LostIndex = 'missing' | 'damaged';
@@ -69,8 +65,10 @@ export class PublisherIndex extends TaskLists {
   /** The documents that have a target in the bins from `first` to `last`, by the first 16 bits. */
   documentsInBins(first: number, last: number): PublishedDocument[] {
     const sql =
-      'SELECT path, head, head_length, set_id, content, content_length, form, head_bin, content_bin FROM document WHERE head_bin BETWEEN ?1 AND ?2 OR content_bin BETWEEN ?1 AND ?2';
-    return (this.arrays(sql).all(first, last) as unknown as PublishedRow[]).map(publishedDocumentOf);
+      'SELECT path, head, headLength, setId, content, contentLength, form, headBin, contentBin FROM document WHERE headBin BETWEEN ?1 AND ?2 OR contentBin BETWEEN ?1 AND ?2';
+    return this.statement(sql)
+      .all(first, last)
+      .map((row) => fromRow(row));
   }
 
   roles(): Map<string, RoleRow> {
@@ -117,33 +115,15 @@ export class PublisherIndex extends TaskLists {
 
   /** Since when sets have their keys, by their names. Documents of a set may be under two: those of a section that is held back stay under the earlier. */
   keysSince(): Map<string, number> {
-    const sql = `SELECT name, max(since) AS since FROM (SELECT DISTINCT set_name AS name, set_id AS id FROM document WHERE set_name IS NOT NULL)
+    const sql = `SELECT name, max(since) AS since FROM (SELECT DISTINCT setName AS name, setId AS id FROM document WHERE setName IS NOT NULL)
       JOIN set_key USING (id) GROUP BY name`;
     const rows = this.statement(sql).all() as { name: string; since: number }[];
     return new Map(rows.map(({ name, since }) => [name, since]));
   }
 
-  /** Sets, and the key ids under which documents of them are. */
-  setKeysInUse(): { name: string; id: string }[] {
-    const sql =
-      'SELECT DISTINCT set_name AS name, set_id AS id FROM document WHERE set_name IS NOT NULL AND set_id IS NOT NULL';
-    return this.statement(sql).all() as { name: string; id: string }[];
-  }
-
   /** The key ids of the sets that documents of a section are in, by its number. */
   setIdsIn(section: number): string[] {
-    const sql = 'SELECT DISTINCT set_id AS id FROM document WHERE head_bin = ? AND set_id IS NOT NULL';
+    const sql = 'SELECT DISTINCT setId AS id FROM document WHERE headBin = ? AND setId IS NOT NULL';
     return (this.statement(sql).all(section) as { id: string }[]).map(({ id }) => id);
   }
-}
-
-function publishedDocumentOf(row: PublishedRow): PublishedDocument {
-  const [path, head, headLength, setId, content, contentLength, form, headBin, contentBin] = row;
-  return {
-    ...{ path, head, headLength, form, headBin },
-    setId: setId ?? undefined,
-    content: content ?? undefined,
-    contentLength: contentLength ?? undefined,
-    contentBin: contentBin ?? undefined,
-  };
 }

@@ -76,13 +76,3 @@ export interface RoleRow {
   readonly sha256: string;
   readonly expires: number;
 }
-
-/** A file of the output that nothing needs any more. */
-export interface RetiredFile {
-  /** Its path in the output, with a leading slash. */
-  readonly file: string;
-  /** Seconds since 1970: when a publication first did without it; `undefined` if none does yet. */
-  readonly since: number | undefined;
-  /** Whether it stands outside of publications, and may go at once. */
-  readonly plain: boolean;
-}

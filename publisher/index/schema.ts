@@ -11,24 +11,24 @@ CREATE TABLE document (
   path TEXT NOT NULL UNIQUE,
   identity TEXT NOT NULL,          -- device, inode, length and times of the source file
   size INTEGER NOT NULL,           -- bytes of the source file
-  page_set TEXT,                   -- what the page says about its set
+  pageSet TEXT,                   -- what the page says about its set
   teaser TEXT,                     -- what its fallback page shows, as JSON
-  set_name TEXT,                   -- null: public
-  set_id TEXT,                     -- key id of the set key that it is encrypted under
+  setName TEXT,                   -- null: public
+  setId TEXT,                     -- key id of the set key that it is encrypted under
   options TEXT NOT NULL,           -- digest of whatever else shapes the object
   head TEXT NOT NULL,              -- SHA-256 of the head, hexadecimal: the name of the object
-  head_length INTEGER NOT NULL,
+  headLength INTEGER NOT NULL,
   content TEXT,                    -- SHA-256 of a public document's content
-  content_length INTEGER,
-  bytes_out INTEGER NOT NULL,
+  contentLength INTEGER,
+  bytesOut INTEGER NOT NULL,
   form TEXT NOT NULL,              -- what lies at the document's own name: Form
   placed TEXT,                     -- digest of what was put there; null: to be put there yet
-  head_bin INTEGER NOT NULL,       -- first 16 bits of SHA-256 of the target path; from 65536 up, the number of its section
-  content_bin INTEGER,
-  page_bytes INTEGER               -- of the fallback page that was put at the document's own name
+  headBin INTEGER NOT NULL,       -- first 16 bits of SHA-256 of the target path; from 65536 up, the number of its section
+  contentBin INTEGER,
+  pageBytes INTEGER               -- of the fallback page that was put at the document's own name
 ) STRICT;
-CREATE INDEX document_head_bin ON document (head_bin);
-CREATE INDEX document_content_bin ON document (content_bin) WHERE content_bin IS NOT NULL;
+CREATE INDEX document_head_bin ON document (headBin);
+CREATE INDEX document_content_bin ON document (contentBin) WHERE contentBin IS NOT NULL;
 
 -- First 16 bits of the target paths whose bins are to be signed again, and numbers of sections that are.
 CREATE TABLE changed_bin (bin INTEGER PRIMARY KEY) STRICT, WITHOUT ROWID;
@@ -63,12 +63,12 @@ CREATE TEMP TABLE task (
   change TEXT NOT NULL,
   file TEXT NOT NULL,
   size INTEGER NOT NULL,
-  last_modified INTEGER,
+  lastModified INTEGER,
   identity TEXT NOT NULL,
-  media_type TEXT NOT NULL,
-  page_set TEXT,
+  mediaType TEXT NOT NULL,
+  pageSet TEXT,
   teaser TEXT,
-  set_name TEXT,
+  setName TEXT,
   options TEXT NOT NULL,
   form TEXT NOT NULL
 );

@@ -1,6 +1,6 @@
 /** One connection to `publisher.db`: its statements, prepared once, and its transactions. */
 
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { inTransaction } from '../../node-support/sqlite.ts';
 
 /** Milliseconds of work that may be lost, and done again, if the program is killed. */
@@ -89,6 +89,19 @@ export class Statements implements Disposable {
     }
     return statement;
   }
+}
+
+/** A row, whose columns are called as the members of `Result`. What is null there is `undefined`. */
+export function fromRow<Result>(row: Record<string, SQLOutputValue>): Result {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? undefined])) as Result;
+}
+
+/** The members of a row that are called as the columns, in their order. */
+export function valuesOf(
+  columns: readonly string[],
+  row: Readonly<Record<string, SQLInputValue | undefined>>,
+): SQLInputValue[] {
+  return columns.map((name) => row[name] ?? null);
 }
 
 /** A set of small numbers, one bit each: what ten million documents take up is 1.25 MB. */

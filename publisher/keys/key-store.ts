@@ -107,9 +107,8 @@ export async function openKeyStore(bytes: Uint8Array, passphrase: string): Promi
 /** The content of the file, before it is sealed. */
 export function encodeContents(contents: KeyStoreContents): JsonObject {
   const { seeds } = contents;
-  const kept = contents.kept.map(({ name, key }) => ({ key: toBase64url(key), name }));
   return {
-    ...(kept.length > 0 && { kept }),
+    kept: contents.kept.map(({ name, key }) => ({ key: toBase64url(key), name })),
     pending: contents.pending.map(toBase64url),
     publication: contents.publication,
     publisherSeed: toBase64url(contents.publisherSeed),
@@ -136,22 +135,11 @@ function dateSets(before: KeyStoreContents, { sets }: KeyStoreContents): Map<str
   return new Map(Array.from(sets, ([name, key]) => [name, dateOf(name, key)]));
 }
 
-const MEMBERS = ['pending', 'publication', 'publisherSeed', 'roots', 'seeds', 'serial', 'sets', 'workspace'];
+const MEMBERS = 'kept pending publication publisherSeed roots sections seeds serial sets workspace'.split(' ');
 
 function parseContents(value: Json | undefined): KeyStoreContents {
-  if (!isJsonObject(value) || !hasMembers(value, MEMBERS, ['kept', 'sections'])) throw damaged(); // older ones have neither
-  const {
-    kept = [],
-    sections = [],
-    pending,
-    publication,
-    publisherSeed,
-    roots,
-    seeds,
-    serial,
-    sets,
-    workspace,
-  } = value;
+  if (!isJsonObject(value) || !hasMembers(value, MEMBERS)) throw damaged();
+  const { kept, sections, pending, publication, publisherSeed, roots, seeds, serial, sets, workspace } = value;
   if (!isJsonObject(seeds) || !hasMembers(seeds, [...ONLINE_ROLES]) || !Array.isArray(sets)) throw damaged();
   if (!Array.isArray(kept) || !Array.isArray(sections)) throw damaged();
   const parsed = sets.map(parseSet);

@@ -36,7 +36,6 @@ import { MAXIMUM_SEALED_FILE_LENGTH } from '../workspace.ts';
 export interface SealedKind {
   /** As it stands in the file. */
   readonly version: string;
-  /** How earlier versions of wispr wrote it. */
   /** How messages call the file. */
   readonly name: string;
 }

@@ -9,17 +9,17 @@ import { checkRekey, isOtherKeyStore } from './keys.ts';
 import { locate } from './locate.ts';
 import { inspectOutput } from './output.ts';
 import { makePlan } from './plan.ts';
-import { dueForRekey, type PlanOptions, stopper } from './prepare.ts';
-import { RunSections, ringsAsLastRun } from './sections.ts';
+import { type DryRunOptions, dueForRekey, stopper } from './prepare.ts';
+import { RunSections } from './sections.ts';
 import { changedPaths, countChanges, type DryRunSummary, publicByReason, sectionsOf } from './summary.ts';
 
 /**
  * Says what a run would do, and changes nothing. It needs no passphrase, so it cannot see what is in the key store: only whether
- * that is as the last publication left it.
+ * that is as the last publication left it. Sections are planned as if their keys were here.
  *
  * @param limit - how many paths of each kind are named; all, if left out
  */
-export async function planSite(options: PlanOptions, limit?: number): Promise<DryRunSummary> {
+export async function planSite(options: DryRunOptions, limit?: number): Promise<DryRunSummary> {
   const { workspace, configuration, source, walk, out, now } = await locate(options);
   using index = openIndexReadOnly(workspace.database);
   const checkNotStopped = stopper(options.signal);
@@ -29,8 +29,7 @@ export async function planSite(options: PlanOptions, limit?: number): Promise<Dr
   const since = index.keysSince();
   const due = dueForRekey(configuration, since.keys(), (name) => since.get(name), now, options.rekey);
   const keysChanged = index.fact('publisher') !== undefined && (await isOtherKeyStore(index, workspace));
-  const rings = keysChanged || options.bringsKeys ? undefined : ringsAsLastRun(configuration, index);
-  const sections = await RunSections.of(configuration, index, rings);
+  const sections = await RunSections.of(configuration, index);
   const context = { source, walk, configuration, index, output, sections, rekey: due, checkNotStopped, readOnly: true };
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
   const plan = await makePlan({ ...context, appearance });

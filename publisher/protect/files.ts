@@ -11,7 +11,6 @@ import { printable } from '../../node-support/printable.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import type { FilesOf, PublisherIndex } from '../index/publisher-index.ts';
-import type { RetiredFile } from '../index/rows.ts';
 import { HASH_PREFIX } from '../site/names.ts';
 import { toOutput } from './writers/files.ts';
 
@@ -132,9 +131,9 @@ export function readProof(out: string): string {
 export async function pruneOutput(out: string, index: PublisherIndex, before: number): Promise<number> {
   let removed = 0;
   for (let batch = index.removable(before); batch.length > 0; batch = index.removable(before)) {
-    for (const { file } of batch) await toOutput(join(out, file), rm(join(out, file), { force: true }));
+    await removeFiles(out, batch);
     index.transaction(() => {
-      for (const { file } of batch) index.unretire(file);
+      for (const file of batch) index.unretire(file);
     });
     await removeEmptyDirectories(out, batch);
     removed += batch.length;
@@ -142,8 +141,8 @@ export async function pruneOutput(out: string, index: PublisherIndex, before: nu
   return removed;
 }
 
-async function removeEmptyDirectories(out: string, files: readonly RetiredFile[]): Promise<void> {
-  for (const first of new Set(files.map(({ file }) => dirname(file)))) {
+async function removeEmptyDirectories(out: string, files: readonly string[]): Promise<void> {
+  for (const first of new Set(files.map((file) => dirname(file)))) {
     for (let directory = first; directory !== '/'; directory = dirname(directory)) {
       const left = await readdir(join(out, directory)).catch(() => ['?']);
       if (left.length > 0) break;
@@ -152,7 +151,6 @@ async function removeEmptyDirectories(out: string, files: readonly RetiredFile[]
   }
 }
 
-/** Removes what an interrupted run had begun, and nothing refers to. */
-export async function removeUnfinished(out: string, files: readonly string[]): Promise<void> {
+export async function removeFiles(out: string, files: readonly string[]): Promise<void> {
   for (const file of files) await toOutput(join(out, file), rm(join(out, file), { force: true }));
 }

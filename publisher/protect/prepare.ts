@@ -25,12 +25,6 @@ export interface DryRunOptions extends PlaceOptions {
   readonly signal?: AbortSignal;
 }
 
-/** {@link DryRunOptions}, and what the command line says of keys that a dry run does not open. */
-export interface PlanOptions extends DryRunOptions {
-  /** Whether key files will be brought along, so that no section may have to wait. */
-  readonly bringsKeys?: boolean;
-}
-
 export interface ProtectOptions extends DryRunOptions {
   readonly passphrase: string;
   /** Keys that are here besides those of the key store: of a section's editors, of a second signer. */

@@ -12,7 +12,7 @@ import type { LostIndex, PublisherIndex } from '../index/publisher-index.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { recipientFileOf } from '../keys/hand-over.ts';
 import { withLock } from '../workspace.ts';
-import { pruneOutput, removeUnfinished } from './files.ts';
+import { pruneOutput, removeFiles } from './files.ts';
 import { noteKeyStore, RunKeys, type SecuredKeys, secureKeys } from './keys.ts';
 import { locate, openWhileLooking, type Place } from './locate.ts';
 import { type ProtectOptions, prepare, type Run, stopper } from './prepare.ts';
@@ -98,7 +98,7 @@ function publicationOf(run: Run, { descriptor }: SecuredKeys, signsTimestamp: bo
 /** The host proof first: it tells the next run whose the directory is, should this one be interrupted. */
 async function begin({ out, roles, output, index, keys }: Run): Promise<void> {
   await putIfDifferent(join(out, HOST_PROOF_PATH), utf8(`${hostProofLine(roles.rootId)}\n`));
-  await removeUnfinished(out, output.unfinished);
+  await removeFiles(out, output.unfinished); // what an interrupted run had begun
   index.transaction(() => {
     index.setFact('publisher', keys.store.publisher.id);
     index.setFact('root', roles.rootId);
@@ -111,7 +111,7 @@ async function writeAndPlace(
   publication: PublicationContext,
 ): Promise<TasksDone> {
   const { appearance, configuration, index, keys, output, out, plan, sections } = run;
-  const total = index.countTasks().count;
+  const total = index.countTasks();
   const writers = startDocumentWriters({
     out,
     site: configuration.site,

@@ -30,8 +30,6 @@ export interface RunSection {
   readonly signers: readonly RoleSigner[];
   /** Whether too few of its keys are here to sign it. */
   readonly held: boolean;
-  /** Whether too few of its keys are in the key store alone. */
-  readonly heldAlone: boolean;
 }
 
 /** What the index knows of a section: its number is its own for ever. */
@@ -68,7 +66,7 @@ export class RunSections {
   }
 
   /**
-   * @param rings - of the key store; without it, as far as the index alone can tell
+   * @param rings - of the key store; without it, as if all keys were here
    * @param others - keys that are here apart from the key store
    */
   static async of(
@@ -143,8 +141,6 @@ export class RunSections {
         return section.held && (isOfAnother(section) || this.mustSign(section, index, metadata));
       });
       if (late.length > 0) throw keysMissing(late);
-      const held = this.list.flatMap(({ name, heldAlone }) => (heldAlone ? [name] : []));
-      index.setFact('held', JSON.stringify(held));
     });
   }
 
@@ -209,19 +205,7 @@ async function openSection(
   });
   const { name } = about;
   const keys = { name, paths: targetPatterns(about), publicKeys, threshold };
-  const own = signers.filter((signer) => !others.includes(signer)).length;
-  return { ...about, keys, keyids, signers, held: signers.length < threshold, heldAlone: own < threshold };
-}
-
-/** Key rings in place of those of a key store that is not opened: without a key for sections that were held back. */
-export function ringsAsLastRun(
-  { sections }: Pick<Configuration, 'sections'>,
-  index: PublisherIndex,
-): Map<string, SectionKeyRing> {
-  const held = JSON.parse(index.fact('held') ?? '[]') as string[];
-  return new Map(
-    sections.map(({ name }) => [name, held.includes(name) ? { publicKeys: [], threshold: 1 } : freshRing()]),
-  );
+  return { ...about, keys, keyids, signers, held: signers.length < threshold };
 }
 
 /**

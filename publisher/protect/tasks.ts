@@ -25,8 +25,6 @@ export interface TaskContext {
 }
 
 export interface TasksDone {
-  /** Documents whose objects were made anew. */
-  readonly written: number;
   /** Documents that turned out to be what they were. */
   readonly unchanged: number;
   /** Documents that are other, and why, where it is not their source. */
@@ -36,30 +34,48 @@ export interface TasksDone {
 /** Documents whose rows are stored together. */
 const BATCH = 200;
 
-/** Writes every document of the plan, and notes each once its files are there. */
-export async function writeDocuments(context: TaskContext): Promise<TasksDone> {
-  const done = { written: 0, unchanged: 0, reasons: { remade: 0, restored: 0 } };
-  const finished: { task: Task; document: WrittenDocument }[] = [];
-  const note = (atLeast: number) => {
-    if (finished.length < atLeast) return;
-    const batch = finished.splice(0);
-    context.index.gather(() => {
-      for (const { task, document } of batch) storeDocument(context, task, document);
+/** Does `work` for each item, and what it answers later, many at a time: notes in the index. */
+async function inBatches<Item>(
+  index: PublisherIndex,
+  items: Iterable<Item>,
+  work: (item: Item) => Promise<() => void>,
+  onDone: (items: number) => void = () => undefined,
+): Promise<void> {
+  let done = 0;
+  const notes: (() => void)[] = [];
+  const write = (atLeast: number) => {
+    if (notes.length < atLeast) return;
+    const batch = notes.splice(0);
+    index.gather(() => {
+      for (const note of batch) note();
     });
   };
   try {
-    await forEachInFlight(context.index.tasks(), CALLS_IN_FLIGHT, async (task) => {
-      const document = await context.writers.write(writeTaskFor(context, task));
-      done[document.reused ? 'unchanged' : 'written']++;
-      if (!document.reused && isReason(task.change)) done.reasons[task.change]++;
-      finished.push({ task, document });
-      note(BATCH);
-      context.onDone(done.written + done.unchanged);
+    await forEachInFlight(items, CALLS_IN_FLIGHT, async (item) => {
+      notes.push(await work(item));
+      write(BATCH);
+      onDone(++done);
     });
   } finally {
-    note(1); // also after a failure: what is there need not be made again
-    context.index.settle();
+    write(1); // also after a failure: what is there need not be made again
+    index.settle();
   }
+}
+
+/** Writes every document of the plan, and notes each once its files are there. */
+export async function writeDocuments(context: TaskContext): Promise<TasksDone> {
+  const done = { unchanged: 0, reasons: { remade: 0, restored: 0 } };
+  await inBatches(
+    context.index,
+    context.index.tasks(),
+    async (task) => {
+      const document = await context.writers.write(writeTaskFor(context, task));
+      if (document.reused) done.unchanged++;
+      else if (isReason(task.change)) done.reasons[task.change]++;
+      return () => storeDocument(context, task, document);
+    },
+    context.onDone,
+  );
   context.index.transaction(() => {
     for (const path of context.index.gone()) context.index.remove(path, immutableFilesOf);
   });
@@ -129,35 +145,13 @@ function placedMark(form: Form, pageFacts: string): string {
   return form === 'page' ? pageFacts : form;
 }
 
-/**
- * Puts fallback pages, plain copies and pages that carry objects into their places.
- *
- * @returns how many
- */
-export async function placeDocuments(context: TaskContext): Promise<number> {
-  const { index, appearance } = context;
+/** Puts fallback pages, plain copies and pages that carry objects into their places. */
+export async function placeDocuments({ index, appearance, writers }: TaskContext): Promise<void> {
   const { pageFacts } = appearance;
-  let placed = 0;
-  const finished: { row: IndexedDocument; bytes: number }[] = [];
-  const note = (atLeast: number) => {
-    if (finished.length < atLeast) return;
-    const batch = finished.splice(0);
-    index.gather(() => {
-      for (const { row, bytes } of batch) index.setPlaced(row.id, placedMark(row.form, pageFacts), bytes);
-    });
-  };
-  try {
-    await forEachInFlight(index.unplaced(placedMark('page', pageFacts)), CALLS_IN_FLIGHT, async (row) => {
-      const bytes = await context.writers.place(placementFor(row, appearance));
-      placed++;
-      finished.push({ row, bytes });
-      note(BATCH);
-    });
-  } finally {
-    note(1);
-    index.settle();
-  }
-  return placed;
+  await inBatches(index, index.unplaced(placedMark('page', pageFacts)), async (row) => {
+    const bytes = await writers.place(placementFor(row, appearance));
+    return () => index.setPlaced(row.id, placedMark(row.form, pageFacts), bytes);
+  });
 }
 
 function placementFor(row: IndexedDocument, { fallbackPage }: Appearance): Parameters<DocumentWriters['place']>[0] {

@@ -35,9 +35,9 @@ const PAGE = '<title>A page</title><p data-wispr-excerpt>Teaser.</p><p>Rest';
 
 describe('an index that another program has written to', () => {
   it.each([
-    `page_set = 'public'`,
-    `page_set = 'public', set_name = NULL, set_id = NULL, head = ''`,
-    `page_set = NULL, set_name = NULL, set_id = NULL, form = 'copy', content = ''`,
+    `pageSet = 'public'`,
+    `pageSet = 'public', setName = NULL, setId = NULL, head = ''`,
+    `pageSet = NULL, setName = NULL, setId = NULL, form = 'copy', content = ''`,
   ])('makes nothing public: %s', async (change) => {
     await createCheap({ 'a.html': '<meta name="wispr-set" content="few"><p>secret', 'b.txt': 'b' }, { public: ['**'] });
     await workspace.protect({ now: NOW });
@@ -257,7 +257,7 @@ describe('a new key for a set', () => {
       await createCheap({ 'a.txt': 'a', 'b.txt': 'b' }, { sets: [{ name: 'daily', path: '**', rekeyDays: 30 }] });
       await workspace.protect({ now: NOW });
       using index = new DatabaseSync(join(workspace.directory, 'publisher.db'));
-      index.prepare('UPDATE document SET set_id = ? WHERE path = ?').run('old', path);
+      index.prepare('UPDATE document SET setId = ? WHERE path = ?').run('old', path);
       index.prepare('INSERT INTO set_key VALUES (?, ?)').run('old', NOW - 31 * DAY);
       const { configurationFile } = workspace;
       expect((await planSite({ configurationFile, now: NOW + 1 })).changes.rekeyed).toBe(0);

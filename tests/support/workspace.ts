@@ -1,5 +1,6 @@
 /** A publisher's workspace in a temporary directory, with real keys and real files, and a reader who holds every set key. */
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { createGunzip } from 'node:zlib';
@@ -11,7 +12,6 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
 import { initWorkspace } from '../../publisher/init.ts';
 import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
-import { listFiles } from '../../publisher/list-files.ts';
 import type { ProtectOptions } from '../../publisher/protect/prepare.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
@@ -135,4 +135,11 @@ export async function snapshot(directory: string): Promise<Map<string, string>> 
     return [relative(directory, file), await readFile(file, 'base64')];
   });
   return new Map(await Promise.all(pairs));
+}
+
+/** Everything below `directory` that is no directory. `readdir` with `recursive` would follow links. */
+async function listFiles(directory: string): Promise<Dirent[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const below = entries.map((entry) => (entry.isDirectory() ? listFiles(join(directory, entry.name)) : [entry]));
+  return (await Promise.all(below)).flat();
 }
