@@ -12,7 +12,7 @@ import { readConfiguration } from './configuration/read.ts';
 import { PublishError } from './errors.ts';
 import { type OpenKeyStore, openKeyStore } from './keys/key-store.ts';
 import { TOP_LEVEL_ROLES, verifyChain } from './keys/roots.ts';
-import { openSigningKeys, readSigningKeysIfThere } from './keys/signing-keys.ts';
+import { openSigningKeysIfOurs } from './keys/signing-keys.ts';
 import { openShown, type ShownPublication } from './publication/current.ts';
 import { expiriesOf, type RoleState } from './publication/expiries.ts';
 import { metadataIn } from './publication/places.ts';
@@ -218,12 +218,7 @@ async function listSecrets({ publisher, contents }: OpenKeyStore): Promise<Secre
 
 /** The root keys may be elsewhere, or under another passphrase: then they are not here. */
 async function rootKeyIds(file: string, passphrase: string): Promise<string[]> {
-  const bytes = await readSigningKeysIfThere(file);
-  if (bytes === undefined) return [];
-  const keys = await openSigningKeys(bytes, passphrase, file).catch((error: unknown) => {
-    if (error instanceof PublishError && error.code === 'passphrase-wrong') return undefined;
-    throw error;
-  });
+  const keys = await openSigningKeysIfOurs(file, passphrase);
   return keys?.signers.map(({ keyid }) => keyid) ?? [];
 }
 

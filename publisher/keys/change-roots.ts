@@ -38,6 +38,7 @@ import {
 } from './root-draft.ts';
 import {
   dropRetiredRootKeys,
+  findKeyId,
   freshRootSeed,
   nextRoot,
   READER_OPTIONS,
@@ -227,10 +228,7 @@ async function rotateOnlineRole({ keyStore, root }: KeysContext, role: OnlineRol
 async function rotateRoot(options: KeysOptions): Promise<RootOutcome> {
   const finished = await withChain(options, async ({ keyStore, root, rootKeys, rootKeysFile }) => {
     if (!rootKeys || !(await dropRetiredRootKeys(rootKeysFile, rootKeys, keyStore.roots))) return undefined;
-    const { version } = root;
-    const missing = { before: 0, after: 0 };
-    const { rootId } = keyStore;
-    return { outcome: 'continued', rootId, version, before: root, after: root, file: undefined, missing } as const;
+    return continued({ rootId: keyStore.rootId, before: root, after: root });
   });
   return finished ?? changeRoot(options, rotateRootKey);
 }
@@ -267,7 +265,7 @@ export function removeSigner(
   threshold?: number,
 ): Promise<RootOutcome> {
   return changeRoot(options, async ({ keyStore, root }) => {
-    const found = findKey(root.roles[role].keyids, role, keyid);
+    const found = findKeyId(root.roles[role].keyids, role, keyid);
     const isOwn = role !== 'root' && keyStore.signers[role].keyid === found;
     if (isOwn)
       throw refused(`this workspace signs with the key ${shortId(found)}: "wispr keys rotate ${role}" replaces it`);
@@ -287,13 +285,6 @@ export function rotatePublisherKey(options: KeysOptions): Promise<{ before: KeyI
     await replaceFile(workspace.keyStore, await keyStore.seal({ ...keyStore.contents, publisherSeed }));
     return { before: keyStore.publisher.id, after: id };
   });
-}
-
-function findKey(keyids: readonly string[], role: TopLevelRole, text: string): string {
-  const found = keyids.filter((keyid) => text.length >= 8 && keyid.startsWith(text.toLowerCase()));
-  const [keyid] = found;
-  if (keyid !== undefined && found.length === 1) return keyid;
-  throw refused(`${role} has no key whose id begins with ${JSON.stringify(text)} (at least 8 characters)`);
 }
 
 /**
@@ -324,9 +315,12 @@ async function alreadyDone(context: ChainContext, draft: RootDraft): Promise<Roo
   if (!equalBytes(openEnvelope(last, 'root').message, draft.message)) return undefined;
   await rm(draftFile(workspace, root.version), { force: true });
   if (rootKeys) await dropRetiredRootKeys(rootKeysFile, rootKeys, keyStore.roots);
-  const { before, after, rootId } = draft;
+  return continued(draft);
+}
+
+function continued({ rootId, before, after }: Pick<RootDraft, 'rootId' | 'before' | 'after'>): RootOutcome {
   const missing = { before: 0, after: 0 };
-  return { outcome: 'continued', rootId, version: root.version, before, after, file: undefined, missing };
+  return { outcome: 'continued', rootId, version: after.version, before, after, file: undefined, missing };
 }
 
 function stale({ after }: RootDraft, { root }: ChainContext): PublishError {

@@ -10,12 +10,11 @@ import { tufKeyId } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import type { PublishError } from '../errors.ts';
-import { count } from '../text.ts';
 import { readKeyStore, withLock, workspaceOf } from '../workspace.ts';
 import type { KeysOptions } from './change-roots.ts';
 import { replaceFile } from './file-update.ts';
 import { freshRing, type OpenKeyStore, openKeyStore, type SectionKeyRing } from './key-store.ts';
-import { refused, shortId } from './roots.ts';
+import { checkEnough, findKeyId, refused, shortId } from './roots.ts';
 
 /** Who signs for a section now. */
 export interface SectionOutcome {
@@ -68,14 +67,11 @@ export function removeSectionSigner(
   threshold?: number,
 ): Promise<SectionOutcome> {
   return changeSection(options, section, async (ring) => {
-    const named = await Promise.all(ring.publicKeys.map(async (key) => ({ key, keyid: await tufKeyId(key) })));
-    const found = named.filter(({ keyid }) => text.length >= 8 && keyid.startsWith(text.toLowerCase()));
-    const [gone] = found;
-    if (gone === undefined || found.length > 1)
-      throw refused(`${section} has no key whose id begins with ${JSON.stringify(text)} (at least 8 characters)`);
-    const publicKeys = ring.publicKeys.filter((key) => key !== gone.key);
+    const keyids = await Promise.all(ring.publicKeys.map(tufKeyId));
+    const gone = ring.publicKeys[keyids.indexOf(findKeyId(keyids, section, text))];
+    const publicKeys = ring.publicKeys.filter((key) => key !== gone);
     const { seed } = ring;
-    const keepsOwn = seed !== undefined && !equalBytes(ed25519KeyPair(seed).publicKey, gone.key);
+    const keepsOwn = seed !== undefined && publicKeys.some((key) => equalBytes(ed25519KeyPair(seed).publicKey, key));
     return { publicKeys, threshold: threshold ?? ring.threshold, ...(keepsOwn && { seed }) };
   });
 }
@@ -99,12 +95,10 @@ async function changeSection(
   });
 }
 
-function checkRing(section: string, { publicKeys, threshold }: SectionKeyRing, { contents }: OpenKeyStore): void {
-  const keys = publicKeys.length;
-  if (keys < threshold)
-    throw refused(`${section} would have ${count(keys, 'key')} and need ${threshold} to sign: add keys first`);
+function checkRing(section: string, ring: SectionKeyRing, { contents }: OpenKeyStore): void {
+  checkEnough(section, ring);
   const others = [...contents.sections].filter(([name]) => name !== section);
-  const all = others.reduce((sum, [, ring]) => sum + ring.publicKeys.length, keys);
+  const all = others.reduce((sum, [, { publicKeys }]) => sum + publicKeys.length, ring.publicKeys.length);
   if (all > MOST_KEYS) throw refused(`all sections together would have ${all} keys, and readers take ${MOST_KEYS}`);
 }
 

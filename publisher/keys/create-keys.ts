@@ -5,13 +5,12 @@ import { roleSigner } from '../../core/publication/keys.ts';
 import { ROLE_VALIDITY, rootIdOf, rootMetadata, signMetadata } from '../../core/publication/writer.ts';
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { PublishError } from '../errors.ts';
 import { readKeyStore, withLock, workspaceOf } from '../workspace.ts';
 import type { KeysOptions } from './change-roots.ts';
 import { replaceFile } from './file-update.ts';
 import { encodeContents, KEY_STORE_KIND, openKeyStore } from './key-store.ts';
 import { createSealedFile } from './sealed-file.ts';
-import { createSigningKeys, openSigningKeys, readSigningKeysIfThere } from './signing-keys.ts';
+import { createSigningKeys, openSigningKeysIfOurs } from './signing-keys.ts';
 
 /** What `wispr init` makes. */
 export interface NewKeys {
@@ -102,11 +101,6 @@ async function resealRootKeys(
   passphrase: string,
   newPassphrase: string,
 ): Promise<Uint8Array | undefined> {
-  const bytes = await readSigningKeysIfThere(file);
-  if (bytes === undefined) return undefined;
-  const keys = await openSigningKeys(bytes, passphrase, file).catch((error: unknown) => {
-    if (error instanceof PublishError && error.code === 'passphrase-wrong') return undefined;
-    throw error;
-  });
+  const keys = await openSigningKeysIfOurs(file, passphrase);
   return keys && createSigningKeys(newPassphrase, keys.seeds, { rootId: keys.rootId });
 }

@@ -1,5 +1,6 @@
 /** Reads and replaces the small files of a workspace. */
 import { readFile } from 'node:fs/promises';
+import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { writeFileAtomic } from '../../node-support/files/write-file.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
@@ -25,4 +26,10 @@ export async function readIfThere(file: string): Promise<Buffer | undefined> {
     if (systemCode(error) === 'ENOENT') return undefined;
     throw error;
   }
+}
+
+/** The public key in a text file: one line of base64url; lines that begin with `#` are comments. */
+export function publicKeyIn(text: string, length: number): Uint8Array | undefined {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
+  return lines.length === 1 ? fromBase64url(lines[0]?.trim(), length) : undefined;
 }

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { XWING_PUBLIC_KEY_LENGTH } from '#primitives';
-import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
 import { type BundledSet, encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor } from '../../core/keys/descriptor.ts';
 import { checkXwingPublicKey } from '../../core/keys/device.ts';
@@ -12,6 +12,7 @@ import { describeUnreadable, systemCode } from '../../node-support/system-error.
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import type { Workspace } from '../workspace.ts';
+import { publicKeyIn } from './file-update.ts';
 import type { KeyStoreContents, OpenKeyStore } from './key-store.ts';
 
 /** A set key with its names. */
@@ -41,8 +42,7 @@ export async function readRecipient(file: string): Promise<Uint8Array | undefine
     throw new PublishError('recipient-invalid', describeUnreadable(file, error), { cause: error });
   });
   if (text === undefined) return undefined;
-  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
-  const key = lines.length === 1 ? fromBase64url(lines[0]?.trim(), XWING_PUBLIC_KEY_LENGTH) : undefined;
+  const key = publicKeyIn(text, XWING_PUBLIC_KEY_LENGTH);
   try {
     checkXwingPublicKey(key ?? new Uint8Array(0));
   } catch (error) {

@@ -91,21 +91,34 @@ export function shortId(keyid: string): string {
   return keyid.slice(0, 12);
 }
 
+/** The key id that begins with a text. @throws PublishError `signers-refused` */
+export function findKeyId(keyids: readonly string[], role: string, text: string): string {
+  const [keyid, ...others] = keyids.filter((each) => text.length >= 8 && each.startsWith(text.toLowerCase()));
+  if (keyid !== undefined && others.length === 0) return keyid;
+  throw refused(`${role} has no key whose id begins with ${JSON.stringify(text)} (at least 8 characters)`);
+}
+
+/** @throws PublishError `signers-refused` for fewer keys than have to sign */
+export function checkEnough(role: string, { publicKeys, threshold }: RolePublicKeys): void {
+  if (publicKeys.length >= threshold) return;
+  const keys = count(publicKeys.length, 'key');
+  throw refused(`${role} would have ${keys} and need ${threshold} to sign: add keys first`);
+}
+
 /** Enough of a key id that no other key can be found for it: for people who sign on seeing it. */
 export function signingId(keyid: string): string {
   return keyid.slice(0, 32);
 }
 
 /** Snapshot and timestamp are signed by programs alone, so one signature has to be enough. */
-function checkRole(name: TopLevelRole, { publicKeys, threshold }: RolePublicKeys): void {
-  const keys = publicKeys.length;
+function checkRole(name: TopLevelRole, role: RolePublicKeys): void {
+  const { threshold } = role;
   if (!Number.isSafeInteger(threshold) || threshold < 1) throw refused('a threshold is a number from 1 up');
-  if (keys < threshold)
-    throw refused(`${name} would have ${count(keys, 'key')} and need ${threshold} to sign: add keys first`);
+  checkEnough(name, role);
   if (name !== 'root' && name !== 'targets' && threshold > 1)
     throw refused(`${name} is signed by one key: only root, targets and sections can have a threshold above one`);
   const most = PUBLICATION_LIMITS.keys / TOP_LEVEL_ROLES.length;
-  if (keys > most) throw refused(`a role has at most ${most} keys`);
+  if (role.publicKeys.length > most) throw refused(`a role has at most ${most} keys`);
 }
 
 export function refused(message: string): PublishError {

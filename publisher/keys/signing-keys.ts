@@ -12,7 +12,7 @@ import { createFile } from '../../node-support/files/write-file.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH, readKeyStore, workspaceOf } from '../workspace.ts';
-import { readIfThere } from './file-update.ts';
+import { publicKeyIn, readIfThere } from './file-update.ts';
 import { openKeyStore } from './key-store.ts';
 import { createSealedFile, damagedFile, type OpenSealedFile, openSealedFile, type SealedKind } from './sealed-file.ts';
 
@@ -46,6 +46,16 @@ export async function openSigningKeys(bytes: Uint8Array, passphrase: string, nam
   const file = await openSealedFile(kind, bytes, passphrase);
   const { seeds, rootId } = parseContent(file.content, kind);
   return opened(file, seeds, rootId);
+}
+
+/** The keys in a file; `undefined` where there is none, or it has another passphrase. */
+export async function openSigningKeysIfOurs(file: string, passphrase: string): Promise<OpenSigningKeys | undefined> {
+  const bytes = await readSigningKeysIfThere(file);
+  if (bytes === undefined) return undefined;
+  return openSigningKeys(bytes, passphrase, file).catch((error: unknown) => {
+    if (error instanceof PublishError && error.code === 'passphrase-wrong') return undefined;
+    throw error;
+  });
 }
 
 async function opened(
@@ -116,8 +126,7 @@ export async function readSigner(file: string): Promise<Uint8Array> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new PublishError('signer-invalid', describeUnreadable(file, error), { cause: error, typed: true });
   });
-  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
-  const key = lines.length === 1 ? fromBase64url(lines[0]?.trim(), KEY_LENGTH) : undefined;
+  const key = publicKeyIn(text, KEY_LENGTH);
   if (key !== undefined) return key;
   throw new PublishError('signer-invalid', `${file} does not hold the public key of a signer`);
 }

@@ -5,11 +5,11 @@ import { openIndexReadOnly } from '../index/open.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
 import { appearanceOf } from './appearance.ts';
-import { checkRekey, isOtherKeyStore } from './keys.ts';
+import { checkRekey, isOtherKeyStore, setsDueForRekey } from './keys.ts';
 import { locate } from './locate.ts';
 import { inspectOutput } from './output.ts';
 import { makePlan } from './plan.ts';
-import { type DryRunOptions, dueForRekey, stopper } from './prepare.ts';
+import { type DryRunOptions, stopper } from './prepare.ts';
 import { RunSections } from './sections.ts';
 import { changedPaths, countChanges, type DryRunSummary, publicByReason, sectionsOf } from './summary.ts';
 
@@ -27,7 +27,7 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
   const rootId = index.fact('root');
   const output = await inspectOutput(out, index, { rootId, nextRoot: 0, readOnly: true, checkNotStopped });
   const since = index.keysSince();
-  const due = dueForRekey(configuration, since.keys(), (name) => since.get(name), now, options.rekey);
+  const due = setsDueForRekey(configuration, since.keys(), (name) => since.get(name), now, options.rekey);
   const keysChanged = index.fact('publisher') !== undefined && (await isOtherKeyStore(index, workspace));
   const sections = await RunSections.of(configuration, index);
   const context = { source, walk, configuration, index, output, sections, rekey: due, checkNotStopped, readOnly: true };

@@ -202,12 +202,13 @@ function digestOfHandOver(
   return hash('sha256', JSON.stringify([ids, toBase64url(descriptor), toBase64url(recipient), timestamp]));
 }
 
-/** Sets whose keys are older than the configuration lets them become. */
+/** Sets that get a new key: those that were named, and those whose keys are older than the configuration lets them become. */
 export function setsDueForRekey(
   { sets: rules }: Configuration,
   names: Iterable<string>,
   since: (name: string) => number | undefined,
   now: number,
+  named: readonly string[] = [],
 ): Set<string> {
   const compiled = rules.map(({ name, rekeyDays }) => ({ pattern: namePattern(name), rekeyDays }));
   const due = [...names].filter((name) => {
@@ -215,7 +216,7 @@ export function setsDueForRekey(
     const made = since(name);
     return days !== undefined && made !== undefined && now - made >= days * 86_400;
   });
-  return new Set(due);
+  return new Set([...named, ...due]);
 }
 
 /** The names that a rule can give. */

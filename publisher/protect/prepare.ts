@@ -1,7 +1,6 @@
 /** What a run of `wispr protect` is given, and what it knows before it changes anything. */
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
-import type { Configuration } from '../configuration/schema.ts';
 import { stopped } from '../errors.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
@@ -96,7 +95,7 @@ export async function prepare(
   sections.settle(index, output.signed, publisher);
   const { setsSince, sets } = keys.contents;
   const named = [...(options.rekey ?? []), ...(areOlder ? sets.keys() : [])];
-  const rekey = dueForRekey(configuration, setsSince.keys(), (name) => setsSince.get(name), now, named);
+  const rekey = setsDueForRekey(configuration, setsSince.keys(), (name) => setsSince.get(name), now, named);
   const onFound = (done: number) => options.onProgress?.({ stage: 'looking', done, total: undefined });
   const about = { source, walk, configuration, index, output, sections };
   const context = { ...about, rekey, checkNotStopped, onFound, readOnly: false };
@@ -107,17 +106,6 @@ export async function prepare(
   const settings = siteSettingsOf(configuration, (path) => index.planned(path));
   const found = { keys, roles, sections, index, output, appearance, plan, settings };
   return { ...place, ...found, rekey, areKeysOlder: areOlder, recipient };
-}
-
-/** Sets that get a new key: those that were named, and those whose time has come. */
-export function dueForRekey(
-  configuration: Configuration,
-  sets: Iterable<string>,
-  since: (name: string) => number | undefined,
-  now: number,
-  named: readonly string[] = [],
-): Set<string> {
-  return new Set([...named, ...setsDueForRekey(configuration, sets, since, now)]);
 }
 
 /** @throws PublishError `stopped` */

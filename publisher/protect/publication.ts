@@ -25,7 +25,6 @@ import { timestampIn, timestampOf } from './published.ts';
 import { checkSectionFits } from './sections.ts';
 import {
   contentsToSign,
-  nextVersion,
   type PublicationContext,
   planSigning,
   putTargets,
@@ -94,7 +93,7 @@ async function signPublication(
   plan: SigningPlan,
 ): Promise<{ version: number; signed: number }> {
   const { index, roles, now } = context;
-  const version = nextVersion(context);
+  const version = Math.max(context.lastVersion, index.roles().get('snapshot')?.version ?? 0) + 1;
   await context.raiseVersion(version);
   const about = { version, expires: now + ROLE_VALIDITY.targets };
   let signed = 0;

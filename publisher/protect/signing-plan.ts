@@ -167,11 +167,6 @@ export async function checkSigners(context: PublicationContext): Promise<void> {
   throw new PublishError('signatures-missing', message);
 }
 
-/** The version of a publication that is begun now. */
-export function nextVersion({ lastVersion, index }: PublicationContext): number {
-  return Math.max(lastVersion, index.roles().get('snapshot')?.version ?? 0) + 1;
-}
-
 /** What keys of `targets` sign, by role, in the order in which it is written. */
 export async function* contentsToSign(
   context: PublicationContext,

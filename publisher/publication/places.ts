@@ -1,38 +1,23 @@
 /** A publication in a directory, and one at a target. */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
 import { FileTooLong, type Target } from '../../node-support/storage/target.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { readIfThere, replaceFile } from '../keys/file-update.ts';
 import type { PublicationPlace } from './open.ts';
 
-/** Our own metadata, for which timestamps are signed. */
-export interface OwnMetadata extends PublicationPlace {
-  /** How messages name it. */
-  readonly name: string;
-  /** @throws PublishError `output-failed` */
-  replaceTimestamp(bytes: Uint8Array): Promise<void>;
-}
-
 /** @param directory - with the metadata and nothing above them */
-export function metadataIn(directory: string): OwnMetadata {
-  const fileAt = (path: string) => join(directory, path.slice(METADATA_PATH.length));
-  return {
-    name: directory,
-    read: async (path) => {
-      try {
-        return await readIfThere(fileAt(path));
-      } catch (error) {
-        throw new PublishError('publication-missing', describeUnreadable(fileAt(path), error), { cause: error });
-      }
-    },
-    replaceTimestamp: (bytes) => replaceFile(join(directory, TIMESTAMP_FILE), bytes, 0o644),
-  };
+export function metadataIn(directory: string): PublicationPlace {
+  const { read } = placeInDirectory(directory);
+  return { read: (path, maximum) => read(path.slice(METADATA_PATH.length), maximum) };
 }
 
-/** One byte more than was asked for shows that a file is longer. Of memory it takes what the file has, however much was asked for. */
+/**
+ * One byte more than was asked for shows that a file is longer. Of memory it takes what the file has, however much was asked for.
+ *
+ * @throws PublishError `publication-missing` for a file that cannot be read
+ */
 export function placeInDirectory(directory: string): PublicationPlace {
   return {
     read: async (path, maximum) => {
@@ -44,7 +29,9 @@ export function placeInDirectory(directory: string): PublicationPlace {
         return bytes.subarray(0, bytesRead);
       } catch (error) {
         if (['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG'].includes(systemCode(error) ?? '')) return undefined;
-        throw error;
+        throw new PublishError('publication-missing', describeUnreadable(join(directory, path), error), {
+          cause: error,
+        });
       }
     },
   };

@@ -22,14 +22,9 @@ export async function rootsOf({
   readonly state: Pick<TrustedState, 'root'>;
   readonly place: PublicationPlace;
 }): Promise<RootMetadata[]> {
-  const roots: RootMetadata[] = [];
-  for (let version = 1; version <= state.root.version; version++) {
-    const bytes = await place.read(fileOfRole('root', version), PUBLICATION_LIMITS.rootLength);
-    if (bytes === undefined) throw new PublicationError('metadata-missing', `there is no ${version}.root.json`);
-    const [before] = roots;
-    roots.unshift(before ? verifyNextRoot(bytes, before, READER_OPTIONS) : verifyFirstRoot(bytes, READER_OPTIONS));
-  }
-  return roots;
+  const roots = await rootsAt(place);
+  if (roots.length >= state.root.version) return roots;
+  throw new PublicationError('metadata-missing', `root ${roots.length + 1} is missing, or follows from no other`);
 }
 
 /**

@@ -108,8 +108,8 @@ describe('what is written', () => {
     const tasks = [...Array.from({ length: 1000 }, () => small), large, large];
     const written = await Promise.all(tasks.map((task) => writers.write(task)));
     const salts = await Promise.all(
-      written.map(async ({ path, head, headLength }) =>
-        (await rig.object(path, head)).toString('hex', headLength, headLength + 24),
+      written.map(async ({ head, headLength }, index) =>
+        (await rig.object(tasks[index]?.path ?? '', head)).toString('hex', headLength, headLength + 24),
       ),
     );
     expect(new Set(salts).size).toBe(tasks.length);

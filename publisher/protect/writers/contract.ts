@@ -36,7 +36,6 @@ export interface WriteTask {
 
 /** What was written. Digests are SHA-256 in hexadecimal; lengths in bytes. */
 export interface WrittenDocument {
-  readonly path: string;
   /** Digest of the object's head: the target's hash, and the object's name. */
   readonly head: string;
   readonly headLength: number;

@@ -109,9 +109,8 @@ export function objectWriterOf(task: WriteTask, metadata: Metadata, thread: Thre
 
 /** What is answered for a document, but for what differs from one to the other. */
 export function written(
-  path: string,
   head: { readonly digest: string; readonly length: number },
   rest: Partial<WrittenDocument> & Pick<WrittenDocument, 'bytesOut'>,
 ): WrittenDocument {
-  return { path, head: head.digest, headLength: head.length, reused: false, staged: false, ...rest };
+  return { head: head.digest, headLength: head.length, reused: false, staged: false, ...rest };
 }

@@ -85,8 +85,8 @@ function unlessUnusable(error: unknown): undefined {
   throw error;
 }
 
-function reused({ task }: Writing, head: Head, rest: Parameters<typeof written>[2]): WrittenDocument {
-  return written(task.path, { digest: task.previous ?? '', length: head.length }, { ...rest, reused: true });
+function reused({ task }: Writing, head: Head, rest: Parameters<typeof written>[1]): WrittenDocument {
+  return written({ digest: task.previous ?? '', length: head.length }, { ...rest, reused: true });
 }
 
 /**

@@ -54,7 +54,7 @@ async function writeSmall({ task, writer, context }: Writing, content: Uint8Arra
   const head = object.subarray(0, writer.headLength);
   const digest = await hexDigest(head);
   createFile(objectFile(context.out, task.path, digest), shownFile(context.out, task), object);
-  return written(task.path, { digest, length: head.length }, { bytesOut: object.length });
+  return written({ digest, length: head.length }, { bytesOut: object.length });
 }
 
 async function writeStream(writing: Writing): Promise<WrittenDocument> {
@@ -73,7 +73,7 @@ export async function keepObject(
   file.write(head, 0);
   const digest = await hexDigest(head);
   file.keepAs(objectFile(context.out, task.path, digest));
-  return written(task.path, { digest, length: head.length }, { bytesOut: head.length + writer.payloadLength });
+  return written({ digest, length: head.length }, { bytesOut: head.length + writer.payloadLength });
 }
 
 /** The content as it is, and its head beside it. */
@@ -110,7 +110,6 @@ async function keepHead(
   const digest = await hexDigest(head);
   createFile(objectFile(context.out, task.path, digest), shownFile(context.out, task), head);
   return written(
-    task.path,
     { digest, length: head.length },
     { content, contentLength: writer.payloadLength, bytesOut: head.length + writer.payloadLength },
   );
@@ -125,7 +124,7 @@ async function stageCarrier({ task, content, writer, context }: Writing): Promis
   const digest = await hexDigest(head);
   const carrier = encodeHtmlCarrier(object, utf8(task.fallbackPage ?? ''));
   createFile(stagedFile(context.out, task.path, digest), shownFile(context.out, task), carrier);
-  return written(task.path, { digest, length: head.length }, { bytesOut: carrier.length, staged: true });
+  return written({ digest, length: head.length }, { bytesOut: carrier.length, staged: true });
 }
 
 /** Writes a payload that streams; returns its digest. */
