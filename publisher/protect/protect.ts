@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { hostProofLine } from '../../core/keys/descriptor.ts';
+import { ownTargetsOf } from '../../core/publication/names.ts';
 import { encodeSettings } from '../../core/publication/settings.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { bootId } from '../../node-support/boot.ts';
@@ -72,7 +73,7 @@ async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
   if (run.recipient) await options.handOverKeys?.(run.workspace.bundle);
   const context = publicationOf(run, secured, signsTimestamp(run, options));
   const tasks = await writeAndPlace(run, options, context);
-  await putPlainFiles(run, secured.descriptor);
+  await putIfDifferent(join(out, DESCRIPTOR_PATH), secured.descriptor);
   const publication = await publish(context);
   index.startWaiting(now);
   index.setFact('boot', bootId());
@@ -83,16 +84,8 @@ async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
 }
 
 function publicationOf(run: Run, { descriptor }: SecuredKeys, signsTimestamp: boolean): PublicationContext {
-  const { index, keys, out, roles, sections, now, output, settings } = run;
-  const { metadata, signed, ownTargets } = output;
-  const own = { descriptor, settings: encodeSettings(settings) };
-  return {
-    ...{ out, index, roles, sections, now, metadata, signed, ownTargets, signsTimestamp, ...own },
-    publisher: keys.store.publisher.id,
-    freshFor: run.configuration.freshness.hours * 3600,
-    lastVersion: keys.contents.publication,
-    raiseVersion: (version) => keys.change({ ...keys.contents, publication: version }),
-  };
+  const ownTargets = ownTargetsOf({ descriptor, settings: encodeSettings(run.settings) });
+  return { ...run, ownTargets, signsTimestamp, freshFor: run.configuration.freshness.hours * 3600 };
 }
 
 /** The host proof first: it tells the next run whose the directory is, should this one be interrupted. */
@@ -134,11 +127,6 @@ async function writeAndPlace(
   } finally {
     await writers.close();
   }
-}
-
-/** What browsers and other programs look for at names that stay. */
-async function putPlainFiles({ out }: Run, descriptor: Uint8Array): Promise<void> {
-  await putIfDifferent(join(out, DESCRIPTOR_PATH), descriptor);
 }
 
 /** What has not changed keeps its time stamp. */

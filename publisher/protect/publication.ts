@@ -92,9 +92,9 @@ async function signPublication(
   context: PublicationContext,
   plan: SigningPlan,
 ): Promise<{ version: number; signed: number }> {
-  const { index, roles, now } = context;
-  const version = Math.max(context.lastVersion, index.roles().get('snapshot')?.version ?? 0) + 1;
-  await context.raiseVersion(version);
+  const { index, keys, roles, now } = context;
+  const version = Math.max(keys.contents.publication, index.roles().get('snapshot')?.version ?? 0) + 1;
+  await keys.change({ ...keys.contents, publication: version }); // on the disk before anything with it is signed
   const about = { version, expires: now + ROLE_VALIDITY.targets };
   let signed = 0;
   const put = async (name: string, bytes: Uint8Array, expires = about.expires) => {
@@ -121,7 +121,7 @@ async function signPublication(
     version: String(version),
     signers: signersOf(context),
     targets: await targetFacts(context),
-    sections: context.sections.factAfter(new Set(plan.sections.map(({ name }) => name)), context.publisher),
+    sections: context.sections.factAfter(new Set(plan.sections.map(({ name }) => name)), keys.store.publisher.id),
   });
   return { version, signed };
 }
@@ -152,11 +152,11 @@ async function signTimestamp(
 }
 
 /** Metadata files that the last snapshot does not name any more. */
-function retireMetadata({ index, metadata, roles }: PublicationContext, rows: ReadonlyMap<string, RoleRow>): void {
+function retireMetadata({ index, output, roles }: PublicationContext, rows: ReadonlyMap<string, RoleRow>): void {
   const current = new Set([...rows.values()].map(({ name, version }) => metadataFile(name, version)));
   for (const number of roles.roots.keys()) current.add(metadataFile('root', number + 1));
   index.transaction(() => {
-    for (const name of metadata) {
+    for (const name of output.metadata) {
       if (name !== TIMESTAMP_FILE && !current.has(name)) index.retire(METADATA_PATH + name, false);
     }
   });

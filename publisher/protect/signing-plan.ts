@@ -12,7 +12,13 @@ import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import { parseRoot } from '../../core/publication/metadata.ts';
-import { contentTargetOf, headTargetOf, metadataFile, ownTargetsOf, targetFile } from '../../core/publication/names.ts';
+import {
+  contentTargetOf,
+  headTargetOf,
+  metadataFile,
+  type ownTargetsOf,
+  targetFile,
+} from '../../core/publication/names.ts';
 import {
   binMetadata,
   documentsMetadata,
@@ -25,37 +31,18 @@ import type { PublishedDocument, PublisherIndex } from '../index/publisher-index
 import type { RoleRow } from '../index/rows.ts';
 import type { OpenKeyStore } from '../keys/key-store.ts';
 import { count } from '../text.ts';
-import type { RunSection, RunSections } from './sections.ts';
+import type { Run } from './prepare.ts';
+import type { RunSection } from './sections.ts';
 import { replaceOutputFile } from './writers/files.ts';
 
 /** What a publication is made of. */
-export interface PublicationContext {
-  /** The output directory. */
-  readonly out: string;
-  readonly index: PublisherIndex;
-  readonly roles: PublicationRoles;
-  readonly sections: RunSections;
-  /** The id of the publisher key, under which objects are signed. */
-  readonly publisher: string;
-  /** Names of the metadata files that are there. */
-  readonly metadata: ReadonlySet<string>;
-  /** Names of those that are what the index says was signed. */
-  readonly signed: ReadonlySet<string>;
-  /** Hashes of the descriptor and the settings that are there. */
-  readonly ownTargets: ReadonlySet<string>;
-  /** Bytes of the descriptor, and of the site settings. */
-  readonly descriptor: Uint8Array;
-  readonly settings: Uint8Array;
-  /** Seconds since 1970. */
-  readonly now: number;
+export interface PublicationContext extends Run {
+  /** Bytes of the descriptor and of the site settings, by their target paths. */
+  readonly ownTargets: ReturnType<typeof ownTargetsOf>;
   /** Whether the timestamp is signed in this run; else `wispr publish` has it signed. */
   readonly signsTimestamp: boolean;
   /** Seconds for which the timestamp is good. */
   readonly freshFor: number;
-  /** The version of the last publication whose metadata may have been written. */
-  readonly lastVersion: number;
-  /** Puts the version of the next publication onto the disk, before anything with it is signed. */
-  readonly raiseVersion: (version: number) => Promise<void>;
 }
 
 /** Roles that expire sooner are signed again. */
@@ -89,7 +76,8 @@ export type SigningReason = 'first' | 'keys' | 'lists' | 'settings' | 'expiry' |
 
 /** Decides what has to be signed. */
 export async function planSigning(context: PublicationContext): Promise<SigningPlan> {
-  const { index, signed, now } = context;
+  const { index, now } = context;
+  const { signed } = context.output;
   const roles = index.roles();
   const known = Math.max(Number(index.fact('bins') ?? 1), bitsOf(roles.keys()));
   const bits = binBitsFor(index.totals().targets, known);
@@ -99,7 +87,7 @@ export async function planSigning(context: PublicationContext): Promise<SigningP
   };
   const others = index.fact('signers') !== signersOf(context);
   // The key store has signed a publication that the index does not know: readers may have any of its lists.
-  const isStale = context.lastVersion > (roles.get('snapshot')?.version ?? 0);
+  const isStale = context.keys.contents.publication > (roles.get('snapshot')?.version ?? 0);
   const everything = others || isStale || Number(index.fact('bins')) !== bits || !isGood(DOCUMENTS_ROLE);
   const changed = new Set(
     index
@@ -123,7 +111,7 @@ export async function planSigning(context: PublicationContext): Promise<SigningP
 }
 
 function orphansOf(
-  { signed, sections }: PublicationContext,
+  { output: { signed }, sections }: PublicationContext,
   roles: ReadonlyMap<string, RoleRow>,
   bits: number,
 ): string[] {
@@ -137,7 +125,8 @@ function reasonsOf(
   context: PublicationContext,
   { roles, bits, facts, orphans }: Pick<SigningPlan, 'roles' | 'bits' | 'orphans'> & { readonly facts: string },
 ): SigningReason[] {
-  const { index, signed, now } = context;
+  const { index, now } = context;
+  const { signed } = context.output;
   if (index.fact('signers') === undefined) return ['first'];
   const sections = context.sections.list.filter(({ held }) => !held).map(({ name }) => name);
   const bins = Array.from({ length: 2 ** bits }, (_, bin) => binName(bin, bits));
@@ -181,7 +170,7 @@ export async function* contentsToSign(
   if (plan.documents) yield [DOCUMENTS_ROLE, await documentsMetadata(about, plan.bits, keys)];
   if (!plan.targets) return;
   const delegated = sections.list.map((section) => section.keys);
-  yield ['targets', await targetsMetadata(about, await ownTargets(context), keys, delegated)];
+  yield ['targets', await targetsMetadata(about, await namedTargets(context), keys, delegated)];
 }
 
 /** The targets of one bin. */
@@ -219,33 +208,26 @@ function bitsOf(names: Iterable<string>): number {
   return Math.ceil(Math.log2(numbers.reduce((most, number) => Math.max(most, number), 1) + 1));
 }
 
-type Own = Pick<PublicationContext, 'descriptor' | 'settings'>;
-
-/** The descriptor and the settings, at their immutable names. */
-export async function putTargets({
-  out,
-  index,
-  ownTargets: there,
-  ...own
-}: Own & Pick<PublicationContext, 'out' | 'index' | 'ownTargets'>): Promise<void> {
-  for (const [target, bytes] of ownTargetsOf(own)) {
+/** Writes the descriptor and the settings, at their immutable names. */
+export async function putTargets({ out, index, output, ownTargets }: PublicationContext): Promise<void> {
+  for (const [target, bytes] of ownTargets) {
     const hash = await hexDigest(bytes);
     const file = targetFile(target, hash);
-    if (!there.has(hash)) await replaceOutputFile(join(out, file), bytes, { sync: true });
+    if (!output.ownTargets.has(hash)) await replaceOutputFile(join(out, file), bytes, { sync: true });
     index.unretire(file);
   }
 }
 
 /** As the role names them. */
-function ownTargets(own: Own): Promise<[string, TufObject][]> {
+function namedTargets({ ownTargets }: PublicationContext): Promise<[string, TufObject][]> {
   return Promise.all(
-    ownTargetsOf(own).map(async ([target, bytes]) => [target, await fileTarget(bytes)] as [string, TufObject]),
+    ownTargets.map(async ([target, bytes]) => [target, await fileTarget(bytes)] as [string, TufObject]),
   );
 }
 
 /** What the role `targets` says, in one line. */
-export async function targetFacts({ sections, ...own }: Own & Pick<PublicationContext, 'sections'>): Promise<string> {
-  const hashes = await Promise.all(ownTargetsOf(own).map(([, bytes]) => hexDigest(bytes)));
+export async function targetFacts({ sections, ownTargets }: PublicationContext): Promise<string> {
+  const hashes = await Promise.all(ownTargets.map(([, bytes]) => hexDigest(bytes)));
   return [...hashes, sections.facts()].filter(Boolean).join(' ');
 }
 
