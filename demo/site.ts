@@ -4,8 +4,8 @@ import { readdir } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { urlPathOf } from '../core/site/path.ts';
-import { readConfiguration } from '../publisher/configuration/read.ts';
-import type { ConfigurationInput } from '../publisher/configuration/schema.ts';
+import { readConfiguration } from '../publisher/workspace/configuration/read.ts';
+import type { ConfigurationInput } from '../publisher/workspace/configuration/schema.ts';
 
 /** What the publisher's own configuration would say, but for the addresses, which are this machine's. */
 export type SiteSettings = Omit<

@@ -9,12 +9,12 @@ import { isLoopback, isSite } from '../core/site/site.ts';
 import type { Argon2idCost } from '../node-support/argon2id.ts';
 import { createFile } from '../node-support/files/write-file.ts';
 import { systemReason } from '../node-support/system-error.ts';
-import { parseConfiguration } from './configuration/read.ts';
-import type { ConfigurationInput } from './configuration/schema.ts';
-import { configurationTemplate } from './configuration/template.ts';
 import { PublishError } from './errors.ts';
 import { createKeys, type NewKeys } from './keys/create-keys.ts';
-import { CONFIGURATION_FILE, type Workspace, workspaceOf } from './workspace.ts';
+import { parseConfiguration } from './workspace/configuration/read.ts';
+import type { ConfigurationInput } from './workspace/configuration/schema.ts';
+import { configurationTemplate } from './workspace/configuration/template.ts';
+import { CONFIGURATION_FILE, type Workspace, workspaceOf } from './workspace/workspace.ts';
 
 export interface InitOptions {
   /** Where the workspace is made; must exist. */

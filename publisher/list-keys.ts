@@ -8,7 +8,6 @@ import { DOCUMENTS_ROLE } from '../core/publication/bins.ts';
 import { tufKeyId } from '../core/publication/keys.ts';
 import type { Delegation, RootMetadata, TopLevelRole } from '../core/publication/metadata.ts';
 import { METADATA_PATH } from '../core/publication/names.ts';
-import { readConfiguration } from './configuration/read.ts';
 import { PublishError } from './errors.ts';
 import { type OpenKeyStore, openKeyStore } from './keys/key-store.ts';
 import { TOP_LEVEL_ROLES, verifyChain } from './keys/roots.ts';
@@ -17,7 +16,8 @@ import { openShown, type ShownPublication } from './publication/current.ts';
 import { expiriesOf, type RoleState } from './publication/expiries.ts';
 import { metadataIn } from './publication/places.ts';
 import { openSnapshot } from './publication/snapshot.ts';
-import { readKeyStore, workspaceOf } from './workspace.ts';
+import { readConfiguration } from './workspace/configuration/read.ts';
+import { readKeyStore, workspaceOf } from './workspace/workspace.ts';
 
 /** What stands before the name of a section where roles are named. */
 export const SECTION_PREFIX = 'section:';

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { keyServerJsonSchema } from '../keyserver/config.ts';
-import { configurationJsonSchema } from '../publisher/configuration/schema.ts';
+import { configurationJsonSchema } from '../publisher/workspace/configuration/schema.ts';
 
 interface Schema {
   readonly type?: string;

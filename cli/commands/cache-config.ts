@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { CACHE_NAMES, type CacheName, type CacheParameters } from '../../cache-config/parameters.ts';
 import { renderCacheConfig } from '../../cache-config/render.ts';
-import { parseConfiguration } from '../../publisher/configuration/read.ts';
-import { CONFIGURATION_FILE } from '../../publisher/workspace.ts';
+import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
+import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { UsageError } from '../io/voice.ts';
 
 /** What the command line gives; `undefined` stands for the configuration's own default. */

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { isEncrypted } from '../../core/object/header.ts';
 import { printable } from '../../node-support/printable.ts';
-import { type Inspection, inspectFile } from '../../publisher/inspect.ts';
 import { count } from '../../publisher/text.ts';
+import { type Inspection, inspectFile } from '../../publisher/verify/inspect.ts';
 import { checkReadable } from '../io/arguments.ts';
 import { print, say } from '../io/voice.ts';
 

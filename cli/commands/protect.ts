@@ -1,9 +1,9 @@
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { readConfiguration } from '../../publisher/configuration/read.ts';
 import { type ProtectOptions, protectSite } from '../../publisher/protect/protect.ts';
 import { resolveRoot } from '../../publisher/site/walk.ts';
-import { workspaceOf } from '../../publisher/workspace.ts';
+import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
+import { workspaceOf } from '../../publisher/workspace/workspace.ts';
 import { collect, locateConfiguration } from '../io/arguments.ts';
 import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
 import { showProtecting } from '../io/progress.ts';

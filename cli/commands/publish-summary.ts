@@ -1,10 +1,10 @@
 /** What `wispr publish`, `timestamp`, `withdraw` and `rollback` did, for people. */
 import { size } from '../../node-support/size.ts';
-import type { Configuration } from '../../publisher/configuration/schema.ts';
 import type { Confirmation } from '../../publisher/publish/confirm.ts';
 import type { PublishPlaces } from '../../publisher/publish/places.ts';
 import type { Behind, PublishedTarget, PublishSummary } from '../../publisher/publish/publish.ts';
 import { count } from '../../publisher/text.ts';
+import type { Configuration } from '../../publisher/workspace/configuration/schema.ts';
 import { setExitCode } from '../io/context.ts';
 import { EXIT, say, sayHint } from '../io/voice.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';

@@ -1,10 +1,10 @@
 /** What is said after a change of roles. */
 import { relative } from 'node:path';
 import type { TopLevelRole } from '../../core/publication/metadata.ts';
-import { readConfiguration } from '../../publisher/configuration/read.ts';
 import type { RootOutcome } from '../../publisher/keys/change-roots.ts';
 import { describeMissing } from '../../publisher/keys/root-draft.ts';
 import { describeChanges } from '../../publisher/keys/roots.ts';
+import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { print, say } from '../io/voice.ts';
 
 /** @param whenContinued - what to do where an earlier run had done everything but the last step */

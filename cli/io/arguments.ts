@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { PublishError } from '../../publisher/errors.ts';
-import { CONFIGURATION_FILE } from '../../publisher/workspace.ts';
+import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { currentIo } from './context.ts';
 import { UsageError } from './voice.ts';
 

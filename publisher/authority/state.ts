@@ -1,7 +1,7 @@
 /** Where an authority keeps its last timestamp: durable before anyone can see the timestamp. */
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
-import type { PublisherIndex } from '../index/publisher-index.ts';
 import { readIfThere, replaceFile } from '../keys/file-update.ts';
+import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 
 export interface TimestampState {
   /** The bytes of the last timestamp; `undefined` if none is kept. */

@@ -1,8 +1,6 @@
 /** `wispr check`: looks at a site before it is encrypted, for what would break for its readers. Needs no keys, and writes nothing. */
 import { resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { readConfiguration } from '../configuration/read.ts';
-import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import { fallbackPageOf } from '../site/fallback/page.ts';
 import { type FallbackTemplate, readFallbackTemplate } from '../site/fallback/template.ts';
@@ -14,7 +12,9 @@ import { problemsOfRedirects, SiteMap } from '../site/redirects.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
 import { type LookUpDocument, problemOfNotFound, settingsOf } from '../site/site-settings.ts';
 import { type SourceFile, SourceWalk } from '../site/walk.ts';
-import { workspaceOf } from '../workspace.ts';
+import { readConfiguration } from '../workspace/configuration/read.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
+import { workspaceOf } from '../workspace/workspace.ts';
 import { ContentCheck } from './content-check.ts';
 import { CaseFolder, oddityOf, SectionsCount, SetsCount } from './counts.ts';
 import { LinkCheck } from './links.ts';

@@ -3,12 +3,12 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
-import { PUBLIC } from '../configuration/names.ts';
 import { PublishError } from '../errors.ts';
 import { isPage, isXmlPage } from '../site/media-type.ts';
 import { decodePage, encodingOf, readPage } from '../site/page.ts';
 import { problemOfPageSet } from '../site/sets.ts';
 import type { SourceFile } from '../site/walk.ts';
+import { PUBLIC } from '../workspace/configuration/names.ts';
 import { hasHost, type LinkCheck, type Referrer } from './links.ts';
 import type { Findings } from './report.ts';
 import { HostFinder, referencesOfStyle, type ScannedPage, scanPage, workersIn } from './scan.ts';

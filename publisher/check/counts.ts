@@ -2,10 +2,10 @@
 
 import { headTargetOf } from '../../core/publication/names.ts';
 import { printable } from '../../node-support/printable.ts';
-import type { SectionRule } from '../configuration/names.ts';
 import { HASH_PREFIX } from '../site/names.ts';
 import { Sections } from '../site/sections.ts';
 import type { Decision } from '../site/sets.ts';
+import type { SectionRule } from '../workspace/configuration/names.ts';
 import type { CheckReport, Findings } from './report.ts';
 
 /** Sets that are compared with each other: more of them are made by rules, and not by hand. */

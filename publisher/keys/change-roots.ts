@@ -20,7 +20,7 @@ import type { RootMetadata, TopLevelRole } from '../../core/publication/metadata
 import { verifyNextRoot } from '../../core/publication/verify-roles.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { PublishError } from '../errors.ts';
-import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
+import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace/workspace.ts';
 import { readIfThere, replaceFile } from './file-update.ts';
 import { type KeyStoreContents, ONLINE_ROLES, type OnlineRole, type OpenKeyStore, openKeyStore } from './key-store.ts';
 import {

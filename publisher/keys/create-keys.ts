@@ -5,7 +5,7 @@ import { roleSigner } from '../../core/publication/keys.ts';
 import { ROLE_VALIDITY, rootIdOf, rootMetadata, signMetadata } from '../../core/publication/writer.ts';
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { readKeyStore, withLock, workspaceOf } from '../workspace.ts';
+import { readKeyStore, withLock, workspaceOf } from '../workspace/workspace.ts';
 import type { KeysOptions } from './change-roots.ts';
 import { replaceFile } from './file-update.ts';
 import { encodeContents, KEY_STORE_KIND, openKeyStore } from './key-store.ts';

@@ -9,9 +9,9 @@ import { checkXwingPublicKey } from '../../core/keys/device.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import type { PublisherIdentity } from '../../core/object/writer.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
-import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
-import type { Workspace } from '../workspace.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
+import type { Workspace } from '../workspace/workspace.ts';
 import { publicKeyIn } from './file-update.ts';
 import type { KeyStoreContents, OpenKeyStore } from './key-store.ts';
 

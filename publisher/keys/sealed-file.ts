@@ -30,7 +30,7 @@ import {
   newParameters,
 } from '../../node-support/argon2id.ts';
 import { PublishError } from '../errors.ts';
-import { MAXIMUM_SEALED_FILE_LENGTH } from '../workspace.ts';
+import { MAXIMUM_SEALED_FILE_LENGTH } from '../workspace/workspace.ts';
 
 /** One kind of file. */
 export interface SealedKind {

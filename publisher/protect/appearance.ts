@@ -2,11 +2,11 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Configuration } from '../configuration/schema.ts';
 import { BUILT_IN_TEMPLATE } from '../site/fallback/built-in.ts';
 import { fallbackPageOf } from '../site/fallback/page.ts';
 import { readFallbackTemplate } from '../site/fallback/template.ts';
 import { HeaderRules } from '../site/headers.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
 import { decodeTeaser } from './site-page.ts';
 
 export interface Appearance {

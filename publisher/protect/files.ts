@@ -10,8 +10,8 @@ import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { printable } from '../../node-support/printable.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import type { FilesOf, PublisherIndex } from '../index/publisher-index.ts';
 import { HASH_PREFIX } from '../site/names.ts';
+import type { FilesOf, PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { toOutput } from './writers/files.ts';
 
 /** The files with immutable names that a document has in the output, as paths there with a leading slash. */

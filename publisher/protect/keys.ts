@@ -9,14 +9,14 @@ import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
-import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../configuration/names.ts';
-import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
-import type { PublisherIndex } from '../index/publisher-index.ts';
 import { readIfThere, replaceFile } from '../keys/file-update.ts';
 import { makeBundle, makeDescriptor, type NamedSet } from '../keys/hand-over.ts';
 import type { KeyStoreContents, OpenKeyStore, SectionKeyRing } from '../keys/key-store.ts';
-import type { Workspace } from '../workspace.ts';
+import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../workspace/configuration/names.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
+import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
+import type { Workspace } from '../workspace/workspace.ts';
 
 /** The key store of a run: what it holds changes only once it is on the disk. */
 export class RunKeys {

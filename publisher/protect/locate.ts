@@ -5,12 +5,12 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
-import { readConfiguration } from '../configuration/read.ts';
-import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
 import { isInside, type SourceWalk } from '../site/walk.ts';
-import { readKeyStore, type Workspace, workspaceOf } from '../workspace.ts';
+import { readConfiguration } from '../workspace/configuration/read.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
+import { readKeyStore, type Workspace, workspaceOf } from '../workspace/workspace.ts';
 import { walkOf } from './plan.ts';
 
 export interface PlaceOptions {

@@ -13,13 +13,13 @@ import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts'
 import { bootId } from '../../node-support/boot.ts';
 import { printable } from '../../node-support/printable.ts';
 import { PublishError } from '../errors.ts';
-import type { PublisherIndex } from '../index/publisher-index.ts';
-import type { IndexedDocument, IndexedFiles, RoleRow } from '../index/rows.ts';
-import { IdSet } from '../index/statements.ts';
 import { recogniseFallbackPage } from '../site/fallback/recognise.ts';
 import { MAXIMUM_FALLBACK_PAGE } from '../site/fallback/template.ts';
 import { HASH_PREFIX } from '../site/names.ts';
 import { count, Problems, someOf } from '../text.ts';
+import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
+import type { IndexedDocument, IndexedFiles, RoleRow } from '../workspace/index/rows.ts';
+import { IdSet } from '../workspace/index/statements.ts';
 import {
   digestOf,
   entriesOf,

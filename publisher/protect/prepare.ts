@@ -2,10 +2,10 @@
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { stopped } from '../errors.ts';
-import type { PublisherIndex } from '../index/publisher-index.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { verifyChain } from '../keys/roots.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
+import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
 import { checkRekey, type RunKeys, setsDueForRekey } from './keys.ts';
 import type { Place, PlaceOptions } from './locate.ts';

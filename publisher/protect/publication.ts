@@ -17,10 +17,10 @@ import {
   timestampMetadata,
   timestampVersion,
 } from '../../core/publication/writer.ts';
-import type { RoleRow } from '../index/rows.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { verifyChain } from '../keys/roots.ts';
 import { checkSignedInPast } from '../publication/clock.ts';
+import type { RoleRow } from '../workspace/index/rows.ts';
 import { timestampIn, timestampOf } from './published.ts';
 import { checkSectionFits } from './sections.ts';
 import {

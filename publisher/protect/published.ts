@@ -10,13 +10,13 @@ import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publicat
 import { verifyOwnSnapshot, verifyTimestamp } from '../../core/publication/verify-roles.ts';
 import type { FileFacts } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
-import type { PublisherIndex } from '../index/publisher-index.ts';
-import type { RoleRow } from '../index/rows.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import type { OpenKeyStore } from '../keys/key-store.ts';
 import { READER_OPTIONS, verifyChain } from '../keys/roots.ts';
 import { placeInDirectory } from '../publication/places.ts';
 import { ifGood } from '../publication/roots.ts';
+import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
+import type { RoleRow } from '../workspace/index/rows.ts';
 
 /** The highest publication that an authority or a target has, verified. */
 export interface Published {

@@ -9,13 +9,13 @@ import { type RoleSigner, roleSigner, tufKeyId } from '../../core/publication/ke
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { contentTargetOf, headTargetOf, metadataFile } from '../../core/publication/names.ts';
 import type { SectionKeys } from '../../core/publication/writer.ts';
-import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
-import type { PublisherIndex } from '../index/publisher-index.ts';
 import { freshRing, type SectionKeyRing } from '../keys/key-store.ts';
 import { shortId } from '../keys/roots.ts';
 import { Sections, targetPatterns } from '../site/sections.ts';
 import { someOf } from '../text.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
+import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { PublicationRoles } from './signing-plan.ts';
 
 /** A section, and who signs for it. */

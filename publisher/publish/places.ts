@@ -7,12 +7,12 @@ import { StorageError } from '../../node-support/storage/errors.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { readToken } from '../authority/key-server.ts';
-import { readConfiguration } from '../configuration/read.ts';
-import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import { resolveMissing } from '../protect/locate.ts';
 import { isInside } from '../site/walk.ts';
-import { type Workspace, workspaceOf } from '../workspace.ts';
+import { readConfiguration } from '../workspace/configuration/read.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
+import { type Workspace, workspaceOf } from '../workspace/workspace.ts';
 
 /** Where readers find the timestamp, at every target. */
 export const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;

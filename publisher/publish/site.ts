@@ -7,13 +7,13 @@ import type { KeyServerAccess, KeyServerLimits } from '../authority/key-server.t
 import { KeyServerAuthority } from '../authority/key-server-authority.ts';
 import { LocalAuthority } from '../authority/local-authority.ts';
 import { stateInIndex } from '../authority/state.ts';
-import type { PublisherIndex } from '../index/publisher-index.ts';
 import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
 import { verifiedRoots } from '../keys/roots.ts';
 import type { PublicationPlace } from '../publication/open.ts';
 import { placeInDirectory } from '../publication/places.ts';
 import { findSnapshot } from '../publication/snapshot.ts';
-import { readKeyStore, withLock } from '../workspace.ts';
+import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
+import { readKeyStore, withLock } from '../workspace/workspace.ts';
 import { type PublishPlaces, TIMESTAMP_PATH } from './places.ts';
 
 export interface Site extends PublishPlaces {

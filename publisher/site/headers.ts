@@ -1,6 +1,6 @@
 /** Which response headers are signed with each document, by the rules of `wispr.json`. */
 import type { SignedHeader } from '../../core/object/metadata.ts';
-import type { Configuration } from '../configuration/schema.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
 import { compilePattern, type PathPattern } from './patterns.ts';
 
 /** Header names in lower case, as metadata hold them. */

@@ -1,7 +1,7 @@
 /** Which section a target belongs to, and how that is said in TUF: docs/spec/publication.md, section 4. */
 import { matchesPattern } from '../../core/publication/bins.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
-import { SECTION_DEPTH, type SectionRule } from '../configuration/names.ts';
+import { SECTION_DEPTH, type SectionRule } from '../workspace/configuration/names.ts';
 
 /** The patterns of a delegation, for heads as well as for the contents of public documents. */
 export function targetPatterns({ paths }: SectionRule): string[] {

@@ -1,6 +1,6 @@
 /** Which set each document belongs to, and why. */
-import { isSetName, PLACEHOLDERS, PUBLIC, SET_NAME_FORM } from '../configuration/names.ts';
-import type { Configuration } from '../configuration/schema.ts';
+import { isSetName, PLACEHOLDERS, PUBLIC, SET_NAME_FORM } from '../workspace/configuration/names.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
 import { compilePattern, type PathPattern } from './patterns.ts';
 
 /** Where a document belongs. */

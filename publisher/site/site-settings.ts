@@ -2,10 +2,10 @@
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
 import { printable } from '../../node-support/printable.ts';
-import { destinationOf, SECONDS_PER_DAY, writtenPath } from '../configuration/content-schema.ts';
-import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import { someOf } from '../text.ts';
+import { destinationOf, SECONDS_PER_DAY, writtenPath } from '../workspace/configuration/content-schema.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
 import { problemsOfRedirects } from './redirects.ts';
 
 /** What the settings need to know of the site: `undefined` where there is no such document. */

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { checkSite } from '../../publisher/check/check-site.ts';
 import type { CheckKind, CheckReport } from '../../publisher/check/report.ts';
 import { addressesOfSrcset, referencesOfStyle } from '../../publisher/check/scan.ts';
-import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
+import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
 

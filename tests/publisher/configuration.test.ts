@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseConfiguration, readConfiguration } from '../../publisher/configuration/read.ts';
-import { configurationJsonSchema } from '../../publisher/configuration/schema.ts';
-import { configurationTemplate } from '../../publisher/configuration/template.ts';
+import { parseConfiguration, readConfiguration } from '../../publisher/workspace/configuration/read.ts';
+import { configurationJsonSchema } from '../../publisher/workspace/configuration/schema.ts';
+import { configurationTemplate } from '../../publisher/workspace/configuration/template.ts';
 
 const GOOD = {
   site: 'news.example',

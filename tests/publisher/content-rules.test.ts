@@ -6,12 +6,12 @@ import { isMetadata } from '../../core/object/metadata.ts';
 import { resolveUrl } from '../../core/publication/resolve.ts';
 import { encodeSettings, parseSettings } from '../../core/publication/settings.ts';
 import { signedResponseHeaders } from '../../core/reading/response-headers.ts';
-import { parseConfiguration } from '../../publisher/configuration/read.ts';
-import type { Configuration, ConfigurationInput } from '../../publisher/configuration/schema.ts';
 import { HeaderRules } from '../../publisher/site/headers.ts';
 import { isCompressible, mediaTypeOf } from '../../publisher/site/media-type.ts';
 import { problemsOfRedirects, SiteMap } from '../../publisher/site/redirects.ts';
 import { type LookUpDocument, siteSettingsOf } from '../../publisher/site/site-settings.ts';
+import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
+import type { Configuration, ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
 
 function configured(changes: Partial<ConfigurationInput>): Configuration {
   const good = {

@@ -155,7 +155,7 @@ describe('two runs at a time', () => {
 
   it('are possible when the first was killed, and while it lives they are not', async () => {
     const script = `
-      import { withLock, workspaceOf } from ${JSON.stringify(new URL('../../publisher/workspace.ts', import.meta.url).href)};
+      import { withLock, workspaceOf } from ${JSON.stringify(new URL('../../publisher/workspace/workspace.ts', import.meta.url).href)};
       withLock(workspaceOf(process.argv[1]), () => new Promise((resolve) => process.once('SIGHUP', resolve)));
       setInterval(() => {}, 60_000);
       console.log('locked');`;

@@ -9,7 +9,7 @@ import { isHostProof, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { isEncrypted } from '../../core/object/header.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
-import { inspectFile } from '../../publisher/inspect.ts';
+import { inspectFile } from '../../publisher/verify/inspect.ts';
 import { createWorkspace, SITE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;

@@ -10,7 +10,7 @@ import { readTimestamp } from '../../publisher/authority/authority.ts';
 import { rotateRole } from '../../publisher/keys/change-roots.ts';
 import { locatePlaces, TIMESTAMP_PATH } from '../../publisher/publish/places.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
-import { withLock, workspaceOf } from '../../publisher/workspace.ts';
+import { withLock, workspaceOf } from '../../publisher/workspace/workspace.ts';
 import { alteredTarget, interrupted } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { Publishing, pairAt, publicationAt, targetsOf } from '../support/publishing.ts';

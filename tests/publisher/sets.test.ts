@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { isSetName } from '../../publisher/configuration/names.ts';
-import { parseConfiguration } from '../../publisher/configuration/read.ts';
 import { compilePattern } from '../../publisher/site/patterns.ts';
 import { SetRules } from '../../publisher/site/sets.ts';
+import { isSetName } from '../../publisher/workspace/configuration/names.ts';
+import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
 
 function rules(settings: object): SetRules {
   const required = {

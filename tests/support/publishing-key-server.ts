@@ -5,8 +5,8 @@ import { pino } from 'pino';
 import { createToken } from '../../keyserver/publication/tokens.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { readTimestamp } from '../../publisher/authority/authority.ts';
-import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
 import { TIMESTAMP_PATH } from '../../publisher/publish/places.ts';
+import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
 import { configIn, temporaryFolder } from './keyserver-rig.ts';
 import type { TestWorkspace } from './workspace.ts';
 

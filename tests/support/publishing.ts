@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Target } from '../../node-support/storage/target.ts';
 import { readTimestamp } from '../../publisher/authority/authority.ts';
-import type { Configuration } from '../../publisher/configuration/schema.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import { type Confirmation, confirmSite } from '../../publisher/publish/confirm.ts';
 import { findHighest } from '../../publisher/publish/highest.ts';
@@ -12,6 +11,7 @@ import { type PublishSummary, publishSite } from '../../publisher/publish/publis
 import { type PublishRun, publishFromWorkspace } from '../../publisher/publish/run.ts';
 import { type OpenSiteOptions, type Site, withSite } from '../../publisher/publish/site.ts';
 import { type Withdrawal, withdrawSite } from '../../publisher/publish/withdraw.ts';
+import type { Configuration } from '../../publisher/workspace/configuration/schema.ts';
 import { PASSPHRASE, type TestWorkspace } from './workspace.ts';
 
 /** What a test changes. */

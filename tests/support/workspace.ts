@@ -9,12 +9,12 @@ import { keyIdOf } from '../../core/keys/key-id.ts';
 import type { OpenedDocument } from '../../core/object/document-reader.ts';
 import { headTargetOf, targetFile } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
 import { initWorkspace } from '../../publisher/init.ts';
 import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
 import type { ProtectOptions } from '../../publisher/protect/prepare.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
+import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
 import { CHEAP } from './cheap-keys.ts';
 import { type Published, readPublished, type TrustedStore } from './published.ts';
 

@@ -1,9 +1,9 @@
 /** The parts of `wispr.json` that say how documents are answered: headers, redirects, and what is shown where there is none. */
 import { z } from 'zod';
-import { isSignedHeaderValue, SIGNED_HEADERS, type SignedHeader } from '../../core/object/metadata.ts';
-import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import { isRedirectDestination } from '../../core/publication/settings.ts';
-import { documentPathOf, isDocumentPath } from '../../core/site/path.ts';
+import { isSignedHeaderValue, SIGNED_HEADERS, type SignedHeader } from '../../../core/object/metadata.ts';
+import { PUBLICATION_LIMITS } from '../../../core/publication/limits.ts';
+import { isRedirectDestination } from '../../../core/publication/settings.ts';
+import { documentPathOf, isDocumentPath } from '../../../core/site/path.ts';
 
 /** Characters of all further headers of one document, so that they fit into its metadata. */
 const MAXIMUM_HEADERS = 15_000;

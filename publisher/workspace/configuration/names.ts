@@ -1,5 +1,5 @@
 /** The names that `wispr.json` gives: sets, placeholders in set rules, sections and their paths. */
-import { MOST_SECTIONS } from '../../core/publication/sections.ts';
+import { MOST_SECTIONS } from '../../../core/publication/sections.ts';
 
 /** The word that says that a document is signed and not encrypted; no set can be called so. */
 export const PUBLIC = 'public';

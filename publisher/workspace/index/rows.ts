@@ -1,5 +1,5 @@
 /** Rows of `publisher.db`, as the program sees them. */
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../../core/keys/key-id.ts';
 
 /**
  * What lies at a document's own name, for browsers without a reader: nothing (`none`), a fallback page (`page`), the plain copy of a public

@@ -4,10 +4,10 @@
  */
 import { rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { openLocked } from '../../node-support/files/lock.ts';
-import { headerNumber, inTransaction, isSqliteError, saysBusy, saysDamaged } from '../../node-support/sqlite.ts';
-import { systemReason } from '../../node-support/system-error.ts';
-import { PublishError } from '../errors.ts';
+import { openLocked } from '../../../node-support/files/lock.ts';
+import { headerNumber, inTransaction, isSqliteError, saysBusy, saysDamaged } from '../../../node-support/sqlite.ts';
+import { systemReason } from '../../../node-support/system-error.ts';
+import { PublishError } from '../../errors.ts';
 import { type LostIndex, PublisherIndex } from './publisher-index.ts';
 import { APPLICATION_ID, PLAN_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 

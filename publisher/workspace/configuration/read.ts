@@ -1,8 +1,8 @@
 /** Reads `wispr.json`. */
 import { readFile } from 'node:fs/promises';
-import { configurationText, parseConfigurationText } from '../../node-support/configuration.ts';
-import { describeUnreadable } from '../../node-support/system-error.ts';
-import { PublishError } from '../errors.ts';
+import { configurationText, parseConfigurationText } from '../../../node-support/configuration.ts';
+import { describeUnreadable } from '../../../node-support/system-error.ts';
+import { PublishError } from '../../errors.ts';
 import { type Configuration, configurationSchema } from './schema.ts';
 
 /**

@@ -1,12 +1,12 @@
 /** `wispr inspect FILE`: what a protected object says about itself. Nothing is proved by it. */
-import { ByteReader } from '../core/encoding/byte-reader.ts';
-import { isHtmlCarrier, openCarrier } from '../core/object/carrier.ts';
-import { blockCount, messageLength } from '../core/object/geometry.ts';
-import { type Header, isEncrypted, payloadShape } from '../core/object/header.ts';
-import { readUnverifiedHead } from '../core/object/read-head.ts';
-import { describeUnreadable } from '../node-support/system-error.ts';
-import { PublishError } from './errors.ts';
-import { fileBytes, fileStart } from './verify/places.ts';
+import { ByteReader } from '../../core/encoding/byte-reader.ts';
+import { isHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
+import { blockCount, messageLength } from '../../core/object/geometry.ts';
+import { type Header, isEncrypted, payloadShape } from '../../core/object/header.ts';
+import { readUnverifiedHead } from '../../core/object/read-head.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
+import { fileBytes, fileStart } from './places.ts';
 
 /** What stands in an object's head, and whether the file has the length that follows from it. */
 export interface Inspection {

@@ -1,7 +1,7 @@
 /** One connection to `publisher.db`: its statements, prepared once, and its transactions. */
 
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
-import { inTransaction } from '../../node-support/sqlite.ts';
+import { inTransaction } from '../../../node-support/sqlite.ts';
 
 /** Milliseconds of work that may be lost, and done again, if the program is killed. */
 const GATHERED_FOR = 1000;

@@ -1,7 +1,7 @@
 /** What `wispr.json` may say. The JSON Schema for editors, `publisher/wispr.schema.json`, is made from this; a test holds both together. */
 import { z } from 'zod';
-import { isSectionName } from '../../core/publication/sections.ts';
-import { isLoopback, isOrigin, isSite } from '../../core/site/site.ts';
+import { isSectionName } from '../../../core/publication/sections.ts';
+import { isLoopback, isOrigin, isSite } from '../../../core/site/site.ts';
 import { destinationOf, freshness, headers, notFound, pattern, redirects } from './content-schema.ts';
 import {
   isSectionPath,

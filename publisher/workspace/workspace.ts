@@ -1,10 +1,10 @@
 /** Where a publisher's files lie: everything beside `wispr.json`. */
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { removeTemporaryFiles } from '../node-support/files/write-file.ts';
-import { isSqliteError } from '../node-support/sqlite.ts';
-import { describeUnreadable } from '../node-support/system-error.ts';
-import { PublishError } from './errors.ts';
+import { removeTemporaryFiles } from '../../node-support/files/write-file.ts';
+import { isSqliteError } from '../../node-support/sqlite.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
 import { asPublishError, openIndex } from './index/open.ts';
 import type { PublisherIndex } from './index/publisher-index.ts';
 
