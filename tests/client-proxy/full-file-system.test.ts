@@ -1,0 +1,99 @@
+/** attack 67: a Reader whose database is on a small file system that is full, with the system's own answers. Mounting takes root, or `sudo`. */
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemCode } from '../../node-support/system-error.ts';
+import { refusalCode, send } from '../support/http-client.ts';
+import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../support/reader-home.ts';
+import { CleanUp } from '../support/reader-rig.ts';
+
+const cleanUp = new CleanUp();
+let reader: ReaderHome;
+let disk: string;
+beforeEach(async () => {
+  reader = await startReaderHome(cleanUp);
+  disk = join(reader.home, 'data');
+  mkdirSync(disk);
+  asRoot('mount', '-t', 'tmpfs', '-o', `size=4m,mode=700,uid=${process.getuid?.()}`, 'tmpfs', disk);
+  cleanUp.add(async () => asRoot('umount', '--lazy', disk));
+  await publish('signed');
+});
+afterEach(() => cleanUp.run());
+
+function asRoot(...command: string[]): void {
+  const [program = '', ...args] = process.getuid?.() === 0 ? command : ['sudo', '-n', ...command];
+  execFileSync(program, args);
+}
+
+const publish = (content: string) => reader.publisher.publish(reader.host.files, '/a.html', { content });
+/** By a reload, which looks for a newer publication. */
+const read = ({ port }: URL) =>
+  send(Number(port), 'http://news.example/a.html', { headers: { 'cache-control': 'no-cache' } });
+
+/** To the last byte. */
+function fill(): void {
+  const file = openSync(join(disk, 'filler'), 'w');
+  try {
+    for (const size of [65_536, 4096, 1]) while (hasWritten(file, Buffer.alloc(size, 1)));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function hasWritten(file: number, bytes: Buffer): boolean {
+  try {
+    return writeSync(file, bytes) > 0;
+  } catch (error) {
+    if (systemCode(error) === 'ENOSPC') return false;
+    throw error;
+  }
+}
+
+const makeRoom = () => rmSync(join(disk, 'filler'));
+
+it('shows nothing that cannot be kept, says so, and goes on when there is room', async () => {
+  expect((await reader.bind()).code).toBe(0);
+  const { ready } = await reader.startProxy();
+  const at = new URL(ready.proxy);
+  expect((await read(at)).text).toBe('signed');
+  fill();
+  for (const version of ['newer', 'newest']) {
+    await publish(`${version} ${'x'.repeat(100_000)}`);
+    await expect.poll(async () => refusalCode(await read(at))).toBe('disk-full');
+  }
+  const refused = await read(at);
+  expect([refused.status, refused.text]).toEqual([507, expect.stringContaining('Make room on the disk')]);
+  const forgetting = await reader.run(['identity', 'forget', 'news.example', '--yes']);
+  expect([forgetting.code, forgetting.stderr]).toEqual([1, expect.stringMatching(/reader\.db \[disk-full\]$/m)]);
+  expect((await reader.run(['proxy', 'status'])).code).toBe(0);
+  makeRoom();
+  await expect.poll(async () => (await read(at)).text).toContain('newest ');
+});
+
+it('started on a full disk, or killed there, it loses nothing, and says what is missing', async () => {
+  expect((await reader.bind()).code).toBe(0);
+  const first = await reader.startProxy();
+  expect((await read(new URL(first.ready.proxy))).text).toBe('signed');
+  fill();
+  await publish(`newer ${'x'.repeat(100_000)}`);
+  await expect.poll(async () => refusalCode(await read(new URL(first.ready.proxy)))).toBe('disk-full');
+  await first.stop('SIGKILL');
+  const fetched = await reader.run(['fetch', 'http://news.example/a.html', ...reader.connectTo]);
+  expect([fetched.code, fetched.stdout, fetched.stderr]).toEqual([1, '', expect.stringContaining('[disk-full]')]);
+  expect(isInTheOneVoice(fetched.stderr)).toBe(true);
+  makeRoom();
+  const second = await reader.startProxy();
+  await expect.poll(async () => (await read(new URL(second.ready.proxy))).text).toContain('newer ');
+});
+
+it('connects nothing, and the invitation stays good', async () => {
+  fill();
+  const link = reader.keyServer.invite();
+  const bind = () => reader.run(['bind', link, '--yes', '--trust-site', reader.publisher.site, ...reader.connectTo]);
+  const refused = await bind();
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('[disk-full]')]);
+  expect(isInTheOneVoice(refused.stderr)).toBe(true);
+  makeRoom();
+  expect((await bind()).code).toBe(0);
+});
