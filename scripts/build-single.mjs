@@ -17,6 +17,7 @@ const suffix = process.platform === 'win32' ? '.exe' : '';
 const output = join(out, `wispr-${version}-${process.platform}-${process.arch}${suffix}`);
 /** What runs on threads that open documents: client-proxy/documents/opening/thread.ts starts it. */
 const THREAD = 'opening-thread.mjs';
+const WORDS = 'eff-large-wordlist.txt';
 // What old packages ask for by `require` are modules of Node.js.
 const REQUIRE = "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);";
 const work = mkdtempSync(join(tmpdir(), 'wispr-single-'));
@@ -86,7 +87,11 @@ function inject() {
     useCodeCache: false, // it differs from one run to the next
     execArgv: FRUGAL_FLAGS,
     execArgvExtension: 'none', // NODE_OPTIONS adds no code
-    assets: { 'licenses.txt': 'licenses.txt', [THREAD]: THREAD },
+    assets: {
+      'licenses.txt': 'licenses.txt',
+      [THREAD]: THREAD,
+      [WORDS]: join(ROOT, 'client-proxy/identity', WORDS),
+    },
   };
   writeFileSync(join(work, 'sea.json'), JSON.stringify(config));
   rmSync(output, { force: true });

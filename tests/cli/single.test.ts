@@ -86,6 +86,9 @@ describe('the single file', () => {
     const { host } = new URL(ready.sites[0]?.gateway ?? '');
     expect((await send(Number(port), '/a.html', { headers: { host } })).text).toBe('read at last');
     expect((await send(Number(port), '/', { headers: { host: `localhost:${port}` } })).text).toContain('news.example');
+    const [roaming, words] = [join(reader.home, 'mine.roaming'), join(reader.home, 'words')];
+    expect((await run('identity', 'export', roaming, '--words-file', words)).code).toBe(0);
+    expect(readFileSync(words, 'utf8')).toMatch(/^(?:[a-z-]+ ){6}[a-z-]+\n$/);
     expect((await proxy.stop('SIGTERM')).code).toBe(0);
     const { code, stderr } = await run('identity', 'protect', 'keyring');
     expect([code, stderr]).toEqual([1, expect.stringContaining('[keyring-unavailable]')]);
