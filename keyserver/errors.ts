@@ -102,7 +102,7 @@ export const KEY_SERVER_ERRORS = {
     means: "the timestamp key is missing, or not one of the root's; nothing was signed",
     remedy: 'the publisher publishes again, with a new bundle',
   },
-  'clock-back': {
+  'clock-off': {
     means: 'the clock is more than 300 seconds behind the last timestamp',
     remedy: 'set the clock of the key server',
   },

@@ -166,7 +166,7 @@ export const PUBLISH_ERRORS = {
     means: 'an earlier publication is not kept whole any more, or its keys or sections were replaced since',
     remedy: '`wispr rollback VERSION` with another one; or correct the source, then `wispr publish`',
   },
-  'clock-ahead': {
+  'clock-off': {
     means: "this clock is far ahead of the bucket's; readers refuse what is signed so",
     remedy: 'set the clock; what was signed already: `wispr keys rotate timestamp`, then `wispr publish`',
   },

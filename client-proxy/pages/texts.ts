@@ -103,7 +103,7 @@ const KEY_SERVER_SILENT: RefusalText = {
 const CLOCK_WRONG: RefusalText = {
   status: 502,
   title: 'The clock of this computer is wrong',
-  lead: 'It is more than five minutes off, so the key server refused to send a key.',
+  lead: 'It is more than five minutes off, so neither keys nor the page list of this site can be trusted.',
   advice: [SET_CLOCK],
 };
 const NO_SUCH_DOCUMENT: RefusalText = {
@@ -158,7 +158,6 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
   'key-id-mismatch': KEY_TROUBLE,
   'payload-invalid': CHANGED,
   'object-trailing': CHANGED,
-  'carrier-malformed': CHANGED,
   'path-refused': {
     status: 404,
     title: 'No page has an address like this',
@@ -191,11 +190,6 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     lead: 'Its keys are not those of the publisher that you connected with, so nothing is shown.',
     advice: [OTHER_NETWORK, TELL_PUBLISHER],
   },
-  'clock-behind': {
-    ...CLOCK_WRONG,
-    title: 'The clock of this computer is behind',
-    lead: 'The publisher confirmed this site at a time that is still in the future by this clock.',
-  },
   'settings-malformed': {
     ...LIST_CHANGED,
     title: 'This Reader does not understand the settings of this site',
@@ -216,7 +210,6 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
   },
   'content-host-unreachable': UNREACHABLE,
   'wrapped-key-invalid': KEY_TROUBLE,
-  'wrapped-key-not-valid-now': NOT_NOW,
   'answer-unreadable': KEY_TROUBLE,
   'descriptor-expired': {
     status: 502,

@@ -30,7 +30,7 @@ const FAULTS: Readonly<Record<string, HostFault>> = {
   'head-unexpected': 'wrong',
   'object-trailing': 'wrong',
   'block-digest': 'wrong',
-  'carrier-malformed': 'wrong',
+  'object-unrecognised': 'wrong',
 };
 
 const LASTS: Readonly<Record<HostFault, number>> = {

@@ -37,7 +37,7 @@ async function unwrap(wrapped: WrappedKey, deviceKey: NamedKey, now: number): Pr
   try {
     return { key: await unwrapKey(deviceKey, wrapped, now), notBefore, notAfter };
   } catch (error) {
-    if (error instanceof KeyError && error.code === 'wrapped-key-not-valid-now') return notValidNow(wrapped, error);
+    if (error instanceof KeyError && error.code === 'key-not-valid-now') return notValidNow(wrapped, error);
     return error as Error;
   }
 }

@@ -73,7 +73,7 @@ export function encodeBindingRequest(device: DeviceKeys, publisher: KeyId, code:
 /**
  * The issuer's checks: form, keys, and possession of the signing key. Whether the code is good is the caller's to decide.
  *
- * @throws KeyError `binding-malformed`, `binding-malformed`, `binding-malformed`
+ * @throws KeyError `binding-malformed`
  */
 export function verifyBindingRequest(bytes: Uint8Array): VerifiedBindingRequest {
   const message = parseMessage(bytes, MESSAGE_LIMITS.bindingRequest);
@@ -118,7 +118,7 @@ export async function answerBinding(
 /**
  * The device's acceptance: the device key that the issuer now holds too.
  *
- * @throws KeyError `binding-malformed`, `binding-confirmation`
+ * @throws KeyError `binding-malformed`
  */
 export async function acceptBinding(
   request: Uint8Array,
@@ -135,7 +135,7 @@ export async function acceptBinding(
   const sharedSecret = xwingDecapsulate(ciphertext, device.xwing.secretKey);
   const deviceKey = sharedSecret && (await deriveDeviceKey(sharedSecret, provider, request, ciphertext));
   if (!deviceKey || !equalSecrets(confirmation, await confirmationOf(deviceKey.key))) {
-    throw new KeyError('binding-confirmation', "the key server's answer was not made for this device and this request");
+    throw new KeyError('binding-malformed', "the key server's answer was not made for this device and this request");
   }
   return deviceKey;
 }

@@ -129,7 +129,7 @@ function checkRecipient(publicKey: Uint8Array): void {
  * Opens a bundle at the key server: steps B1 to B4. The caller verifies the
  * descriptor, and compares publisher, root, workspace and serial with what it knows, steps B5 and B6.
  *
- * @throws KeyError `bundle-malformed`, `bundle-signature`, `bundle-recipient`, `bundle-malformed`
+ * @throws KeyError `bundle-malformed`, `bundle-recipient`
  */
 export async function openBundle(bytes: Uint8Array, recipient: KeyPair): Promise<OpenedBundle> {
   const { header, payload } = await readSignedBundle(bytes);
@@ -172,7 +172,7 @@ async function readSignedBundle(bytes: Uint8Array): Promise<{ header: BundleHead
   const { header, publisherKey } = parseBundleHeader(headerBytes);
   // B2
   if (!ed25519Verify(signature, concat(SIGNATURE_LABEL, headerBytes), publisherKey)) {
-    throw new KeyError('bundle-signature', "the bundle's signature is not valid");
+    throw new KeyError('bundle-malformed', "the bundle's signature is not valid");
   }
   if (toBase64url(await sha256(payload)) !== header.payloadDigest) throw malformed('its payload is not the signed one');
   return { header, payload };

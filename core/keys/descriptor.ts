@@ -61,7 +61,7 @@ export function encodeDescriptor(descriptor: ProviderDescriptor, publisherSecret
  * proof's matter.
  *
  * @param now - seconds since 1970
- * @throws KeyError `descriptor-malformed`, `descriptor-signature`, `descriptor-expired`
+ * @throws KeyError `descriptor-malformed`, `descriptor-expired`
  */
 export async function verifyDescriptor(bytes: Uint8Array, now: number): Promise<VerifiedDescriptor> {
   // D1
@@ -70,7 +70,7 @@ export async function verifyDescriptor(bytes: Uint8Array, now: number): Promise<
   const key = checkForm(message);
   // D2
   if (!isSignedBy(LABEL, message, key))
-    throw new KeyError('descriptor-signature', "the descriptor's signature is not valid");
+    throw new KeyError('descriptor-malformed', "the descriptor's signature is not valid");
   const { signature: _, ...descriptor } = message as unknown as ProviderDescriptor & { signature: string };
   // D3
   if (now > descriptor.expires) {

@@ -7,18 +7,14 @@ export const KEY_ERRORS = {
     means: 'a wrapped key is malformed, altered, for another device, or not the key of its id; no copy is kept',
     remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
   },
-  'wrapped-key-not-valid-now': {
+  'key-not-valid-now': {
     step: 'W5',
     means: 'it is valid at another time',
     remedy: 'check the clock of this machine; else renew your subscription with the publisher',
   },
   'binding-malformed': {
-    means: 'a binding request or answer is malformed or wrongly signed, or a device key in it is weak',
-    remedy: 'update the Reader',
-  },
-  'binding-confirmation': {
-    means: 'the answer was not made for this device and request',
-    remedy: 'do not trust the connection; try another network',
+    means: 'a binding request or answer is malformed, altered, or made for another device or request',
+    remedy: 'try another network; else update the Reader',
   },
   'request-malformed': {
     means: 'a key request is malformed, or does not prove its device',
@@ -29,14 +25,9 @@ export const KEY_ERRORS = {
     remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
   },
   'descriptor-malformed': {
-    step: 'D1',
-    means: 'the provider descriptor is malformed',
-    remedy: 'tell the publisher',
-  },
-  'descriptor-signature': {
-    step: 'D2',
-    means: 'the provider descriptor is not signed by its key',
-    remedy: 'do not trust it',
+    step: 'D1, D2',
+    means: 'the provider descriptor is malformed, or not signed by its key',
+    remedy: 'do not trust it; tell the publisher',
   },
   'descriptor-expired': {
     step: 'D3',
@@ -51,13 +42,8 @@ export const KEY_ERRORS = {
   },
   'bundle-malformed': {
     step: 'B1, B2, B4',
-    means: 'a key bundle is damaged, or does not decrypt to keys',
-    remedy: 'the publisher runs `wispr protect` again and hands over the new keys.bundle',
-  },
-  'bundle-signature': {
-    step: 'B2',
-    means: 'a key bundle is not signed by its publisher',
-    remedy: 'do not import it; ask the publisher for keys.bundle again',
+    means: 'a key bundle is damaged, not signed by its publisher, or does not decrypt to keys',
+    remedy: 'do not import it; the publisher runs `wispr protect` again and hands over the new keys.bundle',
   },
   'bundle-recipient': {
     step: 'B3',

@@ -48,8 +48,8 @@ export async function wrapKey(
  * Unwraps a key: steps W1 to W5, in this order.
  *
  * @param now - seconds since 1970
- * @throws KeyError `wrapped-key-invalid`, `wrapped-key-invalid`, `wrapped-key-invalid`, `wrapped-key-invalid`,
- * `wrapped-key-not-valid-now`
+ * @throws KeyError `wrapped-key-invalid`,
+ * `key-not-valid-now`
  */
 export async function unwrapKey(outer: NamedKey, wrapped: WrappedKey, now: number): Promise<Uint8Array> {
   // W1
@@ -68,7 +68,7 @@ export async function unwrapKey(outer: NamedKey, wrapped: WrappedKey, now: numbe
   }
   // W5
   if (now < wrapped.notBefore || now > wrapped.notAfter) {
-    throw new KeyError('wrapped-key-not-valid-now', 'the wrapped key is not valid at this time');
+    throw new KeyError('key-not-valid-now', 'the wrapped key is not valid at this time');
   }
   return key;
 }

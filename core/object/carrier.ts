@@ -31,7 +31,7 @@ export function encodeHtmlCarrier(object: Uint8Array, fallbackPage: Uint8Array):
 /**
  * The object that `carrier` carries, whichever of the two it is; one layer only.
  *
- * @throws ObjectError `carrier-malformed` out of the stream, where the HTML form is not the one valid spelling
+ * @throws ObjectError `object-unrecognised` out of the stream, where the HTML form is not the one valid spelling
  */
 export async function* openCarrier(carrier: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const input = new ByteReader(carrier);
@@ -93,5 +93,5 @@ async function readLine(input: ByteReader): Promise<Uint8Array> {
 }
 
 function malformed(what: string): ObjectError {
-  return new ObjectError('carrier-malformed', `the HTML form of the object is malformed: ${what}`);
+  return new ObjectError('object-unrecognised', `the HTML form of the object is malformed: ${what}`);
 }

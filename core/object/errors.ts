@@ -72,10 +72,6 @@ export const OBJECT_ERRORS = {
     means: 'something follows the end of the object',
     remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
-  'carrier-malformed': {
-    means: 'the HTML form of an object is damaged',
-    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
-  },
 } as const satisfies ErrorCatalogue;
 
 export type ObjectErrorCode = keyof typeof OBJECT_ERRORS;

@@ -140,7 +140,7 @@ export class PublicationClient {
   /**
    * The state, if it may be used at this time: steps P6 to P9.
    *
-   * @throws PublicationError `metadata-missing`, `metadata-expired`, `publication-expired`, `clock-behind`, `publication-withdrawn`
+   * @throws PublicationError `metadata-missing`, `metadata-expired`, `publication-expired`, `clock-off`, `publication-withdrawn`
    */
   check(now: number): TrustedState {
     this.checkOpen();

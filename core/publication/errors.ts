@@ -50,7 +50,7 @@ export const PUBLICATION_ERRORS = {
     means: "the publisher withdrew the site's current publication",
     remedy: 'wait for the next one; publishers: change what was wrong, and publish that',
   },
-  'clock-behind': {
+  'clock-off': {
     step: 'P8',
     means: "the publication was confirmed in the future: this clock or the signer's is wrong",
     remedy: 'set the clock of this machine',

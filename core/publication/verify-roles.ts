@@ -92,7 +92,7 @@ export function verifyTimestamp(
 export function checkNotFuture({ version }: TimestampMetadata, now: number, { strict }: VerifyOptions): void {
   if (!strict || version <= now + PUBLICATION_LIMITS.clockTolerance) return;
   throw new PublicationError(
-    'clock-behind',
+    'clock-off',
     `the publication was confirmed at ${isoTime(version)}, by the clock of who signed its timestamp; this machine's clock says ${isoTime(now)}`,
   );
 }

@@ -36,7 +36,7 @@ const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
   'bundle-older': 409,
   'publisher-key-changed': 409,
   'timestamp-key-unusable': 409,
-  'clock-back': 503,
+  'clock-off': 503,
   busy: 503,
 };
 

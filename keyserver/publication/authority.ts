@@ -59,7 +59,7 @@ interface Signing {
  * longer good under the newest root, or more than half of its time is over.
  *
  * @param freshSeconds - for which a timestamp is good
- * @throws PublicationError of the message or the metadata; KeyServerError `no-provider`, `timestamp-key-unusable`, `clock-back`,
+ * @throws PublicationError of the message or the metadata; KeyServerError `no-provider`, `timestamp-key-unusable`, `clock-off`,
  * `row-unreadable`. Nothing was changed then.
  */
 export function acceptHandOver(
@@ -127,7 +127,7 @@ export function adopt(state: KeyServerState, found: FoundPublication, freshSecon
 /**
  * Whether a timestamp at a target has a greater pair than the publication here.
  *
- * @throws PublicationError `clock-behind` where it is from the future; KeyServerError `publication-other` where it names another snapshot of
+ * @throws PublicationError `clock-off` where it is from the future; KeyServerError `publication-other` where it names another snapshot of
  * the same version. Nothing may be put in its place then.
  */
 export function exceeds(found: TimestampMetadata, known: Publication, root: RootMetadata): boolean {
@@ -223,11 +223,11 @@ function usable(signer: RoleSigner | undefined, { roles, keys }: RootMetadata): 
   throw new KeyServerError('timestamp-key-unusable', reason);
 }
 
-/** The version of a timestamp is the time at which it was signed. @throws KeyServerError `clock-back` */
+/** The version of a timestamp is the time at which it was signed. @throws KeyServerError `clock-off` */
 function checkClock(version: number, now: number): void {
   if (now >= version - PUBLICATION_LIMITS.clockTolerance) return;
   throw new KeyServerError(
-    'clock-back',
+    'clock-off',
     `this machine's clock says ${isoTime(now)}, and the last timestamp was signed at ${isoTime(version)}`,
   );
 }

@@ -92,7 +92,7 @@ const TEXTS: Readonly<Record<string, Text>> = {
     why: 'Nothing may be shown until it publishes again.',
     advice: 'Try again in a few minutes.',
   },
-  'clock-behind': {
+  'clock-off': {
     status: 502,
     title: 'The clock of this reading site is behind',
     why: 'The publisher confirmed this site at a time that has not come yet, by the clock here.',

@@ -33,7 +33,7 @@ export interface TimestampAuthority {
    *
    * @returns the bytes of `timestamp.json`
    * @throws PublishError `publication-older`, `publication-other`, `key-server-refused`, `key-server-unreachable`, `output-failed`;
-   * PublicationError `clock-behind`
+   * PublicationError `clock-off`
    */
   confirm(snapshot: SignedSnapshot): Promise<Uint8Array>;
   /** Takes note of a timestamp that was found at a target: what is signed from then on is above it. */

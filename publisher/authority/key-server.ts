@@ -53,7 +53,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'bundle-foreign': 'it has the site of another publisher, or keys from another workspace',
   'bundle-recipient':
     'keys.bundle is sealed for another key server: replace the file that "recipient" in wispr.json names',
-  'clock-behind': 'its clock and the one of this machine differ by hours',
+  'clock-off': 'its clock and the one of this machine differ by hours',
   [NO_KEYS]: 'it has no keys of this site yet',
   'publisher-key-changed':
     'its operator has to confirm the new publisher key: "wispr admin import FILE --new-publisher-key ID"',

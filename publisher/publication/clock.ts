@@ -14,13 +14,13 @@ export function isOfFuture({ version }: Pick<TimestampMetadata, 'version'>, now:
 
 /**
  * @param name - how the message names the timestamp
- * @throws PublicationError `clock-behind`
+ * @throws PublicationError `clock-off`
  */
 export function checkSignedInPast(timestamp: Pick<TimestampMetadata, 'version'>, now: number, name: string): void {
   if (!isOfFuture(timestamp, now)) return;
   const times = `${isoTime(timestamp.version)}; this machine's clock says ${isoTime(now)}`;
   throw new PublicationError(
-    'clock-behind',
+    'clock-off',
     `${name} was signed at ${times}. If this clock is right, "wispr keys rotate timestamp" and "wispr publish" begin anew`,
   );
 }
@@ -29,7 +29,7 @@ export function checkSignedInPast(timestamp: Pick<TimestampMetadata, 'version'>,
  * Compares this machine's clock with those of targets that have one (buckets). One that does not answer has no say in this.
  *
  * @param now - what this machine's clock says, seconds since 1970
- * @throws PublishError `clock-ahead`
+ * @throws PublishError `clock-off`
  */
 export async function checkClock(now: number, targets: readonly Target[]): Promise<void> {
   const times = await Promise.all(targets.map(async (target) => ({ target, time: await timeOf(target) })));
@@ -37,7 +37,7 @@ export async function checkClock(now: number, targets: readonly Target[]): Promi
   if (other?.time === undefined) return;
   const { target, time } = other;
   throw new PublishError(
-    'clock-ahead',
+    'clock-off',
     `this machine's clock says ${isoTime(now)}, and that of ${target.name} says ${isoTime(Math.trunc(time))}`,
     { fields: { target: target.name } },
   );

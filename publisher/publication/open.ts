@@ -32,7 +32,7 @@ export interface OpenedPublication {
 }
 
 /** What only the time is wrong with. */
-const MATTERS_OF_TIME: readonly PublicationErrorCode[] = ['metadata-expired', 'publication-expired', 'clock-behind'];
+const MATTERS_OF_TIME: readonly PublicationErrorCode[] = ['metadata-expired', 'publication-expired', 'clock-off'];
 
 export interface OpenOptions {
   /** Whose publication it has to be; anybody's, if left out. */

@@ -39,7 +39,7 @@ export interface Confirmation {
  * Confirms the current publication again, and puts the timestamp at every target.
  *
  * @throws PublishError `publication-missing`, `key-server-unreachable`, `key-server-refused`, `workspace-busy`; PublicationError `metadata-expired`,
- * `clock-behind`
+ * `clock-off`
  */
 export async function confirmSite(site: Site): Promise<Confirmation> {
   const highest = await findHighest(site);
@@ -90,7 +90,7 @@ export interface KeyFileOptions {
  * remembered beside the key.
  *
  * @throws PublishError `publication-missing`, `publication-older`, `publication-other`, `signer-unknown`, `passphrase-wrong`;
- * PublicationError `root-unexpected`, `metadata-expired`, `clock-behind`
+ * PublicationError `root-unexpected`, `metadata-expired`, `clock-off`
  */
 export async function confirmWithKeyFile(options: KeyFileOptions): Promise<Confirmation> {
   const { keyFile, passphrase, directory, now = nowInSeconds() } = options;

@@ -65,7 +65,7 @@ const PRUNING = 1_800_000;
  * finishes what was interrupted.
  *
  * @throws PublishError `key-server-unreachable`, `key-server-refused`, `publication-older`, `publication-other`, `output-incomplete`, `stopped`,
- * `clock-ahead`; the failure of the first target where every target failed
+ * `clock-off`; the failure of the first target where every target failed
  */
 export async function publishSite(site: Site, options: PublishOptions = {}): Promise<PublishSummary> {
   const started = performance.now();

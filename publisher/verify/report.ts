@@ -48,7 +48,7 @@ const KINDS: Readonly<Partial<Record<FindingCode, FindingKind>>> = {
   'metadata-expired': 'stale',
   'publication-expired': 'stale',
   'publication-withdrawn': 'stale',
-  'clock-behind': 'stale',
+  'clock-off': 'stale',
   'descriptor-expired': 'stale',
   'host-proof': 'untrusted',
   'root-unexpected': 'untrusted',

@@ -482,7 +482,7 @@ describe('the exchange', () => {
     const now = Math.floor(Date.now() / 1000);
     const good = Buffer.from(keyServer.descriptor).toString();
     keyServer.descriptor = utf8(good.replace('The Morning Paper', 'The Evening Paper'));
-    await expect(bind({ trustSites })).rejects.toMatchObject({ code: 'descriptor-signature' });
+    await expect(bind({ trustSites })).rejects.toMatchObject({ code: 'descriptor-malformed' });
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { expires: now - 1 });
     await expect(bind({ trustSites })).rejects.toMatchObject({ code: 'descriptor-expired' });
     keyServer.descriptor = publisher.descriptor('https://keys.example');

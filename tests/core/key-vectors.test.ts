@@ -7,17 +7,14 @@ import { expectedKeyOutcome, runKeyVector } from '../vectors/run/keys.ts';
 const file = keys as unknown as KeyVectorFile;
 const CODES = {
   'wrapped-key-invalid': true,
-  'wrapped-key-not-valid-now': true,
+  'key-not-valid-now': true,
   'binding-malformed': true,
-  'binding-confirmation': true,
   'request-malformed': true,
   'answer-unreadable': true,
   'descriptor-malformed': true,
-  'descriptor-signature': true,
   'descriptor-expired': true,
   'host-proof': true,
   'bundle-malformed': true,
-  'bundle-signature': true,
   'bundle-recipient': true,
   'roaming-malformed': true,
   'roaming-unreadable': true,

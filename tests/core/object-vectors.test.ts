@@ -24,7 +24,6 @@ const CODES = {
   'key-id-mismatch': true,
   'payload-invalid': true,
   'object-trailing': true,
-  'carrier-malformed': true,
 } satisfies Record<ObjectErrorCode, true>;
 
 describe('the vectors of protected-object.json', () => {

@@ -178,7 +178,7 @@ describe('binding a device', () => {
     const body = request(mine, deviceCode);
     const answer = await bytesOf(await post(rig.server.url, BINDING_PATH, body));
     await expect(acceptBinding(body, answer, other, rig.provider)).rejects.toMatchObject({
-      code: 'binding-confirmation',
+      code: 'binding-malformed',
     });
   });
 

@@ -205,7 +205,7 @@ describe('a greater pair at a push target', () => {
     const ahead = await signedThere(8, {}, the.now() + HOUR);
     await the.run();
     expect(the.pushed()).toEqual(ahead);
-    expect(the.rig.log()).toContain('clock-behind');
+    expect(the.rig.log()).toContain('clock-off');
   });
 
   it('is adopted with its roots; a root alone is not, and nothing is pushed that is not good under it', async () => {

@@ -172,7 +172,7 @@ describe('publishing to a directory', () => {
     the.changes = { options: { now: () => nowInSeconds() + 86_400 } };
     await the.publish();
     the.changes = {};
-    await expect(the.publish()).rejects.toMatchObject({ code: 'clock-behind' });
+    await expect(the.publish()).rejects.toMatchObject({ code: 'clock-off' });
     await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
     expect((await the.publish()).summary).toMatchObject({ behind: [] });
     expect(await found()).toEqual([]);

@@ -89,7 +89,7 @@ describe('a protected tree', () => {
     await writeFile(file, good.replace('<main>', '<main><script src="//evil.example"></script>'));
     expect(findings(await verifyTree(carried.out))).toEqual(['/a.html fallback-altered']);
     await writeFile(file, good.replace(/\n[A-Za-z0-9+/]/, '\n!'));
-    expect(findings(await verifyTree(carried.out))).toEqual(['/a.html carrier-malformed']);
+    expect(findings(await verifyTree(carried.out))).toEqual(['/a.html object-unrecognised']);
     await carried.remove();
   });
 

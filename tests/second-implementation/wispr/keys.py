@@ -77,7 +77,7 @@ def unwrap(outer_kind, outer, wrapped, now):
     if key_id(wrapped["kind"], key) != wrapped["id"]:
         raise Refused("wrapped-key-invalid")
     if not wrapped["notBefore"] <= now <= wrapped["notAfter"]:
-        raise Refused("wrapped-key-not-valid-now")
+        raise Refused("key-not-valid-now")
     return key
 
 
@@ -91,7 +91,7 @@ def verify_descriptor(data, now):
     key = from_base64url(message["publisherKey"])
     signature = from_base64url(message["signature"], 64)
     if not verify_ed25519(signature, sealed_bytes("wispr/1 provider descriptor", message, "signature"), key):
-        raise Refused("descriptor-signature")
+        raise Refused("descriptor-malformed")
     if now > message["expires"]:
         raise Refused("descriptor-expired")
     return {
@@ -192,7 +192,7 @@ def accept_binding(seed, key_server, publisher, request, answer):
         raise Refused("binding-malformed")
     secret = xwing_decapsulate(derive_seeds(seed, key_server, publisher)[0], ciphertext)
     if secret is None:
-        raise Refused("binding-confirmation")
+        raise Refused("binding-malformed")
     info = lp(
         b"wispr/1 device key",
         key_server.encode("ascii"),
@@ -203,7 +203,7 @@ def accept_binding(seed, key_server, publisher, request, answer):
     key = hkdf_expand(secret, info, 32)
     label = b"wispr/1 binding confirmation"
     if not hmac.compare_digest(confirmation, hmac_sha256(hkdf_expand(key, lp(label), 32), label)):
-        raise Refused("binding-confirmation")
+        raise Refused("binding-malformed")
     return key
 
 
@@ -271,7 +271,7 @@ def open_bundle(data, seed):
         raise Refused("bundle-malformed")
     publisher_key = from_base64url(header["publisherKey"])
     if not verify_ed25519(signature, b"wispr/1 key bundle\n" + signed, publisher_key):
-        raise Refused("bundle-signature")
+        raise Refused("bundle-malformed")
     if to_base64url(sha256(payload)) != header["payloadDigest"]:
         raise Refused("bundle-malformed")
     recipient = sha256(b"wispr/1 recipient key id\n" + xwing_keys(seed)[2])

@@ -57,17 +57,17 @@ def open_carrier(data):
     while not data.startswith(b"-->\n", offset):
         end = data.find(b"\n", offset)
         if end < 0:
-            raise Refused("carrier-malformed")
+            raise Refused("object-unrecognised")
         lines.append(data[offset:end])
         offset = end + 1
     text = b"".join(lines)
     try:
         decoded = base64.b64decode(text, validate=True)
     except ValueError:
-        raise Refused("carrier-malformed") from None
+        raise Refused("object-unrecognised") from None
     spelled = base64.b64encode(decoded)
     if [spelled[start : start + 76] for start in range(0, len(spelled), 76)] != lines:
-        raise Refused("carrier-malformed")
+        raise Refused("object-unrecognised")
     return decoded
 
 

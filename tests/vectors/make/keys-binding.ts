@@ -217,31 +217,25 @@ async function answers(): Promise<KeyVector[]> {
   const lowOrderKey = await deriveKey(bytes, lowOrder, new Uint8Array(32));
   return [
     { ...accept('good', 'success', answer), result: { id: await keyIdOf('device', key), key: toBase64(key) } },
-    accept(
-      'to another request',
-      'binding-confirmation',
-      answer,
-      { request: toBase64(request({ time: NOW + 1 })) },
-      [74],
-    ),
-    accept('to another device', 'binding-confirmation', answer, {
+    accept('to another request', 'binding-malformed', answer, { request: toBase64(request({ time: NOW + 1 })) }, [74]),
+    accept('to another device', 'binding-malformed', answer, {
       seed: toBase64(await secret('seed of another device')),
     }),
-    accept('of another key server', 'binding-confirmation', answer, { keyServer: 'https://other.example' }),
-    accept('for another publisher', 'binding-confirmation', answer, { publisher: otherRootId }),
+    accept('of another key server', 'binding-malformed', answer, { keyServer: 'https://other.example' }),
+    accept('for another publisher', 'binding-malformed', answer, { publisher: otherRootId }),
     accept(
       'ciphertext altered',
-      'binding-confirmation',
+      'binding-malformed',
       canonicalJson({ ...good, ciphertext: toBase64url(flipBit(ciphertext, 5)) }),
     ),
     accept(
       'confirmation altered',
-      'binding-confirmation',
+      'binding-malformed',
       canonicalJson({ ...good, confirmation: toBase64url(flipBit(await confirm(key), 5)) }),
     ),
     accept(
       'x25519 part of small order',
-      'binding-confirmation',
+      'binding-malformed',
       canonicalJson({ ciphertext: toBase64url(lowOrder), confirmation: toBase64url(await confirm(lowOrderKey)) }),
       {},
       [41],

@@ -124,14 +124,14 @@ function refusedDescriptors(): KeyVector[] {
   const byOther = { ...good, publisherKey: toBase64url(otherPublisher.publicKey) };
   const otherLabel = signed({}, 'wispr/1 binding request');
   return [
-    verify('changed', 'descriptor-signature', canonicalJson(changed)),
-    verify('with another root', 'descriptor-signature', canonicalJson(moved)),
-    verify('under another key', 'descriptor-signature', canonicalJson(byOther)),
-    verify('signed as another message', 'descriptor-signature', canonicalJson(otherLabel)),
-    verify('signature too short', 'descriptor-signature', canonicalJson({ ...good, signature: 'AAAA' })),
-    verify('signature a number', 'descriptor-signature', canonicalJson({ ...good, signature: 7 })),
+    verify('changed', 'descriptor-malformed', canonicalJson(changed)),
+    verify('with another root', 'descriptor-malformed', canonicalJson(moved)),
+    verify('under another key', 'descriptor-malformed', canonicalJson(byOther)),
+    verify('signed as another message', 'descriptor-malformed', canonicalJson(otherLabel)),
+    verify('signature too short', 'descriptor-malformed', canonicalJson({ ...good, signature: 'AAAA' })),
+    verify('signature a number', 'descriptor-malformed', canonicalJson({ ...good, signature: 7 })),
     verify('expired', 'descriptor-expired', descriptor, { now: NOW + 86_401 }),
-    verify('changed, and expired', 'descriptor-signature', canonicalJson(changed), { now: NOW + 86_401 }),
+    verify('changed, and expired', 'descriptor-malformed', canonicalJson(changed), { now: NOW + 86_401 }),
   ];
 }
 

@@ -147,11 +147,11 @@ async function badWrappings(): Promise<KeyVector[]> {
     unwrap('made another kind', 'wrapped-key-invalid', deviceKey, { ...good, kind: 'period' }, { attacks: [42] }),
     unwrap('key that is not the one it is named', 'wrapped-key-invalid', deviceKey, misnamed, { attacks: [43] }),
     unwrap('set key that says it is a period key', 'wrapped-key-invalid', deviceKey, otherKind, { attacks: [43] }),
-    unwrap('before its time', 'wrapped-key-not-valid-now', deviceKey, good, {
+    unwrap('before its time', 'key-not-valid-now', deviceKey, good, {
       now: VALIDITY.notBefore - 1,
       attacks: [22],
     }),
-    unwrap('after its time', 'wrapped-key-not-valid-now', deviceKey, good, {
+    unwrap('after its time', 'key-not-valid-now', deviceKey, good, {
       now: VALIDITY.notAfter + 1,
       attacks: [22],
     }),

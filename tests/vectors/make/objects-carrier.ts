@@ -38,7 +38,7 @@ export async function refusedCarriers(): Promise<ObjectVector[]> {
     'only its opening': '<!-- wispr/1\n',
   };
   const carriers = Object.entries(malformed).map(([name, text]) =>
-    refused(`carrier, ${name}`, 'carrier-malformed', utf8(text), { attacks: [3, 4] }),
+    refused(`carrier, ${name}`, 'object-unrecognised', utf8(text), { attacks: [3, 4] }),
   );
   const twice = encodeHtmlCarrier(encodeHtmlCarrier(object, utf8(page)), utf8(page));
   return Promise.all([
