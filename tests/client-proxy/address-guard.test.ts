@@ -229,7 +229,12 @@ describe('attack 63: a page that points at the reader’s own services', () => {
       [`127.0.0.1:80::${port}`, 403],
       [`elsewhere.example:80:127.0.0.1:${port}`, 200],
     ] as const) {
-      const proxy = await startProxy({ ...rig.storage, allowLocal: [], port: 0, connectTo: [parseConnectTo(rule)] });
+      const proxy = await startProxy({
+        ...(await rig.anotherStorage()),
+        allowLocal: [],
+        port: 0,
+        connectTo: [parseConnectTo(rule)],
+      });
       try {
         expect((await send(proxy.port, `http://${rule.split(':')[0]}/`)).status).toBe(status);
       } finally {
@@ -271,7 +276,7 @@ describe('attack 60: a tunnel', () => {
 
   it('to the proxy itself is refused, also where this computer is permitted', async () => {
     for (const allowLocal of [[], rig.storage.allowLocal]) {
-      const proxy = await startProxy({ ...rig.storage, allowLocal, port: 0 });
+      const proxy = await startProxy({ ...(await rig.anotherStorage()), allowLocal, port: 0 });
       try {
         for (const host of ['127.0.0.1', 'localhost', '127.9.9.9']) {
           const got = await sendRaw(proxy.port, `CONNECT ${host}:${proxy.port} HTTP/1.1\r\nHost: x\r\n\r\n`);

@@ -24,8 +24,9 @@ async function files(below: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
-/** `wispr proxy` as a process of its own. @param limit - a command of the shell before it */
+/** `wispr proxy` as a process of its own, in place of the rig's. @param limit - a command of the shell before it */
 async function startProcess(limit = 'true') {
+  await rig.proxy.close();
   const wispr = [process.execPath, `${ROOT}bin/wispr.js`, ...proxyCommand(rig, rig.host.port), '--json'];
   const program = startCommand(['bash', '-c', `${limit}; exec "$@"`, 'bash', ...wispr]);
   cleanUp.add(() => program.stop('SIGKILL'));

@@ -10,7 +10,7 @@ import { ObjectCache } from '../../client-proxy/documents/cache/object-cache.ts'
 import { openCache } from '../../client-proxy/documents/cache/open-cache.ts';
 import { RecentObjects } from '../../client-proxy/documents/cache/recent-objects.ts';
 import { StoredObject } from '../../client-proxy/documents/cache/stored-object.ts';
-import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import { parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { afterwards } from '../support/afterwards.ts';
 import { refusalCode, send } from '../support/http-client.ts';
@@ -298,25 +298,6 @@ describe('the folder', () => {
     await get('/a.bin', { range: 'bytes=10-20' });
     await rig.restart();
     expect([await files(), await files('partial')]).toEqual([[], []]);
-  });
-
-  it('is one for two proxies', async () => {
-    const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
-    const second = await startProxy({ ...rig.storage, port: 0, connectTo, cacheBytes: 64 * MiB });
-    try {
-      const content = randomBytes(400_000);
-      const paths = Array.from({ length: 10 }, (_, index) => `/${index}.bin`);
-      for (const path of paths) await rig.publisher.publish(rig.host.files, path, { content });
-      const answers = await Promise.all(
-        paths.flatMap((path) => [get(path), send(second.port, rig.url(path)), get(path)]),
-      );
-      for (const { body } of answers) expect(body.equals(content)).toBe(true);
-      await expect.poll(async () => [(await files()).length, await files('partial')]).toEqual([10, []]);
-      loseObjects();
-      for (const path of paths) expect((await send(second.port, rig.url(path))).body.equals(content)).toBe(true);
-    } finally {
-      await second.close();
-    }
   });
 
   it('that cannot be written: reading goes on without it', async () => {

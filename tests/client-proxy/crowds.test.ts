@@ -53,7 +53,7 @@ async function withLimits(
 
 describe('attack 65: ten thousand connections', () => {
   it('without a request take no more memory and sockets than the bound, and keep nobody from reading', async () => {
-    const { dataDirectory, keyFile } = rig.storage;
+    const { dataDirectory, keyFile } = await rig.anotherStorage();
     const rule = `:80:127.0.0.1:${rig.host.port}`;
     const running = await startWispr<{ proxy: string }>(
       ['proxy', '--port', '0', '--quiet', '--data', dataDirectory, '--key-file', keyFile, '--connect-to', rule],

@@ -25,7 +25,10 @@ beforeAll(async () => {
   rig = await startReaderRig();
   cleanUp.add(() => rig.close());
   await publishFilm();
-  const program = await startWispr<{ proxy: string }>([...proxyCommand(rig, rig.host.port), '--quiet']);
+  const program = await startWispr<{ proxy: string }>([
+    ...proxyCommand({ storage: await rig.anotherStorage() }, rig.host.port),
+    '--quiet',
+  ]);
   cleanUp.add(() => program.stop('SIGKILL'));
   port = Number(new URL(program.ready.proxy).port);
   pid = program.pid;

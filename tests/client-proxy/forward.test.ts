@@ -181,10 +181,10 @@ describe('requests that are refused', () => {
   it('one that comes back to the proxy under another name', async () => {
     const text = await send(rig.proxy.port, `http://localtest.example:${rig.proxy.port}/`).catch(() => undefined);
     expect(text?.status).toBe(502);
-    const looping = await startProxy({ ...rig.storage, port: 0, connectTo: [] });
+    const looping = await startProxy({ ...(await rig.anotherStorage()), port: 0, connectTo: [] });
     await looping.close();
     const proxy = await startProxy({
-      ...rig.storage,
+      ...(await rig.anotherStorage()),
       port: looping.port,
       connectTo: [parseConnectTo(`:80:127.0.0.1:${looping.port}`)],
     });
@@ -244,7 +244,7 @@ describe('tunnels', () => {
     const server = createTcpServer((socket) => held.push(socket));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    const proxy = await startProxy({ ...rig.storage, port: 0 });
+    const proxy = await startProxy({ ...(await rig.anotherStorage()), port: 0 });
     const socket = connect(proxy.port, '127.0.0.1');
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -271,7 +271,11 @@ describe('a parent proxy', () => {
       else response.end(file);
     });
     const port = await listenOnLoopback(parent);
-    const proxy = await startProxy({ ...rig.storage, port: 0, parentProxy: `http://me:secret@127.0.0.1:${port}` });
+    const proxy = await startProxy({
+      ...(await rig.anotherStorage()),
+      port: 0,
+      parentProxy: `http://me:secret@127.0.0.1:${port}`,
+    });
     try {
       const content = Buffer.alloc(2_000_000, 'film');
       await rig.publisher.publish(rig.host.files, '/film', { content });
@@ -296,7 +300,7 @@ describe('a parent proxy', () => {
     const told: CodedError[] = [];
     const parentProxy = `http://me:secret@127.0.0.1:${gone.port}`;
     const onRefusal = (error: CodedError) => told.push(error);
-    const proxy = await startProxy({ ...rig.storage, port: 0, parentProxy, onRefusal });
+    const proxy = await startProxy({ ...(await rig.anotherStorage()), port: 0, parentProxy, onRefusal });
     try {
       await rig.publisher.publish(rig.host.files, '/far', { content: 'far' });
       for (const url of [rig.url('/far'), 'http://elsewhere.example/x']) {
@@ -325,7 +329,7 @@ describe('a parent proxy', () => {
         .writeHead(200, { 'cache-control': 'public, max-age=600, no-transform', 'content-length': object.length })
         .end(object),
     );
-    const proxy = await startProxy({ ...carried.storage, port: 0, parentProxy: squid.url });
+    const proxy = await startProxy({ ...(await carried.anotherStorage()), port: 0, parentProxy: squid.url });
     try {
       for (let reading = 0; reading < 3; reading++)
         expect((await send(proxy.port, carried.url('/a.bin'))).body.equals(content)).toBe(true);
@@ -340,12 +344,12 @@ describe('a parent proxy', () => {
   });
 
   it('that is this very proxy is not asked: nothing goes round in a circle', async () => {
-    const looping = await startProxy({ ...rig.storage, port: 0 });
+    const looping = await startProxy({ ...(await rig.anotherStorage()), port: 0 });
     await looping.close();
     const parentProxy = `http://127.0.0.1:${looping.port}`;
     const refused: string[] = [];
     const onRefusal = ({ code }: { code: string }) => refused.push(code);
-    const proxy = await startProxy({ ...rig.storage, port: looping.port, parentProxy, onRefusal });
+    const proxy = await startProxy({ ...(await rig.anotherStorage()), port: looping.port, parentProxy, onRefusal });
     try {
       const passing = await send(proxy.port, 'http://elsewhere.example/');
       expect([passing.status, refusalCode(passing)]).toEqual([508, 'loop']);
@@ -359,7 +363,7 @@ describe('a parent proxy', () => {
 
   it('that is not an HTTP proxy is refused at the start', async () => {
     for (const parentProxy of ['nonsense', 'https://127.0.0.1:3128', 'http://127.0.0.1/path', 'socks5://127.0.0.1'])
-      await expect(startProxy({ ...rig.storage, port: 0, parentProxy })).rejects.toMatchObject({
+      await expect(startProxy({ ...(await rig.anotherStorage()), port: 0, parentProxy })).rejects.toMatchObject({
         code: 'address-malformed',
       });
   });
@@ -371,7 +375,7 @@ describe('a parent proxy', () => {
     'http://me:topsecret',
     'http://me%zz:topsecret@h',
   ])('nor is its password shown by the error: %s', async (parentProxy) => {
-    const error: unknown = await startProxy({ ...rig.storage, port: 0, parentProxy }).catch(
+    const error: unknown = await startProxy({ ...(await rig.anotherStorage()), port: 0, parentProxy }).catch(
       (thrown: unknown) => thrown,
     );
     expect(error).toMatchObject({ code: 'address-malformed' });

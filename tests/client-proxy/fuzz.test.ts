@@ -34,7 +34,12 @@ beforeAll(async () => {
     objects.push(await rig.publisher.publish(rig.host.files, `/${index}.bin`, { content: CONTENT }));
   const host = await startRawHost(answer);
   cleanUp.add(host.close);
-  proxy = await startWispr([...proxyCommand(rig, host.port), '--quiet', '--cache-size', '0']);
+  proxy = await startWispr([
+    ...proxyCommand({ storage: await rig.anotherStorage() }, host.port),
+    '--quiet',
+    '--cache-size',
+    '0',
+  ]);
   cleanUp.add(() => proxy.stop('SIGKILL'));
   proxy.ended.then(({ stderr }) => {
     died = stderr;

@@ -1,5 +1,5 @@
 /** A reader with everything around them: publisher, content host, key server, a bound and running proxy, in a folder of its own. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -23,6 +23,8 @@ export interface ReaderRig<KeyServer = TestKeyServer> {
   readonly host: ContentHost;
   readonly keyServer: KeyServer;
   proxy: RunningProxy;
+  /** The data of the same device for one more Reader, as they were when the site was connected: a database has one owner. */
+  anotherStorage(): Promise<ReturnType<typeof storageIn>>;
   /** Every refusal: code and address. */
   readonly refusals: { code: string; address: string }[];
   /** Moves the reader's clock. */
@@ -120,6 +122,9 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
   await publisher.sign(host.files);
   const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)]; // every host, on port 80
   await bindSite({ ...storage, connectTo, link: keyServer.invite(), trustSites: [...(confirm ?? [publisher.site])] });
+  const connected = join(directory, 'connected');
+  await cp(storage.dataDirectory, connected, { recursive: true });
+  let others = 0;
   const refusals: ReaderRig['refusals'] = [];
   let shift = 0;
   const start = (changes: Partial<ProxyOptions> = {}) =>
@@ -140,6 +145,11 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
     host,
     keyServer,
     proxy: await start(),
+    anotherStorage: async () => {
+      const dataDirectory = join(directory, `data-${++others}`);
+      await cp(connected, dataDirectory, { recursive: true });
+      return { ...storage, dataDirectory };
+    },
     refusals,
     passTime: (seconds) => {
       shift += seconds;

@@ -182,14 +182,15 @@ describe('attack 79: an address that browsers take for ours', () => {
     const squatter = createServer((socket) => socket.destroy()).listen(await freePort(), host); // it may be asked whether it is a Reader
     await once(squatter, 'listening');
     const { port } = squatter.address() as AddressInfo;
-    await expect(startProxy({ ...rig.storage, port })).rejects.toMatchObject({ code: 'port-taken' });
+    const storage = await rig.anotherStorage();
+    await expect(startProxy({ ...storage, port })).rejects.toMatchObject({ code: 'port-taken' });
     await once(squatter.close(), 'close');
-    const proxy = await startProxy({ ...rig.storage, port }); // nothing of the first attempt is left
+    const proxy = await startProxy({ ...storage, port }); // nothing of the first attempt is left
     await proxy.close();
   });
 
   it('is ours on both addresses, and on neither any more when the Reader stops', async () => {
-    const proxy = await startProxy({ ...rig.storage, port: 0 });
+    const proxy = await startProxy({ ...(await rig.anotherStorage()), port: 0 });
     const ask = (host: string) => fetch(`http://${host}:${proxy.port}/`).then(({ status }) => status);
     expect([await ask('127.0.0.1'), await ask('[::1]')]).toEqual([200, 403]); // [::1] is none of its names
     await proxy.close();

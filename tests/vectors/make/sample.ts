@@ -47,15 +47,17 @@ export async function objectSample(): Promise<string> {
     ...field('its tag', chunks.subarray(-16)),
   ];
   return [
-    `The ${CONTENT.length} bytes \`Nothing happened today.\\n\`, as the document \`${PATH}\` of the site \`news.example\`, in a protected object of ${object.length}`,
-    'bytes. Hexadecimal but for the header, whose lines are one line in the object:',
+    `The ${CONTENT.length} bytes \`Nothing happened today.\\n\`, as the document \`${PATH}\` of the site`,
+    `\`news.example\`, in a protected object of ${object.length} bytes. Hexadecimal but for the header, whose lines are`,
+    'one line in the object:',
     '',
     '```',
     ...lines,
     '```',
     '',
-    'The publisher signed it with the key whose public half is the first line, and encrypted it under the set key of the second. With them a',
-    'reader gets the message, in which the content stands behind its metadata:',
+    'The publisher signed it with the key whose public half is the first line, and encrypted it under the',
+    'set key of the second. With them a reader gets the message, in which the content stands behind its',
+    'metadata:',
     '',
     '```',
     ...field('public key', publisher.publicKey),
@@ -87,7 +89,8 @@ export function keySample(vectors: readonly KeyVector[]): string {
   };
   const json = (base64: string) => shortened(JSON.parse(new TextDecoder().decode(fromBase64(base64))) as JsonObject);
   return [
-    'A binding request, its answer, a key request, and a wrapped key as it stands in the answer to that. Each is one line; long values are cut here:',
+    'A binding request, its answer, a key request, and a wrapped key as it stands in the answer to that.',
+    'Each is one line; long values are cut here:',
     '',
     '```json',
     json(input('binding request, good', 'request')),
