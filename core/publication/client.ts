@@ -211,7 +211,8 @@ export class PublicationClient {
     try {
       for (let turn = 0; turn < PUBLICATION_LIMITS.rootRotations; turn++) {
         const file = metadataFile('root', root.version + 1);
-        const bytes = await fetchBounded(source, file, PUBLICATION_LIMITS.rootLength); // 5.3.3
+        const isGood = (bytes: Uint8Array) => this.#isNextRoot(bytes, root);
+        const bytes = await fetchBounded(source, file, PUBLICATION_LIMITS.rootLength, undefined, isGood); // 5.3.3
         if (bytes === undefined) break;
         const next = verifyNextRoot(bytes, root, this.#options); // 5.3.4, 5.3.5
         await store.write('root', bytes); // 5.3.8
@@ -222,6 +223,16 @@ export class PublicationClient {
     }
     checkExpiry('root', root, now); // 5.3.10
     return root;
+  }
+
+  /** So that a host with other bytes under the name of a root hides no good root at another, and delays no look at the timestamp. */
+  #isNextRoot(bytes: Uint8Array, root: RootMetadata): boolean {
+    try {
+      verifyNextRoot(bytes, root, this.#options);
+      return bytes.length <= PUBLICATION_LIMITS.rootLength;
+    } catch {
+      return false;
+    }
   }
 
   /** 5.3.11. Beyond it, whatever the new keys do not sign is gone. */

@@ -16,6 +16,8 @@ export const HAND_OVER_LIMITS = {
   length: 24 * 1024 * 1024,
   roots: 255,
   expiries: 64,
+  /** Bytes that begin or separate something in JSON; the largest message has fewer. Of a message with more, nothing is parsed. */
+  structure: 512,
 } as const;
 
 /** When a role has to be signed again. */
@@ -46,6 +48,8 @@ export interface ReceivedHandOver extends HandOver {
 }
 
 const LABEL = utf8('wispr/1 publication');
+/** `,`, `[`, `{`, and the backslash, which no string of the form needs. */
+const STRUCTURE: ReadonlySet<number> = new Set(utf8(',[{\\'));
 const ROLE = /^[\w.-]{1,64}$/;
 
 /** @param secretKey - of a key of the `snapshot` role */
@@ -64,7 +68,7 @@ export function encodeHandOver({ snapshot, roots, expiries }: HandOver, secretKe
  * @throws PublicationError `metadata-malformed`
  */
 export function parseHandOver(bytes: Uint8Array): ReceivedHandOver {
-  const message = bytes.length <= HAND_OVER_LIMITS.length ? parseCanonicalJson(bytes) : undefined;
+  const message = isBounded(bytes) ? parseCanonicalJson(bytes) : undefined;
   if (!isJsonObject(message) || !hasMembers(message, ['expiries', 'roots', 'signature', 'snapshot'])) throw malformed();
   const { signature, ...signed } = message;
   const { expiries, roots, snapshot } = signed;
@@ -77,6 +81,16 @@ export function parseHandOver(bytes: Uint8Array): ReceivedHandOver {
     expiries: expiries.map(roleExpiry),
     checkSignature: (root) => checkSignature(signatureBytes, signedBytes(signed), root),
   };
+}
+
+/** Whether it is no longer than it may be, and parsing it costs no more than reading its strings. */
+function isBounded(bytes: Uint8Array): boolean {
+  if (bytes.length > HAND_OVER_LIMITS.length) return false;
+  let structure = 0;
+  for (const byte of bytes) {
+    if (STRUCTURE.has(byte) && ++structure > HAND_OVER_LIMITS.structure) return false;
+  }
+  return true;
 }
 
 function signedBytes(message: { [member: string]: Json }): Uint8Array {

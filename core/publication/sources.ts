@@ -12,9 +12,10 @@ export interface MetadataSource {
    * @param file - such as `7.snapshot.json`, percent-encoded
    * @param maximumLength - more need not be fetched
    * @param sha256 - hexadecimal, where it is known: so that other bytes from one place are no reason not to ask the next
+   * @param isGood - the same for a file whose hash is not known. Where no place has a good one, a place that has none counts more than other bytes
    * @returns `undefined` if there is none
    */
-  metadata(file: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined>;
+  metadata(file: string, maximumLength: number, sha256?: string, isGood?: IsGood): Promise<Uint8Array | undefined>;
   /**
    * Asks the places where a timestamp may be had, in their order.
    *
@@ -22,6 +23,8 @@ export interface MetadataSource {
    */
   timestamps(maximumLength: number, isEnough: () => boolean): AsyncIterable<TimestampAnswer>;
 }
+
+export type IsGood = (bytes: Uint8Array) => boolean;
 
 /** What one place had to say when it was asked for a timestamp: none, one, or what went wrong. */
 export interface TimestampAnswer {
@@ -62,8 +65,9 @@ export async function fetchBounded(
   file: string,
   maximum: number,
   sha256?: string,
+  isGood?: IsGood,
 ): Promise<Uint8Array | undefined> {
-  const bytes = await source.metadata(file, maximum, sha256);
+  const bytes = await source.metadata(file, maximum, sha256, isGood);
   if (bytes && bytes.length > maximum) throw tooLarge(file, maximum);
   return bytes;
 }

@@ -59,12 +59,15 @@ export class ReadPublications {
 
   #open(rootId: string): PublicationKeeper {
     const { database, now } = this.#state;
+    const own = (file: string) => readRoot(database, Number(ROOT_FILE.exec(file)?.[1] ?? 0));
     const source = new HostedSource({
       hosts: () => (this.#kept ? this.#hosts.targetsOf(this.#kept.site) : []),
       fetch: this.#hosts.fetchFile,
-      own: (file) => readRoot(database, Number(ROOT_FILE.exec(file)?.[1] ?? 0)),
-      keyServer: async (file) =>
-        file === TIMESTAMP_FILE ? readTimestamp(database) : readSnapshot(database, Number.parseInt(file, 10)),
+      own,
+      keyServer: async (file) => {
+        if (ROOT_FILE.test(file)) return own(file);
+        return file === TIMESTAMP_FILE ? readTimestamp(database) : readSnapshot(database, Number.parseInt(file, 10));
+      },
       times: TIMES,
     });
     // The descriptor comes with the key bundles.

@@ -5,7 +5,7 @@
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import type { SiteSource } from '../../core/publication/site-publication.ts';
-import type { TimestampAnswer } from '../../core/publication/sources.ts';
+import type { IsGood, TimestampAnswer } from '../../core/publication/sources.ts';
 import { hedged, type Outcome } from '../hedged.ts';
 
 /** One file, and the bounds of fetching it. */
@@ -31,7 +31,7 @@ export interface HostedSourceOptions<Host extends AnyHost> {
   readonly fetch: FetchFile<Host>;
   /** A metadata file that is stored already: roots. */
   readonly own: (file: string) => Uint8Array | undefined;
-  /** A file from the key server, which has the timestamp and the current snapshot. */
+  /** A file from the key server, which has the roots, the timestamp and the current snapshot. */
   readonly keyServer: (file: string, maximumLength: number, milliseconds: number) => Promise<Uint8Array | undefined>;
   /** Called for a host when one that was asked after it has answered. */
   readonly onSlow?: (host: Host) => void;
@@ -48,9 +48,10 @@ interface WantedFile {
   readonly path: string;
   readonly maximumLength: number;
   readonly sha256?: string | undefined;
+  readonly isGood?: IsGood | undefined;
   /** Nothing signed says that there is one. */
   readonly mayBeMissing: boolean;
-  /** The name under which the key server may have it as well; it is asked after the hosts. */
+  /** The name under which the key server may have it as well; it is asked after the hosts, and no host can hide what it has. */
   readonly atKeyServer?: string | undefined;
 }
 
@@ -93,11 +94,17 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     return turn < this.#options.hosts('file').length;
   }
 
-  async metadata(file: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
+  async metadata(
+    file: string,
+    maximumLength: number,
+    sha256?: string,
+    isGood?: IsGood,
+  ): Promise<Uint8Array | undefined> {
     const own = this.#options.own(file);
+    if (own) return own;
     const mayBeMissing = ROOT_FILE.test(file) && file !== FIRST_ROOT_FILE;
-    const atKeyServer = SNAPSHOT_FILE.test(file) ? file : undefined; // so that no host can hide a withdrawal
-    return own ?? this.#find({ path: METADATA_PATH + file, maximumLength, sha256, mayBeMissing, atKeyServer });
+    const atKeyServer = mayBeMissing || SNAPSHOT_FILE.test(file) ? file : undefined;
+    return this.#find({ path: METADATA_PATH + file, maximumLength, sha256, isGood, mayBeMissing, atKeyServer });
   }
 
   /** Waits for all hosts that were asked: the slow one may have the newest timestamp. */
@@ -122,14 +129,13 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   }
 
   async #find(wanted: WantedFile): Promise<Uint8Array | undefined> {
-    const { sha256 } = wanted;
     const ending = new AbortController();
-    const found = new Found();
+    const found = new Found(wanted.mayBeMissing);
     try {
       for await (const outcome of this.#askAll(wanted, found, ending.signal)) {
         this.#noteLate(outcome);
         const { candidate, result } = outcome;
-        if (result && (sha256 === undefined || (await hexDigest(result)) === sha256)) {
+        if (result && (await isWanted(result, wanted))) {
           this.#giver = originOf(candidate);
           return result;
         }
@@ -166,7 +172,7 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
           yield outcome;
           if (isAnswered()) break;
         }
-      yield* this.#hearRest(new Set([...left].filter((host) => !wereLate.has(originOf(host)))), ask, until);
+      yield* this.#hearRest(new Set(hostsIn(left).filter((host) => !wereLate.has(originOf(host)))), ask, until);
     }
   }
 
@@ -174,16 +180,12 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
    * One host has no such file. It may be out of date, or hide the file, so all others are asked, in parallel and for at most the timeout of a
    * timestamp: otherwise a silent host would delay every check, and with it every withdrawal.
    */
-  async *#hearRest(
-    left: Set<Host | undefined>,
-    ask: (host: Host | undefined) => Promise<Uint8Array | undefined>,
-    until: number,
-  ) {
+  async *#hearRest(left: Set<Host>, ask: (host: Host) => Promise<Uint8Array | undefined>, until: number) {
     for await (const outcome of hedged([...left], ask, { hedgeAfter: 0, until })) {
       left.delete(outcome.candidate);
       yield { ...outcome, late: [] }; // asked at the same time, the others are not late
     }
-    for (const host of left) if (host !== undefined) this.#noteSlow(host);
+    for (const host of left) this.#noteSlow(host);
   }
 
   /** First the hosts to ask, late ones last; then those to ask where none of the first has the file. */
@@ -216,13 +218,26 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   }
 }
 
-/** The answers of hosts without the file: other bytes come first, which the caller refuses with the right code. */
+function hostsIn<Host>(candidates: Iterable<Host | undefined>): Host[] {
+  return [...candidates].filter((host): host is Host => host !== undefined);
+}
+
+async function isWanted(bytes: Uint8Array, { sha256, isGood }: WantedFile): Promise<boolean> {
+  return isGood ? isGood(bytes) : sha256 === undefined || (await hexDigest(bytes)) === sha256;
+}
+
+/** The answers of places without the file: other bytes come first, which the caller refuses with the right code, unless it may be missing. */
 class Found {
+  readonly #mayBeMissing: boolean;
   #other: Uint8Array | undefined;
   #failure: { readonly error: unknown } | undefined;
   #isMissing = false;
 
-  /** Whether one host has no such file. */
+  constructor(mayBeMissing: boolean) {
+    this.#mayBeMissing = mayBeMissing;
+  }
+
+  /** Whether one place has no such file. */
   get isMissing(): boolean {
     return this.#isMissing;
   }
@@ -230,11 +245,13 @@ class Found {
   note(outcome: Outcome<unknown, Uint8Array | undefined>): void {
     if ('error' in outcome) this.#failure ??= { error: outcome.error };
     else if (outcome.result) this.#other ??= outcome.result;
-    else if (outcome.candidate !== undefined) this.#isMissing = true; // the key server has few files, and is not a host
+    // The key server has few files, but every root that it knows.
+    else if (outcome.candidate !== undefined || this.#mayBeMissing) this.#isMissing = true;
   }
 
   /** @throws the first failure, where no host has said that there is no such file */
   best(): Uint8Array | undefined {
+    if (this.#mayBeMissing && this.#isMissing) return undefined;
     if (this.#other === undefined && this.#failure && !this.#isMissing) throw this.#failure.error;
     return this.#other;
   }

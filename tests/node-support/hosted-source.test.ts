@@ -173,14 +173,24 @@ describe('the next root, which mostly there is none of,', () => {
     expect(asked.map((one) => one[0])).toEqual(['a', 'b', 'c', 'a']);
   });
 
-  it('is waited for, like any file, while no host answers; and any other file where one has none', async () => {
-    const none = { a: 'late', b: undefined } as const;
-    for (const [answers, ask] of [
-      [{ a: 'late', b: new Error('gone') }, (source: HostedSource) => source.metadata(ROOT, 10)],
-      [none, (source: HostedSource) => source.metadata('1.root.json', 10)],
-      [none, (source: HostedSource) => source.file('/x', 10)],
-    ] as const) {
-      const { source, asked, answer } = rig(answers, 0, undefined, AT_ONCE);
+  it('is none where no host answers and the key server has none', async () => {
+    const { source } = rig({ a: new Error('gone'), b: new Error('gone') });
+    expect(await source.metadata(ROOT, 10)).toBeUndefined();
+  });
+
+  it('is not what one host has in its place, where another has a good one, or none', async () => {
+    const isGood = (bytes: Uint8Array) => text(bytes) === 'here';
+    const ask = (answers: Record<string, Answer>) => rig(answers).source.metadata(ROOT, 10, undefined, isGood);
+    expect(text(await ask({ a: 'junk', b: 'here' }))).toBe('here');
+    expect(await ask({ a: 'junk', b: undefined })).toBeUndefined();
+  });
+
+  it('is the only file that is not waited for where one host has none', async () => {
+    for (const ask of [
+      (source: HostedSource) => source.metadata('1.root.json', 10),
+      (source: HostedSource) => source.file('/x', 10),
+    ]) {
+      const { source, asked, answer } = rig({ a: 'late', b: undefined }, 0, undefined, AT_ONCE);
       const file = ask(source);
       await expect.poll(() => asked.length).toBe(2);
       await sleep(20);

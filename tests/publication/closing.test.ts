@@ -1,10 +1,12 @@
 /** Closing publications: docs/spec/publication.md, section 7. */
 import { describe, expect, it } from 'vitest';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { SitePublication } from '../../core/publication/site-publication.ts';
 import { signMetadata, snapshotMetadata } from '../../core/publication/writer.ts';
-import { HostedSource } from '../../node-support/publication/hosted-source.ts';
+import { type FetchFile, HostedSource } from '../../node-support/publication/hosted-source.ts';
 import { MemoryStore, readerOf } from '../support/publication-source.ts';
+import type { TestPublication } from '../support/test-publication.ts';
 import { DAY, HOUR, LATER, PAGE, publishMore, readSite, TIMESTAMP_PATH } from './reading.ts';
 
 const CODE = 'publication-withdrawn';
@@ -126,6 +128,48 @@ it('a closing publication that every host hides comes from the key server', asyn
   const site = new SitePublication({ rootId: publication.rootId, source, store: new MemoryStore() });
   await site.refresh(LATER);
   expect(await outcome(site, LATER)).toBe(CODE);
+});
+
+describe('a host that answers the question for the next root', () => {
+  const ROOT = /\/2\.root\.json$/;
+  const answers: Record<string, () => Uint8Array | undefined> = {
+    'with an error': () => {
+      throw new Error('503');
+    },
+    'with other bytes': () => new TextEncoder().encode('<html>not here</html>'),
+    'with too many bytes': () => new Uint8Array(PUBLICATION_LIMITS.rootLength + 1),
+  };
+  const sourceOf = (publication: TestPublication, hosts: readonly string[], answer: FetchFile<string>) =>
+    new HostedSource({
+      hosts: () => hosts,
+      fetch: answer,
+      own: () => undefined,
+      keyServer: async (file) => publication.files.get(METADATA_PATH + file),
+      times: { metadataTimeout: 1000, timestampTimeout: 1000, hedgeAfter: 1000 },
+    });
+
+  it.each(Object.keys(answers))('%s does not hide a withdrawal that the key server has', async (how) => {
+    const { publication, store } = await readSite();
+    const hiding = new Map(publication.files);
+    await publication.close(LATER);
+    const source = sourceOf(publication, ['a'], async (_, { path }) =>
+      ROOT.test(path) ? answers[how]?.() : hiding.get(path),
+    );
+    const site = new SitePublication({ rootId: publication.rootId, source, store });
+    await site.refresh(LATER);
+    expect(await outcome(site, LATER)).toBe(CODE);
+  });
+
+  it('with other bytes does not keep readers from what the other hosts have', async () => {
+    const { publication, store } = await readSite();
+    await publication.close(LATER);
+    const source = sourceOf(publication, ['bad', 'good'], async (host, { path }) =>
+      host === 'bad' && ROOT.test(path) ? answers['with other bytes']?.() : publication.files.get(path),
+    );
+    const site = new SitePublication({ rootId: publication.rootId, source, store });
+    await site.refresh(LATER);
+    expect(await outcome(site, LATER)).toBe(CODE);
+  });
 });
 
 describe('the timestamp key alone', () => {

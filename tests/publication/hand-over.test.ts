@@ -53,6 +53,11 @@ describe('a hand-over', () => {
     const others = [`${text} `, text.replace('{', '{"a":1,'), JSON.stringify(unsigned), '[]', ''];
     for (const other of others)
       expect(() => parseHandOver(Buffer.from(other))).toThrow(expect.objectContaining({ code: 'metadata-malformed' }));
+    for (const costly of [
+      '['.repeat(1_000_000),
+      `{"expiries":[],"roots":[${'[],'.repeat(HAND_OVER_LIMITS.structure)}[]]}`,
+    ])
+      expect(() => parseHandOver(Buffer.from(costly))).toThrow(expect.objectContaining({ code: 'metadata-malformed' }));
     const long = Buffer.alloc(HAND_OVER_LIMITS.length + 1);
     expect(() => parseHandOver(long)).toThrow(expect.objectContaining({ code: 'metadata-malformed' }));
   });
