@@ -243,7 +243,7 @@ export const READER_ERRORS = {
   },
   'cache-too-small': {
     means: '`wispr sync` needs more room than the cache or the disk has; nothing was fetched',
-    remedy: 'a larger cache, or fewer documents',
+    remedy: 'give the cache more room (`--cache-size {size}`), or sync fewer documents',
   },
   'cache-unusable': {
     means: 'nothing can be kept in the folder of the cache',

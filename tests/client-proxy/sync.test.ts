@@ -282,7 +282,10 @@ describe('a sync', () => {
       const ending = new AbortController();
       rig.host.handlers.set('/.well-known/wispr/2.root.json', () => ending.abort(new Error('enough')));
       await expect(sync({ signal: ending.signal })).rejects.toThrow('enough');
-      rig.host.handlers.set('/.well-known/wispr/2.root.json', (_, response) => response.writeHead(500).end());
+      rig.host.handlers.clear();
+      await rig.publisher.publish(rig.host.files, '/newer.html', { content: 'newer' });
+      const snapshot = `/.well-known/wispr/${version + 2}.snapshot.json`;
+      rig.host.handlers.set(snapshot, (_, response) => response.writeHead(500).end());
       expect(await sync()).toMatchObject({
         version: version + 1,
         failedLook: { code: 'content-host-answer' },
