@@ -34,7 +34,7 @@ export class LocalAuthority implements TimestampAuthority {
     return this.#last();
   }
 
-  async confirm({ file }: SignedSnapshot): Promise<Uint8Array> {
+  async confirm({ file }: Pick<SignedSnapshot, 'file'>): Promise<Uint8Array> {
     const { state, signer, freshFor, now } = this.#options;
     const last = await this.#last();
     if (last) checkOrder(last.timestamp.snapshot, file, 'this workspace');

@@ -3,7 +3,6 @@
  * change keeps its file. The timestamp comes last, and is the one file that is replaced.
  */
 import { join } from 'node:path';
-import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
@@ -14,14 +13,14 @@ import {
   ROLE_VALIDITY,
   signMetadata,
   snapshotMetadata,
-  timestampMetadata,
-  timestampVersion,
 } from '../../core/publication/writer.ts';
+import { LocalAuthority } from '../authority/local-authority.ts';
+import { stateInIndex } from '../authority/state.ts';
+import type { RoleRow } from '../workspace/index/rows.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { verifyChain } from '../keys/roots.ts';
 import { checkSignedInPast } from '../publication/clock.ts';
-import type { RoleRow } from '../workspace/index/rows.ts';
-import { timestampIn, timestampOf } from './published.ts';
+import { timestampIn } from './published.ts';
 import { checkSectionFits } from './sections.ts';
 import {
   contentsToSign,
@@ -137,18 +136,21 @@ async function signTimestamp(
   context: PublicationContext,
   snapshot: RoleRow,
 ): Promise<{ expires: number; length: number }> {
-  const place = metadataPlace(context, TIMESTAMP_FILE);
-  const root = verifyChain(context.roles.roots);
-  const kept = timestampOf(fromBase64url(context.index.fact('timestamp')), root);
-  const before = [await timestampIn(context.out, root), kept].filter((one) => one !== undefined);
-  for (const one of before) checkSignedInPast(one, context.now, context.out);
-  const expires = context.now + context.freshFor;
-  const last = before.length > 0 ? Math.max(...before.map(({ version }) => version)) : undefined;
-  const about = { version: timestampVersion(context.now, last), expires };
-  const bytes = signMetadata(timestampMetadata(about, snapshot), [context.roles.timestamp]);
-  context.index.setFact('timestamp', toBase64url(bytes));
-  await replaceOutputFile(place, bytes, { sync: true });
-  return { expires, length: bytes.length };
+  const { index, roles, out, now, freshFor } = context;
+  const authority = new LocalAuthority({
+    state: stateInIndex(index),
+    signer: roles.timestamp,
+    freshFor,
+    now: () => now,
+  });
+  const shown = await timestampIn(out, verifyChain(roles.roots));
+  if (shown) {
+    checkSignedInPast(shown.timestamp, now, out);
+    await authority.learn(shown);
+  }
+  const bytes = await authority.confirm({ file: snapshot });
+  await replaceOutputFile(metadataPlace(context, TIMESTAMP_FILE), bytes, { sync: true });
+  return { expires: now + freshFor, length: bytes.length };
 }
 
 /** Metadata files that the last snapshot does not name any more. */

@@ -5,10 +5,11 @@ import { equalBytes } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import type { RootMetadata, SnapshotMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
+import type { RootMetadata, SnapshotMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { verifyOwnSnapshot, verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import { verifyOwnSnapshot } from '../../core/publication/verify-roles.ts';
 import type { FileFacts } from '../../core/publication/writer.ts';
+import { type CurrentTimestamp, verifiedTimestamp } from '../authority/authority.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import type { OpenKeyStore } from '../keys/key-store.ts';
@@ -26,19 +27,14 @@ export interface Published {
 }
 
 /** The timestamp in `out`, if the keys of this root signed it. */
-export async function timestampIn(out: string, root: RootMetadata): Promise<TimestampMetadata | undefined> {
-  const path = METADATA_PATH + TIMESTAMP_FILE;
-  return timestampOf(await placeInDirectory(out).read(path, PUBLICATION_LIMITS.timestampLength), root);
-}
-
-/** What a timestamp says, if the keys of this root signed it: with a new key versions begin anew (TUF, 5.3.11). */
-export function timestampOf(bytes: Uint8Array | undefined, root: RootMetadata): TimestampMetadata | undefined {
-  return bytes && ifGood(() => verifyTimestamp(bytes, root, undefined, READER_OPTIONS));
+export async function timestampIn(out: string, root: RootMetadata): Promise<CurrentTimestamp | undefined> {
+  const bytes = await placeInDirectory(out).read(METADATA_PATH + TIMESTAMP_FILE, PUBLICATION_LIMITS.timestampLength);
+  return bytes && verifiedTimestamp(bytes, [root]);
 }
 
 /** The publication that `out` shows, if the keys of this root signed it. */
 export async function publishedIn(out: string, root: RootMetadata): Promise<Published | undefined> {
-  const named = (await timestampIn(out, root))?.snapshot;
+  const named = (await timestampIn(out, root))?.timestamp.snapshot;
   if (named === undefined) return undefined;
   const path = METADATA_PATH + metadataFile('snapshot', named.version);
   const bytes = await placeInDirectory(out).read(path, PUBLICATION_LIMITS.snapshotLength);

@@ -178,6 +178,17 @@ describe('publishing to a directory', () => {
     expect(await found()).toEqual([]);
   });
 
+  it('attack 69: signs nothing with a clock that is far ahead of a bucket’s', async () => {
+    const clock = (time: () => number | undefined) => ({ target: (target: Target) => alteredTarget(target, { time }) });
+    the.changes = clock(() => nowInSeconds() - 10_000);
+    await expect(the.publish()).rejects.toMatchObject({ code: 'clock-ahead' });
+    expect(await publicationAt(place)).toBe(0);
+    for (const time of [() => nowInSeconds() - 60, () => nowInSeconds() + 10_000, () => undefined]) {
+      the.changes = clock(time);
+      expect((await the.publish()).summary).toMatchObject({ publication: 1 });
+    }
+  });
+
   it('lets one run at a time work on a site', async () => {
     await withLock(workspaceOf(made.configurationFile), async () => {
       await expect(the.publish()).rejects.toMatchObject({ code: 'workspace-busy' });
