@@ -186,7 +186,10 @@ describe('a workspace', () => {
 
   it('whose keys may not be read says that nothing is lost: no backup is to take their place', async () => {
     const error = await protectAsOrdinaryUser('publisher.keys', 0);
-    expect(error).toMatchObject({ code: 'key-store-missing', remedy: expect.stringContaining('if it exists, make it readable') });
+    expect(error).toMatchObject({
+      code: 'key-store-missing',
+      remedy: expect.stringContaining('if it exists, make it readable'),
+    });
   });
 
   it('where nothing can be written says so', async () => {
