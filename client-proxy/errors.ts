@@ -285,7 +285,7 @@ export const READER_ERRORS = {
   },
   'reader-running': {
     means: 'a Reader runs and is in the way, or has its own value of an option',
-    remedy: 'leave the option out, or stop the Reader first: `kill {process}`',
+    remedy: 'stop the Reader first: `kill {process}`',
   },
   'reader-unreachable': {
     means: 'a Reader has the database and gives no answer',

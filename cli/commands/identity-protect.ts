@@ -38,7 +38,7 @@ async function run(kind: Kind, flags: Flags): Promise<void> {
   if (after === 'passphrase') say('hint: a lost passphrase cannot be recovered; keep it where you keep others');
   if (before === 'key-file' && after !== 'key-file')
     say('the previous key file is still there, because other databases may need it; delete it if there are none');
-  else if (!discarded)
+  else if (!discarded && before === 'keyring')
     say('the previous key could not be removed from the keyring; it opens only old copies of the database');
   if (before !== after) say('earlier copies of the database open with what they were sealed with then');
 }

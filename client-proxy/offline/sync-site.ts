@@ -14,7 +14,7 @@ import { LIMITS } from '../limits.ts';
 import { inReader } from '../running/in-reader.ts';
 import { type OpenReader, openReader } from '../server/open-reader.ts';
 import type { BoundSites } from '../site/bound-sites.ts';
-import { storeOptions } from '../store/locations.ts';
+import { hasDatabase, storeOptions } from '../store/locations.ts';
 import { MEGABYTE } from '../store/settings.ts';
 import { SyncProgressReport } from './progress.ts';
 import { fetchWhole, measure, type SyncContext } from './sync-document.ts';
@@ -35,6 +35,7 @@ export async function syncSite({ onProgress, signal, ...options }: SyncOptions):
   const { site, sets, prefixes, parallel, ownOptions } = options;
   const wish = { site, ...(sets && { sets }), ...(prefixes && { prefixes }), ...(parallel && { parallel }) };
   const progress = onProgress ?? ignore;
+  if (!hasDatabase(directory)) throw siteUnknown(site); // looking makes none
   const command = { directory, name: 'sync', request: wish, dialog: { progress }, signal, ownOptions } as const;
   return inReader(command, async () => {
     const reader = await openReader(options);
@@ -68,6 +69,10 @@ async function sync(
   return new Sync({ access, ...current, now, signal }, { ...wish, onProgress }, found).run();
 }
 
+function siteUnknown(site: string): ReaderError {
+  return new ReaderError('site-unknown', `this device is not connected with ${site}`);
+}
+
 /** What a look for the newest publication has come to. */
 interface Found {
   readonly freshness: Freshness;
@@ -78,7 +83,7 @@ interface Found {
 async function currentSite(sites: BoundSites, { site }: SyncWish, signal: AbortSignal | undefined) {
   await sites.refresh();
   const bound = sites.find(site);
-  if (bound === undefined) throw new ReaderError('site-unknown', `this device is not connected with ${site}`);
+  if (bound === undefined) throw siteUnknown(site);
   await unlessEnded(bound.publication.checkAnew().catch(ignore), signal);
   const freshness = await unlessEnded(bound.publication.current(), signal);
   const { failure, followFailure } = bound.publication;

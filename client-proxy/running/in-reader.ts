@@ -106,7 +106,7 @@ async function answerTo(frame: Frame, dialog: Dialog): Promise<unknown> {
 }
 
 function hasItsOwn(options: readonly string[], process: number): ReaderError {
-  const message = `a Reader runs and does this with its own settings, so ${options.join(', ')} would have no effect`;
+  const message = `leave out ${options.join(', ')}: a Reader runs, and does this with its own settings`;
   return new ReaderError('reader-running', message, { fields: { process }, typed: true });
 }
 

@@ -93,12 +93,12 @@ export async function openReader(
   options: ProxyOptions = {},
   server: Server = createServer(SERVER_OPTIONS),
 ): Promise<OpenReader> {
+  const store = await ReaderStore.open({ ...storeOptions(options), mayWait: options.mayStartLocked });
   let port: number | undefined; // asked for at every request, so not of the socket
   server.once('listening', () => {
     port = (server.address() as AddressInfo).port;
   });
   const ownPort = () => port;
-  const store = await ReaderStore.open({ ...storeOptions(options), mayWait: options.mayStartLocked });
   const settings = new SettingsKeeper(store.preferences);
   let upstream: Upstream | undefined;
   let cache: ObjectCache | undefined;

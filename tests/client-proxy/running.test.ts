@@ -101,7 +101,7 @@ describe('while a Reader runs', () => {
       ['sync', rig.publisher.site],
     ]) {
       const { code, stdout, stderr } = await wispr(...args, ...own, '--parent-proxy', 'http://127.0.0.1:9');
-      const named = /--cache-size, --connect-to, --allow-local, --parent-proxy .*\[reader-running\]\n.*leave/;
+      const named = /leave out --cache-size, --connect-to, --allow-local, --parent-proxy: .*\[reader-running\]$/m;
       expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(named)]);
     }
     expect((await wispr('fetch', rig.url('/a.html'))).code).toBe(0);

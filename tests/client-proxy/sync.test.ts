@@ -315,6 +315,9 @@ describe('a sync', () => {
 
   it('of a site that is not connected says so', async () => {
     await expect(sync({ site: 'other.example' })).rejects.toMatchObject({ code: 'site-unknown' });
+    const none = join(rig.directory, 'none');
+    await expect(sync({ dataDirectory: none })).rejects.toMatchObject({ code: 'site-unknown' });
+    await expect(readdir(none)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('where nothing can be kept says so', async () => {
