@@ -100,7 +100,7 @@ async function endWithDescendants(pid: number, stopSignal: NodeJS.Signals, ended
   signal(-pid, 'SIGKILL');
   for (const member of family) if (isAlive(member)) signal(member.pid, 'SIGKILL');
   if (await until(gone, STOP_MILLISECONDS)) return;
-  throw new CacheConfigError('server-not-stopped', `process ${pid} does not end`);
+  throw new CacheConfigError('service-failed', `process ${pid} does not end`);
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

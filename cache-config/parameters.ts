@@ -124,7 +124,7 @@ export type CompleteParameters = { [Name in CacheName]: z.output<(typeof paramet
 /**
  * Checks the parameters of the configuration `name` and fills in the defaults.
  *
- * @throws {CacheConfigError} `parameter-invalid`, naming the first parameter that is wrong
+ * @throws {CacheConfigError} `argument-invalid`, naming the first parameter that is wrong
  */
 export function completeParameters<Name extends CacheName>(
   name: Name,
@@ -135,7 +135,7 @@ export function completeParameters<Name extends CacheName>(
   const [issue] = checked.error.issues;
   const where = issue?.path.join('.') ?? '';
   const what = issue?.message.replace(/^[A-Z]/, (letter) => letter.toLowerCase()) ?? 'not understood';
-  throw new CacheConfigError('parameter-invalid', `${name} configuration: ${where === '' ? '' : `${where}: `}${what}`, {
+  throw new CacheConfigError('argument-invalid', `${name} configuration: ${where === '' ? '' : `${where}: `}${what}`, {
     typed: true,
   });
 }

@@ -19,7 +19,7 @@ export function configFileName(name: CacheName): string {
  *
  * @param name which server
  * @param parameters see {@link CacheParameters}; what has a default can be left out
- * @throws {CacheConfigError} `parameter-invalid`
+ * @throws {CacheConfigError} `argument-invalid`
  */
 export function renderCacheConfig<Name extends CacheName>(name: Name, parameters: CacheParameters[Name]): string {
   const values: Record<string, string> = {
@@ -38,7 +38,7 @@ export function renderCacheConfig<Name extends CacheName>(name: Name, parameters
  * The command that runs the server in the foreground with its rendered configuration, which is expected in its state
  * directory. Program first; the program may stand outside PATH.
  *
- * @throws {CacheConfigError} `parameter-invalid`
+ * @throws {CacheConfigError} `argument-invalid`
  */
 export function serverCommand<Name extends CacheName>(name: Name, parameters: CacheParameters[Name]): string[] {
   const complete = completeParameters(name, parameters);

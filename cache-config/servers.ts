@@ -73,8 +73,8 @@ export type SquidOptions = StartOptions &
 /**
  * Starts nginx as a content host.
  *
- * @throws {CacheConfigError} `server-missing`, `server-not-started` (with the last lines of its log), `parameter-invalid`,
- * `state-directory-closed`
+ * @throws {CacheConfigError} `service-failed` (with the last lines of its log), `argument-invalid`,
+ * `service-failed`
  */
 export function startNginx({ stateDirectory, port, ...parameters }: NginxOptions): Promise<CacheServer> {
   // Started by root, its worker shall read what root can: a site in a private temporary directory, for example.
@@ -109,7 +109,7 @@ async function start<Name extends CacheName>(
 ): Promise<CacheServer> {
   const program = findServer(programOf(name));
   if (program === undefined) {
-    throw new CacheConfigError('server-missing', `${programOf(name)} is not installed`, {
+    throw new CacheConfigError('service-failed', `${programOf(name)} is not installed`, {
       fields: { package: name === 'nginx' ? 'nginx-light' : name },
     });
   }
@@ -173,14 +173,14 @@ async function notStarted(name: CacheName, child: Child): Promise<CacheConfigErr
   );
   const why = child.ended() ?? `not ready after ${START_MILLISECONDS / 1000} s`;
   await child.stop();
-  return new CacheConfigError('server-not-started', [`${name} did not start: ${why}`, ...lines].join('\n  '));
+  return new CacheConfigError('service-failed', [`${name} did not start: ${why}`, ...lines].join('\n  '));
 }
 
 async function requests(name: CacheName, directory: string): Promise<LogLine[]> {
   if (name !== 'varnish') return parseAccessLog(name, await readFile(join(directory, 'access.log'), 'utf8'));
   // Varnish logs to shared memory; this prints all that is there, and ends.
   const reader = findServer('varnishncsa');
-  if (reader === undefined) throw new CacheConfigError('server-missing', 'varnishncsa is not installed');
+  if (reader === undefined) throw new CacheConfigError('service-failed', 'varnishncsa is not installed');
   const args = ['-d', '-n', join(directory, 'varnishd'), '-F', VARNISH_LOG_FORMAT];
   const { stdout } = await run(reader, args, { maxBuffer: 256 * 1_048_576 });
   return parseAccessLog(name, stdout);
@@ -191,7 +191,7 @@ function makeDirectory(name: CacheName, parent = tmpdir()): string {
   // Varnish and Squid, started by root, become other users, which need a way in; there is nothing secret inside.
   const closed = isRoot() && name !== 'nginx' ? closedAncestor(parent) : undefined;
   if (closed !== undefined) {
-    throw new CacheConfigError('state-directory-closed', `${name}, as its own user, cannot enter ${closed}`, {
+    throw new CacheConfigError('service-failed', `${name}, as its own user, cannot enter ${closed}`, {
       fields: { directory: closed },
     });
   }

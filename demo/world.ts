@@ -177,7 +177,7 @@ async function startOnUsualPort(options: Parameters<typeof startProxy>[0]): Prom
   try {
     return await startProxy({ ...options, port: READER_PORT });
   } catch (error) {
-    if (error instanceof ReaderError && error.code === 'port-taken') return startProxy({ ...options, port: 0 });
+    if (error instanceof ReaderError && error.code === 'listen-failed') return startProxy({ ...options, port: 0 });
     throw error;
   }
 }

@@ -9,20 +9,20 @@ import { KeyServerError } from './errors.ts';
  * Writes a commented configuration, unless there is a file already. Beside a key server, a second configuration is a misspelt name.
  *
  * @returns whether it was written
- * @throws KeyServerError `config-missing`
+ * @throws KeyServerError `configuration-invalid`
  */
 export function writeConfig(file: string, options: { readonly dev: boolean }): boolean {
   if (existsSync(file)) return false;
   const present = ['keyserver.json', 'keyserver.db'].map((name) => join(dirname(file), name)).find(existsSync);
   if (present !== undefined)
-    throw new KeyServerError('config-missing', `there is no ${file}, and none was written beside ${present}`, {
+    throw new KeyServerError('configuration-invalid', `there is no ${file}, and none was written beside ${present}`, {
       typed: true,
     });
   try {
     return createFile(file, configTemplate(options), 0o644);
   } catch (cause) {
     const message = `the configuration cannot be written at ${file}: ${systemReason(cause)}`;
-    throw new KeyServerError('config-missing', message, { cause });
+    throw new KeyServerError('configuration-invalid', message, { cause });
   }
 }
 

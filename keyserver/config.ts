@@ -114,7 +114,7 @@ export interface KeyServerConfig extends Omit<z.infer<typeof configuration>, 'me
 /**
  * Reads a configuration file.
  *
- * @throws KeyServerError `config-missing`, `config-invalid`
+ * @throws KeyServerError `configuration-invalid`
  */
 export function readConfig(file: string): KeyServerConfig {
   const config = parseConfigurationText(readText(file), file, configuration, invalid);
@@ -159,7 +159,7 @@ function readText(file: string): string {
   try {
     bytes = readFileSync(file);
   } catch (cause) {
-    throw new KeyServerError('config-missing', describeUnreadable(file, cause), {
+    throw new KeyServerError('configuration-invalid', describeUnreadable(file, cause), {
       cause,
       typed: true,
     });
@@ -168,5 +168,5 @@ function readText(file: string): string {
 }
 
 function invalid(message: string): KeyServerError {
-  return new KeyServerError('config-invalid', message);
+  return new KeyServerError('configuration-invalid', message);
 }

@@ -2,29 +2,9 @@ import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core
 
 /** What can go wrong at the key server, for its operator, a publisher or a reader. */
 export const KEY_SERVER_ERRORS = {
-  'config-missing': {
-    means: 'no configuration was found, or none can be written',
-    remedy: '`-c FILE`, or let `wispr keyserver` write one',
-  },
-  'config-invalid': {
-    means: 'the configuration is malformed; the message names line, member or file',
-    remedy: 'correct it (docs/configuration.md#keyserverjson); on one machine, `--dev`',
-  },
   'listen-failed': {
     means: 'the address cannot be listened on, or another program does',
     remedy: 'stop the other program, or set `{member}` in the configuration',
-  },
-  'master-key-refused': {
-    means: 'the master key is missing, malformed, readable by others, or of another database',
-    remedy: 'restore your copy, with `chmod 600`',
-  },
-  'database-refused': {
-    means: 'the database is missing, damaged or from a newer wispr; it was not touched',
-    remedy: 'restore a backup, update wispr, or set `data`',
-  },
-  'row-unreadable': {
-    means: 'a row of the database was altered, or moved from another row',
-    remedy: 'put back a backup; find out who wrote to the database',
   },
   'argument-invalid': {
     means: 'a name, pattern, validity or file in the command is not possible',
@@ -58,10 +38,6 @@ export const KEY_SERVER_ERRORS = {
     means: 'no proof of possession of a device key of this key server',
     remedy: 'connect again',
   },
-  busy: {
-    means: 'too many people are signing in at this moment',
-    remedy: 'try again in a minute',
-  },
   'not-signed-in': {
     means: 'the document is for subscribers',
     remedy: 'sign in',
@@ -77,14 +53,6 @@ export const KEY_SERVER_ERRORS = {
   revoked: {
     means: 'the publisher has withdrawn the access',
     remedy: 'ask for a new invitation',
-  },
-  'foreign-request': {
-    means: 'a form that no page of this site has sent',
-    remedy: 'load the page again',
-  },
-  'too-many-requests': {
-    means: 'too many attempts',
-    remedy: 'wait a quarter of an hour',
   },
   'token-refused': {
     means: 'the publishing token is missing, wrong, expired or revoked',
@@ -106,9 +74,29 @@ export const KEY_SERVER_ERRORS = {
     means: 'the clock is more than 300 seconds behind the last timestamp',
     remedy: 'set the clock of the key server',
   },
-  'publication-not-there': {
+  'configuration-invalid': {
+    means: 'the configuration is missing or malformed; the message names line, member or file',
+    remedy: 'correct it (docs/configuration.md#keyserverjson), or name it with `-c FILE`; on one machine, `--dev`',
+  },
+  'store-unusable': {
+    means: 'the database is missing, damaged, altered or from a newer wispr; it was not touched',
+    remedy: 'restore a backup, update wispr, or set `data`; find out who wrote to it',
+  },
+  'storage-key-refused': {
+    means: 'the master key is missing, malformed, readable by others, or of another database',
+    remedy: 'restore your copy, with `chmod 600`',
+  },
+  'cross-site': {
+    means: 'a form that no page of this site has sent',
+    remedy: 'load the page again',
+  },
+  'target-behind': {
     means: 'a push target lacks the current publication or root, or has a newer root',
     remedy: 'publish to that target, or remove it from `push`',
+  },
+  'too-many-requests': {
+    means: 'too many attempts, or too many people are signing in',
+    remedy: 'wait a minute; after many attempts, a quarter of an hour',
   },
 } as const satisfies ErrorCatalogue;
 

@@ -18,11 +18,11 @@ export function forgetDevOrigins(database: Database): void {
 /**
  * The origins by the last start with `--dev`, or else by the configuration.
  *
- * @throws KeyServerError `config-invalid`
+ * @throws KeyServerError `configuration-invalid`
  */
 export function knownOrigins(database: Database, config: KeyServerConfig): Origins {
   const noted = first<{ value: string }>(database, 'SELECT value FROM settings WHERE name = ?', SETTING);
   if (noted) return JSON.parse(noted.value);
   if (config.origin && config.reading.origin) return { keyServer: config.origin, reading: config.reading.origin };
-  throw new KeyServerError('config-invalid', 'the origins of key server and reading site are not configured');
+  throw new KeyServerError('configuration-invalid', 'the origins of key server and reading site are not configured');
 }

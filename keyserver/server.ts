@@ -91,7 +91,7 @@ function createLog(): Logger {
 /**
  * Starts the key server: state, sockets, apps, in this order; whatever fails leaves nothing open.
  *
- * @throws KeyServerError `master-key-…`, `database-…`, `config-invalid`, `certificate-…`, `listen-failed`
+ * @throws KeyServerError `master-key-…`, `database-…`, `configuration-invalid`, `certificate-…`, `listen-failed`
  */
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
   for (const door of [config, config.reading]) checkDoor(door, config);
@@ -148,7 +148,7 @@ async function serve(
   };
 }
 
-/** The keeper of the timestamp, not started, and the metrics that watch it. @throws StorageError `target-invalid` */
+/** The keeper of the timestamp, not started, and the metrics that watch it. @throws StorageError `argument-invalid` */
 async function keepTimestamp(config: KeyServerConfig, state: KeyServerState, log: Logger) {
   const publication = config.publication ?? DEFAULT_PUBLICATION;
   const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));

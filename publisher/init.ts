@@ -46,7 +46,7 @@ const SOURCE_DIRECTORIES = ['site', 'public', '_site', 'dist', 'build', 'www', '
 /**
  * Makes a workspace. Nothing that exists is overwritten; if anything fails, nothing is left behind.
  *
- * @throws PublishError `workspace-exists`, `workspace-overlap`, `passphrase-too-short`, `configuration-invalid`, `output-failed`
+ * @throws PublishError `output-foreign`, `configuration-invalid`, `passphrase-too-short`, `output-failed`
  */
 export async function initWorkspace(options: InitOptions): Promise<InitResult> {
   const { directory, passphrase } = options;
@@ -64,7 +64,7 @@ export async function initWorkspace(options: InitOptions): Promise<InitResult> {
 /**
  * Says before a passphrase is asked for whether {@link initWorkspace} can do its work.
  *
- * @throws PublishError `workspace-exists`, `workspace-overlap`, `configuration-invalid`
+ * @throws PublishError `output-foreign`, `configuration-invalid`
  */
 export function checkInit(directory: string, url: string): void {
   checkNothingThere(workspaceOf(join(directory, CONFIGURATION_FILE)));
@@ -74,11 +74,11 @@ export function checkInit(directory: string, url: string): void {
 function checkNothingThere(workspace: Workspace): void {
   for (const file of [workspace.configuration, workspace.keyStore, workspace.rootKeys]) {
     if (!existsSync(file)) continue;
-    throw new PublishError('workspace-exists', `${file} exists, and nothing was changed`);
+    throw new PublishError('output-foreign', `${file} exists, and nothing was changed`);
   }
   if (existsSync(join(workspace.directory, 'index.html'))) {
     throw new PublishError(
-      'workspace-overlap',
+      'configuration-invalid',
       'this directory is a site itself (it has an index.html): its keys must not lie inside it',
     );
   }

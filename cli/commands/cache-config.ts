@@ -42,7 +42,7 @@ const MEANING: Record<CacheName, Partial<Record<keyof CacheConfigOptions, string
  * The text that `wispr cache-config NAME` prints.
  *
  * @throws {UsageError} an option that means nothing to this server
- * @throws {CacheConfigError} `parameter-invalid`
+ * @throws {CacheConfigError} `argument-invalid`
  */
 export function cacheConfigText(name: CacheName, options: CacheConfigOptions): string {
   const { listen, ...rest } = options;

@@ -4,13 +4,6 @@ import { systemCode } from '../../node-support/system-error.ts';
 
 type Place = 'passphrase' | 'keyring' | 'key-file';
 
-/** What may be said of a key file, by the code of what is wrong with it. */
-const KEY_FILE_PROBLEMS: Readonly<Record<string, string>> = {
-  'storage-key-missing': 'which cannot be read',
-  'storage-key-wrong': 'which is not the right one',
-  'storage-key-exposed': 'which other users of this machine may read',
-};
-
 /**
  * What the secrets of the database are sealed with.
  *
@@ -24,7 +17,7 @@ export function describePlace(place: Place, keyFile: string, problem?: CodedErro
 
 function keyFileInWords(problem: CodedError | undefined): string {
   if (systemCode(problem?.cause) === 'ENOENT') return 'which is missing';
-  return KEY_FILE_PROBLEMS[problem?.code ?? ''] ?? 'which only you can read';
+  return problem?.code === 'storage-key-refused' ? 'which cannot be used' : 'which only you can read';
 }
 
 /** Said once, when it was decided. */

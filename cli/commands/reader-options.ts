@@ -143,7 +143,7 @@ export function addParentProxyOptions(command: Command): Command {
 
 /**
  * @returns what the functions of the reader take, with nothing where no proxy was named
- * @throws UsageError, ReaderError `address-malformed`
+ * @throws UsageError, ReaderError `argument-invalid`
  */
 export async function parentProxyOptions({
   parentProxy,

@@ -90,7 +90,7 @@ function describeKeys(sets: Sets): string {
   );
   const what =
     sets.length === 1 ? `the key for ${documents} in set ${set}` : `the keys for ${documents} in ${sets.length} sets`;
-  const why = code === 'subscription-lapsed' ? 'your subscription has ended' : printable(message);
+  const why = code === 'lapsed' ? 'your subscription has ended' : printable(message);
   return `${what} could not be had from the key server: ${why} [${code}]`;
 }
 

@@ -98,7 +98,7 @@ export async function connect(
   const known = checkAgainst(bindings, fetched); // much may have happened since it was shown
   if (code === undefined && !known) throw codeNeeded(request.keyServer);
   const wanted = request.sites.filter(({ site }) => isConfirmed(known, site) || chosen.includes(site));
-  if (wanted.length === 0) throw new ReaderError('not-confirmed', 'no site was confirmed, so nothing was connected');
+  if (wanted.length === 0) throw new ReaderError('argument-invalid', 'no site was confirmed, so nothing was connected');
   const sites = await Promise.all(wanted.map(async ({ site }) => ({ site, label: await gatewayLabel(site) })));
   checkLabels(bindings, sites);
   const firstRoot = await fetchFirstRoot(upstream, descriptor);
@@ -120,7 +120,7 @@ function checkAgainst(
     ({ descriptor: other }) => other.keyServer === keyServer && other.publisher === publisher,
   );
   if (known && descriptor.issued < known.descriptor.issued) {
-    throw new ReaderError('descriptor-older', `${keyServer} shows an older descriptor than the one this device has`);
+    throw new ReaderError('key-server-answer', `${keyServer} shows an older descriptor than the one this device has`);
   }
   const others = bindings.filter((binding) => binding !== known).flatMap((binding) => binding.sites);
   const taken = descriptor.sites.find(({ site }) => others.some((other) => other.site === site));
@@ -172,7 +172,7 @@ async function bindDevice(
 
 function codeNeeded(keyServer: string): ReaderError {
   return new ReaderError(
-    'code-needed',
+    'link-malformed',
     `this device is not connected with ${keyServer} yet: an invitation code is needed`,
     { fields: { keyServer } },
   );

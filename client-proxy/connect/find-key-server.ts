@@ -16,7 +16,7 @@ import { publisherOfHost } from './host-proof.ts';
 /**
  * @param now - seconds since 1970
  * @returns origin of the key server
- * @throws KeyError `host-proof` and those of the descriptor, ReaderError `host-proof-unreachable`, PublicationError, ReadingError
+ * @throws KeyError `host-proof` and those of the descriptor, ReaderError `host-unreachable`, PublicationError, ReadingError
  */
 export async function findKeyServer(
   upstream: Upstream,

@@ -26,7 +26,7 @@ export interface ProofOptions {
 /**
  * Asks both ways at once; one is enough.
  *
- * @throws KeyError `host-proof` with what each of them said; ReaderError `host-proof-unreachable` where the host could not be asked
+ * @throws KeyError `host-proof` with what each of them said; ReaderError `host-unreachable` where the host could not be asked
  */
 export async function checkHostProof(site: string, publisher: KeyId, options: ProofOptions): Promise<void> {
   try {
@@ -43,7 +43,7 @@ export async function checkHostProof(site: string, publisher: KeyId, options: Pr
 /**
  * The publisher that a host names; the first one, where it names several.
  *
- * @throws KeyError `host-proof`; ReaderError `host-proof-unreachable` where the host could not be asked
+ * @throws KeyError `host-proof`; ReaderError `host-unreachable` where the host could not be asked
  */
 export async function publisherOfHost(site: string, options: ProofOptions): Promise<KeyId> {
   try {
@@ -70,7 +70,7 @@ function hasAnswered(error: unknown): boolean {
 /** A site that was not reached may well name its publisher. */
 function notAsked(site: string, error: unknown): ReaderError {
   const message = `${site} could not be asked who its publisher is: ${reasonsOf(error)}`;
-  return new ReaderError('host-proof-unreachable', message, {
+  return new ReaderError('host-unreachable', message, {
     cause: error,
   });
 }

@@ -20,7 +20,7 @@ export class Attempts {
   /**
    * Makes a try when those before it are done.
    *
-   * @throws ReaderError `unlock-too-often`; nothing was tried then. Else whatever `work` throws: `passphrase-wrong` counts
+   * @throws ReaderError `too-many-requests`; nothing was tried then. Else whatever `work` throws: `passphrase-wrong` counts
    */
   async make(work: () => Promise<void>): Promise<void> {
     if (this.#waiting >= LIMITS.unlocksWaiting) throw tooOften();
@@ -52,5 +52,8 @@ export class Attempts {
 }
 
 function tooOften(): ReaderError {
-  return new ReaderError('unlock-too-often', 'too many passphrases were tried in a row, so this one was not looked at');
+  return new ReaderError(
+    'too-many-requests',
+    'too many passphrases were tried in a row, so this one was not looked at',
+  );
 }

@@ -24,7 +24,7 @@ export interface FetchRoamingOptions {
  * Reads a roaming file; of one that is too long no more than shows that it is.
  *
  * @param from - `https:`, `http:` or `file:` URL, or a path
- * @throws ReaderError `roaming-unavailable`. The message has nothing of the URL but its host: the rest may be a secret
+ * @throws ReaderError `host-unreachable`. The message has nothing of the URL but its host: the rest may be a secret
  */
 export async function fetchRoaming(from: string, options: FetchRoamingOptions = {}): Promise<Uint8Array> {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(from)?.[1]?.toLowerCase();
@@ -137,5 +137,5 @@ async function readBounded(body: AsyncIterable<Uint8Array>): Promise<Uint8Array>
 }
 
 function unavailable(message: string, advice: string, typed = false, cause?: unknown): ReaderError {
-  return new ReaderError('roaming-unavailable', `${message}; ${advice}`, { typed, cause });
+  return new ReaderError('host-unreachable', `${message}; ${advice}`, { typed, cause });
 }

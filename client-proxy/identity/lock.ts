@@ -56,7 +56,7 @@ export class ReaderLock {
     return this.needsPassphrase || this.needsNewPassphrase;
   }
 
-  /** @throws ReaderError `passphrase-wrong`, `unlock-too-often` */
+  /** @throws ReaderError `passphrase-wrong`, `too-many-requests` */
   checkPassphrase(passphrase: string): Promise<void> {
     return this.#attempts.make(() => this.#store.checkPassphrase(passphrase));
   }
@@ -69,7 +69,7 @@ export class ReaderLock {
    * However long it takes, or has to wait: where the Reader is locked meanwhile, it stays locked.
    *
    * @param passphrase - of the database; a new one, where {@link needsNewPassphrase}
-   * @throws ReaderError `passphrase-wrong`, `passphrase-needed`, `passphrase-too-short`, `unlock-too-often`, `reader-locked`, and others of the store
+   * @throws ReaderError `passphrase-wrong`, `passphrase-needed`, `passphrase-too-short`, `too-many-requests`, `reader-locked`, and others of the store
    */
   unlock(passphrase?: string): Promise<void> {
     if (passphrase === undefined && this.needsNewPassphrase) return Promise.reject(newPassphraseNeeded());

@@ -152,7 +152,7 @@ export function askingFor({ passphrase, askPassphrase }: StorageOptions): Passph
   return { passphrase: async () => (passphrase ?? askPassphrase)?.(false) };
 }
 
-/** @throws ReaderError `reader-locked`, `passphrase-needed`, `passphrase-wrong`, `unlock-too-often` */
+/** @throws ReaderError `reader-locked`, `passphrase-needed`, `passphrase-wrong`, `too-many-requests` */
 export async function requirePassphrase(lock: ReaderLock, { passphrase }: PassphraseDialog): Promise<void> {
   if (lock.isLocked || !lock.needsPassphrase) return; // what is locked refuses by itself
   const given = await passphrase();
@@ -171,7 +171,7 @@ export interface LockReport {
  * Lets the Reader that runs on the database drop its keys.
  *
  * @returns `undefined` where none runs
- * @throws ReaderError `no-identity` where there is neither; `reader-unreachable`
+ * @throws ReaderError `not-connected` where there is neither; `reader-unreachable`
  */
 export async function lockReader(options: StorageOptions): Promise<LockReport | undefined> {
   const { directory } = storeOptions(options);
@@ -185,7 +185,7 @@ export async function lockReader(options: StorageOptions): Promise<LockReport | 
  *
  * @param passphrase - asked for where the database is protected by one
  * @returns `undefined` where none runs
- * @throws ReaderError `passphrase-unexpected` where one was given and none protects it; `no-identity` where there is neither; those of the lock
+ * @throws ReaderError `argument-invalid` where one was given and none protects it; `not-connected` where there is neither; those of the lock
  */
 export async function unlockReader(
   options: StorageOptions,

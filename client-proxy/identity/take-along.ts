@@ -52,7 +52,7 @@ interface ExportDialog extends PassphraseDialog {
 /**
  * Writes the next roaming file, whole or not at all.
  *
- * @throws ReaderError `no-identity`, `roaming-exists`, `roaming-unwritable`, and of the store
+ * @throws ReaderError `not-connected`, `output-failed`, and of the store
  */
 export async function exportIdentity({ to, newWords, showWords, ...options }: ExportOptions): Promise<ExportReport> {
   const storage = storeOptions(options);
@@ -122,7 +122,7 @@ function checkReplaceable(path: string): void {
     throw unwritable(path, error, true);
   }
   if (start.toString('latin1') !== MAGIC)
-    throw new ReaderError('roaming-exists', `${path} is there already, and it is no roaming file`, {
+    throw new ReaderError('output-failed', `${path} is there already, and it is no roaming file`, {
       typed: true,
     });
 }
@@ -137,7 +137,7 @@ function write(work: () => void, path: string): void {
 
 /** @param typed - the name itself is what is wrong */
 function unwritable(path: string, cause: unknown, typed = false): ReaderError {
-  return new ReaderError('roaming-unwritable', `cannot write ${path}: ${systemReason(cause)}`, {
+  return new ReaderError('output-failed', `cannot write ${path}: ${systemReason(cause)}`, {
     cause,
     typed,
   });

@@ -59,11 +59,11 @@ export function readWords(typed: string): TypedWords {
   return { problem: `these are ${words.length} words, not ${WORD_COUNT}` };
 }
 
-/** @throws ReaderError `words-mistyped`; its message repeats nothing of what was typed */
+/** @throws ReaderError `argument-invalid`; its message repeats nothing of what was typed */
 export function requireWords(typed: string): string {
   const { words, problem } = readWords(typed);
   if (words !== undefined) return words;
-  throw new ReaderError('words-mistyped', `these are not the words of a roaming file: ${problem}`, {
+  throw new ReaderError('argument-invalid', `these are not the words of a roaming file: ${problem}`, {
     typed: true,
   });
 }

@@ -16,12 +16,12 @@ export interface Endpoint {
 
 const FIELDS = /^(\[[0-9A-Fa-f:.]*\]|[^:[\]]*):(\d{0,5}):(\[[0-9A-Fa-f:.]*\]|[^:[\]]*):(\d{0,5})$/;
 
-/** @throws ReaderError `address-malformed` */
+/** @throws ReaderError `argument-invalid` */
 export function parseConnectTo(text: string): ConnectTo {
   const [matched, fromHost, fromPort, toHost, toPort] = FIELDS.exec(text) ?? [];
   const ports = [fromPort, toPort].map((port) => (port ? Number(port) : undefined));
   if (matched === undefined || ports.some((port) => port !== undefined && (port < 1 || port > 65_535))) {
-    throw new ReaderError('address-malformed', `not of the form HOST1:PORT1:HOST2:PORT2: ${text}`, { typed: true });
+    throw new ReaderError('argument-invalid', `not of the form HOST1:PORT1:HOST2:PORT2: ${text}`, { typed: true });
   }
   return { fromHost: nameOf(fromHost), fromPort: ports[0], toHost: nameOf(toHost), toPort: ports[1] };
 }

@@ -97,7 +97,7 @@ export interface AllowLocal {
 const RULE = /^(?:\[([0-9A-Fa-f:.]+(?:\/\d+)?)\]|([^:[\]/]+(?:\/\d+)?))(?::(\d{1,5}))?$/;
 const NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 
-/** @throws ReaderError `address-malformed` */
+/** @throws ReaderError `argument-invalid` */
 export function parseAllowLocal(text: string): AllowLocal {
   const [matched, bracketed, plain = '', digits] = RULE.exec(text) ?? [];
   const range = parseRange(bracketed ?? plain);
@@ -122,7 +122,7 @@ export function isAllowed(
 }
 
 function malformed(text: string): ReaderError {
-  return new ReaderError('address-malformed', `not of the form HOST[:PORT] or ADDRESS/BITS[:PORT]: ${text}`, {
+  return new ReaderError('argument-invalid', `not of the form HOST[:PORT] or ADDRESS/BITS[:PORT]: ${text}`, {
     typed: true,
   });
 }

@@ -21,7 +21,7 @@ export class ParentProxy {
   /** As `host:port`, for the log. */
   readonly #address: string;
 
-  /** @throws ReaderError `address-malformed`, which does not repeat `text` */
+  /** @throws ReaderError `argument-invalid`, which does not repeat `text` */
   constructor(text: string) {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (url?.protocol !== 'http:' || url.pathname !== '/' || url.search || url.hash)
@@ -49,13 +49,13 @@ export class ParentProxy {
     };
   }
 
-  /** @throws ReaderError `parent-proxy-auth` for a 407 */
+  /** @throws ReaderError `parent-proxy-unreachable` for a 407 */
   checkStatus(status: number | undefined): void {
     if (status !== PROXY_AUTHENTICATION_REQUIRED) return;
     const message = this.hasCredentials
       ? 'the parent proxy did not accept the name and the password that are set for it'
       : 'the parent proxy requires a name and a password';
-    throw new ReaderError('parent-proxy-auth', message, { cause: this.#causeOf('it answered 407') });
+    throw new ReaderError('parent-proxy-unreachable', message, { cause: this.#causeOf('it answered 407') });
   }
 
   /** What ended a request before its answer; errors that a host may have caused, such as silence, stay as they are. */
@@ -86,5 +86,5 @@ function decode(text: string): string {
 }
 
 function malformed(message: string): ReaderError {
-  return new ReaderError('address-malformed', message, { typed: true });
+  return new ReaderError('argument-invalid', message, { typed: true });
 }

@@ -49,7 +49,7 @@ export class Upstream {
   readonly #toParent: Agent | undefined;
   readonly #passing: PassingAgent;
 
-  /** @throws ReaderError `address-malformed` */
+  /** @throws ReaderError `argument-invalid` */
   constructor({ connectTo = [], allowLocal = [], parentProxy, ca, ownPort = () => undefined }: UpstreamOptions = {}) {
     const common = { connectTo, allowLocal, ca, ownPort };
     this.connect = createConnector(common);

@@ -19,13 +19,13 @@ export function isForAnother(ifRange: string | undefined, { headers }: Head): bo
 /**
  * `Content-Range` is left out where the end of the document is not known beforehand, and lies far behind.
  *
- * @throws ReaderError `range-refused`; what the content throws, which comes out of the range later as well
+ * @throws ReaderError `condition-unmet`; what the content throws, which comes out of the range later as well
  */
 export async function cutRange(whole: FetchedDocument, range: WantedRange): Promise<FetchedDocument> {
   const length = Number(whole.headers['content-length'] ?? Number.NaN);
   const { start, end } = positionsOf(range, length);
   const { pieces, bytes, isAll, rest } = await lookAhead(sliceOf(whole.content, { start, end }));
-  if (bytes === 0) throw new ReaderError('range-refused', 'it is shorter than where the range begins');
+  if (bytes === 0) throw new ReaderError('condition-unmet', 'it is shorter than where the range begins');
   const last = isAll ? start + bytes : Math.min(end, length);
   const known = Number.isNaN(last) ? undefined : { start, last, total: Number.isNaN(length) ? '*' : `${length}` };
   return {
@@ -41,7 +41,7 @@ export async function cutRange(whole: FetchedDocument, range: WantedRange): Prom
 function positionsOf({ start, end }: WantedRange, length: number): { start: number; end: number } {
   if (start !== undefined) return { start, end: end === undefined ? Number.MAX_SAFE_INTEGER : end + 1 };
   if (!Number.isNaN(length)) return { start: Math.max(0, length - (end ?? 0)), end: length };
-  throw new ReaderError('range-refused', 'how long this document is shows only when all of it is there');
+  throw new ReaderError('condition-unmet', 'how long this document is shows only when all of it is there');
 }
 
 /** What is read before the head is handed on, so that it can say where the range ends. */

@@ -64,8 +64,8 @@ const NO_SITES = { find: () => undefined, findLabel: () => undefined };
 /**
  * Fetches a document, and hands it to `use`, until which is done everything stays open.
  *
- * @throws DocumentRefused with the code of whatever kept the document from being had, `condition-unmet` and `range-refused` among them;
- * ReaderError `address-malformed`, `site-unknown`, `port-refused`, `redirect-refused`, and those of the store
+ * @throws DocumentRefused with the code of whatever kept the document from being had, `condition-unmet` and `condition-unmet` among them;
+ * ReaderError `argument-invalid`, `not-connected`, `port-refused`, `loop`, and those of the store
  */
 export async function fetchDocument<Result>(
   options: FetchOptions,
@@ -178,7 +178,7 @@ async function follow(
     answer.resume();
     ({ bound, target } = locateNext(target, new URL(location, target).href, sites));
   }
-  throw new ReaderError('redirect-refused', `the publisher's redirects from ${address} do not end`);
+  throw new ReaderError('loop', `the publisher's redirects from ${address} do not end`);
 }
 
 /** Where nobody could look for a newer publication, that is what a program is told: tried again later, the document may be there. */
@@ -239,7 +239,7 @@ export function refusalOf(status: number, fields: readonly string[]): CodedError
     case 412:
       return new ReaderError('condition-unmet', `what is there now is not what ${conditionIn(fields)} asks for`);
     case 416:
-      return new ReaderError('range-refused', 'it is shorter than where the range begins');
+      return new ReaderError('condition-unmet', 'it is shorter than where the range begins');
     default:
       return new ReaderError('internal', `the Reader answered ${status}`);
   }

@@ -16,7 +16,7 @@ export interface Located {
 
 /**
  * @param address - `http://` or `https://` with a connected site, its gateway address, or the site and the path alone
- * @throws ReaderError `address-malformed`, `site-unknown`, `port-refused`
+ * @throws ReaderError `argument-invalid`, `not-connected`, `port-refused`
  */
 export function locate(address: string, sites: Pick<BoundSites, 'find' | 'findLabel'>): Located {
   const { hostname, port, pathname, search } = parse(address);
@@ -36,7 +36,7 @@ function parse(address: string): URL {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `http://${address}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    throw new ReaderError('address-malformed', `not the address of a document: ${withoutCredentials(url, address)}`, {
+    throw new ReaderError('argument-invalid', `not the address of a document: ${withoutCredentials(url, address)}`, {
       typed: true,
     });
   return url;
@@ -48,5 +48,5 @@ function withoutCredentials(url: URL | undefined, address: string): string {
 }
 
 function notConnected(host: string): ReaderError {
-  return new ReaderError('site-unknown', `this device is not connected with ${host}`);
+  return new ReaderError('not-connected', `this device is not connected with ${host}`);
 }

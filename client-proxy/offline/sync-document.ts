@@ -42,7 +42,7 @@ export function measure(document: WantedDocument, context: SyncContext): Promise
  * Fetches a document into the cache, every block verified.
  *
  * @returns bytes of its object
- * @throws ReaderError `cache-unusable` where it could not be kept; otherwise as `openAt`
+ * @throws ReaderError `output-failed` where it could not be kept; otherwise as `openAt`
  */
 export function fetchWhole(document: WantedDocument, context: SyncContext): Promise<number> {
   const { access, bound, now } = context;
@@ -86,5 +86,5 @@ async function withSource<Result>(
 
 function notKept({ cache }: ContentAccess): ReaderError {
   const { problem = 'there is no room in it' } = cache.status();
-  return new ReaderError('cache-unusable', `nothing can be kept in ${cache.directory}: ${problem}`);
+  return new ReaderError('output-failed', `nothing can be kept in ${cache.directory}: ${problem}`);
 }

@@ -27,8 +27,8 @@ const ignore = () => undefined;
  * Fetches what is wanted into the cache, verified, and keeps it there while the publication names it, whatever else is read. A run that was
  * ended goes on where it was with the next one.
  *
- * @throws ReaderError `site-unknown` where the site is not connected; `cache-too-small` before anything is fetched, with the lengths;
- * `cache-unusable`; those of the store; whatever kept the publication from being read; `options.signal.reason`
+ * @throws ReaderError `not-connected` where the site is not connected; `cache-too-small` before anything is fetched, with the lengths;
+ * `output-failed`; those of the store; whatever kept the publication from being read; `options.signal.reason`
  */
 export async function syncSite({ onProgress, signal, ...options }: SyncOptions): Promise<SyncSummary> {
   const { directory } = storeOptions(options);
@@ -70,7 +70,7 @@ async function sync(
 }
 
 function siteUnknown(site: string): ReaderError {
-  return new ReaderError('site-unknown', `this device is not connected with ${site}`);
+  return new ReaderError('not-connected', `this device is not connected with ${site}`);
 }
 
 /** What a look for the newest publication has come to. */
@@ -175,7 +175,7 @@ class Sync {
     const free = await freeBytes(cache.directory);
     if (missing > free) throw tooSmall(missing, `the disk of ${cache.directory} has ${size(free)} left`);
     await cache.keepSynced(bound.site, [...before, ...wanted]).catch((error: Error) => {
-      throw new ReaderError('cache-unusable', `nothing can be kept in ${cache.directory}: ${error.message}`, {
+      throw new ReaderError('output-failed', `nothing can be kept in ${cache.directory}: ${error.message}`, {
         cause: error,
       });
     });
@@ -203,7 +203,7 @@ class Sync {
       try {
         await work(document);
       } catch (error) {
-        const own = error instanceof CodedError && error.code !== 'cache-unusable';
+        const own = error instanceof CodedError && error.code !== 'output-failed';
         if (!own) throw error;
         this.#failed.push({ path: document.path, code: error.code, message: error.message });
       }

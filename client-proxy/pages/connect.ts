@@ -63,16 +63,8 @@ const DAMAGED: ProblemText = {
 /** Why a connection failed, by code. */
 const PROBLEMS: Readonly<Record<string, ProblemText>> = {
   'link-malformed': {
-    text: 'This is not the link of an invitation for the Reader.',
-    hint: 'Copy the whole link. Of the two in an invitation it is the one with # right behind the address; the other one is for browsers.',
-  },
-  'code-needed': {
-    text: 'The link has no code, and this computer is not connected with its key server yet.',
-    hint: 'Copy the whole link, with # and what stands behind it.',
-  },
-  'code-alone': {
-    text: 'A code alone does not say which publisher it is from.',
-    hint: 'Say which site it is for, or copy the whole link, which has the code behind #.',
+    text: 'This is not the whole link of an invitation for the Reader.',
+    hint: 'Copy the whole link, with # and what stands behind it; a code alone needs its site. Of the two in an invitation it is the one with # right behind the address; the other one is for browsers.',
   },
   'code-refused': {
     text: 'This invitation no longer works: its code is mistyped, used or too old.',
@@ -81,14 +73,6 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
   'clock-off': {
     text: 'The clock of this computer is wrong.',
     hint: 'It is more than five minutes off. Set it, and try again.',
-  },
-  'descriptor-foreign': {
-    text: 'The address in this link belongs to another key server.',
-    hint: 'Use the address that the publisher gave you.',
-  },
-  'descriptor-older': {
-    text: 'The key server shows something older than this computer has seen.',
-    hint: 'Try again later. If it happens again, tell the publisher.',
   },
   'descriptor-expired': { ...KEY_SERVER_WRONG, text: 'The publisher’s signed description has expired.' },
   'site-taken': {
@@ -99,11 +83,11 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
     text: 'A site does not say that this is its publisher, so it was not connected.',
     hint: 'A site has to name its publisher at its own address. If the invitation is genuine, tell the publisher the code below.',
   },
-  'host-proof-unreachable': {
+  'host-unreachable': {
     text: 'A site could not be asked whether this is its publisher, so it was not connected.',
     hint: 'It did not answer. Check your connection, and try again; your invitation still works.',
   },
-  'not-confirmed': { text: 'No site was chosen, so nothing was connected.', hint: 'Choose at least one.' },
+  'argument-invalid': { text: 'No site was chosen, so nothing was connected.', hint: 'Choose at least one.' },
   'key-server-unreachable': {
     text: 'The key server of this invitation does not answer.',
     hint: 'Check the link and your connection, and try again.',
@@ -213,7 +197,8 @@ export async function lookAtLink(context: PagesContext, form: URLSearchParams): 
 async function invitationIn(context: PagesContext, text: string, site?: string): Promise<InvitationLink> {
   const code = normaliseCode(text);
   if (code === undefined) return parseInvitationLink(text);
-  if (site === undefined) throw new ReaderError('code-alone', 'a code alone does not say which key server it is for');
+  if (site === undefined)
+    throw new ReaderError('link-malformed', 'a code alone does not say which key server it is for');
   const { upstream, proofs, now } = context;
   return { keyServer: await findKeyServer(upstream, site, proofs.dnsServers, now()), code };
 }

@@ -36,7 +36,7 @@ export class Guard {
   /**
    * The fields of a form that changes something.
    *
-   * @throws ReaderError `method-refused`, `host-unknown`, `form-foreign`, `form-malformed`, `form-malformed`
+   * @throws ReaderError `method-refused`, `host-unknown`, `cross-site`, `form-malformed`
    */
   async readForm(request: IncomingMessage, asked: AskedHost): Promise<URLSearchParams> {
     if (request.method !== 'POST') throw new ReaderError('method-refused', 'forms are posted');
@@ -65,7 +65,7 @@ export function checkOwnLink({ headers }: IncomingMessage): void {
 function checkSender({ headers }: IncomingMessage, ownOrigin: string): void {
   const site = headers['sec-fetch-site'];
   if (headers.origin !== ownOrigin || (site !== undefined && site !== 'same-origin'))
-    throw new ReaderError('form-foreign', "the form was not sent by one of the Reader's own pages");
+    throw new ReaderError('cross-site', "the form was not sent by one of the Reader's own pages");
 }
 
 function checkForm({ headers }: IncomingMessage): void {

@@ -42,16 +42,12 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
     text: 'This passphrase has fewer than 8 characters.',
     hint: 'Four or five unrelated words are easy to remember and hard to guess.',
   },
-  'unlock-too-often': {
+  'too-many-requests': {
     text: 'Too many wrong passphrases in a row, so this one was not tried.',
     hint: 'Wait ten seconds, and try again.',
   },
-  'storage-key-missing': {
-    text: 'The key of this computer is missing, so the Reader is still locked.',
-    hint: `Restore it from a backup. ${ON_COMMAND_LINE}`,
-  },
-  'storage-key-wrong': {
-    text: 'The key of this computer does not fit, so the Reader is still locked.',
+  'storage-key-refused': {
+    text: 'The key of this computer is missing or does not fit, so the Reader is still locked.',
     hint: `Restore it from a backup. ${ON_COMMAND_LINE}`,
   },
   'keyring-unavailable': {
@@ -94,7 +90,7 @@ export async function unlock(context: PagesContext, form: URLSearchParams): Prom
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
     const alert = { ...unlockProblemText(error.code), code: error.code };
-    return { html: renderLocked(context, to, alert), status: error.code === 'unlock-too-often' ? 429 : 422 };
+    return { html: renderLocked(context, to, alert), status: error.code === 'too-many-requests' ? 429 : 422 };
   }
   return { goTo: to ?? '/?done=unlocked' };
 }

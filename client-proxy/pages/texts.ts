@@ -129,7 +129,7 @@ const REFUSED: RefusalText = {
 const PARENT_PROXY: RefusalText = {
   status: 502,
   title: 'The parent proxy does not answer',
-  lead: 'The Reader is set to go through another proxy, which is down or does not speak HTTP. The site may well be up.',
+  lead: 'The Reader is set to go through another proxy, which is down, does not speak HTTP, or did not accept its name and password. The site may well be up.',
   advice: ['Check that proxy and its address, in the Reader’s settings or in --parent-proxy, or remove it there.'],
 };
 
@@ -218,12 +218,12 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     advice: [CHECK_CONNECTION, CHECK_CLOCK, TELL_PUBLISHER],
   },
   'not-entitled': NO_ACCESS,
-  'subscription-lapsed': {
+  lapsed: {
     ...NO_ACCESS,
     title: 'Your subscription has ended',
     advice: ['Renew it with the publisher.'],
   },
-  'device-revoked': {
+  revoked: {
     ...NO_ACCESS,
     title: 'This device is disconnected',
     lead: 'The publisher no longer gives it keys.',
@@ -296,7 +296,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
   'cross-site': {
     ...REFUSED,
     title: 'Another site requested this page',
-    lead: 'Pages in the Reader can be opened by a link, but not loaded into pages of other sites.',
+    lead: 'Pages in the Reader can be opened by a link, but other sites can neither load them nor send forms to it.',
     advice: ['Open the address in a tab of its own.'],
   },
   'other-user': {
@@ -310,12 +310,6 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     title: 'The Reader does not know this address',
     lead: 'No connected site has this name. It may have been disconnected.',
     adviceAt: (page) => `Open ${page} to see your sites and their addresses.`,
-  },
-  'form-foreign': {
-    ...REFUSED,
-    title: 'This did not come from the Reader',
-    lead: 'Only forms on the Reader’s own pages may change its settings or connections, so nothing was changed.',
-    advice: ['To change something, use the Reader’s own page.'],
   },
   'form-malformed': {
     ...REFUSED,
@@ -362,15 +356,6 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     lead: 'What it sent cannot be passed on.',
   },
   'parent-proxy-unreachable': PARENT_PROXY,
-  'parent-proxy-auth': {
-    ...PARENT_PROXY,
-    title: 'The parent proxy requires a name and a password',
-    lead: 'The Reader is set to go through another proxy, which did not accept its name and password. The site may well be up.',
-    advice: [
-      'Write http://NAME:PASSWORD@HOST:PORT into a file, and start the Reader with --parent-proxy-file and that file.',
-      'Or remove the parent proxy in the Reader’s settings.',
-    ],
-  },
 };
 
 /** The text for a code. */

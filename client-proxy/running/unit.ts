@@ -46,7 +46,7 @@ export function readUnit(file: string): { readonly text: string; readonly own: b
  * where those are forbidden to users, the service would not start) and what V8 cannot do with (MemoryDenyWriteExecute).
  *
  * @param command - program and arguments, with absolute paths
- * @throws ReaderError `unit-unwritable` for what a unit cannot hold
+ * @throws ReaderError `service-failed` for what a unit cannot hold
  */
 export function unitText(command: readonly string[], environment: Environment = process.env): string {
   const carried = CARRIED.flatMap((name) => {
@@ -91,7 +91,7 @@ export function commandOf(text: string): string[] {
 /** One word for systemd. @param isCommand - in command lines, `$` begins a variable as well */
 function quote(word: string, isCommand: boolean): string {
   if (/\p{Cc}/u.test(word))
-    throw new ReaderError('unit-unwritable', 'a path or an argument has a control character, which no unit can hold');
+    throw new ReaderError('service-failed', 'a path or an argument has a control character, which no unit can hold');
   const escaped = word.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%');
   return `"${isCommand ? escaped.replaceAll('$', '$$$$') : escaped}"`;
 }

@@ -39,12 +39,12 @@ export class ConnectionOwners {
     this.#tables = { tcp: new SocketTable(join(directory, 'tcp')), tcp6: new SocketTable(join(directory, 'tcp6')) };
   }
 
-  /** @throws ReaderError `owner-unknown` where the system has no such table */
+  /** @throws ReaderError `other-user` where the system has no such table */
   static async open(directory = TABLES): Promise<ConnectionOwners> {
     try {
       await access(join(directory, 'tcp'));
     } catch (cause) {
-      throw new ReaderError('owner-unknown', 'this system does not show which of its users made a connection', {
+      throw new ReaderError('other-user', 'this system does not show which of its users made a connection', {
         cause,
       });
     }
@@ -176,7 +176,7 @@ export interface OwnConnectionsOptions {
   readonly refused: (error: CodedError, address: string) => void;
 }
 
-/** @throws ReaderError `owner-unknown` where the system does not show whose connections they are */
+/** @throws ReaderError `other-user` where the system does not show whose connections they are */
 export async function ownConnections({ otherUsers, refused }: OwnConnectionsOptions): Promise<Admit> {
   if (otherUsers) return async () => true;
   const owners = await ConnectionOwners.open();

@@ -11,7 +11,7 @@ import type { LoopbackServer } from './loopback-server.ts';
 /**
  * @param port - asked for by name; 0: any free one
  * @returns the port that another program has, where one was chosen in its place
- * @throws ReaderError `port-taken`, `port-unusable`
+ * @throws ReaderError `listen-failed`
  */
 export async function listen(
   server: LoopbackServer,
@@ -31,6 +31,6 @@ export async function listen(
 
 function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
   if (cause.code === 'EADDRINUSE')
-    return new ReaderError('port-taken', `port ${port} is in use by another program`, { cause });
-  return new ReaderError('port-unusable', `port ${port} cannot be listened on: ${systemReason(cause)}`, { cause });
+    return new ReaderError('listen-failed', `port ${port} is in use by another program`, { cause });
+  return new ReaderError('listen-failed', `port ${port} cannot be listened on: ${systemReason(cause)}`, { cause });
 }

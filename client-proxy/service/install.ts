@@ -36,14 +36,13 @@ export interface Installed {
 /**
  * Whether anything is in the way.
  *
- * @throws ReaderError `service-manager-missing`, `unit-foreign`, `reader-running`, `reader-unreachable`
+ * @throws ReaderError `service-failed`, `reader-running`, `reader-unreachable`
  */
 export async function checkInstallable({
   dataDirectory,
 }: Pick<InstallOptions, 'dataDirectory'>): Promise<ServiceState> {
   const state = await serviceState();
-  if (state.manager === 'absent')
-    throw new ReaderError('service-manager-missing', 'there is no systemd on this machine');
+  if (state.manager === 'absent') throw new ReaderError('service-failed', 'there is no systemd on this machine');
   refuseForeign(state);
   await refuseRunning(dataDirectory, { why: 'started by hand', but: state.process });
   return state;
@@ -56,11 +55,11 @@ export function foreignUnit({ file }: Pick<ServiceState, 'file'>): string | unde
   return file !== '' && file !== own ? file : undefined;
 }
 
-/** @throws ReaderError `unit-foreign` */
+/** @throws ReaderError `service-failed` */
 export function refuseForeign(state: Pick<ServiceState, 'file'>): void {
   const foreign = foreignUnit(state);
   if (foreign === undefined) return;
-  throw new ReaderError('unit-foreign', `${foreign} was not written by "wispr proxy install"`, {
+  throw new ReaderError('service-failed', `${foreign} was not written by "wispr proxy install"`, {
     fields: { file: foreign },
   });
 }
@@ -68,7 +67,7 @@ export function refuseForeign(state: Pick<ServiceState, 'file'>): void {
 /**
  * Writes the unit, and starts it now and at every login. Doing it again changes nothing, or brings the unit up to date.
  *
- * @throws ReaderError of {@link checkInstallable}, `unit-unwritable`, `service-failed`
+ * @throws ReaderError of {@link checkInstallable}, `service-failed`
  */
 export async function installService(options: InstallOptions): Promise<Installed> {
   const state = await checkInstallable(options);
@@ -90,7 +89,7 @@ function writeUnit(file: string, text: string): void {
     makeDirectoryNow(dirname(file), 0o700);
     writeFileAtomicSync(file, text, { mode: UNIT_MODE });
   } catch (cause) {
-    throw new ReaderError('unit-unwritable', `cannot write ${file}: ${systemReason(cause)}`, { cause });
+    throw new ReaderError('service-failed', `cannot write ${file}: ${systemReason(cause)}`, { cause });
   }
 }
 

@@ -57,7 +57,7 @@ export interface RunningProxy {
 /**
  * Starts the proxy. From now on it alone has the database; commands reach it through its socket.
  *
- * @throws ReaderError `already-running`, `port-taken`, `port-unusable`, `owner-unknown`, `parent-proxy-malformed`, and those of the store
+ * @throws ReaderError `reader-running`, `listen-failed`, `other-user`, `parent-proxy-malformed`, and those of the store
  */
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
   const { otherUsers = false, onRefusal: refused = ignore } = options;
@@ -83,7 +83,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
 }
 
 function alreadyRunning({ url, process }: ReaderStatus): ReaderError {
-  return new ReaderError('already-running', `a Reader runs already, on ${url}, process ${process}`, {
+  return new ReaderError('reader-running', `a Reader runs already, on ${url}, process ${process}`, {
     fields: { url, process },
   });
 }

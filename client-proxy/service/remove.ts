@@ -29,7 +29,7 @@ export interface Removal {
 /**
  * What a removal would remove.
  *
- * @throws ReaderError `unit-foreign`
+ * @throws ReaderError `service-failed`
  */
 export async function planRemoval(files: ReaderFiles): Promise<Removal> {
   refuseForeign(await serviceState());
@@ -46,7 +46,7 @@ export async function planRemoval(files: ReaderFiles): Promise<Removal> {
  * Stops the service and removes its unit.
  *
  * @returns what was removed; folders that are empty now among it
- * @throws ReaderError `unit-foreign`, `service-failed`
+ * @throws ReaderError `service-failed`
  */
 export async function removeService(): Promise<string[]> {
   const state = await serviceState();
@@ -62,7 +62,7 @@ export async function removeService(): Promise<string[]> {
 /**
  * Whether anything is in the way of erasing, once the service is stopped: so that nothing is removed before that is known.
  *
- * @throws ReaderError `unit-foreign`, `reader-running`, `reader-unreachable`
+ * @throws ReaderError `service-failed`, `reader-running`, `reader-unreachable`
  */
 export async function checkErasable({ dataDirectory }: Pick<ReaderFiles, 'dataDirectory'>): Promise<void> {
   const state = await serviceState();

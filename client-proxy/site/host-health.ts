@@ -47,7 +47,7 @@ export function faultOf(error: unknown): HostFault | undefined {
 }
 
 /** Behind a parent proxy, what looks like its failure may be the host's. */
-const PARENTS = new Set(['parent-proxy-unreachable', 'parent-proxy-auth']);
+const PARENTS = new Set(['parent-proxy-unreachable', 'parent-proxy-unreachable']);
 
 /** Whether another host may succeed after this failure of one. */
 export function mayAnotherHelp(error: unknown): boolean {

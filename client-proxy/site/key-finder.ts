@@ -21,7 +21,7 @@ interface Wanted {
 }
 
 /** Answers that will be the same if asked again at once. */
-const LASTING: readonly ReaderErrorCode[] = ['not-entitled', 'subscription-lapsed', 'device-revoked'];
+const LASTING: readonly ReaderErrorCode[] = ['not-entitled', 'lapsed', 'revoked'];
 
 /** Whether the key server has said that the reader does not get a key, rather than the key being out of reach. */
 export function isLastingRefusal(error: Error): boolean {
@@ -136,7 +136,7 @@ export class KeyFinder {
 }
 
 function isRevocation(result: unknown): boolean {
-  return result instanceof ReaderError && result.code === 'device-revoked';
+  return result instanceof ReaderError && result.code === 'revoked';
 }
 
 /** A key outside its time is asked for again: its validity may have been extended. */

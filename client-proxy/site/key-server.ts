@@ -18,7 +18,7 @@ export interface FetchedDescriptor {
 /**
  * Fetches and verifies the descriptor of a key server.
  *
- * @throws ReaderError of exchange.ts, `descriptor-foreign`; KeyError as `verifyDescriptor`
+ * @throws ReaderError of exchange.ts, `key-server-answer`; KeyError as `verifyDescriptor`
  */
 export async function fetchDescriptor(dispatcher: Dispatcher, keyServer: string): Promise<FetchedDescriptor> {
   const answer = await exchange(dispatcher, keyServer, DESCRIPTOR_PATH, { maximumLength: MESSAGE_LIMITS.descriptor });
@@ -28,7 +28,7 @@ export async function fetchDescriptor(dispatcher: Dispatcher, keyServer: string)
   const descriptor = await verifyDescriptor(answer.body, nowInSeconds());
   if (descriptor.keyServer !== keyServer) {
     throw new ReaderError(
-      'descriptor-foreign',
+      'key-server-answer',
       `${keyServer} shows the descriptor of another key server: ${descriptor.keyServer}`,
     );
   }
@@ -67,7 +67,7 @@ export async function sendKeyRequest(dispatcher: Dispatcher, keyServer: string, 
   if (answer.status === 200) return answer.body;
   checkClock(answer, keyServer);
   if (codeOf(answer) === 'request-refused')
-    throw new ReaderError('device-revoked', `${keyServer} does not know this device, or not any more`);
+    throw new ReaderError('revoked', `${keyServer} does not know this device, or not any more`);
   throw new ReaderError('key-server-answer', `${keyServer} answered ${answer.status} when asked for keys`);
 }
 

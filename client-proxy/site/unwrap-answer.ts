@@ -51,9 +51,9 @@ function notValidNow({ notBefore, notAfter }: WrappedKey, cause: Error): ObjectE
 function refusal(reason: RefusalReason, keyServer: string, theirTime: number): ReaderError {
   switch (reason) {
     case 'lapsed':
-      return new ReaderError('subscription-lapsed', 'your subscription does not cover this document any more');
+      return new ReaderError('lapsed', 'your subscription does not cover this document any more');
     case 'revoked':
-      return new ReaderError('device-revoked', 'this device was disconnected by the publisher');
+      return new ReaderError('revoked', 'this device was disconnected by the publisher');
     case 'stale-request':
       return clockOff(keyServer, theirTime);
     case 'replayed-request':

@@ -83,7 +83,7 @@ export interface OpenDatabase {
  * Opens the database in `directory`, and makes both where they are missing (0700 and 0600). Until it is closed, or this process ends, no other
  * process can open it.
  *
- * @throws ReaderError `store-busy` where another process has it; `store-damaged`, `store-newer`, `store-exposed`, `store-unusable`, `disk-full`
+ * @throws ReaderError `store-busy` where another process has it; `store-damaged`, `store-unusable`, `disk-full`
  */
 export function openDatabase(directory: string): OpenDatabase {
   const files = DATABASE_FILES.map((name) => join(directory, name));
@@ -123,12 +123,13 @@ function closeToOthers(directory: string, files: readonly string[]): string[] {
 }
 
 function exposed(message: string, directory: string, cause?: unknown): ReaderError {
-  return new ReaderError('store-exposed', message, { fields: { directory }, cause });
+  return new ReaderError('store-unusable', message, { fields: { directory }, cause });
 }
 
 function checkSound(database: DatabaseSync, file: string): void {
   const version = headerNumber(database, 'user_version');
-  if (version > SCHEMA_VERSION) throw new ReaderError('store-newer', `${file} was written by a newer version of wispr`);
+  if (version > SCHEMA_VERSION)
+    throw new ReaderError('store-unusable', `${file} was written by a newer version of wispr`);
   const check = database.prepare('PRAGMA quick_check(1)').get();
   if (check?.quick_check !== 'ok') throw damaged(file, String(check?.quick_check));
   const isNew = version === 0 && database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.tables === 0;

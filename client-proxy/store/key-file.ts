@@ -12,7 +12,7 @@ import { ReaderError } from '../errors.ts';
 import { diskFull } from './errors.ts';
 import { STORAGE_KEY_LENGTH } from './protection.ts';
 
-/** @throws ReaderError `storage-key-missing`, `storage-key-exposed`, `storage-key-wrong` */
+/** @throws ReaderError `storage-key-refused` */
 export function readKeyFile(file: string): Uint8Array {
   let text: string;
   let mode: number;
@@ -24,7 +24,7 @@ export function readKeyFile(file: string): Uint8Array {
   }
   if ((mode & 0o077) !== 0 && process.platform !== 'win32') {
     const message = `other users of this machine may read the key of the reader's database ${file}`;
-    throw new ReaderError('storage-key-exposed', message, { fields: { file } });
+    throw new ReaderError('storage-key-refused', message, { fields: { file } });
   }
   const key = fromBase64url(text.trimEnd(), STORAGE_KEY_LENGTH);
   if (key === undefined) throw noKeyFile(file);
@@ -33,7 +33,7 @@ export function readKeyFile(file: string): Uint8Array {
 
 function unreadable(file: string, cause: unknown): ReaderError {
   const message = `the key of the reader's database cannot be read: ${describeUnreadable(file, cause)}`;
-  return new ReaderError('storage-key-missing', message, { cause });
+  return new ReaderError('storage-key-refused', message, { cause });
 }
 
 /** Makes the file, or reads the one that is there: several databases of one person share it. */
@@ -50,10 +50,10 @@ export function makeKeyFile(file: string): Uint8Array {
 }
 
 export function wrongKeyFile(file: string): ReaderError {
-  return new ReaderError('storage-key-wrong', `${file} is not the key of the reader's database`);
+  return new ReaderError('storage-key-refused', `${file} is not the key of the reader's database`);
 }
 
 /** Moving the database away is not enough here: the next one would meet this file again. */
 function noKeyFile(file: string): ReaderError {
-  return new ReaderError('storage-key-wrong', `${file} holds no key, so it is not that of the reader's database`);
+  return new ReaderError('storage-key-refused', `${file} holds no key, so it is not that of the reader's database`);
 }

@@ -58,10 +58,10 @@ export function hasDatabase(directory = defaultDataDirectory()): boolean {
   return existsSync(join(directory, DATABASE_FILES[0]));
 }
 
-/** @throws ReaderError `no-identity` */
+/** @throws ReaderError `not-connected` */
 export function requireDatabase(directory: string): void {
   if (hasDatabase(directory)) return;
-  throw new ReaderError('no-identity', `there is no reader's database in ${directory}`, {
+  throw new ReaderError('not-connected', `there is no reader's database in ${directory}`, {
     typed: true,
   });
 }

@@ -47,7 +47,7 @@ export interface NewKey {
 /**
  * The sealing of an open database; a fresh one is given its protection.
  *
- * @throws ReaderError `storage-key-missing`, `storage-key-exposed`, `storage-key-wrong`, `keyring-unavailable`, `passphrase-needed`, `passphrase-wrong`, `passphrase-unexpected`, `store-damaged`
+ * @throws ReaderError `storage-key-refused`, `keyring-unavailable`, `passphrase-needed`, `passphrase-wrong`, `argument-invalid`, `store-damaged`
  */
 export async function openSealing(database: DatabaseSync, options: StorageKeyOptions): Promise<Opened> {
   const protection = readProtection(database);
@@ -75,7 +75,7 @@ async function fromKeyring(entry: string): Promise<Uint8Array> {
   } catch (error) {
     throw keyringUnavailable(error);
   }
-  throw new ReaderError('storage-key-missing', `the system's keyring has no entry "${entry}" of wispr`);
+  throw new ReaderError('storage-key-refused', `the system's keyring has no entry "${entry}" of wispr`);
 }
 
 /** The error for a keyring that is needed and cannot be asked. */
@@ -165,10 +165,10 @@ export async function discardKey(place: KeyPlace): Promise<boolean> {
 function wrongKey(place: KeyPlace, keyFile: string): ReaderError {
   if (place.kind === 'key-file') return wrongKeyFile(keyFile);
   if (place.kind === 'keyring')
-    return new ReaderError('storage-key-wrong', `the entry "${place.entry}" of the keyring is not the right key`);
+    return new ReaderError('storage-key-refused', `the entry "${place.entry}" of the keyring is not the right key`);
   return new ReaderError('passphrase-wrong', "this passphrase does not open the reader's database");
 }
 
 export function unexpectedPassphrase(): ReaderError {
-  return new ReaderError('passphrase-unexpected', "the reader's database is not protected by a passphrase");
+  return new ReaderError('argument-invalid', "the reader's database is not protected by a passphrase");
 }

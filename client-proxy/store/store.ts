@@ -120,7 +120,7 @@ export class ReaderStore {
     return this.#sealed.unlock(passphrase, asked);
   }
 
-  /** @throws ReaderError `passphrase-wrong`, `passphrase-unexpected` */
+  /** @throws ReaderError `passphrase-wrong`, `argument-invalid` */
   async checkPassphrase(passphrase: string): Promise<void> {
     return this.#sealed.checkPassphrase(passphrase);
   }

@@ -44,7 +44,7 @@ export interface Listener {
 /**
  * Checks whether a door may be opened, before anything is made or changed.
  *
- * @throws KeyServerError `config-invalid`
+ * @throws KeyServerError `configuration-invalid`
  */
 export function checkDoor(door: DoorConfig, { dev, behindProxy }: KeyServerConfig): void {
   checkPlainHttp(door, dev === true, behindProxy === true);
@@ -55,7 +55,7 @@ export function checkDoor(door: DoorConfig, { dev, behindProxy }: KeyServerConfi
  * Listens for a door that {@link checkDoor} has passed.
  *
  * @param member - what the configuration calls its address
- * @throws KeyServerError `config-invalid`, `listen-failed`
+ * @throws KeyServerError `configuration-invalid`, `listen-failed`
  */
 export async function listenFor(
   door: DoorConfig,
@@ -99,7 +99,7 @@ function checkPlainHttp({ tls, listen, origin }: DoorConfig, dev: boolean, behin
 }
 
 function invalid(message: string): KeyServerError {
-  return new KeyServerError('config-invalid', message);
+  return new KeyServerError('configuration-invalid', message);
 }
 
 /** Whether only this machine, or a private network, can reach an address that is listened on. A name is resolved later, and so is not. */

@@ -12,7 +12,7 @@ const GROUPS_WITHOUT_ML_KEM = 'X25519:P-256';
 /**
  * Reads a certificate and its key, and checks that they belong together, are for this origin, and have not expired.
  *
- * @throws KeyServerError `config-invalid`
+ * @throws KeyServerError `configuration-invalid`
  */
 export function readTls(files: TlsFiles, origin: string): SecureContextOptions {
   const cert = readPem(files.certificate, 'certificate');
@@ -28,7 +28,7 @@ function checkCertificate(certificate: X509Certificate, key: KeyObject, files: T
     throw mismatch(`the certificate ${files.certificate} is not for the host ${host}`);
   if (certificate.validToDate.getTime() < Date.now()) {
     throw new KeyServerError(
-      'config-invalid',
+      'configuration-invalid',
       `the certificate ${files.certificate} expired on ${certificate.validTo}`,
     );
   }
@@ -54,7 +54,7 @@ function readPem(path: string, what: string): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {
-    throw new KeyServerError('config-invalid', `the ${what} cannot be read at ${path}`, { cause });
+    throw new KeyServerError('configuration-invalid', `the ${what} cannot be read at ${path}`, { cause });
   }
 }
 
@@ -68,5 +68,5 @@ function supportedGroups(): string {
 }
 
 function mismatch(message: string, cause?: unknown): KeyServerError {
-  return new KeyServerError('config-invalid', message, { cause });
+  return new KeyServerError('configuration-invalid', message, { cause });
 }

@@ -60,7 +60,7 @@ interface Signing {
  *
  * @param freshSeconds - for which a timestamp is good
  * @throws PublicationError of the message or the metadata; KeyServerError `no-provider`, `timestamp-key-unusable`, `clock-off`,
- * `row-unreadable`. Nothing was changed then.
+ * `store-unusable`. Nothing was changed then.
  */
 export function acceptHandOver(
   state: KeyServerState,

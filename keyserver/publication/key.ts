@@ -17,13 +17,13 @@ export async function sealTimestampKey({ vault }: KeyServerState, seed: Uint8Arr
   return { id, sealed: await vault.seal(place(id), seed) };
 }
 
-/** The timestamp key pair; `undefined` where the publisher keeps it. @throws KeyServerError `row-unreadable` */
+/** The timestamp key pair; `undefined` where the publisher keeps it. @throws KeyServerError `store-unusable` */
 export async function readTimestampKey({ database, vault }: KeyServerState): Promise<KeyPair | undefined> {
   const row = first<{ key_id: string; sealed: Uint8Array }>(database, 'SELECT key_id, sealed FROM timestamp_key');
   if (!row) return undefined;
   const pair = ed25519KeyPair(await vault.open(place(row.key_id), row.sealed));
   if (toBase64url(await sha256(pair.publicKey)) === row.key_id) return pair;
-  throw new KeyServerError('row-unreadable', 'the timestamp key in the database is not the one that it is named');
+  throw new KeyServerError('store-unusable', 'the timestamp key in the database is not the one that it is named');
 }
 
 function place(id: string) {

@@ -28,7 +28,7 @@ export class PushTarget {
 
   /**
    * @param text - a directory, or `s3://bucket/prefix`
-   * @throws StorageError `target-invalid`
+   * @throws StorageError `argument-invalid`
    */
   static async open(text: string): Promise<PushTarget> {
     return new PushTarget(await openTarget(text));

@@ -170,10 +170,7 @@ export class Pusher {
     if (found.bytes === undefined || !equalBytes(found.bytes, timestamp)) {
       const newest = root.version > knownRoot.version ? root : knownRoot;
       if (!goodTimestamp(timestamp, newest))
-        throw new KeyServerError(
-          'publication-not-there',
-          `the timestamp here is not good under root ${newest.version} there`,
-        );
+        throw new KeyServerError('target-behind', `the timestamp here is not good under root ${newest.version} there`);
       if (!(await target.hasRoot(knownRoot.version))) throw notThere(snapshotVersion);
       if (isWithdrawn(publication)) await target.putSnapshot(snapshotVersion, snapshot);
       else if (!(await target.hasSnapshot(snapshotVersion, snapshot.length))) throw notThere(snapshotVersion);
@@ -203,10 +200,7 @@ export class Pusher {
 }
 
 function notThere(publication: number): KeyServerError {
-  return new KeyServerError(
-    'publication-not-there',
-    `publication ${publication} is not there yet; nothing was replaced`,
-  );
+  return new KeyServerError('target-behind', `publication ${publication} is not there yet; nothing was replaced`);
 }
 
 /** A code where there is one; of the system a few words, without paths and addresses. */

@@ -28,7 +28,7 @@ interface SetRow {
 /**
  * The decision for one set.
  *
- * @throws KeyServerError `row-unreadable` where the database was tampered with
+ * @throws KeyServerError `store-unusable` where the database was tampered with
  */
 export async function decideKey(state: KeyServerState, subscriber: Subscriber, setKeyId: KeyId): Promise<KeyDecision> {
   if (subscriber.revoked !== null) return { denied: 'revoked' };
@@ -89,5 +89,5 @@ function findSet({ database }: KeyServerState, id: KeyId): SetRow | undefined {
 async function openSetKey({ vault }: KeyServerState, { id, sealed }: SetRow): Promise<Uint8Array> {
   const key = await vault.open(setPlace(id), sealed);
   if ((await keyIdOf('set', key)) === id) return key;
-  throw new KeyServerError('row-unreadable', 'a set key in the database is not the key that it is named');
+  throw new KeyServerError('store-unusable', 'a set key in the database is not the key that it is named');
 }

@@ -116,7 +116,7 @@ const TEXTS: Readonly<Record<string, Text>> = {
     why: 'No publisher has been connected to this reading site.',
     advice: 'If you run it: import the key bundle with "wispr admin import".',
   },
-  'foreign-request': {
+  'cross-site': {
     status: 403,
     title: 'This form came from elsewhere',
     why: 'Another website tried to send a form in your name, or your browser hides where forms come from.',
@@ -125,14 +125,8 @@ const TEXTS: Readonly<Record<string, Text>> = {
   'too-many-requests': {
     status: 429,
     title: 'Too many attempts',
-    why: 'There were too many attempts from your network, or for this name.',
-    advice: 'Wait a quarter of an hour, then try again.',
-  },
-  busy: {
-    status: 503,
-    title: 'Too many people at once',
-    why: 'Very many people are signing in at this moment.',
-    advice: 'Try again in a minute.',
+    why: 'There were too many attempts from your network or for this name, or very many people are signing in.',
+    advice: 'Try again in a minute, or after many attempts in a quarter of an hour.',
   },
   'not-found': {
     status: 404,

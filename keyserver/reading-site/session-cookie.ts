@@ -27,12 +27,12 @@ export function sessionCookie(origin: string, dev: boolean): SessionCookie {
  * Lets a changing request pass only if a page of this origin sent it: `Origin` says so, or, where there is none, `Sec-Fetch-Site`. One of
  * the two comes with every form that a browser sends.
  *
- * @throws KeyServerError `foreign-request`, to the error handler
+ * @throws KeyServerError `cross-site`, to the error handler
  */
 export function sameOriginOnly(origin: string): RequestHandler {
   return ({ headers }, _response, next) => {
     const own = headers.origin === undefined ? headers['sec-fetch-site'] === 'same-origin' : headers.origin === origin;
-    next(own ? undefined : new KeyServerError('foreign-request', 'the form was not sent by a page of this site'));
+    next(own ? undefined : new KeyServerError('cross-site', 'the form was not sent by a page of this site'));
   };
 }
 

@@ -23,7 +23,7 @@ export function databaseExists(path: string): boolean {
  * Checks an existing database through a connection that cannot write.
  *
  * @param check - further checks; whatever it throws ends the start
- * @throws KeyServerError `database-refused`
+ * @throws KeyServerError `store-unusable`
  */
 export async function inspectDatabase(path: string, check: (database: Database) => Promise<void>): Promise<void> {
   const database = connect(path, true);
@@ -41,7 +41,7 @@ export async function inspectDatabase(path: string, check: (database: Database) 
  * Opens the database for work; a new one gets its schema.
  *
  * @param fill - puts in what a new database holds from the beginning, in the same transaction
- * @throws KeyServerError `database-refused`
+ * @throws KeyServerError `store-unusable`
  */
 export function openDatabase(path: string, fill: (database: Database) => void): Database {
   const database = connect(path, false);
@@ -84,12 +84,12 @@ function checkIntegrity(database: Database, path: string): void {
   if (problems[0]?.quick_check !== 'ok') throw damaged(path, problems[0]?.quick_check);
   if (isBlank(database)) return;
   if (headerNumber(database, 'application_id') !== APPLICATION_ID) {
-    throw new KeyServerError('database-refused', `${path} is a database of another program`);
+    throw new KeyServerError('store-unusable', `${path} is a database of another program`);
   }
   const version = versionOf(database);
   if (version > SCHEMA_VERSION) {
     throw new KeyServerError(
-      'database-refused',
+      'store-unusable',
       `the database ${path} has schema version ${version}; this program knows version ${SCHEMA_VERSION}`,
     );
   }
@@ -115,11 +115,11 @@ function versionOf(database: Database): number {
 export function asDatabaseError(error: unknown, path: string): unknown {
   if (!isSqliteError(error)) return error;
   if (saysDamaged(error)) return damaged(path, error.message, error);
-  return new KeyServerError('database-refused', `the database ${path} cannot be used: ${error.message}`, {
+  return new KeyServerError('store-unusable', `the database ${path} cannot be used: ${error.message}`, {
     cause: error,
   });
 }
 
 function damaged(path: string, what = 'no reason given', cause?: Error): KeyServerError {
-  return new KeyServerError('database-refused', `the database ${path} is damaged: ${what}`, { cause });
+  return new KeyServerError('store-unusable', `the database ${path} is damaged: ${what}`, { cause });
 }

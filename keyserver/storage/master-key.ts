@@ -24,20 +24,20 @@ export function createMasterKey(path: string): void {
 /**
  * Reads the master keys.
  *
- * @throws KeyServerError `master-key-refused`
+ * @throws KeyServerError `storage-key-refused`
  */
 export function readMasterKeys(path: string): MasterKeys {
   if (!existsSync(path)) {
     throw new KeyServerError(
-      'master-key-refused',
+      'storage-key-refused',
       `the master key is not at ${path}; without it the database cannot be read`,
     );
   }
   if ((statSync(path).mode & 0o077) !== 0) {
-    throw new KeyServerError('master-key-refused', `other users of this machine may read the master key ${path}`);
+    throw new KeyServerError('storage-key-refused', `other users of this machine may read the master key ${path}`);
   }
   const keys = parseMasterKeys(readFileSync(path, 'utf8'));
-  if (keys === undefined) throw new KeyServerError('master-key-refused', `${path} is not a master key file`);
+  if (keys === undefined) throw new KeyServerError('storage-key-refused', `${path} is not a master key file`);
   return keys;
 }
 

@@ -55,14 +55,14 @@ export async function createState(config: KeyServerConfig): Promise<void> {
 /**
  * Opens the state for a command beside the server, does `work`, and closes it.
  *
- * @throws KeyServerError as {@link openState}; `database-refused` where the key server was never started
+ * @throws KeyServerError as {@link openState}; `store-unusable` where the key server was never started
  */
 export async function withState<Result>(
   config: KeyServerConfig,
   work: (state: KeyServerState) => Promise<Result>,
 ): Promise<Result> {
   if (!databaseExists(config.data)) {
-    throw new KeyServerError('database-refused', `there is no database at ${config.data} yet`);
+    throw new KeyServerError('store-unusable', `there is no database at ${config.data} yet`);
   }
   const state = await openState(config);
   try {
@@ -76,10 +76,7 @@ export async function withState<Result>(
 
 /** An empty database in its place would hide a loss. */
 function databaseMissing({ data, masterKey }: KeyServerConfig): KeyServerError {
-  return new KeyServerError(
-    'database-refused',
-    `there is no database at ${data}, but its master key is at ${masterKey}`,
-  );
+  return new KeyServerError('store-unusable', `there is no database at ${data}, but its master key is at ${masterKey}`);
 }
 
 async function openExisting(config: KeyServerConfig, now: () => number): Promise<KeyServerState> {
@@ -112,7 +109,7 @@ async function checkCanary(database: Database, vault: Vault, masterKeyPath: stri
   if (isBlank(database)) return;
   const row = first<{ sealed: Uint8Array }>(database, 'SELECT sealed FROM canary');
   if (row && (await vault.tryOpen(CANARY_PLACE, row.sealed))) return;
-  throw new KeyServerError('master-key-refused', `${masterKeyPath} is not the master key of this database`);
+  throw new KeyServerError('storage-key-refused', `${masterKeyPath} is not the master key of this database`);
 }
 
 async function readRecipient(database: Database, vault: Vault): Promise<KeyPair> {
@@ -120,7 +117,7 @@ async function readRecipient(database: Database, vault: Vault): Promise<KeyPair>
     database,
     'SELECT public_key, sealed FROM recipient',
   );
-  if (!row) throw new KeyServerError('database-refused', 'the database has lost its recipient key pair');
+  if (!row) throw new KeyServerError('store-unusable', 'the database has lost its recipient key pair');
   return xwingKeyPair(await vault.open(await recipientPlace(row.public_key), row.sealed));
 }
 

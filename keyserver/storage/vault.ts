@@ -58,13 +58,13 @@ export class Vault {
   /**
    * Decrypts what {@link seal} made for this place.
    *
-   * @throws KeyServerError `row-unreadable`: another master key, another place, or altered
+   * @throws KeyServerError `store-unusable`: another master key, another place, or altered
    */
   async open(place: Place, sealed: Uint8Array): Promise<Uint8Array> {
     const secret = await this.tryOpen(place, sealed);
     if (secret === undefined) {
       throw new KeyServerError(
-        'row-unreadable',
+        'store-unusable',
         `a row of the table ${place.table} does not decrypt: altered, or moved from another row`,
       );
     }

@@ -17,9 +17,9 @@ import {
 } from './target.ts';
 
 const CODES: Readonly<Record<string, StorageErrorCode>> = {
-  EACCES: 'target-denied',
-  EPERM: 'target-denied',
-  ENAMETOOLONG: 'target-path',
+  EACCES: 'target-failed',
+  EPERM: 'target-failed',
+  ENAMETOOLONG: 'path-refused',
 };
 
 export class DirectoryTarget implements Target {
@@ -244,7 +244,7 @@ async function writeThrough(file: string, source: Source): Promise<void> {
 }
 
 function leadsOut(name: string, path: string): StorageError {
-  return new StorageError('target-path', `a link on the way to ${path} leads out of ${name}`);
+  return new StorageError('path-refused', `a link on the way to ${path} leads out of ${name}`);
 }
 
 function ignoreMissing(error: unknown): undefined {

@@ -2,29 +2,27 @@ import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../../c
 
 /** What can go wrong where files are put for content hosts. docs/errors.md documents each. */
 export const STORAGE_ERRORS = {
-  'target-invalid': {
-    means: 'what was named is neither a directory nor `s3://bucket/prefix`',
-    remedy: 'write `./` before a directory with a colon; buckets have 3 to 63 small letters, digits, hyphens, dots',
-  },
-  'target-path': {
-    means: 'the target cannot hold this name, or a link leads out of it',
-    remedy: 'rename the document; remove the link',
-  },
   'target-unreachable': {
     means: 'the target does not answer in time, or the bucket does not exist',
     remedy: 'check name, `AWS_ENDPOINT_URL_S3` and network',
   },
-  'target-denied': {
-    means: 'the target refuses access',
-    remedy: 'check its credentials, or let this user read and write the directory',
-  },
   'target-failed': {
-    means: 'the target is full, read-only or failing, or its listing does not end',
-    remedy: 'see the message, then publish again',
+    means: 'the target refuses access, is full, read-only or failing, or its listing does not end',
+    remedy:
+      'see the message; check the permissions, or `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`; then publish again',
   },
   'target-changed': {
     means: 'another run changed the same file at the same moment; it was not replaced',
     remedy: 'publish again',
+  },
+  'argument-invalid': {
+    means: 'what was named is neither a directory nor `s3://bucket/prefix`',
+    remedy:
+      'for a directory with a colon in its name, write `./` before it; a bucket has 3 to 63 small letters, digits, hyphens and single dots',
+  },
+  'path-refused': {
+    means: 'the target cannot hold this name, or a link leads out of it',
+    remedy: 'rename the document; remove the link',
   },
 } as const satisfies ErrorCatalogue;
 

@@ -17,7 +17,7 @@ const BUCKET = /^(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
  * Opens a target. Nothing is asked of it yet.
  *
  * @param text - a directory, a `file:` URL, or `s3://bucket/prefix`
- * @throws StorageError `target-invalid`
+ * @throws StorageError `argument-invalid`
  */
 export async function openTarget(text: string, { base = '.' }: TargetOptions = {}): Promise<Target> {
   if (text.startsWith('s3://')) {
@@ -34,7 +34,7 @@ function parseBucket(text: string): { bucket: string; prefix: string } {
   // Not repeated: it may contain credentials.
   if (!BUCKET.test(bucket) || (prefix !== '' && !isTargetPath(`/${prefix}`)))
     throw new StorageError(
-      'target-invalid',
+      'argument-invalid',
       'what begins with s3:// has to be like s3://bucket or s3://bucket/prefix',
       {
         typed: true,
@@ -57,5 +57,5 @@ function directoryOf(text: string): string {
 }
 
 function invalid(message: string, cause?: unknown): StorageError {
-  return new StorageError('target-invalid', message, { typed: true, cause });
+  return new StorageError('argument-invalid', message, { typed: true, cause });
 }

@@ -35,7 +35,7 @@ function isTimeout(error: unknown): boolean {
 }
 
 function codeOf(error: unknown): StorageErrorCode {
-  if (nameOf(error) === 'CredentialsProviderError' || isStatus(error, 401, 403)) return 'target-denied';
+  if (nameOf(error) === 'CredentialsProviderError' || isStatus(error, 401, 403)) return 'target-failed';
   if (isTimeout(error) || nameOf(error) === 'NoSuchBucket' || statusOf(error) === undefined)
     return 'target-unreachable';
   return 'target-failed';

@@ -243,7 +243,7 @@ export class S3Target implements Target {
     checkTargetPath(path);
     const Key = this.#prefix + path.slice(1);
     if (Buffer.byteLength(Key) > MAXIMUM_KEY)
-      throw new StorageError('target-path', `${path} is too long for a bucket: at most ${MAXIMUM_KEY} bytes`);
+      throw new StorageError('path-refused', `${path} is too long for a bucket: at most ${MAXIMUM_KEY} bytes`);
     return { Bucket: this.#bucket, Key };
   }
 

@@ -76,10 +76,10 @@ export function isTargetPath(path: string): boolean {
   return segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
 }
 
-/** @throws StorageError `target-path` */
+/** @throws StorageError `path-refused` */
 export function checkTargetPath(path: string): void {
   if (isTargetPath(path)) return;
-  throw new StorageError('target-path', `no file can be put at ${JSON.stringify(path)}`);
+  throw new StorageError('path-refused', `no file can be put at ${JSON.stringify(path)}`);
 }
 
 /** Said where a file is longer than it may be: for who takes such a file for none. */

@@ -66,7 +66,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /**
  * Reads a token.
  *
- * @throws PublishError `token-unreadable`
+ * @throws PublishError `token-refused`
  */
 export async function readToken(file: string): Promise<string> {
   try {
@@ -214,5 +214,5 @@ function jsonIn(bytes: Buffer): JsonObject | undefined {
 }
 
 function unreadable(file: string, message: string, cause?: unknown): PublishError {
-  return new PublishError('token-unreadable', message, { cause, fields: { file } });
+  return new PublishError('token-refused', message, { cause, fields: { file } });
 }

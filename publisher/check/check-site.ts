@@ -41,7 +41,7 @@ const TURN = 100;
 /**
  * Checks the site of a configuration.
  *
- * @throws PublishError `configuration-missing`, `configuration-invalid`, `source-unreadable`; what is wrong with the site is not thrown, but
+ * @throws PublishError `configuration-invalid`, `source-refused`; what is wrong with the site is not thrown, but
  *   stands in the report
  */
 export async function checkSite({ configurationFile, onProgress }: CheckOptions): Promise<CheckReport> {
@@ -214,7 +214,7 @@ interface SiteSurvey {
  * Walks a site directory.
  *
  * @param ignore - patterns of files that are not published
- * @throws PublishError `source-unreadable`
+ * @throws PublishError `source-refused`
  */
 function surveySite(source: string, ignore: readonly string[]): SiteSurvey {
   const patterns = ignore.map(compilePattern);

@@ -145,7 +145,7 @@ export class Lines {
 /**
  * The first bytes of a file.
  *
- * @throws PublishError `source-unreadable`
+ * @throws PublishError `source-refused`
  */
 function readStart({ file, path, size }: SourceFile, length: number): Buffer {
   try {
@@ -161,6 +161,6 @@ function readStart({ file, path, size }: SourceFile, length: number): Buffer {
       closeSync(descriptor);
     }
   } catch (error) {
-    throw new PublishError('source-unreadable', describeUnreadable(printable(path), error), { cause: error });
+    throw new PublishError('source-refused', describeUnreadable(printable(path), error), { cause: error });
   }
 }

@@ -121,7 +121,7 @@ function withRootKeys<Result>(options: KeysOptions, work: (context: KeysContext)
   return withChain(options, async (context) => {
     const { rootKeys, rootKeysFile } = context;
     if (rootKeys !== undefined) return work({ ...context, rootKeys });
-    throw new PublishError('root-keys-missing', `there is no ${rootKeysFile}, and only the root key can change roles`);
+    throw new PublishError('key-file-refused', `there is no ${rootKeysFile}, and only the root key can change roles`);
   });
 }
 
@@ -205,7 +205,7 @@ async function leaveDraft(context: ChainContext, draft: RootDraft, seeds: readon
 async function checkNoDraft({ workspace, root }: ChainContext): Promise<void> {
   const file = draftFile(workspace, root.version + 1);
   if ((await readIfThere(file)) === undefined) return;
-  throw new PublishError('draft-open', `${file} still waits for signatures`);
+  throw new PublishError('draft-refused', `${file} still waits for signatures`);
 }
 
 /** Signs the same root anew, before it expires. */
@@ -290,14 +290,14 @@ export function rotatePublisherKey(options: KeysOptions): Promise<{ before: KeyI
 /**
  * Takes a root into the chain once enough have signed it. Several copies of it may each have other signatures.
  *
- * @throws PublishError `draft-malformed`, `draft-stale`, `signatures-missing`: what was gathered is kept then
+ * @throws PublishError `draft-refused`, `signatures-missing`: what was gathered is kept then
  */
 export function finishDraft(options: KeysOptions, files: readonly string[]): Promise<RootOutcome> {
   return withChain(options, async (context) => {
     const drafts = await Promise.all(files.map(readDraft));
     const [first] = drafts;
     if (first === undefined || drafts.some(({ message }) => !equalBytes(message, first.message)))
-      throw new PublishError('draft-malformed', 'these files are not copies of one root', { typed: true });
+      throw new PublishError('draft-refused', 'these files are not copies of one root', { typed: true });
     const done = await alreadyDone(context, first);
     if (done) return done;
     if (!follows(first, context.keyStore.roots)) throw stale(first, context);
@@ -325,7 +325,7 @@ function continued({ rootId, before, after }: Pick<RootDraft, 'rootId' | 'before
 
 function stale({ after }: RootDraft, { root }: ChainContext): PublishError {
   return new PublishError(
-    'draft-stale',
+    'draft-refused',
     `this would be root ${after.version}, made for other roots than those that are here; the last one here is root ${root.version}`,
   );
 }

@@ -34,19 +34,19 @@ export function recipientFileOf(workspace: Workspace, { recipient }: Configurati
  * The key server's X-Wing public key, a line of base64url in a text file; lines that begin with `#` are comments.
  *
  * @returns `undefined` if there is no such file
- * @throws PublishError `recipient-invalid`
+ * @throws PublishError `key-file-refused`
  */
 export async function readRecipient(file: string): Promise<Uint8Array | undefined> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return undefined;
-    throw new PublishError('recipient-invalid', describeUnreadable(file, error), { cause: error });
+    throw new PublishError('key-file-refused', describeUnreadable(file, error), { cause: error });
   });
   if (text === undefined) return undefined;
   const key = publicKeyIn(text, XWING_PUBLIC_KEY_LENGTH);
   try {
     checkXwingPublicKey(key ?? new Uint8Array(0));
   } catch (error) {
-    throw new PublishError('recipient-invalid', `${file} is not the public key of a key server`, {
+    throw new PublishError('key-file-refused', `${file} is not the public key of a key server`, {
       cause: error,
     });
   }

@@ -83,7 +83,7 @@ export interface OpenKeyStore {
 /**
  * Opens a key store.
  *
- * @throws PublishError `key-store-damaged`, `passphrase-wrong`
+ * @throws PublishError `key-store-refused`, `passphrase-wrong`
  */
 export async function openKeyStore(bytes: Uint8Array, passphrase: string): Promise<OpenKeyStore> {
   const file = await openSealedFile(KEY_STORE_KIND, bytes, passphrase);

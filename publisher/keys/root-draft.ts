@@ -74,7 +74,7 @@ export function encodeDraft({ chain, signatures, message }: RootDraft): Uint8Arr
   return utf8(`{"chain":${JSON.stringify(chain.map(toBase64url))},${envelope.slice(1)}\n`);
 }
 
-/** @throws PublishError `draft-malformed` */
+/** @throws PublishError `draft-refused` */
 async function parseDraft(bytes: Uint8Array): Promise<RootDraft> {
   if (bytes.length > MAXIMUM_DRAFT_LENGTH) throw malformed(undefined);
   try {
@@ -139,7 +139,7 @@ function isGood({ before, after, message }: RootDraft, signature: TufSignature):
 }
 
 function malformed(cause: unknown): PublishError {
-  return new PublishError('draft-malformed', 'this is not a root that waits for signatures, or it was altered', {
+  return new PublishError('draft-refused', 'this is not a root that waits for signatures, or it was altered', {
     cause,
   });
 }
@@ -147,7 +147,7 @@ function malformed(cause: unknown): PublishError {
 /**
  * Reads a root that needs signatures.
  *
- * @throws PublishError `draft-malformed`
+ * @throws PublishError `draft-refused`
  */
 export async function readDraft(file: string): Promise<RootDraft> {
   return parseDraft(await readBounded(file));
@@ -160,9 +160,9 @@ async function readBounded(file: string): Promise<Uint8Array> {
     const { size } = await handle.stat();
     if (size <= MAXIMUM_DRAFT_LENGTH) return await handle.readFile();
   } catch (error) {
-    throw new PublishError('draft-malformed', describeUnreadable(file, error), { cause: error, typed: true });
+    throw new PublishError('draft-refused', describeUnreadable(file, error), { cause: error, typed: true });
   }
-  throw new PublishError('draft-malformed', `${file} is longer than ${MAXIMUM_DRAFT_LENGTH} bytes`, { typed: true });
+  throw new PublishError('draft-refused', `${file} is longer than ${MAXIMUM_DRAFT_LENGTH} bytes`, { typed: true });
 }
 
 /** What signing did. */
@@ -176,7 +176,7 @@ export interface Signed {
  * Adds the signatures of a key file to a draft, in its place.
  *
  * @param draft - what the signer was shown
- * @throws PublishError `signer-unknown`, `draft-stale` if the file changed since it was shown, and those of key files
+ * @throws PublishError `signatures-missing`, `draft-refused` if the file changed since it was shown, and those of key files
  */
 export async function signDraftFile(
   file: string,
@@ -188,13 +188,13 @@ export async function signDraftFile(
   const isTheirs = rootId === undefined || rootId === draft.rootId;
   if (!isTheirs || !signers.some(({ keyid }) => maySign(draft, keyid))) {
     throw new PublishError(
-      'signer-unknown',
+      'signatures-missing',
       `no key in ${keyFile} is a root key of this publisher, before or after the change`,
     );
   }
   const { message, signatures } = await readDraft(file);
   if (!equalBytes(message, draft.message))
-    throw new PublishError('draft-stale', `${file} changed since it was shown; nothing was signed`);
+    throw new PublishError('draft-refused', `${file} changed since it was shown; nothing was signed`);
   const known = withSignatures(draft, signatures);
   const signed = signDraft(known, signers);
   await replaceFile(file, encodeDraft(signed), 0o644);

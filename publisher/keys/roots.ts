@@ -57,7 +57,7 @@ export function rolesOf(root: RootMetadata): Roles {
  * The `signed` part of the root that follows `before`.
  *
  * @param now - seconds since 1970
- * @throws PublishError `signers-refused`
+ * @throws PublishError `argument-invalid`
  */
 export async function nextRoot(before: RootMetadata, roles: Roles, now: number): Promise<TufObject> {
   for (const name of TOP_LEVEL_ROLES) checkRole(name, roles[name]);
@@ -91,14 +91,14 @@ export function shortId(keyid: string): string {
   return keyid.slice(0, 12);
 }
 
-/** The key id that begins with a text. @throws PublishError `signers-refused` */
+/** The key id that begins with a text. @throws PublishError `argument-invalid` */
 export function findKeyId(keyids: readonly string[], role: string, text: string): string {
   const [keyid, ...others] = keyids.filter((each) => text.length >= 8 && each.startsWith(text.toLowerCase()));
   if (keyid !== undefined && others.length === 0) return keyid;
   throw refused(`${role} has no key whose id begins with ${JSON.stringify(text)} (at least 8 characters)`);
 }
 
-/** @throws PublishError `signers-refused` for fewer keys than have to sign */
+/** @throws PublishError `argument-invalid` for fewer keys than have to sign */
 export function checkEnough(role: string, { publicKeys, threshold }: RolePublicKeys): void {
   if (publicKeys.length >= threshold) return;
   const keys = count(publicKeys.length, 'key');
@@ -122,7 +122,7 @@ function checkRole(name: TopLevelRole, role: RolePublicKeys): void {
 }
 
 export function refused(message: string): PublishError {
-  return new PublishError('signers-refused', message, { typed: true });
+  return new PublishError('argument-invalid', message, { typed: true });
 }
 
 /** One line for each change; the expiry is always one. */

@@ -76,7 +76,7 @@ export async function createSealedFile(
 /**
  * Opens a file of secrets.
  *
- * @throws PublishError `key-store-damaged`, `key-store-kind`, `passphrase-wrong`
+ * @throws PublishError `key-store-refused`, `key-file-refused`, `passphrase-wrong`
  */
 export async function openSealedFile(kind: SealedKind, bytes: Uint8Array, passphrase: string): Promise<OpenSealedFile> {
   const { parameters, sealed } = await parseSealedFile(kind, bytes);
@@ -103,7 +103,7 @@ function deriveKey(passphrase: string, parameters: Argon2idParameters): ReturnTy
 /** What is thrown for a file that is not what was written once. */
 export function damagedFile({ name }: SealedKind): PublishError {
   const why = name.endsWith('.pub') ? ': it is the public half, and the secret file has no .pub at its end' : '';
-  return new PublishError('key-store-damaged', `${name} is damaged, or no key file${why}`);
+  return new PublishError('key-store-refused', `${name} is damaged, or no key file${why}`);
 }
 
 async function seal(
@@ -144,5 +144,8 @@ async function digestOf(rest: JsonObject): Promise<string> {
 /** A wrong file was named, or two were exchanged. */
 function anotherKind({ name, version: wanted }: SealedKind, found: string): PublishError {
   const holds = KINDS[found] ?? 'keys of a kind that this version does not know';
-  return new PublishError('key-store-kind', `${name} holds ${holds}, and a file with ${KINDS[wanted]} is needed here`);
+  return new PublishError(
+    'key-file-refused',
+    `${name} holds ${holds}, and a file with ${KINDS[wanted]} is needed here`,
+  );
 }

@@ -39,7 +39,7 @@ export function createSigningKeys(
  * Opens a file of signing keys.
  *
  * @param name - how messages call it
- * @throws PublishError `key-store-damaged`, `passphrase-wrong`
+ * @throws PublishError `key-store-refused`, `passphrase-wrong`
  */
 export async function openSigningKeys(bytes: Uint8Array, passphrase: string, name: string): Promise<OpenSigningKeys> {
   const kind = kindOf(name);
@@ -120,21 +120,21 @@ export async function createSigner(file: string, passphrase: string, cost?: Argo
 /**
  * Reads a signer's public key.
  *
- * @throws PublishError `signer-invalid`
+ * @throws PublishError `key-file-refused`
  */
 export async function readSigner(file: string): Promise<Uint8Array> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new PublishError('signer-invalid', describeUnreadable(file, error), { cause: error, typed: true });
+    throw new PublishError('key-file-refused', describeUnreadable(file, error), { cause: error, typed: true });
   });
   const key = publicKeyIn(text, KEY_LENGTH);
   if (key !== undefined) return key;
-  throw new PublishError('signer-invalid', `${file} does not hold the public key of a signer`);
+  throw new PublishError('key-file-refused', `${file} does not hold the public key of a signer`);
 }
 
 /**
  * The bytes of a file of signing keys.
  *
- * @throws PublishError `root-keys-missing`
+ * @throws PublishError `key-file-refused`
  */
 export async function readSigningKeys(file: string): Promise<Uint8Array> {
   try {
@@ -154,7 +154,7 @@ export async function readSigningKeysIfThere(file: string): Promise<Uint8Array |
 }
 
 function unreadable(file: string, error: unknown): PublishError {
-  return new PublishError('root-keys-missing', describeUnreadable(file, error), {
+  return new PublishError('key-file-refused', describeUnreadable(file, error), {
     cause: error,
   });
 }
@@ -172,7 +172,7 @@ async function create(file: string, bytes: Uint8Array, mode: number): Promise<vo
  * Opens key files, as "wispr keys new-signer" makes them.
  *
  * @param passphraseFor - asked once for each file
- * @throws PublishError `root-keys-missing`, `passphrase-wrong`, `key-store-damaged`
+ * @throws PublishError `key-file-refused`, `passphrase-wrong`, `key-store-refused`
  */
 export async function openSigners(
   files: readonly string[],

@@ -20,7 +20,7 @@ export interface Appearance {
    * The fallback page of a document.
    *
    * @param teaser - as `encodeTeaser` makes it
-   * @throws PublishError `template-refused`
+   * @throws PublishError `configuration-invalid`
    */
   readonly fallbackPage: (path: string, teaser: string | undefined) => string;
 }
@@ -32,7 +32,7 @@ const PAGE_VERSION = 1;
 /**
  * @param directory - where the configuration lies
  * @param publisher - key id of the publisher key
- * @throws PublishError `template-refused`
+ * @throws PublishError `configuration-invalid`
  */
 export async function appearanceOf(
   configuration: Configuration,

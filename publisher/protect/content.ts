@@ -27,7 +27,7 @@ export interface Content {
   readonly metadata: Metadata;
   /** All of it, if it is in memory. */
   readonly whole: Uint8Array | undefined;
-  /** Exactly `metadata.contentLength` bytes, each time. @throws PublishError `source-unreadable`, `source-changed`, out of the stream */
+  /** Exactly `metadata.contentLength` bytes, each time. @throws PublishError `source-refused`, out of the stream */
   readonly bytes: () => AsyncIterable<Uint8Array>;
 }
 
@@ -49,7 +49,7 @@ const WORTHWHILE = 0.95;
 /**
  * Reads a document's content; a large one as far as is needed to describe it.
  *
- * @throws PublishError `source-unreadable`, `source-changed`
+ * @throws PublishError `source-refused`
  */
 export async function readContent(options: ContentOptions): Promise<Content> {
   return options.source.size <= SMALL_FILE ? smallContent(options) : largeContent(options);

@@ -228,11 +228,11 @@ function namePattern(name: string): RegExp {
   return new RegExp(`^${parts.join('')}$`);
 }
 
-/** @throws PublishError `set-unknown` */
+/** @throws PublishError `argument-invalid` */
 export function checkRekey(rekey: Iterable<string>, sets: { has(name: string): boolean }): void {
   for (const name of rekey) {
     if (sets.has(name)) continue;
-    throw new PublishError('set-unknown', `no document is in the set ${JSON.stringify(name)}`, {
+    throw new PublishError('argument-invalid', `no document is in the set ${JSON.stringify(name)}`, {
       typed: true,
     });
   }

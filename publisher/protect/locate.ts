@@ -62,12 +62,12 @@ export async function openWhileLooking({ workspace, walk }: Place, passphrase: s
 /**
  * Where the output goes, with links resolved, once it is sure that nothing of the publisher's own lies in its way.
  *
- * @throws PublishError `workspace-overlap`
+ * @throws PublishError `configuration-invalid`
  */
 function resolveOutput(out: string, source: string, workspace: Workspace): string {
   const target = resolveMissing(resolve(workspace.directory, out));
   const realSource = resolveMissing(source);
-  const refuse = (message: string) => new PublishError('workspace-overlap', message);
+  const refuse = (message: string) => new PublishError('configuration-invalid', message);
   if (isInside(target, realSource))
     throw refuse(`the output ${target} lies inside the source, and would be published again`);
   if (isInside(realSource, target)) throw refuse(`the source lies inside the output ${target}, and would be published`);

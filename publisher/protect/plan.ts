@@ -79,7 +79,7 @@ const PATHS_KEPT = 100;
 /** Files between two looks at the clock, the signal and the event loop. */
 const STEP = 500;
 
-/** A walk through a site, by its configuration. @throws PublishError `source-unreadable` */
+/** A walk through a site, by its configuration. @throws PublishError `source-refused` */
 export function walkOf(source: string, { ignore }: Configuration): SourceWalk {
   const patterns = ignore.map(compilePattern);
   return new SourceWalk(source, (path) => patterns.some((pattern) => pattern.match(path)));
@@ -88,7 +88,7 @@ export function walkOf(source: string, { ignore }: Configuration): SourceWalk {
 /**
  * Looks at the whole source, decides, and puts what is to be done into the index's lists of tasks and of what is gone.
  *
- * @throws PublishError `source-unreadable`, `source-refused`, `page-refused`, `stopped`
+ * @throws PublishError `source-refused`, `stopped`
  */
 export async function makePlan(context: PlanContext): Promise<Plan> {
   const { index, walk } = context;
@@ -188,7 +188,7 @@ class Planner {
     }
   }
 
-  /** @throws PublishError `source-refused`, `page-refused` */
+  /** @throws PublishError `source-refused` */
   finish(ignored: number): Plan {
     if (this.#pageProblems.count > 0) throw pagesRefused(this.#pageProblems);
     if (this.#problems.count > 0) throw refused(this.#problems);
@@ -291,5 +291,5 @@ function tooDeep(path: string): string {
 
 function pagesRefused(problems: Problems): PublishError {
   const message = `${count(problems.count, 'page')} cannot be assigned to a set, and nothing was written: ${someOf(problems.first, '; ', problems.count)}`;
-  return new PublishError('page-refused', message);
+  return new PublishError('source-refused', message);
 }

@@ -75,7 +75,7 @@ export function areKeysOlder(index: PublisherIndex, known: number, above: Publis
 /**
  * Refuses to sign below a root that the key store does not know: no reader would accept it.
  *
- * @throws PublishError `key-store-older`
+ * @throws PublishError `key-store-refused`
  */
 export async function checkRootsKnown(out: string, { roots }: Pick<OpenKeyStore, 'roots'>): Promise<void> {
   for (let version = 2; version <= roots.length + 1; version++) {
@@ -83,7 +83,7 @@ export async function checkRootsKnown(out: string, { roots }: Pick<OpenKeyStore,
     const own = roots[version - 1];
     if (found === undefined || (own && isSameRoot(found, own))) continue;
     if (ifGood(() => verifyChain([...roots.slice(0, version - 1), found])) === undefined) continue; // is replaced
-    throw new PublishError('key-store-older', `${out} has a root ${version} that publisher.keys does not know`);
+    throw new PublishError('key-store-refused', `${out} has a root ${version} that publisher.keys does not know`);
   }
 }
 

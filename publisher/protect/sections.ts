@@ -121,7 +121,7 @@ export class RunSections {
    *
    * @param metadata - names of the metadata files that are as they were signed
    * @param publisher - the current publisher key: readers refuse what another signed
-   * @throws PublishError `section-key-missing`, if a section has to be signed whose keys are not here; the index is as it was then
+   * @throws PublishError `signatures-missing`, if a section has to be signed whose keys are not here; the index is as it was then
    */
   settle(index: PublisherIndex, metadata: ReadonlySet<string>, publisher: string): void {
     index.transaction(() => {
@@ -211,7 +211,7 @@ async function openSection(
 /**
  * Refuses a key that signs nothing here.
  *
- * @throws PublishError `signer-unknown`
+ * @throws PublishError `signatures-missing`
  */
 export function checkUseful(
   others: readonly RoleSigner[],
@@ -222,7 +222,7 @@ export function checkUseful(
   const stranger = others.find(({ keyid }) => !useful.has(keyid));
   if (stranger === undefined) return;
   const message = `the key ${shortId(stranger.keyid)} may sign neither for targets nor for a section of this site`;
-  throw new PublishError('signer-unknown', message, {
+  throw new PublishError('signatures-missing', message, {
     typed: true,
   });
 }
@@ -230,14 +230,14 @@ export function checkUseful(
 /**
  * Readers give up a list that is longer (P1).
  *
- * @throws PublishError `section-too-large`
+ * @throws PublishError `configuration-invalid`
  */
 export function checkSectionFits({ name }: RunSection, content: TufObject): void {
   const { length } = tufCanonical(content);
   const most = PUBLICATION_LIMITS.targetsLength - 64 * 1024; // for the signatures
   if (length <= most) return;
   const message = `the list of the section ${name} would have ${length.toLocaleString('en')} bytes, and readers take ${most.toLocaleString('en')}`;
-  throw new PublishError('section-too-large', message);
+  throw new PublishError('configuration-invalid', message);
 }
 
 function rememberedBy(index: PublisherIndex): Remembered[] {
@@ -247,5 +247,5 @@ function rememberedBy(index: PublisherIndex): Remembered[] {
 function keysMissing(sections: readonly RunSection[]): PublishError {
   const names = someOf(sections.map(({ name }) => name));
   const message = `${names} ${sections.length === 1 ? 'has' : 'have'} to be signed, and too few of the keys for it are here`;
-  return new PublishError('section-key-missing', message);
+  return new PublishError('signatures-missing', message);
 }

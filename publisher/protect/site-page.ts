@@ -16,7 +16,7 @@ export interface PageFacts extends Pick<Task, 'pageSet' | 'teaser'> {
 /**
  * What a page says about itself; nothing, where it is none.
  *
- * @throws PublishError `source-unreadable`, `source-changed`
+ * @throws PublishError `source-refused`
  */
 export function readPageFacts(source: SourceFile): PageFacts {
   const mediaType = mediaTypeOf(source.path);

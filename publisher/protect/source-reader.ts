@@ -15,7 +15,7 @@ export class SourceReader implements Disposable {
   readonly #source: SourceFile;
   readonly #descriptor: number;
 
-  /** @throws PublishError `source-unreadable` */
+  /** @throws PublishError `source-refused` */
   constructor(source: SourceFile) {
     this.#source = source;
     this.#descriptor = this.#attempt(() => openSync(source.file, 'r'));
@@ -24,14 +24,14 @@ export class SourceReader implements Disposable {
   /**
    * To be called once everything was read, and before it is used. Also catches a file that another one took the place of.
    *
-   * @throws PublishError `source-changed`
+   * @throws PublishError `source-refused`
    */
   checkUnchanged(): void {
     const stats = this.#attempt(() => fstatSync(this.#descriptor, { bigint: true }));
     if (identityOf(stats) !== this.#source.identity) throw changed(this.#source);
   }
 
-  /** Fills `target` with the bytes at `position`. @throws PublishError `source-unreadable`; `source-changed` if there are not as many */
+  /** Fills `target` with the bytes at `position`. @throws PublishError `source-refused`; `source-refused` if there are not as many */
   readAt(position: number, target: Uint8Array): Uint8Array {
     for (let filled = 0; filled < target.length; ) {
       const read = this.#attempt(() =>
@@ -51,7 +51,7 @@ export class SourceReader implements Disposable {
     try {
       return work();
     } catch (error) {
-      throw new PublishError('source-unreadable', describeUnreadable(printable(this.#source.path), error), {
+      throw new PublishError('source-refused', describeUnreadable(printable(this.#source.path), error), {
         cause: error,
       });
     }
@@ -85,5 +85,5 @@ export function* readPieces(source: SourceFile): Generator<Uint8Array> {
 
 /** A file is not what it was when the plan was made. */
 export function changed({ path }: SourceFile): PublishError {
-  return new PublishError('source-changed', `${printable(path)} changed while the site was being protected`);
+  return new PublishError('source-refused', `${printable(path)} changed while the site was being protected`);
 }

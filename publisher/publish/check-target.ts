@@ -17,7 +17,7 @@ import type { Site } from './site.ts';
 /**
  * Reads roots and the snapshot of this number at the target. What no key of this site has signed there is damage, and is replaced.
  *
- * @throws PublishError `target-foreign`, `publication-other`
+ * @throws PublishError `output-foreign`, `publication-other`
  */
 export async function checkTarget(
   target: Target,
@@ -35,7 +35,7 @@ async function checkRoots(target: Target, roots: Site['roots'], rootFiles: reado
   const [own] = rootFiles;
   const first = await rootAt(1);
   if (first && own && !equalBytes(own, first) && isFirstRoot(first))
-    throw new PublishError('target-foreign', `${target.name} holds another publisher's site`, {
+    throw new PublishError('output-foreign', `${target.name} holds another publisher's site`, {
       fields: { target: target.name },
     });
   for (const trusted of roots) {

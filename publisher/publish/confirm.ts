@@ -38,7 +38,7 @@ export interface Confirmation {
 /**
  * Confirms the current publication again, and puts the timestamp at every target.
  *
- * @throws PublishError `publication-missing`, `key-server-unreachable`, `key-server-refused`, `workspace-busy`; PublicationError `metadata-expired`,
+ * @throws PublishError `publication-missing`, `key-server-unreachable`, `key-server-refused`, `store-busy`; PublicationError `metadata-expired`,
  * `clock-off`
  */
 export async function confirmSite(site: Site): Promise<Confirmation> {
@@ -89,7 +89,7 @@ export interface KeyFileOptions {
  * Confirms the publication in a directory with an exported key, unless a later one was confirmed with it: what that machine has signed is
  * remembered beside the key.
  *
- * @throws PublishError `publication-missing`, `publication-older`, `publication-other`, `signer-unknown`, `passphrase-wrong`;
+ * @throws PublishError `publication-missing`, `publication-older`, `publication-other`, `signatures-missing`, `passphrase-wrong`;
  * PublicationError `root-unexpected`, `metadata-expired`, `clock-off`
  */
 export async function confirmWithKeyFile(options: KeyFileOptions): Promise<Confirmation> {
@@ -100,7 +100,10 @@ export async function confirmWithKeyFile(options: KeyFileOptions): Promise<Confi
   const { roots, snapshot } = shown;
   const signer = signers.find(({ keyid }) => roots[0].roles.timestamp.keyids.includes(keyid));
   if (signer === undefined)
-    throw new PublishError('signer-unknown', `${keyFile} holds no timestamp key of the publication in ${directory}`);
+    throw new PublishError(
+      'signatures-missing',
+      `${keyFile} holds no timestamp key of the publication in ${directory}`,
+    );
   const freshFor = freshnessOf(shown.timestamp);
   const authority = new LocalAuthority({ state: stateInFile(stateFileOf(keyFile)), signer, freshFor, now: () => now });
   await authority.learn(shown);

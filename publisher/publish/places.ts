@@ -43,7 +43,7 @@ export interface PublishPlaces {
 /**
  * Reads the configuration, and opens the targets. Nothing is asked of them yet.
  *
- * @throws PublishError `configuration-missing`, `configuration-invalid`, `workspace-overlap`, `token-unreadable`; StorageError `target-invalid`
+ * @throws PublishError `configuration-invalid`, `token-refused`; StorageError `argument-invalid`
  */
 export async function locatePlaces({ configurationFile, target, tokenFile }: NamedPlaces): Promise<PublishPlaces> {
   const configuration = await readConfiguration(configurationFile);
@@ -88,10 +88,10 @@ async function openTargets(texts: readonly string[], base: string, place: SitePl
   return [...targets.values()];
 }
 
-/** @throws StorageError `target-invalid`; PublishError `workspace-overlap` */
+/** @throws StorageError `argument-invalid`; PublishError `configuration-invalid` */
 function isOutput({ name }: DirectoryTarget, place: SitePlace): boolean {
   if (statSync(name, { throwIfNoEntry: false })?.isDirectory() === false)
-    throw new StorageError('target-invalid', `${name} is not a directory`, { typed: true });
+    throw new StorageError('argument-invalid', `${name} is not a directory`, { typed: true });
   const directory = resolveMissing(name);
   const [out, source] = [resolveMissing(place.out), resolveMissing(place.source)];
   if (directory === out) return true;
@@ -106,5 +106,5 @@ function isOutput({ name }: DirectoryTarget, place: SitePlace): boolean {
 }
 
 function overlap(target: string, reason: string): PublishError {
-  return new PublishError('workspace-overlap', `cannot publish to ${target}: ${reason}`, { fields: { target } });
+  return new PublishError('configuration-invalid', `cannot publish to ${target}: ${reason}`, { fields: { target } });
 }

@@ -64,7 +64,7 @@ const PRUNING = 1_800_000;
  * Publishes the publication in `out`. Until the authority has confirmed it, readers find the previous one; after that, repeating the command
  * finishes what was interrupted.
  *
- * @throws PublishError `key-server-unreachable`, `key-server-refused`, `publication-older`, `publication-other`, `output-incomplete`, `stopped`,
+ * @throws PublishError `key-server-unreachable`, `key-server-refused`, `publication-older`, `publication-other`, `publication-missing`, `stopped`,
  * `clock-off`; the failure of the first target where every target failed
  */
 export async function publishSite(site: Site, options: PublishOptions = {}): Promise<PublishSummary> {

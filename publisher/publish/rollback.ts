@@ -64,7 +64,7 @@ export interface Rollback {
  *
  * @param version - the earlier publication. Default: the highest one below the current one with other documents
  * @param confirm - shown what changes; rejects to give up
- * @throws PublishError `version-unknown`, `publication-gone`, `signatures-missing`; as `publishSite`
+ * @throws PublishError `argument-invalid`, `publication-missing`, `signatures-missing`; as `publishSite`
  */
 export async function rollBack(
   site: Site,
@@ -127,7 +127,7 @@ async function openEarlier(
   const earlier = numbers.filter((number) => number > 0 && number < current.file.version).sort((a, b) => b - a);
   if (version !== undefined && version >= current.file.version)
     throw new PublishError(
-      'version-unknown',
+      'argument-invalid',
       `publication ${version} is not an earlier one; the current one is ${current.file.version}`,
       {
         typed: true,
@@ -141,14 +141,14 @@ async function openEarlier(
       return openSnapshot(signed, output, roots).catch(() => Promise.reject(gone(number)));
   }
   if (version !== undefined) throw gone(version);
-  throw new PublishError('publication-gone', `${out} has no earlier publication with other documents`);
+  throw new PublishError('publication-missing', `${out} has no earlier publication with other documents`);
 }
 
 function hasSameLists(a: SignedSnapshot, b: SignedSnapshot): boolean {
   return [...b.snapshot.roles].every(([name, { sha256 }]) => a.snapshot.roles.get(name)?.sha256 === sha256);
 }
 
-/** @throws PublishError `publication-gone` if a list is not kept any more */
+/** @throws PublishError `publication-missing` if a list is not kept any more */
 async function readLists(publication: SnapshotPublication, { signed }: SnapshotPublication): Promise<Lists> {
   const entries = new Map<string, ReadonlyMap<string, TufObject>>();
   const documents = new Map<string, PublishedDocument>();
@@ -180,7 +180,7 @@ function comparison(old: SignedSnapshot, current: SignedSnapshot, then: Lists, n
   };
 }
 
-/** @throws PublishError `publication-gone` */
+/** @throws PublishError `publication-missing` */
 async function checkKept({ out }: Site, { added, changed, to }: RollbackPlan, { documents }: Lists): Promise<void> {
   for (const document of documents.values()) {
     for (const { path, immutable } of filesOf(document)) {
@@ -194,7 +194,7 @@ async function checkKept({ out }: Site, { added, changed, to }: RollbackPlan, { 
 /**
  * Keys are replaced because others may have them, and new readers are given the current ones alone.
  *
- * @throws PublishError `publication-gone`
+ * @throws PublishError `publication-missing`
  */
 async function checkKeys(
   { store }: Site,
@@ -259,7 +259,7 @@ async function sign(
   return signed;
 }
 
-/** The bins that differ, divided as they are now. @throws PublishError `publication-gone` if a section has changed */
+/** The bins that differ, divided as they are now. @throws PublishError `publication-missing` if a section has changed */
 async function rebinned(then: Lists, now: Lists): Promise<Map<string, Map<string, TufObject>>> {
   const { bins: division } = now;
   if (division === undefined) throw new Error('every publication has bins');
@@ -329,17 +329,17 @@ function keepLonger({ index }: Site, { documents }: Lists): void {
 
 function gone(version: number, what?: string): PublishError {
   const message = `publication ${version} is not kept ${what === undefined ? 'any more' : `whole any more: ${what} is missing`}`;
-  return new PublishError('publication-gone', message, { fields: { version } });
+  return new PublishError('publication-missing', message, { fields: { version } });
 }
 
 function keysReplaced(version: number): PublishError {
   const message = `publication ${version} was made with keys that have been replaced since`;
-  return new PublishError('publication-gone', message, { fields: { version } });
+  return new PublishError('publication-missing', message, { fields: { version } });
 }
 
 function sectionChanged(name: string): PublishError {
   return new PublishError(
-    'publication-gone',
+    'publication-missing',
     `the section ${name} has changed since: a rollback does not sign for sections`,
   );
 }

@@ -47,7 +47,7 @@ export interface OpenSiteOptions {
 /**
  * Opens a site for `work`, and keeps other runs in this workspace out meanwhile.
  *
- * @throws PublishError `workspace-busy`, `key-store-missing`, `key-store-damaged`, `passphrase-wrong`; whatever `work` throws
+ * @throws PublishError `store-busy`, `key-store-refused`, `passphrase-wrong`; whatever `work` throws
  */
 export function withSite<Result>(
   places: PublishPlaces,

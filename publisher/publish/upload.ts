@@ -54,7 +54,7 @@ const LOOKED_AT = 1024 * 1024;
 /**
  * Finds out what has to be sent.
  *
- * @throws PublishError `output-incomplete`
+ * @throws PublishError `publication-missing`
  */
 export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
   const { publication, checkNotStopped, onProgress } = options;
@@ -159,7 +159,7 @@ async function neededLength(
   });
   if (!found?.isFile()) {
     if (file.optional) return 'absent';
-    throw new PublishError('output-incomplete', `${local} is missing, which the publication names`);
+    throw new PublishError('publication-missing', `${local} is missing, which the publication names`);
   }
   belongs?.(file.path);
   const there = inventory.find(file.path);

@@ -19,13 +19,13 @@ export type Withdrawal =
  * command brings the closing publication to targets that lack it, and signs nothing anew.
  *
  * @param version - the publication to withdraw. Default: the current one
- * @throws PublishError `version-unknown`, `publication-missing`, `key-server-refused`, `workspace-busy`
+ * @throws PublishError `argument-invalid`, `publication-missing`, `key-server-refused`, `store-busy`
  */
 export async function withdrawSite(site: Site, version?: number): Promise<Withdrawal> {
   const current = await currentOf(site);
   const number = current.file.version;
   if (version !== undefined && version > number)
-    throw new PublishError('version-unknown', `there is no publication ${version}; the current one is ${number}`, {
+    throw new PublishError('argument-invalid', `there is no publication ${version}; the current one is ${number}`, {
       typed: true,
       fields: { version, current: number },
     });

@@ -17,7 +17,7 @@ const USUAL_NOT_FOUND = '/404.html';
 /**
  * The settings of a site.
  *
- * @throws PublishError `settings-refused`: redirects that never end, or a "not found" page that is not public
+ * @throws PublishError `configuration-invalid`: redirects that never end, or a "not found" page that is not public
  */
 export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocument): SiteSettings {
   const settings = settingsOf(configuration, lookUp);
@@ -27,7 +27,7 @@ export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocum
     ...problemOfNotFound(configuration, lookUp),
   ];
   if (problems.length === 0) return settings;
-  throw new PublishError('settings-refused', `${problems.join('; ')}; nothing was written`);
+  throw new PublishError('configuration-invalid', `${problems.join('; ')}; nothing was written`);
 }
 
 /** The settings as they stand in the configuration, with whatever is wrong with them. */

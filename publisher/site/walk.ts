@@ -58,7 +58,7 @@ export class SourceWalk {
 
   /**
    * @param isIgnored - says of a path inside the source, without a leading slash, whether it is left out
-   * @throws PublishError `source-unreadable`
+   * @throws PublishError `source-refused`
    */
   constructor(source: string, isIgnored: (path: string) => boolean) {
     this.#root = resolveRoot(source);
@@ -70,7 +70,7 @@ export class SourceWalk {
   /**
    * Looks at the first `most` documents now, for {@link files} to give out.
    *
-   * @throws PublishError `source-unreadable`, `source-refused`
+   * @throws PublishError `source-refused`
    */
   lookAhead(most: number): void {
     while (this.#ahead.length < most) {
@@ -83,7 +83,7 @@ export class SourceWalk {
   /**
    * Every document, once, and in no particular order.
    *
-   * @throws PublishError `source-unreadable`, `source-refused`
+   * @throws PublishError `source-refused`
    */
   *files(): Generator<SourceFile> {
     for (let file = this.#ahead.pop(); file !== undefined; file = this.#ahead.pop()) yield file;
@@ -161,16 +161,16 @@ function resolveLink(link: string): string | undefined {
 /**
  * The directory of the site, with links resolved.
  *
- * @throws PublishError `source-unreadable`
+ * @throws PublishError `source-refused`
  */
 export function resolveRoot(source: string): string {
   try {
     const root = realpathSync(source);
     if (statSync(root).isDirectory()) return root;
   } catch (error) {
-    throw new PublishError('source-unreadable', describeUnreadable(source, error), { cause: error });
+    throw new PublishError('source-refused', describeUnreadable(source, error), { cause: error });
   }
-  throw new PublishError('source-unreadable', `${source} is not a directory`);
+  throw new PublishError('source-refused', `${source} is not a directory`);
 }
 
 /** Not all at once: a directory may hold millions. */
@@ -205,7 +205,7 @@ function look(file: string, path: string): BigIntStats {
 
 function unreadable(what: string, error: unknown): PublishError {
   const message = describeUnreadable(printable(what), error);
-  return new PublishError('source-unreadable', message, { cause: error });
+  return new PublishError('source-refused', message, { cause: error });
 }
 
 /** One error for all names, so that they can be put right in one go. */

@@ -71,17 +71,17 @@ export class DocumentCheck {
   async #checkCopy(path: string, content: string): Promise<void> {
     const stream = await this.#open(path);
     if ((await this.#named(path, () => sha256Of(stream))) !== content)
-      throw new Wrong(path, 'copy-altered', 'not what the publisher signed');
+      throw new Wrong(path, 'file-altered', 'not what the publisher signed');
   }
 
   async #checkFallback(path: string, inPage: boolean): Promise<void> {
     const stream = await this.#open(path);
     const bytes = await this.#named(path, () => fallbackPart(stream, inPage));
     const page = recogniseFallbackPage(bytes);
-    if (page === undefined) throw new Wrong(path, 'fallback-altered', 'not a fallback page as wispr makes them');
+    if (page === undefined) throw new Wrong(path, 'file-altered', 'not a fallback page as wispr makes them');
     if (!leadsTo(page, this.#site, urlPathOf(path))) {
       const inReader = page.site === undefined ? '' : `, and in a Reader to ${page.site}`;
-      throw new Wrong(path, 'fallback-altered', `the fallback page leads to ${page.reading}${inReader}`);
+      throw new Wrong(path, 'file-altered', `the fallback page leads to ${page.reading}${inReader}`);
     }
     this.#report.fallbackPage(page);
   }

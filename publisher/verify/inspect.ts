@@ -26,7 +26,7 @@ export interface Inspection {
 /**
  * Reads the head of an object in either carrier.
  *
- * @throws ObjectError if it has no form that could be verified; PublishError `tree-unreadable`
+ * @throws ObjectError if it has no form that could be verified; PublishError `unreadable`
  */
 export async function inspectFile(file: string): Promise<Inspection> {
   const start = await readStart(file);
@@ -54,6 +54,6 @@ async function readStart(file: string): Promise<Uint8Array> {
   try {
     return await fileStart(file, 16);
   } catch (error) {
-    throw new PublishError('tree-unreadable', describeUnreadable(file, error), { cause: error });
+    throw new PublishError('unreadable', describeUnreadable(file, error), { cause: error });
   }
 }

@@ -29,7 +29,7 @@ export class Unreadable extends Error {}
 /**
  * The first bytes of a file of a place, for {@link PublicationPlace.read}.
  *
- * @throws PublicationError for metadata that cannot be read; PublishError `tree-unreadable` for what everything else depends on
+ * @throws PublicationError for metadata that cannot be read; PublishError `unreadable` for what everything else depends on
  */
 export async function readStart(place: VerifiedPlace, path: string, maximum: number): Promise<Uint8Array | undefined> {
   try {
@@ -39,7 +39,7 @@ export async function readStart(place: VerifiedPlace, path: string, maximum: num
     if (!(error instanceof Unreadable)) throw error;
     const message = `${printable(path)}: ${error.message}`;
     if (path.startsWith(METADATA_PATH)) throw new PublicationError('metadata-missing', message, { cause: error });
-    throw new PublishError('tree-unreadable', message, { cause: error });
+    throw new PublishError('unreadable', message, { cause: error });
   }
 }
 
@@ -90,14 +90,14 @@ export class DirectoryPlace implements VerifiedPlace {
   /**
    * Everything that is no directory, however much that is. Links to files are served as files; a link to a directory is not followed.
    *
-   * @throws PublishError `tree-unreadable`
+   * @throws PublishError `unreadable`
    */
   async *entries(): AsyncGenerator<TreeEntry> {
     const waiting = [''];
     for (let prefix = waiting.pop(); prefix !== undefined; prefix = waiting.pop()) {
       const directory = join(this.#directory, prefix);
       const entries = await opendir(directory).catch((error: unknown) => {
-        throw new PublishError('tree-unreadable', describeUnreadable(directory, error), { cause: error });
+        throw new PublishError('unreadable', describeUnreadable(directory, error), { cause: error });
       });
       for await (const entry of entries) {
         const path = `${prefix}/${entry.name}`;
@@ -112,7 +112,7 @@ export class DirectoryPlace implements VerifiedPlace {
     return readdir(join(this.#directory, directory)).catch(() => []);
   }
 
-  /** @throws PublishError `tree-unreadable` if there is no such directory */
+  /** @throws PublishError `unreadable` if there is no such directory */
   async check(): Promise<void> {
     const entries = this.entries();
     await entries.next();

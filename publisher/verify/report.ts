@@ -30,10 +30,8 @@ export const FILE_FINDINGS = {
     remedy: 'publish again if `wispr publish` was interrupted; else remove it, and find out who put it there',
   },
   'file-missing': { means: 'a file that the publication names is missing', remedy: 'copy it again' },
-  'file-altered': { means: 'the file is not the one that the publication names', remedy: 'copy it again' },
-  'copy-altered': { means: "a public document's own file is not what was signed", remedy: 'copy it again' },
-  'fallback-altered': {
-    means: 'a fallback page was not made by wispr, or leads elsewhere than to the reading site',
+  'file-altered': {
+    means: 'the file, or a fallback page, is not what the publication names or wispr made',
     remedy: 'copy it again, and find out who changed it',
   },
   'path-refused': { means: 'no document can have the path that was named', remedy: 'check the path' },

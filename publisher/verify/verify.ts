@@ -25,7 +25,7 @@ export interface VerifyOptions extends Partial<SiteOptions> {
 /**
  * Checks host proof, metadata, descriptor, every document and every other file of a tree.
  *
- * @throws PublishError `tree-unreadable`; what is wrong in the tree is not thrown, but stands in the report
+ * @throws PublishError `unreadable`; what is wrong in the tree is not thrown, but stands in the report
  */
 export async function verifyTree(directory: string, options: VerifyOptions = {}): Promise<VerifyReport> {
   const place = new DirectoryPlace(resolve(directory));
@@ -69,7 +69,7 @@ export interface VerifyUrlOptions extends VerifyOptions {
 /**
  * Checks all documents of the publication that a host has, or some.
  *
- * @throws PublishError `tree-unreadable` if the host does not answer
+ * @throws PublishError `unreadable` if the host does not answer
  */
 export async function verifyUrl(url: URL, options: VerifyUrlOptions = {}): Promise<VerifyReport> {
   const place = new WebPlace(url.origin);

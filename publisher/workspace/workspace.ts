@@ -50,21 +50,21 @@ export function workspaceOf(configurationFile: string): Workspace {
 /**
  * The bytes of the workspace's key store.
  *
- * @throws PublishError `key-store-missing`
+ * @throws PublishError `key-store-refused`
  */
 export async function readKeyStore({ keyStore }: Workspace): Promise<Uint8Array> {
   try {
     const bytes = await readFile(keyStore);
     return bytes.subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
   } catch (error) {
-    throw new PublishError('key-store-missing', describeUnreadable(keyStore, error), { cause: error });
+    throw new PublishError('key-store-refused', describeUnreadable(keyStore, error), { cause: error });
   }
 }
 
 /**
  * Opens the database of a workspace, which keeps other `wispr` processes out while `work` runs.
  *
- * @throws PublishError `workspace-busy`, `database-foreign`, `output-failed`
+ * @throws PublishError `store-busy`, `output-foreign`, `output-failed`
  */
 export async function withLock<Result>(
   { database, directory }: Pick<Workspace, 'database' | 'directory'>,

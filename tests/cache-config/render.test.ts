@@ -150,7 +150,7 @@ test.each(INJECTIONS)('%s refuses %s: %j', (name, parameter, value) => {
   const given = { ...OPERATOR[name], [parameter]: value } as never;
   for (const attempt of [() => renderCacheConfig(name, given), () => serverCommand(name, given)]) {
     expect(attempt).toThrow(CacheConfigError);
-    expect(attempt).toThrow(expect.objectContaining({ code: 'parameter-invalid' }));
+    expect(attempt).toThrow(expect.objectContaining({ code: 'argument-invalid' }));
   }
 });
 
@@ -172,7 +172,7 @@ test('attack 24: browsers are sent to HTTPS only, or to this machine', () => {
 
 test('the reading origin has no default', () => {
   const given = {} as { readingOrigin: string };
-  expect(() => completeParameters('nginx', given)).toThrow(expect.objectContaining({ code: 'parameter-invalid' }));
+  expect(() => completeParameters('nginx', given)).toThrow(expect.objectContaining({ code: 'argument-invalid' }));
 });
 
 describe('wispr cache-config', () => {

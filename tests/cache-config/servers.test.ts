@@ -124,7 +124,7 @@ test('a server that cannot start says why, with the last lines of its log, and l
   const parent = mkdtempSync(join(tmpdir(), 'wispr-state-'));
   chmodSync(parent, 0o755);
   const failing = startVarnish({ backend: { host: 'no-such-host.invalid', port: 80 }, stateDirectory: parent });
-  await expect(failing).rejects.toMatchObject({ code: 'server-not-started' });
+  await expect(failing).rejects.toMatchObject({ code: 'service-failed' });
   await expect(failing).rejects.toThrow(/no-such-host\.invalid/);
   expect(readdirSync(parent)).toEqual([]);
   rmSync(parent, { recursive: true });
@@ -134,7 +134,7 @@ test('a private directory is used by an ordinary user, and named by root: Squid 
   const parent = mkdtempSync(join(tmpdir(), 'wispr-closed-'));
   expect(statSync(parent).mode & 0o077).toBe(0);
   const starting = startSquid({ stateDirectory: parent });
-  if (process.getuid?.() === 0) await expect(starting).rejects.toMatchObject({ code: 'state-directory-closed' });
+  if (process.getuid?.() === 0) await expect(starting).rejects.toMatchObject({ code: 'service-failed' });
   else await (await starting).stop();
   expect(readdirSync(parent)).toEqual([]);
   rmSync(parent, { recursive: true });

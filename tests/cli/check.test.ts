@@ -85,7 +85,7 @@ describe('wispr check', () => {
     });
     expect(await check('site/')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('[configuration-missing]'),
+      stderr: expect.stringContaining('[configuration-invalid]'),
     });
     expect(await check('.', '-c', 'wispr.json')).toMatchObject({
       code: 2,
@@ -94,7 +94,7 @@ describe('wispr check', () => {
     await writeFile(join(root, 'bad.json'), JSON.stringify({ ...CONFIGURATION, source: 'nowhere' }));
     expect(await check('-c', 'bad.json')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('[source-unreadable]'),
+      stderr: expect.stringContaining('[source-refused]'),
     });
     await rm(join(root, 'bad.json'));
   });

@@ -90,7 +90,7 @@ describe('a condition among the header fields', () => {
     expect([404, 412, 416, 204, 302, 500].map((status) => refusalOf(status, [])?.code)).toEqual([
       'no-such-document',
       'condition-unmet',
-      'range-refused',
+      'condition-unmet',
       'internal',
       'internal',
       'internal',

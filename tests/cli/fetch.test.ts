@@ -62,7 +62,7 @@ describe('wispr fetch prints the document, and nothing else', () => {
     expect((await fetched('http://news.example/t.txt')).stdout).toBe(content);
     expect((await fetched('http://news.example/t.txt', '-r', '9-14')).stdout).toBe(content.slice(9, 15));
     const last = await fetched('http://news.example/t.txt', '-r', '-3');
-    expect([last.code, last.stdout, last.stderr]).toEqual([1, '', expect.stringContaining('[range-refused]')]);
+    expect([last.code, last.stdout, last.stderr]).toEqual([1, '', expect.stringContaining('[condition-unmet]')]);
     expect(isInTheOneVoice(last.stderr)).toBe(true);
   });
 
@@ -134,9 +134,9 @@ describe('wispr fetch prints the document, and nothing else', () => {
     await reader.publisher.sign(reader.host.files);
     expect((await fetched('http://news.example/own')).stdout).toBe('read at last');
     for (const [path, code] of [
-      ['/away', 'site-unknown'],
-      ['/odd', 'address-malformed'], // by the publisher, not by who typed
-      ['/up', 'redirect-refused'],
+      ['/away', 'not-connected'],
+      ['/odd', 'argument-invalid'], // by the publisher, not by who typed
+      ['/up', 'loop'],
     ]) {
       const refused = await fetched(`http://news.example${path}`);
       expect([refused.code, refused.stdout, refused.stderr]).toEqual([1, '', expect.stringContaining(`[${code}]`)]);
@@ -168,7 +168,7 @@ describe('what cannot be had is exit code 1, one clear line, and no output', () 
 
   it('a site that is not connected, with how to connect', async () => {
     const { code, stdout, stderr } = await fetched('https://elsewhere.example/');
-    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[site-unknown]')]);
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[not-connected]')]);
     expect(stderr).toContain('wispr bind');
     expect(isInTheOneVoice(stderr)).toBe(true);
   });
@@ -176,7 +176,7 @@ describe('what cannot be had is exit code 1, one clear line, and no output', () 
   it('on a machine that is not connected with anything, of which no database is made', async () => {
     const env = { XDG_DATA_HOME: join(reader.home, 'other'), XDG_CONFIG_HOME: join(reader.home, 'other') };
     const { code, stderr } = await reader.run(['fetch', 'http://news.example/a.html'], { env });
-    expect([code, stderr]).toEqual([1, expect.stringContaining('[site-unknown]')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('[not-connected]')]);
     expect(existsSync(join(reader.home, 'other'))).toBe(false);
   });
 
@@ -194,7 +194,7 @@ describe('what cannot be had is exit code 1, one clear line, and no output', () 
 
   it('a range beyond the end', async () => {
     const { code, stdout, stderr } = await fetched('http://news.example/a.html', '-r', '500-');
-    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[range-refused]')]);
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[condition-unmet]')]);
   });
 
   it('one that the host has replaced, and one whose key is refused: which it was, and what to do', async () => {
@@ -204,7 +204,7 @@ describe('what cannot be had is exit code 1, one clear line, and no output', () 
     keyServer.revoke();
     for (const [path, code] of [
       ['/b.html', 'head-unexpected'],
-      ['/a.html', 'device-revoked'],
+      ['/a.html', 'revoked'],
     ] as const) {
       const refused = await fetched(`http://news.example${path}`);
       expect([refused.code, refused.stdout, refused.stderr]).toEqual([1, '', expect.stringContaining(`[${code}]`)]);

@@ -171,17 +171,17 @@ describe('wispr keys', () => {
     await expectError(
       wispr('keys', 'add', 'root', 'wispr.json', ...withPassphrase),
       1,
-      '[signer-invalid]',
+      '[key-file-refused]',
       'hint: take the file that ends in',
     );
     await expectError(
       wispr('keys', 'renew', '--root-keys', 'nowhere', ...withPassphrase),
       1,
-      '[root-keys-missing]',
+      '[key-file-refused]',
       '--root-keys FILE',
     );
     await expectError(wispr('keys', 'renew', '--passphrase-file', 'other-passphrase'), 1, '[passphrase-wrong]');
-    await expectError(wispr('keys', 'sign', 'wispr.json', '--key', 'ada.key', '--yes'), 1, '[draft-malformed]');
+    await expectError(wispr('keys', 'sign', 'wispr.json', '--key', 'ada.key', '--yes'), 1, '[draft-refused]');
   });
 });
 
@@ -233,7 +233,7 @@ describe('wispr timestamp', () => {
     await expectError(wispr(...cron), 2, '--key needs --metadata');
     await expectError(wispr('timestamp', '--metadata', METADATA, ...withPassphrase), 2, '--metadata needs --key');
     const wrongFile = wispr('timestamp', '--key', 'publisher.keys', '--metadata', METADATA, ...withPassphrase);
-    await expectError(wrongFile, 1, '[key-store-kind]');
+    await expectError(wrongFile, 1, '[key-file-refused]');
     await publish({ version: 4 });
     await expectError(wispr(...cron, '--metadata', METADATA, '-q'), 1, '[publication-older]');
     await publish({ version: 6, days: { snapshot: 3 } });

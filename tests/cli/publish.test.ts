@@ -99,10 +99,10 @@ describe('wispr publish', () => {
   it('exits with 2 for what was typed wrongly, with 1 for what went wrong', async () => {
     expect(await inSite('publish', 'http://web.example/')).toMatchObject({ code: 2, stdout: '' });
     expect((await inSite('publish', 's3://absent/x', ...withPassphrase)).stderr).toContain('[target-unreachable]');
-    expect((await inSite('publish', '.')).stderr).toContain('[workspace-overlap]');
+    expect((await inSite('publish', '.')).stderr).toContain('[configuration-invalid]');
     await writeFile(join(site, 'token'), 'not a token, but a secret', { mode: 0o600 });
     const { code, stderr } = await inSite('publish', '../web', '--token-file', 'token');
-    expect([code, stderr]).toEqual([1, expect.stringContaining('[token-unreadable]')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('[token-refused]')]);
     expect(stderr).not.toContain('secret');
     await chmod(join(site, 'token'), 0o640);
     expect((await inSite('publish', '../web', '--token-file', 'token')).stderr).toMatch(/other users .*chmod 600/);
@@ -164,7 +164,7 @@ describe('wispr withdraw', () => {
     expect(await at('web')).toBe(before + 2);
     const replaced = await inSite('withdraw', String(before), '-y', ...withPassphrase);
     expect(replaced).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing to withdraw') });
-    expect((await inSite('withdraw', '99', '-y', ...withPassphrase)).stderr).toContain('[version-unknown]');
+    expect((await inSite('withdraw', '99', '-y', ...withPassphrase)).stderr).toContain('[argument-invalid]');
   });
 
   it('goes on where the key server is dead and a bucket hangs, and names both', async () => {

@@ -364,7 +364,7 @@ describe('wispr protect', () => {
   });
 
   it('exits with 2 for wrong arguments', async () => {
-    await expectError(runWispr(['protect', root, ...withPassphrase]), 2, '[configuration-missing]', 'hint: ');
+    await expectError(runWispr(['protect', root, ...withPassphrase]), 2, '[configuration-invalid]', 'hint: ');
     await expectError(runWispr(['protect', join(root, 'nowhere')]), 2, 'there is no');
     await expectError(runWispr(['protect', site, '-c', join(site, 'wispr.json')]), 2, 'either DIR or -c FILE');
     await expectError(inSite('protect', '--nonsense'), 2, "unknown option '--nonsense'");
@@ -457,7 +457,7 @@ describe('wispr verify', () => {
     const { code, stdout } = await inSite('verify', 'protected', '--quiet');
     expect(code).toBe(3);
     expect(stdout).toBe(
-      'extra: /evil.js: file-unsigned: nothing signs this file\ncorrupted: /robots.txt: copy-altered: not what the publisher signed\n',
+      'extra: /evil.js: file-unsigned: nothing signs this file\ncorrupted: /robots.txt: file-altered: not what the publisher signed\n',
     );
     expect(await inSite('verify', 'protected', '-q')).toEqual({ code, stdout, stderr: '' });
     const json = await inSite('verify', 'protected', '--json');
@@ -524,6 +524,6 @@ describe('a passphrase out of a pipe', () => {
       expect(await inSite('keys', 'new-signer', key, ...withPassphrase)).toMatchObject({ code: 0 });
     const keys = '--key one.key --key other.key';
     const { stderr } = await ended(`${program} protect -q ${keys} ${passphrases} <(cat "${passphraseFile}")`);
-    expect(stderr).toContain('[signer-unknown]'); // both were opened, and neither may sign here
+    expect(stderr).toContain('[signatures-missing]'); // both were opened, and neither may sign here
   });
 });

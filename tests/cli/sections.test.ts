@@ -43,7 +43,7 @@ it('a desk takes over its section, and the office publishes without it', async (
 
   const refused = await wispr('protect', ...ours);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
-  expect(refused.stderr).toContain('[section-key-missing]');
+  expect(refused.stderr).toContain('[signatures-missing]');
   expect(refused.stderr).toContain('--key FILE');
   expect(await wispr('protect', ...ours, ...desk, '-q')).toMatchObject({ code: 0, stdout: '' });
   expect((await wispr('keys', 'list', '--public')).stdout).toContain(
@@ -71,7 +71,7 @@ it('says what is wrong with a section that nobody named, and with a key of nobod
   const nobody = ['--key', 'nobody.key', '--key-passphrase-file', 'passphrase'];
   const stranger = await wispr('protect', ...ours, ...nobody);
   expect(stranger).toMatchObject({ code: 2 });
-  expect(stranger.stderr).toContain('[signer-unknown]');
+  expect(stranger.stderr).toContain('[signatures-missing]');
   // Each key has its passphrase, in their order; two files for one key are a slip.
   const both = ['--key', 'desk.key', ...nobody, '--key-passphrase-file', 'desk-passphrase'];
   expect((await wispr('protect', ...ours, ...both)).stderr).toContain('[passphrase-wrong]');
@@ -79,7 +79,7 @@ it('says what is wrong with a section that nobody named, and with a key of nobod
   expect((await wispr('protect', ...ours, ...inOrder)).stderr).toContain('[passphrase-wrong]');
   const right = ['--key', 'desk.key', '--key', 'nobody.key', '--key-passphrase-file', 'desk-passphrase'];
   expect((await wispr('protect', ...ours, ...right, '--key-passphrase-file', 'passphrase')).stderr).toContain(
-    '[signer-unknown]',
+    '[signatures-missing]',
   );
   expect(await wispr('protect', ...ours, ...desk, '--key-passphrase-file', 'passphrase')).toMatchObject({ code: 2 });
   expect(await wispr('publish', '--no-protect', ...nobody)).toMatchObject({ code: 2 });

@@ -175,7 +175,7 @@ describe('without a session', () => {
       ['remove', '--yes'],
     ]) {
       const { code, stderr } = await proxy(...args);
-      expect([code, stderr]).toEqual([1, expect.stringContaining('[unit-foreign]')]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('[service-failed]')]);
       expect(isInTheOneVoice(stderr)).toBe(true);
     }
     expect(readFileSync(unit, 'utf8')).toBe('[Service]\nExecStart=/bin/true\n');
@@ -218,7 +218,7 @@ describe('without a session', () => {
       ['proxy', 'install', '--yes'],
       reader.atHome({ env: { PATH: bin } }),
     );
-    expect([code, stderr]).toEqual([1, expect.stringContaining('[service-manager-missing]')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('[service-failed]')]);
     expect(existsSync(unit)).toBe(false);
   });
 
@@ -279,7 +279,7 @@ describe('wispr proxy status', () => {
     const key = join(reader.home, 'config', 'wispr', 'reader.key');
     rmSync(key);
     const locked = await proxy('status');
-    expect([locked.code, locked.stdout]).toEqual([1, expect.stringContaining('[storage-key-missing]')]);
+    expect([locked.code, locked.stdout]).toEqual([1, expect.stringContaining('[storage-key-refused]')]);
     expect(locked.stderr).toMatch(/^wispr: hint: restore .* new invitation\n$/);
     writeFileSync(join(reader.home, 'data', 'wispr', 'reader.db'), 'not a database any more, whatever it was');
     const damaged = await proxy('status');

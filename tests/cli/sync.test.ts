@@ -123,10 +123,10 @@ describe('wispr sync', () => {
     reader.keyServer.revoke();
     for (const args of [[], ['--quiet']]) {
       const { code, stderr } = await sync('news.example', ...args);
-      expect([code, stderr]).toEqual([1, expect.stringMatching(/\[device-revoked\]\nwispr: hint: .*wispr bind/)]);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/\[revoked\]\nwispr: hint: .*wispr bind/)]);
     }
     const { refused, withoutKey } = JSON.parse((await sync('news.example', '--json')).stdout);
-    expect([refused, withoutKey]).toEqual([[expect.objectContaining({ documents: 3, code: 'device-revoked' })], []]);
+    expect([refused, withoutKey]).toEqual([[expect.objectContaining({ documents: 3, code: 'revoked' })], []]);
   });
 
   it('says that it could not look for a newer publication, also where it is to be quiet; what is here stays good', async () => {
@@ -196,7 +196,7 @@ describe('wispr sync', () => {
 
   it('fails in one clear line', async () => {
     const unknown = await sync('elsewhere.example');
-    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('[site-unknown]')]);
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('[not-connected]')]);
     expect(isInTheOneVoice(unknown.stderr)).toBe(true);
     for (const args of [['not a site'], ['news.example', '2026/'], ['news.example', '--set', 'x'], []]) {
       const { code, stderr } = await sync(...args);
@@ -205,6 +205,6 @@ describe('wispr sync', () => {
     const file = join(reader.home, 'a file where the folder should be');
     writeFileSync(file, '');
     const unusable = await reader.run(['sync', 'news.example', ...reader.connectTo], { env: { XDG_CACHE_HOME: file } });
-    expect([unusable.code, unusable.stderr]).toEqual([1, expect.stringContaining('[cache-unusable]')]);
+    expect([unusable.code, unusable.stderr]).toEqual([1, expect.stringContaining('[output-failed]')]);
   });
 });

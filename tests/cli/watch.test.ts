@@ -70,7 +70,7 @@ it('goes on when the source is removed and made anew', async () => {
 it('goes on when the source is away for a while', async () => {
   await watch();
   await rename(workspace.source, at('elsewhere'));
-  await hasSaid('[source-unreadable]');
+  await hasSaid('[source-refused]');
   await hasSaid('still watching');
   await rename(at('elsewhere'), workspace.source);
   await workspace.write('after.txt', 'a');
@@ -136,7 +136,7 @@ it('notices every change of the template outside the source', async () => {
   await replace('teaser.eta', template('third'));
   await showsWord('third');
   await rm(at('teaser.eta'));
-  await hasSaid('[template-refused]');
+  await hasSaid('[configuration-invalid]');
   await writeFile(at('teaser.eta'), template('fourth'));
   await showsWord('fourth');
 });

@@ -348,6 +348,6 @@ describe('--allow-local', () => {
     'x/8',
     '[::1]/8',
   ])('%j is refused', (rule) => {
-    expect(() => parseAllowLocal(rule)).toThrow(expect.objectContaining({ code: 'address-malformed' }));
+    expect(() => parseAllowLocal(rule)).toThrow(expect.objectContaining({ code: 'argument-invalid' }));
   });
 });

@@ -30,7 +30,7 @@ describe('passphrases that are tried', () => {
     const tries = Array.from({ length: LIMITS.unlocksWaiting + 1 }, (_, index) =>
       codeOf(attempts.make(work(`${index}`))),
     );
-    expect(await Promise.all(tries)).toEqual([...Array(LIMITS.unlocksWaiting).fill(undefined), 'unlock-too-often']);
+    expect(await Promise.all(tries)).toEqual([...Array(LIMITS.unlocksWaiting).fill(undefined), 'too-many-requests']);
     expect(log).toEqual(Array.from({ length: LIMITS.unlocksWaiting }, (_, i) => [`${i} begins`, `${i} ends`]).flat());
     expect(await codeOf(attempts.make(work('later')))).toBeUndefined();
   });
@@ -41,11 +41,11 @@ describe('passphrases that are tried', () => {
     await failOften(attempts);
     let looked = 0;
     const right = async () => void looked++;
-    for (time of [0, LIMITS.unlockPause - 1]) expect(await codeOf(attempts.make(right))).toBe('unlock-too-often');
+    for (time of [0, LIMITS.unlockPause - 1]) expect(await codeOf(attempts.make(right))).toBe('too-many-requests');
     expect(looked).toBe(0);
     time = LIMITS.unlockPause;
     expect(await codeOf(attempts.make(wrong))).toBe('passphrase-wrong');
-    expect(await codeOf(attempts.make(right))).toBe('unlock-too-often');
+    expect(await codeOf(attempts.make(right))).toBe('too-many-requests');
     time += LIMITS.unlockPause;
     expect(await codeOf(attempts.make(right))).toBeUndefined();
     await failOften(attempts); // the right one has wiped the slate

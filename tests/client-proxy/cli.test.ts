@@ -184,7 +184,7 @@ describe('wispr bind and wispr proxy', () => {
     expectWords(untrusted.stderr);
     const env = { NODE_EXTRA_CA_CERTS: certificate.caFile };
     const unreached = await run(bindAt('9'), { env });
-    expect([unreached.code, unreached.stderr]).toEqual([1, expect.stringContaining('[host-proof-unreachable]')]);
+    expect([unreached.code, unreached.stderr]).toEqual([1, expect.stringContaining('[host-unreachable]')]);
     expectWords(unreached.stderr);
     const unproved = await run(args, { env });
     expect([unproved.code, unproved.stderr]).toEqual([1, expect.stringContaining('does not name this publisher')]);

@@ -83,10 +83,10 @@ describe('a site that does not answer', () => {
   it('is not said to have named nobody, and is not connected', async () => {
     await reader.restart({ connectTo: [':443:127.0.0.1:9'].map(parseConnectTo) });
     const answer = await post('/connect', { link: reader.keyServer.invite() });
-    expect([answer.status, answer.text]).toEqual([422, expect.stringContaining('<code>host-proof-unreachable</code>')]);
-    expect(problemText('host-proof-unreachable')).not.toEqual(problemText('host-proof'));
+    expect([answer.status, answer.text]).toEqual([422, expect.stringContaining('<code>host-unreachable</code>')]);
+    expect(problemText('host-unreachable')).not.toEqual(problemText('host-proof'));
     const byCode = await post('/connect', { link: codeOf(reader.keyServer.invite()), site: 'news.example' });
-    expect(byCode.text).toContain('<code>host-proof-unreachable</code>');
+    expect(byCode.text).toContain('<code>host-unreachable</code>');
     expect(await siteNames()).toEqual([]);
   });
 });

@@ -28,7 +28,7 @@ it.each([
 ])('of %s is refused', async (_, lengths) => {
   const start = lengths.reduce((sum, length) => sum + length, 0);
   await expect(cutRange(whole(pieces(...lengths)), { start, end: undefined })).rejects.toMatchObject({
-    code: 'range-refused',
+    code: 'condition-unmet',
   });
 });
 

@@ -364,7 +364,7 @@ describe('a parent proxy', () => {
   it('that is not an HTTP proxy is refused at the start', async () => {
     for (const parentProxy of ['nonsense', 'https://127.0.0.1:3128', 'http://127.0.0.1/path', 'socks5://127.0.0.1'])
       await expect(startProxy({ ...(await rig.anotherStorage()), port: 0, parentProxy })).rejects.toMatchObject({
-        code: 'address-malformed',
+        code: 'argument-invalid',
       });
   });
 
@@ -378,7 +378,7 @@ describe('a parent proxy', () => {
     const error: unknown = await startProxy({ ...(await rig.anotherStorage()), port: 0, parentProxy }).catch(
       (thrown: unknown) => thrown,
     );
-    expect(error).toMatchObject({ code: 'address-malformed' });
+    expect(error).toMatchObject({ code: 'argument-invalid' });
     expect(inspect(error, { depth: null, showHidden: true })).not.toContain('topsecret');
   });
 });
@@ -402,7 +402,7 @@ describe('--connect-to', () => {
   it.each(['', 'a', 'a:80', 'a:80:b', 'a:80:b:81:c', 'a:x:b:81', 'a:0:b:1', 'a:80:b:99999', '::1:80:b:81'])(
     '%j is refused',
     (rule) => {
-      expect(() => parseConnectTo(rule)).toThrow(expect.objectContaining({ code: 'address-malformed' }));
+      expect(() => parseConnectTo(rule)).toThrow(expect.objectContaining({ code: 'argument-invalid' }));
     },
   );
 });

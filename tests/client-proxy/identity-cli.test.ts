@@ -66,14 +66,18 @@ describe('wispr identity', () => {
     const key = readFileSync(storage.keyFile);
     const other = toBase64url(new Uint8Array(32));
     for (const [content, code, way] of [
-      [undefined, 'storage-key-missing', /restore .* move reader\.db away.* identity import FILE.* new invitation/],
+      [undefined, 'storage-key-refused', /restore .* move reader\.db away.* identity import FILE.* new invitation/],
       [
         `${other}\n`,
-        'storage-key-wrong',
+        'storage-key-refused',
         /restore .* move it and reader\.db away.* identity import FILE.* new invitation/,
       ],
-      ['no key', 'storage-key-wrong', /restore .* move it and reader\.db away.* identity import FILE.* new invitation/],
-      [key, 'storage-key-exposed', /chmod 600/],
+      [
+        'no key',
+        'storage-key-refused',
+        /restore .* move it and reader\.db away.* identity import FILE.* new invitation/,
+      ],
+      [key, 'storage-key-refused', /chmod 600/],
     ] as const) {
       rmSync(storage.keyFile);
       if (content !== undefined) writeFileSync(storage.keyFile, content, { mode: content === key ? 0o644 : 0o600 });
@@ -97,7 +101,7 @@ describe('wispr identity', () => {
     const never = join(home, 'never-read');
     for (const how of [[], ['--replace', '--yes']]) {
       const { code, stdout, stderr } = await run(['import', file, '--words-file', never, ...how]);
-      expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[storage-key-missing]')]);
+      expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[storage-key-refused]')]);
       expect(stderr).toMatch(/hint: restore .* move reader\.db away.* identity import FILE/);
     }
     const database = join(storage.dataDirectory, 'reader.db');
@@ -113,7 +117,7 @@ describe('wispr identity', () => {
     const unwritable = await run(['export', join(place, 'x'), '--words-file', join(home, 'new')]);
     expect([unwritable.code, unwritable.stderr]).toEqual([
       2,
-      expect.stringMatching(/^wispr: cannot write .*\[roaming-unwritable\]\nwispr: hint: /),
+      expect.stringMatching(/^wispr: cannot write .*\[output-failed\]\nwispr: hint: /),
     ]);
     await good('export', join(home, 'mine'), '--words-file', join(home, 'new'));
     writeFileSync(join(home, 'cut'), readFileSync(join(home, 'mine')).subarray(0, 9000));
@@ -140,7 +144,7 @@ describe('wispr identity', () => {
       ['protect', 'key-file'],
       ['export', join(home, 'x')],
     ])
-      expect(await run(args, elsewhere)).toMatchObject({ code: 2, stderr: expect.stringContaining('no-identity') });
+      expect(await run(args, elsewhere)).toMatchObject({ code: 2, stderr: expect.stringContaining('not-connected') });
     expect(existsSync(elsewhere)).toBe(false);
   });
 
@@ -167,7 +171,7 @@ describe('wispr identity', () => {
   it('a passphrase that protects nothing is no passphrase', async () => {
     const args = ['protect', 'passphrase', '--passphrase-file', secretFile('any', 'whatever')];
     const { code, stdout, stderr } = await run(args);
-    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[passphrase-unexpected]')]);
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[argument-invalid]')]);
     expect(stderr).toContain('--new-passphrase-file FILE');
   });
 

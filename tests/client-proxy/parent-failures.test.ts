@@ -85,14 +85,14 @@ describe('a parent proxy that wants a password', () => {
   it('is named for documents and the rest; no host is blamed, no browser is asked for a password', () =>
     behind(
       (_head, socket) => socket.write(WANTS_PASSWORD),
-      (reader) => refusesAll('parent-proxy-auth', reader),
+      (reader) => refusesAll('parent-proxy-unreachable', reader),
     ));
 
   it('is named also where it did not take the one that was given, which is told to nobody', () =>
     behind(
       (_head, socket) => socket.write(WANTS_PASSWORD),
       async (reader) => {
-        await refusesAll('parent-proxy-auth', reader);
+        await refusesAll('parent-proxy-unreachable', reader);
         expect(reader.told.map(String).join()).toContain('did not accept');
         expect(reader.told.map(({ cause }) => String(cause)).join()).not.toMatch(/secret|me:/);
       },
@@ -107,7 +107,7 @@ describe('a parent proxy that wants a password', () => {
     await behind(
       answering,
       async ({ proxy, refused }) => {
-        await refused('parent-proxy-auth', rig.url('/far'));
+        await refused('parent-proxy-unreachable', rig.url('/far'));
         expect(proxy.contentHosts()).toEqual([]);
       },
       { storage },
@@ -130,7 +130,12 @@ describe('a parent proxy that gives no answer', () => {
 
 describe('the log of the Reader', () => {
   it.each<[string, Answering | undefined, string, string]>([
-    ['wants a password', (_head, socket) => socket.write(WANTS_PASSWORD), 'parent-proxy-auth', 'it answered 407'],
+    [
+      'wants a password',
+      (_head, socket) => socket.write(WANTS_PASSWORD),
+      'parent-proxy-unreachable',
+      'it answered 407',
+    ],
     ['gives no answer', (_head, socket) => socket.destroy(), 'parent-proxy-unreachable', '.+'],
     ['is not there', undefined, 'parent-proxy-unreachable', '.*ECONNREFUSED.*'],
   ])('says which parent proxy %s, and never its password', async (_what, answer, code, why) => {

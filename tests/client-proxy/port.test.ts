@@ -68,7 +68,7 @@ describe('a port that another program has', () => {
 
   it('is an error where it was asked for by name, and nothing else is chosen', async () => {
     const taken = await occupy();
-    await expect(start({ port: taken })).rejects.toMatchObject({ code: 'port-taken' });
+    await expect(start({ port: taken })).rejects.toMatchObject({ code: 'listen-failed' });
     expect(await withStore((store) => new SettingsKeeper(store.preferences).current.port)).toBeUndefined();
   });
 });
@@ -79,7 +79,7 @@ describe('a port that may not be listened on', () => {
     const server = { open: async () => denied } as unknown as LoopbackServer;
     await withStore(async ({ preferences }) => {
       const listening = listen(server, 80, new SettingsKeeper(preferences));
-      await expect(listening).rejects.toMatchObject({ code: 'port-unusable' });
+      await expect(listening).rejects.toMatchObject({ code: 'listen-failed' });
     });
   });
 });
@@ -88,7 +88,7 @@ describe("the same reader's Reader", () => {
   it('that runs already is named, with the same port or another', async () => {
     const first = await start({ port: 0 });
     for (const options of [{}, { port: first.port }, { port: 0 }])
-      await expect(start(options)).rejects.toMatchObject({ code: 'already-running', fields: { url: first.url } });
+      await expect(start(options)).rejects.toMatchObject({ code: 'reader-running', fields: { url: first.url } });
     expect((await send(first.port, '/', { headers: { host: `localhost:${first.port}` } })).status).toBe(200);
     await first.close();
     await start({ port: 0 });

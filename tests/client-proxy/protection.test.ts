@@ -139,7 +139,7 @@ describe('files that others can get at', () => {
     await fillStore(storage);
     const before = await secretsIn(storage);
     chmodSync(storage.dataDirectory, 0o777);
-    await expect(open()).rejects.toMatchObject({ code: 'store-exposed' });
+    await expect(open()).rejects.toMatchObject({ code: 'store-unusable' });
     chmodSync(storage.dataDirectory, 0o700);
     expect(await secretsIn(storage)).toEqual(before);
   });

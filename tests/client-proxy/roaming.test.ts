@@ -132,10 +132,10 @@ describe('a roaming file', () => {
 
   it('does not take the place of another file', async () => {
     writeFileSync(file, 'the only copy of a novel');
-    await expect(leave()).rejects.toMatchObject({ code: 'roaming-exists' });
+    await expect(leave()).rejects.toMatchObject({ code: 'output-failed' });
     expect(readFileSync(file, 'utf8')).toBe('the only copy of a novel');
-    await expect(leave({ to: folder })).rejects.toMatchObject({ code: 'roaming-unwritable' });
-    await expect(leave({ to: join(folder, 'no', 'where') })).rejects.toMatchObject({ code: 'roaming-unwritable' });
+    await expect(leave({ to: folder })).rejects.toMatchObject({ code: 'output-failed' });
+    await expect(leave({ to: join(folder, 'no', 'where') })).rejects.toMatchObject({ code: 'output-failed' });
     expect((await leave({ to: join(folder, 'other') })).number).toBe(1); // none of these counted
   });
 
@@ -265,9 +265,9 @@ describe('from wherever it was put', () => {
   });
 
   it.each([
-    ['a 404', '/nothing', 'roaming-unavailable'],
-    ['redirects without an end', '/circle', 'roaming-unavailable'],
-    ['a redirect to a file', '/to-file', 'roaming-unavailable'],
+    ['a 404', '/nothing', 'host-unreachable'],
+    ['redirects without an end', '/circle', 'host-unreachable'],
+    ['a redirect to a file', '/to-file', 'host-unreachable'],
     ['a page', '/page', 'roaming-malformed'],
     ['an answer without an end', '/endless', 'roaming-malformed'],
   ])('refuses %s, and repeats nothing of the address but the host', async (_, path, code) => {
@@ -292,7 +292,7 @@ describe('from wherever it was put', () => {
 
   it.each(['ftp://store.example/x', 'data:,x', 'http://', '/no/such/file'])('refuses %s', async (from) => {
     await expect(arrive({ from, words: async () => '' })).rejects.toMatchObject({
-      code: 'roaming-unavailable',
+      code: 'host-unreachable',
       typed: true,
     });
   });

@@ -38,7 +38,7 @@ describe('while a Reader runs', () => {
       address: rig.url('/none'),
       reason: 'the publisher signed that there is no such document',
     });
-    await expect(document('/a.html').then(() => fetchDocument({ ...rig.storage, address: 'other.example/' }, async () => 0))).rejects.toMatchObject({ code: 'site-unknown' }); // biome-ignore format: one line
+    await expect(document('/a.html').then(() => fetchDocument({ ...rig.storage, address: 'other.example/' }, async () => 0))).rejects.toMatchObject({ code: 'not-connected' }); // biome-ignore format: one line
   });
 
   it('a large document comes whole, and a reader of it that stops early is no fault', async () => {
@@ -110,7 +110,7 @@ describe('while a Reader runs', () => {
   it('another one is refused by name', async () => {
     const command = proxyCommand(rig, rig.host.port);
     const second = await runWispr(command);
-    expect([second.code, second.stderr]).toEqual([1, expect.stringMatching(/a Reader runs already, on http.*\[already-running\]/)]); // biome-ignore format: one line
+    expect([second.code, second.stderr]).toEqual([1, expect.stringMatching(/a Reader runs already, on http.*\[reader-running\]/)]); // biome-ignore format: one line
   });
 });
 

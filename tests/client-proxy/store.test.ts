@@ -166,13 +166,13 @@ describe('attack 68: a database that cannot be used', () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  it('of a newer version: store-newer, and not changed', async () => {
+  it('of a newer version: store-unusable, and not changed', async () => {
     await fill();
     const newer = new DatabaseSync(file);
     newer.exec('PRAGMA journal_mode = DELETE; PRAGMA user_version = 1000');
     newer.close();
     const before = readFileSync(file);
-    await expect(open()).rejects.toMatchObject({ code: 'store-newer' });
+    await expect(open()).rejects.toMatchObject({ code: 'store-unusable' });
     expect(readFileSync(file).equals(before)).toBe(true);
     expect(readdirSync(directory)).toEqual(['reader.db']);
   });
@@ -189,7 +189,7 @@ describe('the storage key', () => {
     const { set } = await fill();
     for (const mode of [0o644, 0o640, 0o604]) {
       chmodSync(keyFile, mode);
-      await expect(open()).rejects.toMatchObject({ code: 'storage-key-exposed' });
+      await expect(open()).rejects.toMatchObject({ code: 'storage-key-refused' });
     }
     chmodSync(keyFile, 0o600);
     const store = await open();
@@ -201,11 +201,11 @@ describe('the storage key', () => {
     await fill();
     const good = readFileSync(keyFile);
     writeFileSync(keyFile, `${toBase64url(randomBytes(32))}\n`, { mode: 0o600 });
-    await expect(open()).rejects.toMatchObject({ code: 'storage-key-wrong' });
+    await expect(open()).rejects.toMatchObject({ code: 'storage-key-refused' });
     writeFileSync(keyFile, 'nonsense', { mode: 0o600 });
-    await expect(open()).rejects.toMatchObject({ code: 'storage-key-wrong' });
+    await expect(open()).rejects.toMatchObject({ code: 'storage-key-refused' });
     keyFile = join(directory, '..', 'elsewhere.key');
-    await expect(open()).rejects.toMatchObject({ code: 'storage-key-missing' });
+    await expect(open()).rejects.toMatchObject({ code: 'storage-key-refused' });
     expect(existsSync(keyFile)).toBe(false);
     writeFileSync(keyFile, good, { mode: 0o600 });
     (await open()).close();
@@ -223,7 +223,7 @@ describe('the storage key', () => {
 
   it('in a file cannot be replaced by a passphrase in passing', async () => {
     await fill();
-    await expect(open('new horse')).rejects.toMatchObject({ code: 'passphrase-unexpected' });
+    await expect(open('new horse')).rejects.toMatchObject({ code: 'argument-invalid' });
   });
 
   it.each([

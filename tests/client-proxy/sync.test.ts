@@ -314,9 +314,9 @@ describe('a sync', () => {
   });
 
   it('of a site that is not connected says so', async () => {
-    await expect(sync({ site: 'other.example' })).rejects.toMatchObject({ code: 'site-unknown' });
+    await expect(sync({ site: 'other.example' })).rejects.toMatchObject({ code: 'not-connected' });
     const none = join(rig.directory, 'none');
-    await expect(sync({ dataDirectory: none })).rejects.toMatchObject({ code: 'site-unknown' });
+    await expect(sync({ dataDirectory: none })).rejects.toMatchObject({ code: 'not-connected' });
     await expect(readdir(none)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
@@ -325,6 +325,6 @@ describe('a sync', () => {
     await rig.proxy.close();
     const blocked = join(rig.directory, 'blocked');
     await writeFile(blocked, 'a file');
-    await expect(sync({ cacheDirectory: blocked })).rejects.toMatchObject({ code: 'cache-unusable' });
+    await expect(sync({ cacheDirectory: blocked })).rejects.toMatchObject({ code: 'output-failed' });
   });
 });

@@ -215,7 +215,7 @@ describe('reading it', () => {
     await good(operator, 'admin', 'revoke', 'ben');
     const { proxy } = await startProxy(home);
     const answer = await curl('--dump-header', '-', '-x', proxy, ARTICLE_URL);
-    expect(answer.stdout).toMatch(/^wispr-refusal: device-revoked\r$/m);
+    expect(answer.stdout).toMatch(/^wispr-refusal: revoked\r$/m);
     expect(answer.stdout).not.toContain(FURTHER_DOWN);
   });
 });

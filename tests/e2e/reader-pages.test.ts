@@ -53,10 +53,10 @@ describe('a reader with an invitation', () => {
     await look('empty');
     for (const [link, code] of [
       ['what is this', 'link-malformed'],
-      [reader.keyServer.origin, 'code-needed'],
+      [reader.keyServer.origin, 'link-malformed'],
       [`${reader.keyServer.origin}#AAAA-BBBB`, 'code-refused'],
       ['http://127.0.0.1:9/#0000-1111-2222-3333', 'key-server-unreachable'],
-      ['0000-1111-2222-3333', 'code-alone'],
+      ['0000-1111-2222-3333', 'link-malformed'],
     ] as const) {
       await invite(link);
       expect(await alert()).toContain(code);

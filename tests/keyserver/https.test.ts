@@ -184,18 +184,18 @@ describe('refuses', () => {
   const start = (tls: KeyServerConfig['tls']) => startKeyServer(configure({ tls }));
 
   it('a certificate that is not there', async () => {
-    await expect(start(files('none'))).rejects.toMatchObject({ code: 'config-invalid' });
+    await expect(start(files('none'))).rejects.toMatchObject({ code: 'configuration-invalid' });
   });
 
   it("another host's certificate, another certificate's key, and what is neither", async () => {
     const mixed = { certificate: files(KEYS).certificate, key: files(READ).key };
     const swapped = { certificate: files(KEYS).key, key: files(KEYS).certificate };
     for (const tls of [files(READ), mixed, swapped])
-      await expect(start(tls)).rejects.toMatchObject({ code: 'config-invalid' });
+      await expect(start(tls)).rejects.toMatchObject({ code: 'configuration-invalid' });
   });
 
   it('an expired certificate', async () => {
-    await expect(start(files('expired'))).rejects.toMatchObject({ code: 'config-invalid' });
+    await expect(start(files('expired'))).rejects.toMatchObject({ code: 'configuration-invalid' });
   });
 });
 

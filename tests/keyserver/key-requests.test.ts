@@ -187,7 +187,7 @@ describe('a key request', () => {
     const asAnna = { id: anna.deviceKey.id, key: thief.deviceKey.key };
     const forDevice = await encodeKeyRequest(asAnna, rig.server.url, [day2().id], nowInSeconds());
     expect(await observe(forDevice)).toMatchObject({ status: 500, body: '{"error":"internal"}' });
-    expect(rig.log()).toContain('row-unreadable');
+    expect(rig.log()).toContain('store-unusable');
     swap('devices', 'key_id', anna.deviceKey.id, thief.deviceKey.id);
   });
 

@@ -72,7 +72,7 @@ describe('a push target', () => {
     const before = the.pushed();
     await the.handOver(the.snapshot(8));
     expect(the.pushed()).toEqual(before);
-    expect(the.rig.log()).toContain('"target":1,"reason":"publication-not-there');
+    expect(the.rig.log()).toContain('"target":1,"reason":"target-behind');
     expect(pushes()).toMatchObject([{ failed: expect.any(Number) }]);
     the.upload(the.site, 8, await the.served('8.snapshot.json'));
     await the.run();
@@ -218,7 +218,7 @@ describe('a greater pair at a push target', () => {
     putFile(the.site, '2.root.json', other);
     expect(await the.run()).toBe(true);
     expect(the.pushed()).toEqual(before);
-    expect(the.rig.log()).toContain('publication-not-there');
+    expect(the.rig.log()).toContain('target-behind');
     const snapshot = the.snapshot(8, { signer: snapshotKey });
     the.upload(the.site, 8, snapshot, roots);
     putFile(the.site, 'timestamp.json', await the.timestamp(8, snapshot));

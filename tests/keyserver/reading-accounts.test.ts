@@ -297,7 +297,7 @@ describe('forms', () => {
     ] as const) {
       const page = await reader.post(path, fields, headers);
       expect(page.status).toBe(403);
-      expect(page.text).toContain('foreign-request');
+      expect(page.text).toContain('cross-site');
       expect(page.headers['set-cookie']).toBeUndefined();
     }
     expect(JSON.stringify(overview(rig.server.state))).toBe(before);

@@ -94,7 +94,7 @@ describe('the first run', () => {
     for (const missing of ['keyserver.jsn', 'keyserver.json']) {
       const { code, stdout, stderr } = await runWispr(['keyserver', '-c', missing], { cwd: folder });
       expect([code, stdout]).toEqual([2, '']);
-      expect(stderr).toContain('[config-missing]');
+      expect(stderr).toContain('[configuration-invalid]');
       expect(readdirSync(folder)).toEqual(before.filter((name) => existsSync(file(name))));
       rmSync(file('keyserver.json'), { force: true }); // the database alone says as much
     }
@@ -168,15 +168,15 @@ describe('the key server refuses to start', () => {
   it('for development on another address than loopback, where a program asks for it', async () => {
     writeConfiguration({ listen: { host: '0.0.0.0', port: 0 } });
     const started = () => startKeyServer({ ...readConfig(file('keyserver.json')), dev: true });
-    await expectRefusal('config-invalid', /--dev listens on loopback only/, started);
+    await expectRefusal('configuration-invalid', /--dev listens on loopback only/, started);
   });
 
   it('on plain HTTP without --dev, or behind a proxy without an https origin', async () => {
     const started = () => startKeyServer(readConfig(file('keyserver.json')));
     writeConfiguration({ origin: 'https://keys.news.example' });
-    await expectRefusal('config-invalid', /plain HTTP is refused/, started);
+    await expectRefusal('configuration-invalid', /plain HTTP is refused/, started);
     writeConfiguration({ behindProxy: true });
-    await expectRefusal('config-invalid', /no https "origin" is configured/, started);
+    await expectRefusal('configuration-invalid', /no https "origin" is configured/, started);
   });
 
   it.each(['0.0.0.0', '::', '203.0.113.7', '172.32.0.1', '2001:db8::1', '::ffff:203.0.113.7', 'keys.news.example'])(
@@ -185,9 +185,9 @@ describe('the key server refuses to start', () => {
       const origins = { origin: 'https://keys.news.example', reading: { origin: 'https://read.news.example', listen } };
       writeConfiguration({ behindProxy: true, ...origins, listen: { host, port: 0 } });
       const started = () => startKeyServer(readConfig(file('keyserver.json')));
-      await expectRefusal('config-invalid', /only the proxy may reach the port/, started);
+      await expectRefusal('configuration-invalid', /only the proxy may reach the port/, started);
       writeConfiguration({ behindProxy: true, ...origins, reading: { ...origins.reading, listen: { host, port: 0 } } });
-      await expectRefusal('config-invalid', /only the proxy may reach the port/, started);
+      await expectRefusal('configuration-invalid', /only the proxy may reach the port/, started);
     },
   );
 
@@ -224,26 +224,26 @@ describe('the key server refuses to start', () => {
     ],
   ])('with the configuration %s', async (text, message) => {
     writeFileSync(file('keyserver.json'), text);
-    await expectRefusal('config-invalid', message, async () => start());
+    await expectRefusal('configuration-invalid', message, async () => start());
   });
 
   it('with an origin that has a path, or is not https', async () => {
     for (const origin of ['https://keys.news.example/x', 'http://keys.news.example', 'keys.news.example', 'https://']) {
       writeConfiguration({ origin });
-      await expectRefusal('config-invalid', /line 1: "origin" must be an https origin/, async () => start());
+      await expectRefusal('configuration-invalid', /line 1: "origin" must be an https origin/, async () => start());
     }
   });
 
   it('attack 51: when the master key is missing', async () => {
     await setUp();
     rmSync(file('master.key'));
-    await expectRefusal('master-key-refused', /the master key is not at .*master\.key/);
+    await expectRefusal('storage-key-refused', /the master key is not at .*master\.key/);
   });
 
   it('when the database is missing though its master key is there', async () => {
     await setUp();
     for (const name of ['keyserver.db', 'keyserver.db-wal', 'keyserver.db-shm']) rmSync(file(name), { force: true });
-    await expectRefusal('database-refused', /there is no database at .*keyserver\.db/);
+    await expectRefusal('store-unusable', /there is no database at .*keyserver\.db/);
     rmSync(file('master.key'));
     await (await start()).close();
   });
@@ -252,7 +252,7 @@ describe('the key server refuses to start', () => {
     await setUp();
     const right = readFileSync(file('master.key'), 'utf8');
     writeFileSync(file('master.key'), `wispr-master-key/1\n1 ${'A'.repeat(43)}\n`);
-    await expectRefusal('master-key-refused', /is not the master key of this database/);
+    await expectRefusal('storage-key-refused', /is not the master key of this database/);
     writeFileSync(file('master.key'), right);
     await (await start()).close();
   });
@@ -262,11 +262,11 @@ describe('the key server refuses to start', () => {
     const right = readFileSync(file('master.key'), 'utf8');
     for (const text of ['', 'wispr-master-key/2\n', right.slice(0, -3), `${right}1 ${'A'.repeat(43)}\n`]) {
       writeFileSync(file('master.key'), text);
-      await expectRefusal('master-key-refused', /is not a master key file/);
+      await expectRefusal('storage-key-refused', /is not a master key file/);
     }
     writeFileSync(file('master.key'), right);
     chmodSync(file('master.key'), 0o644);
-    await expectRefusal('master-key-refused', /other users of this machine may read the master key/);
+    await expectRefusal('storage-key-refused', /other users of this machine may read the master key/);
   });
 
   it('attack 68: when the database is no database, damaged, or cut short', async () => {
@@ -279,17 +279,17 @@ describe('the key server refuses to start', () => {
     ];
     for (const damaged of damages) {
       writeFileSync(file('keyserver.db'), damaged);
-      await expectRefusal('database-refused', /the database .* is damaged/);
+      await expectRefusal('store-unusable', /the database .* is damaged/);
     }
   });
 
   it('attack 68: when the database is from a newer version, or of another program', async () => {
     await setUp();
     change('PRAGMA user_version = 1000');
-    await expectRefusal('database-refused', /has schema version 1000/);
+    await expectRefusal('store-unusable', /has schema version 1000/);
     for (const other of [7, READER_DATABASE]) {
       change(`PRAGMA user_version = 1; PRAGMA application_id = ${other}`);
-      await expectRefusal('database-refused', /is a database of another program/);
+      await expectRefusal('store-unusable', /is a database of another program/);
     }
   });
 
@@ -313,7 +313,7 @@ describe('on the command line, a refusal', () => {
     writeFileSync(file('a-file'), '');
     const { code, stderr } = await runWispr(['keyserver', '-c', file('a-file/keyserver.json')], { cwd: folder });
     expect(code).toBe(1);
-    expect(stderr).toContain('[config-missing]');
+    expect(stderr).toContain('[configuration-invalid]');
     expect(readdirSync(folder)).toEqual(['a-file']);
   });
 });

@@ -25,7 +25,7 @@ describe('the vault', () => {
     { table: 'setsa', row: '', keyId: 'a' },
   ])('attack 91: opens nothing at another place: %j', async (place) => {
     const sealed = await old.seal(PLACE, second);
-    await expect(old.open(place, sealed)).rejects.toMatchObject({ code: 'row-unreadable' });
+    await expect(old.open(place, sealed)).rejects.toMatchObject({ code: 'store-unusable' });
   });
 
   it('opens nothing that was altered or cut', async () => {

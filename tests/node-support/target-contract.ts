@@ -147,10 +147,10 @@ export function describeTarget(what: string, open: () => Promise<Target>): void 
 
     it('attack 39: puts, reads and removes nothing outside', async () => {
       for (const path of REFUSED) {
-        expect(await codeOf(put(path, 'x'))).toBe('target-path');
-        expect(await codeOf(target.get(path, 10))).toBe('target-path');
-        expect(await codeOf(target.head(path))).toBe('target-path');
-        expect(await codeOf(target.remove([path]))).toBe('target-path');
+        expect(await codeOf(put(path, 'x'))).toBe('path-refused');
+        expect(await codeOf(target.get(path, 10))).toBe('path-refused');
+        expect(await codeOf(target.head(path))).toBe('path-refused');
+        expect(await codeOf(target.remove([path]))).toBe('path-refused');
       }
       expect(await all(target)).toEqual([]);
     });

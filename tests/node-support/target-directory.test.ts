@@ -42,9 +42,9 @@ describe('a directory as a target', () => {
     await symlink(outside, join(place, 'out'));
     await symlink(join(outside, 'secret'), join(place, 'file'));
     for (const path of ['/out/new', '/out/deeper/still/new'])
-      expect(await codeOf(target.put(path, utf8('x'), OPTIONS))).toBe('target-path');
-    expect(await codeOf(target.get('/out/secret', 100))).toBe('target-path');
-    expect(await codeOf(target.remove(['/out/secret']))).toBe('target-path');
+      expect(await codeOf(target.put(path, utf8('x'), OPTIONS))).toBe('path-refused');
+    expect(await codeOf(target.get('/out/secret', 100))).toBe('path-refused');
+    expect(await codeOf(target.remove(['/out/secret']))).toBe('path-refused');
     expect(await target.get('/file', 100)).toBeUndefined();
     expect(await all(target)).toEqual([]);
     await target.put('/file', utf8('new'), OPTIONS);
@@ -83,7 +83,7 @@ describe('a directory as a target', () => {
     const path = `/${'n'.repeat(255)}`;
     await target.put(path, utf8('x'), OPTIONS);
     expect(await target.get(path, 1)).toHaveLength(1);
-    expect(await codeOf(target.put(`${path}n`, utf8('x'), OPTIONS))).toBe('target-path');
+    expect(await codeOf(target.put(`${path}n`, utf8('x'), OPTIONS))).toBe('path-refused');
   });
 
   it('removes what a killed run left, when it is old', async () => {
@@ -107,7 +107,7 @@ describe('a directory as a target', () => {
     '',
   ])('refuses %j as a target', async (text) => {
     const refusal = openTarget(text);
-    expect(await codeOf(refusal)).toBe('target-invalid');
+    expect(await codeOf(refusal)).toBe('argument-invalid');
     await expect(refusal).rejects.not.toThrow(/secret/);
   });
 });

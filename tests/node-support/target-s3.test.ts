@@ -64,7 +64,7 @@ describe('a bucket as a target', () => {
   });
 
   it('refuses names that are too long for any bucket', async () => {
-    expect(await codeOf((await open()).put(`/${'n'.repeat(1025)}`, utf8('x'), OPTIONS))).toBe('target-path');
+    expect(await codeOf((await open()).put(`/${'n'.repeat(1025)}`, utf8('x'), OPTIONS))).toBe('path-refused');
   });
 
   it('says so when the bucket is not there', async () => {
@@ -91,7 +91,7 @@ describe('a bucket as a target', () => {
   it.each([
     ['http', 404, NO_S3, 'target-failed', /: it answered 404, and not as an S3 server does$/],
     ['http', 200, NO_S3, 'target-failed', /: it answered 200, and not as an S3 server does$/],
-    ['http', 403, REFUSED, 'target-denied', /: InvalidAccessKeyId \(403\): No such id\.$/],
+    ['http', 403, REFUSED, 'target-failed', /: InvalidAccessKeyId \(403\): No such id\.$/],
     ['https', 200, '', 'target-unreachable', /: there is no TLS .* \(wrong version number\)$/],
   ])('says on one line what is there instead, at %s with %i', async (scheme, status, body, code, message) => {
     const host = createServer((_, response) => {

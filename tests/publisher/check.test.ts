@@ -421,7 +421,7 @@ describe('the report', () => {
   });
 
   it('refuses a source that is not there', async () => {
-    await expect(check({}, { source: 'nowhere' })).rejects.toMatchObject({ code: 'source-unreadable' });
+    await expect(check({}, { source: 'nowhere' })).rejects.toMatchObject({ code: 'source-refused' });
     expect(subjects(await check({}), 'refused').length).toBe(1);
   });
 });

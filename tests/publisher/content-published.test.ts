@@ -59,6 +59,6 @@ it('makes them again when the template changes, and refuses redirects that never
   expect(await readFile(join(workspace.out, 'de/a.html'), 'utf8')).toContain('Read on<');
   const text = await readFile(workspace.configurationFile, 'utf8');
   await writeFile(workspace.configurationFile, text.replace('"to": "/de/a.html"', '"to": "/old"'));
-  await expect(workspace.protect()).rejects.toMatchObject({ code: 'settings-refused' });
+  await expect(workspace.protect()).rejects.toMatchObject({ code: 'configuration-invalid' });
   expect(await readFile(join(workspace.out, 'de/a.html'), 'utf8')).toContain('Read on<');
 });

@@ -157,7 +157,7 @@ describe('the site settings', () => {
   ])('refuse %s', (_, changes, message) => {
     const lookUp: LookUpDocument = (path) => (path === '/secret.html' ? 'protected' : undefined);
     expect(() => siteSettingsOf(configured(changes), lookUp)).toThrowError(
-      expect.objectContaining({ code: 'settings-refused', message: expect.stringContaining(message) }),
+      expect.objectContaining({ code: 'configuration-invalid', message: expect.stringContaining(message) }),
     );
   });
 });

@@ -147,7 +147,7 @@ describe('what goes wrong is said in the publisher’s own errors, and leaves no
     await writeFile(task.source.file, randomBytes(size));
     await expect(rig.start().write(task)).rejects.toMatchObject({
       name: 'PublishError',
-      code: 'source-changed',
+      code: 'source-refused',
       message: expect.stringContaining('/a.bin'),
     });
     expect(await rig.files()).toEqual([]);
@@ -157,14 +157,14 @@ describe('what goes wrong is said in the publisher’s own errors, and leaves no
     const task = await rig.task('/a.bin', new Uint8Array(64 * MiB));
     const writing = rig.start().write(task);
     appendFileSync(task.source.file, 'x');
-    await expect(writing).rejects.toMatchObject({ code: 'source-changed' });
+    await expect(writing).rejects.toMatchObject({ code: 'source-refused' });
     expect(await rig.files()).toEqual([]);
   });
 
   it.each(sizes)('a source of %i bytes that is gone', async (size) => {
     const task = await rig.task('/a.bin', randomBytes(size));
     await rm(task.source.file);
-    await expect(rig.start().write(task)).rejects.toMatchObject({ name: 'PublishError', code: 'source-unreadable' });
+    await expect(rig.start().write(task)).rejects.toMatchObject({ name: 'PublishError', code: 'source-refused' });
     expect(await rig.files()).toEqual([]);
   });
 

@@ -63,7 +63,7 @@ describe('a template of the publisher’s own', () => {
   ])('with a slip is refused, and never publishes "undefined": %s', (slip, reason) => {
     const template = GOOD.replace('<body>', `<body>${slip}`);
     expect(() => compileFallbackTemplate(template, 'teaser.eta')).toThrow(
-      expect.objectContaining({ code: 'template-refused', message: expect.stringContaining(reason) }),
+      expect.objectContaining({ code: 'configuration-invalid', message: expect.stringContaining(reason) }),
     );
   });
 
@@ -130,7 +130,7 @@ describe('a template of the publisher’s own', () => {
     ['another file', `${GOOD}<%~ include('/etc/passwd') %>`, 'only it.jsonLd and it.script'],
   ])('attack 49: is refused with %s', (_, text, message) => {
     expect(() => compileFallbackTemplate(text, 'teaser.eta')).toThrowError(
-      expect.objectContaining({ code: 'template-refused', message: expect.stringContaining(message) }),
+      expect.objectContaining({ code: 'configuration-invalid', message: expect.stringContaining(message) }),
     );
   });
 
@@ -147,7 +147,7 @@ describe('a template of the publisher’s own', () => {
     ['where a value is missing', `${GOOD}<% while (!it.description); %>`],
   ])('is refused where it has no end: %s', (_, text) => {
     expect(() => compileFallbackTemplate(text, 'teaser.eta', 300)).toThrowError(
-      expect.objectContaining({ code: 'template-refused', message: expect.stringContaining('no page in 0.3 s') }),
+      expect.objectContaining({ code: 'configuration-invalid', message: expect.stringContaining('no page in 0.3 s') }),
     );
   });
 
@@ -158,7 +158,7 @@ describe('a template of the publisher’s own', () => {
     );
     expect(some.render(pageOf('<title>Open</title>'))).toContain('read');
     expect(() => some.render(pageOf('<title>Secret</title>'))).toThrowError(
-      expect.objectContaining({ code: 'template-refused' }),
+      expect.objectContaining({ code: 'configuration-invalid' }),
     );
   });
 
@@ -168,10 +168,10 @@ describe('a template of the publisher’s own', () => {
     await writeFile(file, GOOD);
     expect((await readFallbackTemplate(file)).render(pageOf('<title>T</title>'))).toContain('<title>T</title>');
     await writeFile(file, Buffer.from([0xff, 0xfe]));
-    await expect(readFallbackTemplate(file)).rejects.toMatchObject({ code: 'template-refused' });
+    await expect(readFallbackTemplate(file)).rejects.toMatchObject({ code: 'configuration-invalid' });
     await rm(directory, { recursive: true });
     await expect(readFallbackTemplate(file)).rejects.toMatchObject({
-      code: 'template-refused',
+      code: 'configuration-invalid',
       message: expect.stringContaining(file),
     });
     expect(await readFallbackTemplate(undefined)).toBe(builtInTemplate);

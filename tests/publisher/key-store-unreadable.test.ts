@@ -20,10 +20,10 @@ const options = () => ({ configurationFile: workspace.configurationFile, passphr
 describe('the key store', () => {
   it('is to be restored where it is gone, and not where something stands in its way', async () => {
     await rm(at('publisher.keys'));
-    const lost = { code: 'key-store-missing' };
+    const lost = { code: 'key-store-refused' };
     await expect(workspace.protect()).rejects.toMatchObject(lost);
     await mkdir(at('publisher.keys'));
-    const inTheWay = { code: 'key-store-missing' };
+    const inTheWay = { code: 'key-store-refused' };
     await expect(workspace.protect()).rejects.toMatchObject(inTheWay);
   });
 });
@@ -32,7 +32,7 @@ describe('root keys that cannot be read', () => {
   it('are said to be that, by every command that looks at them, and are no fault of the program', async () => {
     await rm(at('root.keys'));
     await mkdir(at('root.keys'));
-    const unreadable = { code: 'root-keys-missing' };
+    const unreadable = { code: 'key-file-refused' };
     await expect(renewRoot(options())).rejects.toMatchObject(unreadable);
     await expect(listKeys(workspace.configurationFile, PASSPHRASE)).rejects.toMatchObject(unreadable);
     await expect(changePassphrase(options(), 'another passphrase')).rejects.toMatchObject(unreadable);

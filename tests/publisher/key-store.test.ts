@@ -46,13 +46,13 @@ describe('the key store', () => {
   });
 
   it('does not open as another kind of key file, nor another as it', async () => {
-    const kind = { code: 'key-store-kind' };
+    const kind = { code: 'key-file-refused' };
     await expect(openKeyStore(created.rootKeys, PASSPHRASE)).rejects.toMatchObject(kind);
     await expect(openSigningKeys(created.keyStore, PASSPHRASE, 'root.keys')).rejects.toMatchObject(kind);
     const newer = await altered((store) => {
       store.version = 'wispr key store 3';
     });
-    const update = { code: 'key-store-kind' };
+    const update = { code: 'key-file-refused' };
     await expect(openKeyStore(newer, PASSPHRASE)).rejects.toMatchObject(update);
   });
 
@@ -92,7 +92,7 @@ describe('the key store', () => {
     flipped[200] = (flipped[200] ?? 0) ^ 1;
     const damaged = [flipped, created.keyStore.subarray(0, -1), new Uint8Array(0), Buffer.from('{}')];
     for (const bytes of damaged) {
-      await expect(openKeyStore(bytes, PASSPHRASE)).rejects.toMatchObject({ code: 'key-store-damaged' });
+      await expect(openKeyStore(bytes, PASSPHRASE)).rejects.toMatchObject({ code: 'key-store-refused' });
     }
   });
 
@@ -111,7 +111,7 @@ describe('the key store', () => {
   ])('attack 48: refuses %j without computing anything', async (parameters) => {
     const bytes = await withParameters(parameters);
     const before = process.cpuUsage();
-    await expect(openKeyStore(bytes, PASSPHRASE)).rejects.toMatchObject({ code: 'key-store-damaged' });
+    await expect(openKeyStore(bytes, PASSPHRASE)).rejects.toMatchObject({ code: 'key-store-refused' });
     expect(process.cpuUsage(before).user).toBeLessThan(50_000); // microseconds of all threads, however busy the machine is
   });
 });

@@ -47,12 +47,12 @@ async function readersView(): Promise<Map<string, string>> {
 
 describe('a file of the source that, during the work,', () => {
   it('vanishes', async () => {
-    const error = await expectFailure('source-unreadable', () => rmSync(join(workspace.source, '39.txt')));
+    const error = await expectFailure('source-refused', () => rmSync(join(workspace.source, '39.txt')));
     expect(error.message).toContain('/39.txt');
   });
 
   it('changes', async () => {
-    const error = await expectFailure('source-changed', () =>
+    const error = await expectFailure('source-refused', () =>
       writeFileSync(join(workspace.source, '39.txt'), 'text XX'),
     );
     expect(error.message).toContain('/39.txt');
@@ -62,11 +62,11 @@ describe('a file of the source that, during the work,', () => {
     const file = join(workspace.source, '0-large.bin');
     await workspace.write('0-large.bin', '');
     await truncate(file, 64 * 1024 * 1024);
-    await expectFailure('source-changed', () => appendFileSync(file, 'x'));
+    await expectFailure('source-refused', () => appendFileSync(file, 'x'));
   });
 
   it('is replaced by another of the same length', async () => {
-    await expectFailure('source-changed', () => {
+    await expectFailure('source-refused', () => {
       writeFileSync(join(workspace.directory, 'other'), 'text 29');
       renameSync(join(workspace.directory, 'other'), join(workspace.source, '39.txt'));
     });
@@ -77,7 +77,7 @@ describe('a file of the source that, during the work,', () => {
     await chmod(join(workspace.source, '99-private.txt'), 0);
     const before = await readersView();
     const error = await asOrdinaryUser(workspace.directory, () => workspace.protect().catch((each: unknown) => each));
-    expect(error).toMatchObject({ code: 'source-unreadable', message: expect.stringContaining('/99-private.txt') });
+    expect(error).toMatchObject({ code: 'source-refused', message: expect.stringContaining('/99-private.txt') });
     expect(await readersView()).toEqual(before);
   });
 });
@@ -149,7 +149,7 @@ describe('two runs at a time', () => {
     const results = await Promise.allSettled([workspace.protect(), workspace.protect()]);
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     const failed = results.find((result) => result.status === 'rejected');
-    expect(failed?.reason).toMatchObject({ code: 'workspace-busy' });
+    expect(failed?.reason).toMatchObject({ code: 'store-busy' });
     await workspace.protect();
   });
 
@@ -162,7 +162,7 @@ describe('two runs at a time', () => {
     const args = ['--input-type=module', '--eval', script, workspace.configurationFile];
     const holder = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     await new Promise((resolve) => holder.stdout.once('data', resolve));
-    await expect(workspace.protect()).rejects.toMatchObject({ code: 'workspace-busy' });
+    await expect(workspace.protect()).rejects.toMatchObject({ code: 'store-busy' });
     const gone = new Promise((resolve) => holder.once('exit', resolve));
     holder.kill('SIGKILL');
     await gone;
@@ -187,7 +187,7 @@ describe('a workspace', () => {
   it('whose keys may not be read says that nothing is lost: no backup is to take their place', async () => {
     const error = await protectAsOrdinaryUser('publisher.keys', 0);
     expect(error).toMatchObject({
-      code: 'key-store-missing',
+      code: 'key-store-refused',
       remedy: expect.stringContaining('if it exists, make it readable'),
     });
   });

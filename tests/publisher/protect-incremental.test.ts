@@ -223,7 +223,7 @@ describe('a new key for a set', () => {
     expect(second.sets.map(({ isNew }) => isNew)).toEqual([true, false]);
     expect(second.sets[0]?.id).not.toBe(first.sets[0]?.id);
     expect((await workspace.published({ now: NOW + 1 })).paths).toHaveLength(2);
-    await expect(workspace.protect({ rekey: ['silver'] })).rejects.toMatchObject({ code: 'set-unknown' });
+    await expect(workspace.protect({ rekey: ['silver'] })).rejects.toMatchObject({ code: 'argument-invalid' });
   });
 
   it('that a run made and then stopped is named by the next, which encrypts with it', async () => {
@@ -386,8 +386,8 @@ describe('the index', () => {
   });
 
   it.each([
-    ['PRAGMA user_version = 99', 'database-foreign'],
-    ['PRAGMA application_id = 1', 'database-foreign'],
+    ['PRAGMA user_version = 99', 'output-foreign'],
+    ['PRAGMA application_id = 1', 'output-foreign'],
   ])('that is not ours or newer is left alone: %s', async (sql, code) => {
     await createCheap({ 'a.txt': 'a' });
     await workspace.protect();

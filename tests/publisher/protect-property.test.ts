@@ -96,7 +96,7 @@ async function take(step: Step, site: Map<string, string>, store: TrustedStore):
       return checkPublication(site, store);
     case 'rekey':
       await workspace.protect({ rekey: [step.set] }).catch((error: unknown) => {
-        expect(error).toMatchObject({ code: 'set-unknown' });
+        expect(error).toMatchObject({ code: 'argument-invalid' });
       });
       return;
     case 'stop':

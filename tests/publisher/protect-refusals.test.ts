@@ -105,7 +105,7 @@ describe('a site is refused, by name and before anything is written, for', () =>
     ['<meta name="wispr-set" content="\u001b[31m">', 'says "\\u{1b}[31m"'],
   ])('a page with %j', async (html, reason) => {
     await workspace.write('bad.html', html);
-    await expectRefusal('page-refused', '/bad.html: ', reason);
+    await expectRefusal('source-refused', '/bad.html: ', reason);
   });
 
   it.each([
@@ -114,14 +114,14 @@ describe('a site is refused, by name and before anything is written, for', () =>
   ])('a page in %s, whose word nobody would see', async (_, coding) => {
     const bytes = Buffer.from('<meta name="wispr-set" content="gold"><p>secret', 'utf16le');
     await workspace.write('wide.html', coding === 'swapped' ? bytes.swap16() : bytes);
-    await expectRefusal('page-refused', '/wide.html: it holds NUL characters');
+    await expectRefusal('source-refused', '/wide.html: it holds NUL characters');
   });
 
   it('a page that names no set where it is looked for, and goes on', async () => {
     const start = '<html><head><!--'.padEnd(8 * 1024 * 1024, 'x');
     const rest = '--><meta name="wispr-set" content="gold"></head>';
     await workspace.write('long.html', start + rest);
-    await expectRefusal('page-refused', '/long.html: it names no set in its first 8388608 bytes');
+    await expectRefusal('source-refused', '/long.html: it names no set in its first 8388608 bytes');
     await workspace.write('long.html', `<meta name="wispr-set" content="public">${start}${rest}`);
     expect(await workspace.protect()).toMatchObject({ documents: 2 });
   });
@@ -156,12 +156,12 @@ describe('a workspace is refused', () => {
   ])('with %j', async (settings, reason) => {
     await symlink('site', join(workspace.directory, 'link'));
     await configure(settings);
-    await expectRefusal('workspace-overlap', reason);
+    await expectRefusal('configuration-invalid', reason);
   });
 
   it('without its source', async () => {
     await configure({ source: 'elsewhere' });
-    await expectRefusal('source-unreadable', 'elsewhere', 'there is no ');
+    await expectRefusal('source-refused', 'elsewhere', 'there is no ');
   });
 
   it('whose keys would be published with it', async () => {
@@ -169,7 +169,7 @@ describe('a workspace is refused', () => {
       source: '../'.concat(workspace.directory.split('/').at(-1) ?? ''),
       out: join(tmpdir(), 'wispr-never-made'),
     });
-    await expectRefusal('workspace-overlap', 'publisher.keys lies inside the source');
+    await expectRefusal('configuration-invalid', 'publisher.keys lies inside the source');
   });
 
   it('with a wrong passphrase, in one line', async () => {
@@ -180,9 +180,9 @@ describe('a workspace is refused', () => {
   });
 
   it.each([
-    ['not a key', 'recipient-invalid'],
-    ['A'.repeat(1622), 'recipient-invalid'],
-    ['', 'recipient-invalid'],
+    ['not a key', 'key-file-refused'],
+    ['A'.repeat(1622), 'key-file-refused'],
+    ['', 'key-file-refused'],
   ])('with the key server’s key %j', async (text, code) => {
     await writeFile(join(workspace.directory, 'keyserver.pub'), text);
     await expectRefusal(code, 'keyserver.pub is not the public key of a key server');

@@ -94,7 +94,7 @@ describe('publishing to a directory', () => {
     const other = await createWorkspace({ 'a.html': '<p>1' }, targetsOf(place));
     await the.publish();
     const before = await snapshot(place);
-    await expect(new Publishing(other).publish()).rejects.toMatchObject({ code: 'target-foreign' });
+    await expect(new Publishing(other).publish()).rejects.toMatchObject({ code: 'output-foreign' });
     expect(await snapshot(place)).toEqual(before);
     await other.remove();
   });
@@ -191,14 +191,14 @@ describe('publishing to a directory', () => {
 
   it('lets one run at a time work on a site', async () => {
     await withLock(workspaceOf(made.configurationFile), async () => {
-      await expect(the.publish()).rejects.toMatchObject({ code: 'workspace-busy' });
+      await expect(the.publish()).rejects.toMatchObject({ code: 'store-busy' });
     });
   });
 
   it('refuses an output that lacks something, before anything is sent', async () => {
     await made.protect();
     await rm(join(made.out, await fileIn(made.out, 'large.bin.protected')));
-    await expect(the.publish({ protect: undefined })).rejects.toMatchObject({ code: 'output-incomplete' });
+    await expect(the.publish({ protect: undefined })).rejects.toMatchObject({ code: 'publication-missing' });
     expect(await snapshot(place).catch(() => new Map())).toEqual(new Map());
   });
 
@@ -217,7 +217,7 @@ describe('publishing to a directory', () => {
     await mkdir(place);
     await made.write('news/1.html', page('News.'));
     await symlink(outside, join(place, 'news'));
-    await expect(the.publish()).rejects.toMatchObject({ code: 'target-path' });
+    await expect(the.publish()).rejects.toMatchObject({ code: 'path-refused' });
     expect(await readdir(outside)).toEqual([]);
     expect(await publicationAt(place)).toBe(0);
   });
@@ -228,8 +228,8 @@ describe('publishing to a directory', () => {
       return (await locatePlaces({ configurationFile, target: join(made.directory, target) })).targets;
     };
     for (const text of ['.', 'site', 'site/x', 'protected/x', '..'])
-      await expect(resolve(text)).rejects.toMatchObject({ code: 'workspace-overlap' });
-    await expect(resolve('wispr.json')).rejects.toMatchObject({ code: 'target-invalid', typed: true });
+      await expect(resolve(text)).rejects.toMatchObject({ code: 'configuration-invalid' });
+    await expect(resolve('wispr.json')).rejects.toMatchObject({ code: 'argument-invalid', typed: true });
     expect(await resolve('protected')).toEqual([]);
     expect(await resolve('elsewhere')).toMatchObject([{ name: join(made.directory, 'elsewhere') }]);
   });

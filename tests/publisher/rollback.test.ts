@@ -76,10 +76,10 @@ it('changes nothing without a yes', async () => {
 });
 
 it('refuses what is gone, and what never was', async () => {
-  await expect(rollback(2)).rejects.toMatchObject({ code: 'version-unknown' });
+  await expect(rollback(2)).rejects.toMatchObject({ code: 'argument-invalid' });
   const object = [...(await snapshot(made.out)).keys()].find((path) => path.endsWith('gone.html.protected')) ?? '';
   await rm(join(made.out, object));
-  await expect(rollback(1)).rejects.toMatchObject({ code: 'publication-gone' });
+  await expect(rollback(1)).rejects.toMatchObject({ code: 'publication-missing' });
   expect(await publicationAt(A)).toBe(2);
 });
 
@@ -119,7 +119,7 @@ it('gives no set a new key, nor does the publication after it or after a withdra
 it('refuses documents under keys that were replaced: new readers could not open them, others could', async () => {
   await the.publish({ protect: { rekey: ['subscribers'] } });
   await expect(rollback(2)).rejects.toMatchObject({
-    code: 'publication-gone',
+    code: 'publication-missing',
     message: expect.stringContaining('keys that have been replaced since'),
   });
   expect(await publicationAt(A)).toBe(3);
@@ -128,5 +128,5 @@ it('refuses documents under keys that were replaced: new readers could not open 
 it('refuses documents that a replaced publisher key has signed', async () => {
   await rotatePublisherKey({ configurationFile: made.configurationFile, passphrase: PASSPHRASE });
   await the.publish();
-  await expect(rollback(2)).rejects.toMatchObject({ code: 'publication-gone' });
+  await expect(rollback(2)).rejects.toMatchObject({ code: 'publication-missing' });
 });

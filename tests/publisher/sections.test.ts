@@ -179,7 +179,7 @@ describe('a section whose key is elsewhere', () => {
     await workspace.protect();
     const desk = await handOver();
     await workspace.write('sports/match.html', '<title>Match 2</title>');
-    await expect(workspace.protect()).rejects.toMatchObject({ code: 'section-key-missing' }); // its keys changed
+    await expect(workspace.protect()).rejects.toMatchObject({ code: 'signatures-missing' }); // its keys changed
     expect((await workspace.published()).version).toBe(1);
     const { sections, changes } = await workspace.protect({ signers: [desk] });
     expect(sections).toEqual([{ name: 'sports', documents: 2, waiting: 0 }]);
@@ -205,7 +205,7 @@ describe('a section whose key is elsewhere', () => {
         });
         await expect(raised).rejects.toThrow('killed');
       }
-      await expect(workspace.protect()).rejects.toMatchObject({ code: 'section-key-missing' });
+      await expect(workspace.protect()).rejects.toMatchObject({ code: 'signatures-missing' });
       expect(await pathsRead()).toEqual(ALL);
       await workspace.protect({ signers: [desk] });
       expect(await pathsRead()).toEqual(ALL);
@@ -252,7 +252,7 @@ describe('a section whose key is elsewhere', () => {
         if (stage === 'writing') throw new Error('killed');
       };
       if (killed) await expect(workspace.protect({ signers: [desk], onProgress: kill })).rejects.toThrow('killed');
-      await expect(workspace.protect()).rejects.toMatchObject({ code: 'section-key-missing' });
+      await expect(workspace.protect()).rejects.toMatchObject({ code: 'signatures-missing' });
       await workspace.protect({ signers: [desk] });
       expect(await pathsRead()).toEqual(ALL);
       await workspace.write('index.html', '<title>Front 2</title>');
@@ -264,10 +264,10 @@ describe('a section whose key is elsewhere', () => {
     await workspace.protect();
     const [one, two] = [await handOver(), await newSigner()];
     await addSectionSigner(options(), 'sports', two.publicKey, 2);
-    await expect(workspace.protect({ signers: [one] })).rejects.toMatchObject({ code: 'section-key-missing' });
-    await expect(workspace.protect({ signers: [one, one] })).rejects.toMatchObject({ code: 'section-key-missing' });
+    await expect(workspace.protect({ signers: [one] })).rejects.toMatchObject({ code: 'signatures-missing' });
+    await expect(workspace.protect({ signers: [one, one] })).rejects.toMatchObject({ code: 'signatures-missing' });
     await expect(workspace.protect({ signers: [one, two, await newSigner()] })).rejects.toMatchObject({
-      code: 'signer-unknown',
+      code: 'signatures-missing',
     });
     await workspace.protect({ signers: [one, two] });
     expect((await role('targets')).delegations[0]).toMatchObject({ threshold: 2 });

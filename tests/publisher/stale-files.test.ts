@@ -212,8 +212,8 @@ describe('an older key store', () => {
     await rotateRole(options(), 'targets');
     await workspace.protect();
     await restore('publisher.keys');
-    await expect(workspace.protect()).rejects.toMatchObject({ code: 'key-store-older' });
+    await expect(workspace.protect()).rejects.toMatchObject({ code: 'key-store-refused' });
     await restore('publisher.db');
-    await expect(workspace.protect()).rejects.toMatchObject({ code: 'key-store-older' });
+    await expect(workspace.protect()).rejects.toMatchObject({ code: 'key-store-refused' });
   });
 });

@@ -87,7 +87,7 @@ describe('a protected tree', () => {
     const file = join(carried.out, 'a.html');
     const good = await readFile(file, 'utf8');
     await writeFile(file, good.replace('<main>', '<main><script src="//evil.example"></script>'));
-    expect(findings(await verifyTree(carried.out))).toEqual(['/a.html fallback-altered']);
+    expect(findings(await verifyTree(carried.out))).toEqual(['/a.html file-altered']);
     await writeFile(file, good.replace(/\n[A-Za-z0-9+/]/, '\n!'));
     expect(findings(await verifyTree(carried.out))).toEqual(['/a.html object-unrecognised']);
     await carried.remove();
@@ -134,7 +134,7 @@ describe('a protected tree', () => {
   it('does not with a plain copy that is not what was signed', async () => {
     await change('style.css', (b) => `${b} `);
     await change('free.html', (b) => b.toString().replace('Rest', 'Less'));
-    expect(findings(await verifyTree(workspace.out))).toEqual(['/free.html copy-altered', '/style.css copy-altered']);
+    expect(findings(await verifyTree(workspace.out))).toEqual(['/free.html file-altered', '/style.css file-altered']);
   });
 
   it('does not with objects at other places, or another publisher’s', async () => {
@@ -200,16 +200,13 @@ describe('a protected tree', () => {
   it('does not with a fallback page that leads elsewhere, or was changed', async () => {
     await change('index.html', (b) => b.toString().replaceAll('read.news.example', 'read.evil.example'));
     await change('a/b c.html', (b) => b.toString().replace('<main>', '<main onload="x">'));
-    expect(findings(await verifyTree(workspace.out))).toEqual([
-      '/a/b c.html fallback-altered',
-      '/index.html fallback-altered',
-    ]);
+    expect(findings(await verifyTree(workspace.out))).toEqual(['/a/b c.html file-altered', '/index.html file-altered']);
   });
 
   it('does not with a fallback page that offers to open another site in a Reader', async () => {
     await change('index.html', (b) => b.toString().replace('connect?site=news.example', 'connect?site=evil.example'));
     const { findings: found } = await verifyTree(workspace.out);
-    expect(found).toMatchObject([{ path: '/index.html', code: 'fallback-altered' }]);
+    expect(found).toMatchObject([{ path: '/index.html', code: 'file-altered' }]);
     expect(found[0]?.message).toContain('in a Reader to evil.example');
   });
 
@@ -282,7 +279,7 @@ describe('a protected tree', () => {
   });
 
   it('is an error if it is not there', async () => {
-    await expect(verifyTree(join(workspace.directory, 'nothing'))).rejects.toMatchObject({ code: 'tree-unreadable' });
+    await expect(verifyTree(join(workspace.directory, 'nothing'))).rejects.toMatchObject({ code: 'unreadable' });
   });
 });
 

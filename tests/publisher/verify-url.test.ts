@@ -74,9 +74,9 @@ describe('a published site', () => {
     expect(findings(await verify()).sort()).toEqual(
       [
         `${await named('/a/b c.html')} file-missing`,
-        '/index.html fallback-altered',
+        '/index.html file-altered',
         `${await named('/large.bin')} block-digest`,
-        '/style.css copy-altered',
+        '/style.css file-altered',
       ].sort(),
     );
     const refused = await verify({ paths: ['/nothing', '/a//b', '/%ff'] });
@@ -127,6 +127,6 @@ describe('a published site', () => {
   it('is an error if its host does not answer', async () => {
     const gone = await startContentHost();
     await gone.close();
-    await expect(verifyUrl(new URL(gone.origin))).rejects.toMatchObject({ code: 'tree-unreadable' });
+    await expect(verifyUrl(new URL(gone.origin))).rejects.toMatchObject({ code: 'unreadable' });
   });
 });

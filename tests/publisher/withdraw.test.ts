@@ -121,7 +121,7 @@ describe('wispr withdraw', () => {
     await made.write('a.html', '<p>2');
     await the.publish();
     expect(await the.withdraw(1)).toEqual({ outcome: 'replaced', publication: 2 });
-    await expect(the.withdraw(3)).rejects.toMatchObject({ code: 'version-unknown' });
+    await expect(the.withdraw(3)).rejects.toMatchObject({ code: 'argument-invalid' });
     expect(await shown()).toEqual([2, 2]);
     expect(await the.withdraw(2)).toMatchObject({ publication: 3 });
     expect(await the.withdraw(2)).toMatchObject({ outcome: 'already withdrawn', publication: 3 });

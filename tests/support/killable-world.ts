@@ -68,7 +68,7 @@ export class KillableWorld {
     this.publishing
       .on((site) => rollBack(site, undefined, async () => undefined))
       .catch((error: unknown) => {
-        if ((error as { code?: string }).code !== 'publication-gone') throw error;
+        if ((error as { code?: string }).code !== 'publication-missing') throw error;
         return this.confirm();
       });
 

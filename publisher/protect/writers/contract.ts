@@ -67,7 +67,7 @@ export interface DocumentWriters {
   /**
    * Writes what has immutable names: the object, and a public document's content. Directories are made as they are needed.
    *
-   * @throws PublishError `source-unreadable`, `source-changed`, `output-failed`, `stopped`
+   * @throws PublishError `source-refused`, `output-failed`, `stopped`
    */
   write(task: WriteTask): Promise<WrittenDocument>;
   /**

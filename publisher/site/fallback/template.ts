@@ -33,7 +33,7 @@ export interface FallbackTemplate {
   /**
    * The page as HTML.
    *
-   * @throws PublishError `template-refused`: only a publisher's own template can fail
+   * @throws PublishError `configuration-invalid`: only a publisher's own template can fail
    */
   render(page: FallbackPage): string;
 }
@@ -74,12 +74,12 @@ export function renderFallbackPage(page: FallbackPage): string {
  * The template of a file.
  *
  * @param file - how it is opened, and how messages name it; `undefined` for wispr's own
- * @throws PublishError `template-refused`
+ * @throws PublishError `configuration-invalid`
  */
 export async function readFallbackTemplate(file: string | undefined): Promise<FallbackTemplate> {
   if (file === undefined) return builtInTemplate;
   const bytes = await readFile(file).catch((error: unknown) => {
-    throw new PublishError('template-refused', describeUnreadable(file, error), { cause: error });
+    throw new PublishError('configuration-invalid', describeUnreadable(file, error), { cause: error });
   });
   const text = bytes.length <= MAXIMUM_TEMPLATE ? fromUtf8(bytes) : undefined;
   if (text === undefined) throw refused(file, `it is not a text in UTF-8 of at most ${MAXIMUM_TEMPLATE} bytes`);
@@ -90,7 +90,7 @@ export async function readFallbackTemplate(file: string | undefined): Promise<Fa
  * Compiles a publisher's template, and tries it out with plain, with hostile and with empty values. It is a program of the publisher's, and
  * runs with the rights of `wispr protect`; what it makes of documents' words is what is not trusted.
  *
- * @throws PublishError `template-refused`
+ * @throws PublishError `configuration-invalid`
  */
 export function compileFallbackTemplate(text: string, file: string, trialTime = TRIAL_TIME): FallbackTemplate {
   const run = <Result>(work: () => Result): Result => {
@@ -184,7 +184,7 @@ const WORK = new Script('work()');
 const BAD_SYNTAX = 'Bad template syntax';
 
 function refused(file: string, reason: string, cause?: unknown): PublishError {
-  return new PublishError('template-refused', `the template ${file} cannot be used: ${reason}`, { cause });
+  return new PublishError('configuration-invalid', `the template ${file} cannot be used: ${reason}`, { cause });
 }
 
 /** Writes into what it compiles which line each tag stands in. */

@@ -8,7 +8,7 @@ import { type Configuration, configurationSchema } from './schema.ts';
 /**
  * Reads and checks a configuration file.
  *
- * @throws PublishError `configuration-missing`, `configuration-invalid`
+ * @throws PublishError `configuration-invalid`
  */
 export async function readConfiguration(file: string): Promise<Configuration> {
   const bytes = await readFile(file).catch((error: unknown) => {
@@ -32,7 +32,7 @@ function invalid(message: string): PublishError {
 }
 
 function missing(file: string, error: unknown): PublishError {
-  return new PublishError('configuration-missing', describeUnreadable(file, error), {
+  return new PublishError('configuration-invalid', describeUnreadable(file, error), {
     cause: error,
     typed: true,
   });

@@ -18,7 +18,7 @@ const SETTINGS =
 /**
  * Opens the database of a workspace for this process alone, or makes one.
  *
- * @throws PublishError `workspace-busy`, `database-foreign`, `output-failed`
+ * @throws PublishError `store-busy`, `output-foreign`, `output-failed`
  */
 export function openIndex(file: string): PublisherIndex {
   try {
@@ -33,7 +33,7 @@ export function openIndex(file: string): PublisherIndex {
 /**
  * Opens it for reading; an empty one in memory if there is none, or a damaged one.
  *
- * @throws PublishError `workspace-busy`, `database-foreign`, `output-failed`
+ * @throws PublishError `store-busy`, `output-foreign`, `output-failed`
  */
 export function openIndexReadOnly(file: string): PublisherIndex {
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return inMemory('missing');
@@ -95,11 +95,11 @@ function check(database: DatabaseSync, file: string): void {
   const isOurs = headerNumber(database, 'application_id') === APPLICATION_ID;
   if (isOurs && headerNumber(database, 'user_version') === SCHEMA_VERSION) return;
   const maker = isOurs ? 'another version of wispr' : 'another program';
-  throw new PublishError('database-foreign', `${file} was made by ${maker}, and was not touched`, { fields: { file } });
+  throw new PublishError('output-foreign', `${file} was made by ${maker}, and was not touched`, { fields: { file } });
 }
 
 function busy(): PublishError {
-  return new PublishError('workspace-busy', 'another wispr is at work on this site');
+  return new PublishError('store-busy', 'another wispr is at work on this site');
 }
 
 /** SQLite's errors in our words; others pass. */

@@ -173,7 +173,7 @@ describe('whose connection it is', () => {
   });
 
   it('cannot be known on every system; then nobody is served who was not let in on purpose', async () => {
-    await expect(ConnectionOwners.open('/nowhere')).rejects.toMatchObject({ code: 'owner-unknown' });
+    await expect(ConnectionOwners.open('/nowhere')).rejects.toMatchObject({ code: 'other-user' });
   });
 });
 
@@ -183,7 +183,7 @@ describe('attack 79: an address that browsers take for ours', () => {
     await once(squatter, 'listening');
     const { port } = squatter.address() as AddressInfo;
     const storage = await rig.anotherStorage();
-    await expect(startProxy({ ...storage, port })).rejects.toMatchObject({ code: 'port-taken' });
+    await expect(startProxy({ ...storage, port })).rejects.toMatchObject({ code: 'listen-failed' });
     await once(squatter.close(), 'close');
     const proxy = await startProxy({ ...storage, port }); // nothing of the first attempt is left
     await proxy.close();
