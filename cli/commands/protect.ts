@@ -1,6 +1,7 @@
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type ProtectOptions, protectSite } from '../../publisher/protect/protect.ts';
+import { placesToWatch, watchSite } from '../../publisher/protect/watch.ts';
 import { resolveRoot } from '../../publisher/site/walk.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { workspaceOf } from '../../publisher/workspace/workspace.ts';
@@ -10,15 +11,14 @@ import { showProtecting } from '../io/progress.ts';
 import { untilSignal } from '../io/signals.ts';
 import { explain, print, say, UsageError } from '../io/voice.ts';
 import { saveMemory } from '../start-frugally.ts';
-import { sayWhatWouldBeDone } from './dry-run.ts';
 import {
   describeProtection,
   describeRekey,
   hintsAfterProtection,
+  sayWhatWouldBeDone,
   warningsAfterProtection,
 } from './protection-summary.ts';
 import { readSigners, type SignerFlags } from './signers.ts';
-import { type Watched, watchSite } from './watch.ts';
 
 interface Flags extends SignerFlags {
   config?: string;
@@ -104,20 +104,4 @@ async function protectAgain(options: ProtectOptions, flags: Flags): Promise<void
     explain(error);
     if (!flags.quiet) say('still watching: the next change is tried again');
   }
-}
-
-/** As the configuration names them now, or as it named them last while it cannot be read. */
-function placesToWatch(configurationFile: string): () => Promise<Watched> {
-  const inWorkspace = (path: string) => resolve(dirname(configurationFile), path);
-  let known: Watched | undefined;
-  return async () => {
-    try {
-      const { source, recipient, fallback } = await readConfiguration(configurationFile);
-      const files = [recipient, ...(fallback.template === undefined ? [] : [fallback.template])].map(inWorkspace);
-      known = { directory: inWorkspace(source), files: [configurationFile, ...files] };
-    } catch (error) {
-      if (known === undefined) throw error;
-    }
-    return known;
-  };
 }

@@ -2,6 +2,7 @@
 import { relative } from 'node:path';
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
+import { planSite } from '../../publisher/protect/dry-run.ts';
 import type { SigningReason } from '../../publisher/protect/signing-plan.ts';
 import type {
   ChangeCounts,
@@ -12,6 +13,8 @@ import type {
   SectionSummary,
 } from '../../publisher/protect/summary.ts';
 import { count, someOf } from '../../publisher/text.ts';
+import { showProtecting } from '../io/progress.ts';
+import { print } from '../io/voice.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
 
 const SHOWN_SETS = 12;
@@ -89,6 +92,20 @@ function describeSizes({ bytesOut, pageBytes, publication }: ProtectSummary): st
     `${size(publication.bytes)} of signed metadata`,
   ];
   return `${sizes.slice(0, -1).join(', ')} and ${sizes.at(-1)}`;
+}
+
+/** Paths of each kind that are shown to people. */
+const SHOWN_PATHS = 10;
+
+/** Prints what protecting would do, and does nothing. */
+export async function sayWhatWouldBeDone(
+  what: Parameters<typeof planSite>[0],
+  { json, quiet }: { readonly json?: boolean; readonly quiet?: boolean },
+): Promise<void> {
+  const progress = showProtecting(quiet, 'looking');
+  const limit = json ? undefined : SHOWN_PATHS;
+  const summary = await planSite({ ...what, ...progress.shown }, limit).finally(progress.end);
+  print(json ? JSON.stringify(summary) : describeDryRun(summary));
 }
 
 /** What `--dry-run` prints. */

@@ -10,11 +10,11 @@ import { untilSignal } from '../io/signals.ts';
 import { askYesOrNo, canAsk } from '../io/terminal.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { saveMemory } from '../start-frugally.ts';
-import { sayWhatWouldBeDone } from './dry-run.ts';
 import {
   describeProtectionToPublish,
   describeRekey,
   hintsAfterProtection,
+  sayWhatWouldBeDone,
   warnAboutBundle,
   warnAboutSections,
 } from './protection-summary.ts';

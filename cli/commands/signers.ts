@@ -26,11 +26,8 @@ export async function readSigners({ key = [], keyPassphraseFile: files = [] }: S
     const from = files[index] ?? files[0];
     const ask = () => readPassphrase(from, `passphrase of ${file}`, '--key-passphrase-file');
     if (from === undefined) return ask();
-    return read.get(from) ?? remember(read, from, ask());
+    const asked = read.get(from) ?? ask();
+    read.set(from, asked);
+    return asked;
   });
-}
-
-function remember<Value>(map: Map<string, Value>, key: string, value: Value): Value {
-  map.set(key, value);
-  return value;
 }

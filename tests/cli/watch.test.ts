@@ -3,7 +3,7 @@ import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import { parse } from 'jsonc-parser';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { watchSite } from '../../cli/commands/watch.ts';
+import { watchSite } from '../../publisher/protect/watch.ts';
 import { type RunningProgram, startProgram } from '../support/programs.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 

@@ -93,7 +93,9 @@ export class Statements implements Disposable {
 
 /** A row, whose columns are called as the members of `Result`. What is null there is `undefined`. */
 export function fromRow<Result>(row: Record<string, SQLOutputValue>): Result {
-  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? undefined])) as Result;
+  const members: Record<string, SQLOutputValue | undefined> = row;
+  for (const name in row) members[name] ??= undefined;
+  return members as Result;
 }
 
 /** The members of a row that are called as the columns, in their order. */

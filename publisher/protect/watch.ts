@@ -1,10 +1,11 @@
 /** Does something again whenever files change. */
 import { type BigIntStats, type FSWatcher, readdirSync, statSync, watch } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
-import { identityOf } from '../../publisher/site/walk.ts';
-import { count } from '../../publisher/text.ts';
+import { identityOf } from '../site/walk.ts';
+import { count } from '../text.ts';
+import { readConfiguration } from '../workspace/configuration/read.ts';
 
 /** Milliseconds without a change before work begins: programs write many files at a time. */
 const QUIET_TIME = 300;
@@ -56,6 +57,22 @@ export async function watchSite(
     for (let left = QUIET_TIME; left > 0 && !signal.aborted; left = last + QUIET_TIME - performance.now())
       await setTimeout(left);
   }
+}
+
+/** What the configuration names now, or named last while it cannot be read. */
+export function placesToWatch(configurationFile: string): () => Promise<Watched> {
+  const inWorkspace = (path: string) => resolve(dirname(configurationFile), path);
+  let known: Watched | undefined;
+  return async () => {
+    try {
+      const { source, recipient, fallback } = await readConfiguration(configurationFile);
+      const files = [recipient, ...(fallback.template === undefined ? [] : [fallback.template])].map(inWorkspace);
+      known = { directory: inWorkspace(source), files: [configurationFile, ...files] };
+    } catch (error) {
+      if (known === undefined) throw error;
+    }
+    return known;
+  };
 }
 
 /** From its making until it is disposed of, nothing happens to what is watched without a note of it. */
