@@ -255,7 +255,9 @@ describe('a command that ends with its document', () => {
       expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newer');
       const none = { ...options, address: rig.url('/none') };
       await expect(fetchDocument(none, async () => undefined)).rejects.toMatchObject({ code: 'no-such-document' });
-      rig.host.handlers.set('/.well-known/wispr/2.root.json', (_, response) => response.writeHead(500).end());
+      await rig.publisher.publish(rig.host.files, '/b.html', { content: 'b' });
+      const snapshot = `/.well-known/wispr/${rig.publisher.publication.version}.snapshot.json`;
+      rig.host.handlers.set(snapshot, (_, response) => response.writeHead(500).end());
       await expect(fetchDocument(none, async () => undefined)).rejects.toMatchObject({
         code: 'content-host-answer',
         message: expect.stringMatching(
