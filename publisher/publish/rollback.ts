@@ -24,7 +24,6 @@ import {
 } from '../../core/publication/writer.ts';
 import { replaceFile as replaceCopy } from '../../node-support/files/write-file.ts';
 import { PublishError } from '../errors.ts';
-import { replaceFile } from '../keys/file-update.ts';
 import { appearanceOf } from '../protect/appearance.ts';
 import { encodeTeaser } from '../protect/site-page.ts';
 import { replaceOutputFile } from '../protect/writers/files.ts';
@@ -41,7 +40,7 @@ import {
 import { findHighest, type Highest } from './highest.ts';
 import { keepSnapshot } from './output.ts';
 import { type PublishSummary, publishSite } from './publish.ts';
-import type { Site } from './site.ts';
+import { claimVersion, type Site } from './site.ts';
 
 /** What a rollback changes for readers. */
 export interface RollbackPlan {
@@ -238,13 +237,11 @@ async function sign(
   before: SnapshotPublication,
   { documentsThen, documentsNow }: { readonly documentsThen: Lists; readonly documentsNow: Lists },
 ): Promise<SignedSnapshot> {
-  const { store, workspace, now, out, roots, index } = site;
+  const { store, now, out, roots } = site;
   const bins = await rebinned(documentsThen, documentsNow);
   if (bins.size === 0 && !current.snapshot.closed) return current;
-  const { contents, signers } = store;
-  const indexed = Number(index.fact('version') ?? 0);
-  const version = Math.max(current.file.version, contents.publication, indexed) + 1;
-  await replaceFile(workspace.keyStore, await store.seal({ ...contents, publication: version }));
+  const { signers } = store;
+  const version = await claimVersion(site, current.file.version);
   const about = { version, expires: now() + ROLE_VALIDITY.targets };
   const files = new Map(before.state.snapshot.roles as ReadonlyMap<string, FileFacts>); // verified strictly: all have length and hash
   for (const [name, entries] of bins) {

@@ -7,6 +7,7 @@ import type { KeyServerAccess, KeyServerLimits } from '../authority/key-server.t
 import { KeyServerAuthority } from '../authority/key-server-authority.ts';
 import { LocalAuthority } from '../authority/local-authority.ts';
 import { stateInIndex } from '../authority/state.ts';
+import { replaceFile } from '../keys/file-update.ts';
 import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
 import { verifiedRoots } from '../keys/roots.ts';
 import type { PublicationPlace } from '../publication/open.ts';
@@ -98,4 +99,17 @@ async function learnFrom(
   const bytes = await output.read(TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
   const found = bytes && (await verifiedTimestamp(bytes, [root]));
   if (found && (await findSnapshot(found.timestamp.snapshot, [output], [root]))) await authority.learn(found);
+}
+
+/**
+ * A version that no publication of this workspace has had, above `seen`. It is in `publisher.keys` before anything is signed, so a run that is
+ * killed and repeated signs no second publication of the same version.
+ *
+ * @throws PublishError `output-failed`
+ */
+export async function claimVersion({ store, workspace, index }: Site, seen: number): Promise<number> {
+  const { contents } = store;
+  const version = Math.max(seen, contents.publication, Number(index.fact('version') ?? 0)) + 1;
+  await replaceFile(workspace.keyStore, await store.seal({ ...contents, publication: version }));
+  return version;
 }

@@ -7,7 +7,7 @@ import { type SignedSnapshot, signedSnapshot } from '../publication/snapshot.ts'
 import { bringTo, type Confirmation } from './confirm.ts';
 import { findCurrent, findHighest } from './highest.ts';
 import { keepSnapshot } from './output.ts';
-import type { Site } from './site.ts';
+import { claimVersion, type Site } from './site.ts';
 
 export type Withdrawal =
   | ({ readonly outcome: 'withdrawn' | 'already withdrawn' } & Confirmation)
@@ -52,7 +52,7 @@ async function currentOf(site: Site): Promise<SignedSnapshot> {
 /** The snapshot lies in `out` before the authority names it: a run that is killed in between can be repeated. */
 async function close(site: Site, current: SignedSnapshot): Promise<SignedSnapshot> {
   const { store, now, roots } = site;
-  const version = Math.max(current.file.version, store.contents.publication) + 1;
+  const version = await claimVersion(site, current.file.version);
   const about = { version, expires: now() + ROLE_VALIDITY.snapshot };
   const bytes = signMetadata(closingSnapshotMetadata(about, current.snapshot.roles), [store.signers.snapshot]);
   const closing = await signedSnapshot(bytes, roots);

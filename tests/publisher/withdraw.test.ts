@@ -3,6 +3,9 @@ import { cp, rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
+import type { SignedSnapshot } from '../../publisher/publication/snapshot.ts';
+import type { Site } from '../../publisher/publish/site.ts';
+import { withdrawSite } from '../../publisher/publish/withdraw.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 import { Publishing, pairAt, publicationAt, targetsOf } from '../support/publishing.ts';
 import { TargetPlaces } from '../support/target-places.ts';
@@ -96,6 +99,24 @@ describe('wispr withdraw', () => {
     expect(await shown()).toEqual([3, 3]);
     expect((await the.publish()).summary).toMatchObject({ publication: 4 });
     expect(await shown()).toEqual([4, 4]);
+  });
+
+  it('signs no second closing publication of the same version where a run was killed before the confirmation', async () => {
+    await the.publish();
+    const versions: number[] = [];
+    const killed = (site: Site) => {
+      const confirm = async ({ file }: SignedSnapshot) => {
+        versions.push(file.version);
+        throw new Error('killed');
+      };
+      const { authority } = site;
+      const current = () => authority.current();
+      return withdrawSite({ ...site, authority: { current, confirm, learn: (found) => authority.learn(found) } });
+    };
+    await expect(the.on(killed)).rejects.toThrow('killed');
+    await expect(the.on(killed)).rejects.toThrow('killed');
+    expect(versions).toEqual([2, 3]);
+    expect(await the.withdraw()).toMatchObject({ outcome: 'withdrawn', publication: 4 });
   });
 
   it('is not left withdrawn in silence where nothing has changed since', async () => {
