@@ -188,10 +188,14 @@ export const READER_ERRORS = {
     means: 'a file cannot be written, or another program has made one of this name',
     remedy: 'check space and permissions, or choose another name',
   },
+  'passphrase-unexpected': {
+    means: 'the database is not protected by a passphrase',
+    remedy: 'leave it out; `wispr identity protect passphrase --new-passphrase-file FILE` sets one',
+  },
   'storage-key-refused': {
     means: 'the key of the database is missing, unreadable, readable by others, or another one',
     remedy:
-      'restore it, with `chmod 600`, or name it with `--key-file`; else move `reader.db` away, and import or connect again',
+      'restore it, with `chmod 600`, or name it with `--key-file`; else move it and `reader.db` away, then `wispr identity import FILE`, or connect with a new invitation',
   },
   lapsed: {
     means: 'the subscription has ended',

@@ -24,7 +24,7 @@ export const PUBLISH_ERRORS = {
   },
   'source-refused': {
     means: 'a file of the site cannot be read or published, or changed meanwhile; the message names it',
-    remedy: 'correct, rename, remove or ignore it, and run the same command again',
+    remedy: 'correct, rename, remove or ignore it, or check `source` in `wispr.json`; then run the same command again',
   },
   'output-foreign': {
     means: 'the place holds what this workspace did not make; nothing was overwritten',
@@ -68,7 +68,8 @@ export const PUBLISH_ERRORS = {
   },
   'key-store-refused': {
     means: '`publisher.keys` or a key file is missing, damaged, or from before a change of signing keys',
-    remedy: 'restore the newest from your backup, readable for the user who runs wispr',
+    remedy:
+      'if it exists, make it readable for the user who runs wispr: nothing is lost; else restore it from your backup',
   },
   'key-file-refused': {
     means: 'a key file is missing, unreadable, of another kind than needed, or of a newer wispr',

@@ -170,5 +170,5 @@ function wrongKey(place: KeyPlace, keyFile: string): ReaderError {
 }
 
 export function unexpectedPassphrase(): ReaderError {
-  return new ReaderError('argument-invalid', "the reader's database is not protected by a passphrase");
+  return new ReaderError('passphrase-unexpected', "the reader's database is not protected by a passphrase");
 }

@@ -165,14 +165,14 @@ describe('wispr keys', () => {
     await expectError(
       wispr('keys', 'add', 'root', 'nobody.pub', ...withPassphrase),
       2,
-      'hint: take the file that ends',
+      'hint: name the right file: public keys end in .pub',
     );
     await expectError(wispr('keys', 'new-signer', 'ada.key', ...withPassphrase), 1, '[output-failed]', 'hint: ');
     await expectError(
       wispr('keys', 'add', 'root', 'wispr.json', ...withPassphrase),
       1,
       '[key-file-refused]',
-      'hint: take the file that ends in',
+      'hint: name the right file: public keys end in .pub',
     );
     await expectError(
       wispr('keys', 'renew', '--root-keys', 'nowhere', ...withPassphrase),

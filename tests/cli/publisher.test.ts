@@ -279,7 +279,7 @@ describe('wispr protect', () => {
       runWispr(['protect'], { cwd: directory }),
       1,
       `${join(directory, 'site')}`,
-      'hint: check "source"',
+      'check source in wispr.json',
     );
   });
 
@@ -359,7 +359,7 @@ describe('wispr protect', () => {
       runWispr(['protect', lone, ...withPassphrase]),
       1,
       'publisher.keys',
-      'hint: restore it from your backup',
+      'else restore it from your backup',
     );
   });
 

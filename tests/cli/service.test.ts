@@ -280,7 +280,7 @@ describe('wispr proxy status', () => {
     rmSync(key);
     const locked = await proxy('status');
     expect([locked.code, locked.stdout]).toEqual([1, expect.stringContaining('[storage-key-refused]')]);
-    expect(locked.stderr).toMatch(/^wispr: hint: restore it, .* import or connect again\n$/);
+    expect(locked.stderr).toMatch(/^wispr: hint: restore it, .* new invitation\n$/);
     writeFileSync(join(reader.home, 'data', 'wispr', 'reader.db'), 'not a database any more, whatever it was');
     const damaged = await proxy('status');
     expect([damaged.code, damaged.stdout]).toEqual([1, expect.stringContaining('[store-damaged]')]);

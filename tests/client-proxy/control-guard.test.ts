@@ -240,7 +240,7 @@ describe('in a real browser', () => {
     await page.goto(evil.origin);
     await page.evaluate(() => document.forms[0]?.submit());
     await page.waitForURL(`${rig.proxy.page}settings`);
-    expect(await page.textContent('h1')).toBe('This did not come from the Reader');
+    expect(await page.textContent('h1')).toBe('Another site requested this page');
     await page.close();
   });
 

@@ -66,7 +66,11 @@ describe('wispr identity', () => {
     const key = readFileSync(storage.keyFile);
     const other = toBase64url(new Uint8Array(32));
     for (const [content, code, way] of [
-      [undefined, 'storage-key-refused', /restore .* move reader\.db away.* identity import FILE.* new invitation/],
+      [
+        undefined,
+        'storage-key-refused',
+        /restore .* move it and reader\.db away.* identity import FILE.* new invitation/,
+      ],
       [
         `${other}\n`,
         'storage-key-refused',
@@ -102,7 +106,7 @@ describe('wispr identity', () => {
     for (const how of [[], ['--replace', '--yes']]) {
       const { code, stdout, stderr } = await run(['import', file, '--words-file', never, ...how]);
       expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[storage-key-refused]')]);
-      expect(stderr).toMatch(/hint: restore .* move reader\.db away.* identity import FILE/);
+      expect(stderr).toMatch(/hint: restore .* move it and reader\.db away.* identity import FILE/);
     }
     const database = join(storage.dataDirectory, 'reader.db');
     renameSync(database, `${database}.lost`);
@@ -171,7 +175,7 @@ describe('wispr identity', () => {
   it('a passphrase that protects nothing is no passphrase', async () => {
     const args = ['protect', 'passphrase', '--passphrase-file', secretFile('any', 'whatever')];
     const { code, stdout, stderr } = await run(args);
-    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[argument-invalid]')]);
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[passphrase-unexpected]')]);
     expect(stderr).toContain('--new-passphrase-file FILE');
   });
 

@@ -223,7 +223,7 @@ describe('the storage key', () => {
 
   it('in a file cannot be replaced by a passphrase in passing', async () => {
     await fill();
-    await expect(open('new horse')).rejects.toMatchObject({ code: 'argument-invalid' });
+    await expect(open('new horse')).rejects.toMatchObject({ code: 'passphrase-unexpected' });
   });
 
   it.each([
