@@ -38,6 +38,10 @@ export const KEY_SERVER_ERRORS = {
     means: 'no proof of possession of a device key of this key server',
     remedy: 'connect again',
   },
+  busy: {
+    means: 'too many people are signing in at this moment',
+    remedy: 'try again in a minute',
+  },
   'not-signed-in': {
     means: 'the document is for subscribers',
     remedy: 'sign in',
@@ -95,8 +99,8 @@ export const KEY_SERVER_ERRORS = {
     remedy: 'publish to that target, or remove it from `push`',
   },
   'too-many-requests': {
-    means: 'too many attempts, or too many people are signing in',
-    remedy: 'wait a minute; after many attempts, a quarter of an hour',
+    means: 'too many attempts from this address, or for this name',
+    remedy: 'wait a quarter of an hour',
   },
 } as const satisfies ErrorCatalogue;
 

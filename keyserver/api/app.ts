@@ -37,6 +37,7 @@ const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
   'publisher-key-changed': 409,
   'timestamp-key-unusable': 409,
   'clock-off': 503,
+  busy: 503,
   'too-many-requests': 429,
 };
 

@@ -25,7 +25,7 @@ export interface NewSession {
  *
  * @param code - as `normaliseCode` returned it
  * @param password - one that `isAcceptablePassword`
- * @throws KeyServerError `code-refused`, `too-many-requests`
+ * @throws KeyServerError `code-refused`, `busy`
  */
 export async function joinWithCode(state: KeyServerState, code: string, password: string): Promise<NewSession> {
   findInvitation(state, code, 'account', ''); // before the costly part
@@ -45,7 +45,7 @@ export async function joinWithCode(state: KeyServerState, code: string, password
  * Signs in by name and password. An unknown name, one without an account and a wrong password cost the same and say the same.
  *
  * @returns `undefined` if the two do not fit
- * @throws KeyServerError `too-many-requests`
+ * @throws KeyServerError `busy`
  */
 export async function signIn(state: KeyServerState, name: string, password: string): Promise<NewSession | undefined> {
   const { database } = state;

@@ -35,7 +35,7 @@ const queue: (() => void)[] = [];
 /**
  * Hashes a new password.
  *
- * @throws KeyServerError `too-many-requests`
+ * @throws KeyServerError `busy`
  */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(ARGON2ID_SALT_LENGTH);
@@ -48,7 +48,7 @@ export async function hashPassword(password: string): Promise<string> {
  * Whether `password` is the one that was hashed.
  *
  * @param stored - `undefined` where there is no account: costs the same, and is never right
- * @throws KeyServerError `store-unusable` for a stored hash outside the bounds, uncomputed; `too-many-requests`
+ * @throws KeyServerError `store-unusable` for a stored hash outside the bounds, uncomputed; `busy`
  */
 export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
   const expected = stored === undefined ? noAccount() : parseStored(stored);
@@ -87,8 +87,7 @@ async function takeTurn(): Promise<void> {
     running++;
     return;
   }
-  if (queue.length >= WAITING)
-    throw new KeyServerError('too-many-requests', 'too many people are signing in at this moment');
+  if (queue.length >= WAITING) throw new KeyServerError('busy', 'too many people are signing in at this moment');
   await new Promise<void>((resolve) => queue.push(resolve)); // a finished hash hands its turn on
 }
 

@@ -125,8 +125,14 @@ const TEXTS: Readonly<Record<string, Text>> = {
   'too-many-requests': {
     status: 429,
     title: 'Too many attempts',
-    why: 'There were too many attempts from your network or for this name, or very many people are signing in.',
-    advice: 'Try again in a minute, or after many attempts in a quarter of an hour.',
+    why: 'There were too many attempts from your network, or for this name.',
+    advice: 'Wait a quarter of an hour, then try again.',
+  },
+  busy: {
+    status: 503,
+    title: 'Too many people at once',
+    why: 'Very many people are signing in at this moment.',
+    advice: 'Try again in a minute.',
   },
   'not-found': {
     status: 404,
