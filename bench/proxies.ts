@@ -1,7 +1,7 @@
 /** One protected site on nginx, the same in clear on another, and the proxies that are measured in front of them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -37,6 +37,8 @@ export class Stage {
   readonly #nginx: CacheServer;
   readonly #plain: CacheServer;
 
+  #readers = 0;
+
   private constructor(workspace: Workspace, endings: (() => Promise<void>)[], nginx: CacheServer, plain: CacheServer) {
     this.#workspace = workspace;
     this.#endings = endings;
@@ -59,7 +61,7 @@ export class Stage {
     endings.push(nginx.stop, plain.stop);
     const stage = new Stage(workspace, endings, nginx, plain);
     const invitation = JSON.parse(await wispr('invite', 'ada', '--json')) as { reader: { link: string } };
-    await wispr('bind', invitation.reader.link, '--trust-site', SITE, '--yes', ...stage.#readerOptions);
+    await wispr('bind', invitation.reader.link, '--trust-site', SITE, '--yes', ...stage.#readerOptions('reader'));
     return stage;
   }
 
@@ -68,16 +70,19 @@ export class Stage {
     return this.#plain.url;
   }
 
-  get #readerOptions(): string[] {
-    const data = ['--data', join(this.#workspace.directory, 'reader')];
+  #readerOptions(folder: string): string[] {
+    const data = ['--data', join(this.#workspace.directory, folder)];
     // The key server, and what passes through.
     return [...data, '--connect-to', `${SITE}:80:127.0.0.1:${this.#nginx.port}`, '--allow-local', '127.0.0.1'];
   }
 
-  /** The Reader as it is without any options, which keeps what it reads. @param options - further ones of `wispr proxy` */
+  /** The Reader as it is without any options, which keeps what it reads. Each has a copy of the database, which has one owner. @param options - further ones of `wispr proxy` */
   async startReader(...options: string[]): Promise<StartedProxy> {
-    const command = [...PROFILING, WISPR, 'proxy', '--port', '0', '--json', '--quiet', ...this.#readerOptions];
-    const { line, pid, stop } = await startAndReadLine([NODE, ...command, ...options], this.#workspace.directory);
+    const { directory } = this.#workspace;
+    const folder = `reader-${++this.#readers}`;
+    await cp(join(directory, 'reader'), join(directory, folder), { recursive: true });
+    const command = [...PROFILING, WISPR, 'proxy', '--port', '0', '--json', '--quiet', ...this.#readerOptions(folder)];
+    const { line, pid, stop } = await startAndReadLine([NODE, ...command, ...options], directory);
     this.#endings.push(stop);
     return { url: String((JSON.parse(line) as { proxy: string }).proxy), pid, stop };
   }
