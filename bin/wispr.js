@@ -15,7 +15,7 @@ async function runWithOwnNode() {
   const { existsSync } = await import('node:fs');
   const { spawn } = await import('node:child_process');
   const { fileURLToPath } = await import('node:url');
-  const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
+  const own = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
   if (!existsSync(own)) {
     process.stderr.write(
       `wispr: needs Node.js 24.15 or newer, this is ${process.versions.node}\n` +

@@ -1,8 +1,9 @@
-// One file that a reader downloads and runs, without Node.js: `npm run build:single [-- DIR]`. Made of the Node.js that runs this script, so
-// the platform is this one's; docs/reader.md says how the others are made. Twice the same sources, packages and Node.js give the same bytes.
+// One file that a reader downloads and runs, without Node.js: `npm run build:single [-- DIR]`, with its checksum and a bill of materials
+// (CycloneDX). Made of the Node.js that the lock file pins for this platform; docs/reader.md says how the others are made. Twice the same
+// sources and packages give the same program.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +11,7 @@ import { build } from 'esbuild';
 import { FRUGAL_FLAGS } from '../cli/start-frugally.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
 const out = resolve(process.argv[2] ?? join(ROOT, 'dist'));
 const suffix = process.platform === 'win32' ? '.exe' : '';
@@ -62,19 +63,23 @@ function licenses(packages) {
     return `${name} ${version}\n\n${text.trim()}\n`;
   });
   const own = `wispr ${version}\n\n${readFileSync(join(ROOT, 'LICENSE'), 'utf8').trim()}\n`;
-  const node = `Node.js ${process.versions.node}\n\n${nodeLicense().trim()}\n`;
+  const node = `Node.js ${process.versions.node}\n\n${readFileSync(join(pinnedNode(), 'LICENSE'), 'utf8').trim()}\n`;
   return [own, node, ...texts].join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-/** Beside the program: in npm's package of it as in Node.js's own archives. */
-function nodeLicense() {
-  const places = ['../LICENSE', `../node_modules/node-${process.platform}-${process.arch}/LICENSE`];
-  for (const place of places) {
-    try {
-      return readFileSync(join(dirname(process.execPath), place), 'utf8');
-    } catch {}
-  }
-  throw new Error(`the licence of Node.js is not beside ${process.execPath}`);
+/** The package of Node.js for this platform: the lock file has its hash, so readers get what was reviewed. */
+function pinnedNode() {
+  const folder = dirname(dirname(realpathSync(process.execPath)));
+  if (dirname(folder) === realpathSync(join(ROOT, 'node_modules'))) return folder;
+  throw new Error(`run it by "npm run build:single": ${process.execPath} is not the pinned Node.js`);
+}
+
+/** Everything that was installed to run, with the hashes of the lock file, as npm lists it. */
+function billOfMaterials() {
+  const command = ['sbom', '--omit=dev', '--sbom-format=cyclonedx', '--sbom-type=application'];
+  const bill = JSON.parse(execFileSync('npm', command, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] }));
+  bill.metadata.component.name = name; // npm takes the name of the folder
+  return `${JSON.stringify(bill, null, 2)}\n`;
 }
 
 function inject() {
@@ -102,6 +107,7 @@ function report() {
   const bytes = readFileSync(output);
   const line = `${createHash('sha256').update(bytes).digest('hex')}  ${basename(output)}\n`;
   writeFileSync(`${output}.sha256`, line);
+  writeFileSync(`${output}.cdx.json`, billOfMaterials());
   process.stdout.write(line);
   process.stderr.write(`build-single: wrote ${output}: ${(bytes.length / 2 ** 20).toFixed(0)} MiB\n`);
 }

@@ -91,8 +91,9 @@ function npmPackagesAreThere() {
   // What comes from elsewhere than a registry has no integrity: it has to be there all the same.
   const isThere = (path, { version, integrity }) =>
     path in installed && installed[path].version === version && installed[path].integrity === integrity;
+  // What is optional is of another platform, or is there as the lock file has it: the pinned Node.js is.
   return Object.entries(packagesIn('package-lock.json')).every(
-    ([path, wanted]) => path === '' || wanted.optional || isThere(path, wanted),
+    ([path, wanted]) => path === '' || (wanted.optional && !(path in installed)) || isThere(path, wanted),
   );
 }
 
@@ -102,6 +103,8 @@ function installNpmPackages() {
     say('installing npm packages (npm ci)');
     const done = run('npm', ['ci', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']);
     if (!done) fail('npm ci failed: see above; is the npm registry reachable?');
+    if (!existsSync(join(ROOT, 'node_modules/.bin/node')))
+      fail(`no pinned Node.js for ${process.platform} on ${process.arch}: see optionalDependencies in package.json`);
   });
 }
 

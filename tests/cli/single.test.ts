@@ -50,6 +50,15 @@ describe('the single file', () => {
     execFileSync('sha256sum', ['--check', `${file}.sha256`], { cwd: folder, stdio: 'pipe' });
   });
 
+  it('has a bill of materials with the hash of its Node.js and of its packages', () => {
+    const { bomFormat, components } = JSON.parse(readFileSync(`${file}.cdx.json`, 'utf8'));
+    const hashOf = (wanted: string) => components.find(({ name }: { name: string }) => name === wanted)?.hashes[0].alg;
+    expect(bomFormat).toBe('CycloneDX');
+    expect(hashOf(`node-${process.platform}-${process.arch}`)).toBe('SHA-512');
+    expect(hashOf('libsodium-wrappers')).toBe('SHA-512');
+    expect(hashOf('vitest')).toBeUndefined();
+  });
+
   if (THOROUGH)
     it('is the same when it is made again', { timeout: 240_000 }, () => {
       copyFileSync(file, `${file}.first`);

@@ -38,7 +38,7 @@ async function setUp(): Promise<string> {
 const INSTALLED = { ...LOCKED, 'node_modules/c': undefined };
 
 describe('npm packages', () => {
-  it('are not installed again where somebody has run npm ci', async () => {
+  it('are not installed again after npm ci', async () => {
     write(NOTE, INSTALLED);
     expect(await setUp()).toBe('');
   });
@@ -47,6 +47,7 @@ describe('npm packages', () => {
     ['one is missing', { 'node_modules/a': undefined }],
     ['one that does not come from a registry is missing', { 'node_modules/b': undefined }],
     ['one that does not come from a registry is another version', { 'node_modules/b': { version: '0.9.0' } }],
+    ['an optional one is another version', { 'node_modules/c': { version: '0.9.0', integrity: 'sha512-c' } }],
     ['one has other content', { 'node_modules/a': { version: '1.0.0', integrity: 'sha512-b' } }],
   ])('are installed where %s', async (_, changed) => {
     write(NOTE, { ...INSTALLED, ...changed });
