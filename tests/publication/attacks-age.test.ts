@@ -70,6 +70,16 @@ describe('metadata that are old', () => {
     await expect(restarted.site.refresh(LATER)).rejects.toMatchObject({ code: 'metadata-rollback' });
   });
 
+  it('attack 28, attack 108: a new timestamp that names an older snapshot, although all else is the same', async () => {
+    const site = await readSite();
+    site.publication.version++;
+    await site.publication.publishSnapshot(LATER);
+    await site.site.refresh(LATER);
+    site.publication.version--;
+    await site.publication.publishTimestamp(LATER + 1);
+    await expectRefused(site, 'metadata-rollback', LATER + 1);
+  });
+
   it.each(['targets', 'documents', 'documents-0'])('attack 28: a new snapshot that names an older %s', async (role) => {
     const site = await readSite();
     const { publication } = site;

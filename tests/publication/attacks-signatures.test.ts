@@ -1,6 +1,6 @@
 /** Attacks by the numbers of docs/threat-model.md, on core/publication alone: metadata whose signatures are wrong. */
 import { describe, expect, it } from 'vitest';
-import { utf8 } from '../../core/encoding/bytes.ts';
+import { fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { binMetadata, ROLE_VALIDITY, signMetadata } from '../../core/publication/writer.ts';
 import { readerOf } from '../support/publication-source.ts';
@@ -78,6 +78,20 @@ describe('metadata without signatures, or signed by other keys', () => {
     await publication.publishTimestamp(LATER);
     await site.refresh(LATER);
     expect(site.freshness(LATER).confirmed).toBe(publication.timestampVersion);
+  });
+
+  it('attack 34, attack 108: one key that the root lists under two ids counts once', async () => {
+    const { publication, site } = await readSite();
+    const [signer] = publication.roles.timestamp.signers;
+    if (signer === undefined) throw new Error('no signer');
+    const alias = { ...signer, keyid: 'ab'.repeat(32) };
+    const { signed } = JSON.parse(fromUtf8(publication.metadata('root', 1)) ?? '');
+    signed.version = 2;
+    signed.keys[alias.keyid] = signed.keys[signer.keyid];
+    signed.roles.timestamp = { keyids: [signer.keyid, alias.keyid], threshold: 2 };
+    publication.files.set(`${METADATA_PATH}2.root.json`, signMetadata(signed, publication.roles.root.signers));
+    await publication.publishTimestamp(LATER, { signers: [signer, alias] });
+    await expect(site.refresh(LATER)).rejects.toMatchObject({ code: 'metadata-signature' });
   });
 
   it('attack 35: a bad signature beside enough good ones', async () => {

@@ -1,0 +1,76 @@
+/**
+ * `npm run test:mutations [-- N…]`: for each check in tests/mutations/checks.ts (of the rows N), runs the tests of its rows on a copy of the
+ * sources without the check. Prints what survives; exit code 1 if a check can be taken out unnoticed.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { MUTATIONS, type Mutation } from '../tests/mutations/checks.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+/** What set-up installs; the copy uses the same. */
+const INSTALLED = ['node_modules', '.cache'];
+
+const rows = process.argv.slice(2).map(Number);
+const wanted = MUTATIONS.filter(({ attacks }) => rows.length === 0 || attacks.some((row) => rows.includes(row)));
+const files = execFileSync('git', ['ls-files', '-z', '-co', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' })
+  .split('\0')
+  .filter((file) => existsSync(join(ROOT, file)) && file !== '');
+const copy = mkdtempSync(join(tmpdir(), 'wispr-mutations-'));
+process.once('SIGINT', () => process.exit(1));
+process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
+copySources();
+
+const attacked = [...new Set(wanted.flatMap(({ attacks }) => attacks))];
+if (testsFail(attacked)) throw new Error('tests of these rows fail with all checks in place');
+
+let unexpected = 0;
+for (const [index, mutation] of wanted.entries()) {
+  const failed = testsFailWithout(mutation);
+  const expected = failed === (mutation.redundant === undefined);
+  if (!expected) unexpected++;
+  const outcome = failed
+    ? 'noticed'
+    : mutation.redundant === undefined
+      ? 'SURVIVES'
+      : `redundant: ${mutation.redundant}`;
+  const row = mutation.attacks.join(', ');
+  process.stdout.write(
+    `${index + 1}/${wanted.length}  attack ${row}  ${mutation.file}  ${mutation.find.trim()}\n  ${outcome}\n`,
+  );
+}
+process.stdout.write(`${wanted.length} checks, ${unexpected} not as listed\n`);
+process.exitCode = unexpected > 0 ? 1 : 0;
+
+function copySources(): void {
+  for (const file of files) {
+    mkdirSync(dirname(join(copy, file)), { recursive: true });
+    cpSync(join(ROOT, file), join(copy, file), { force: true });
+  }
+  for (const folder of INSTALLED) symlinkSync(join(ROOT, folder), join(copy, folder));
+}
+
+function testsFailWithout({ attacks, file, find, replace }: Mutation): boolean {
+  const path = join(copy, file);
+  const source = readFileSync(path, 'utf8');
+  writeFileSync(
+    path,
+    source.replace(find, () => replace),
+  );
+  try {
+    return testsFail(attacks);
+  } finally {
+    writeFileSync(path, source);
+  }
+}
+
+function testsFail(attacks: readonly number[]): boolean {
+  const title = `attack (${attacks.join('|')})\\b`;
+  const about = files.filter(
+    (name) => name.endsWith('.test.ts') && new RegExp(title).test(readFileSync(join(copy, name), 'utf8')),
+  );
+  if (about.length === 0) throw new Error(`no test has "attack ${attacks.join(' or ')}" in its title`);
+  const vitest = join(copy, 'node_modules/.bin/vitest');
+  return spawnSync(vitest, ['run', '--bail', '1', '-t', title, ...about], { cwd: copy, stdio: 'ignore' }).status !== 0;
+}
