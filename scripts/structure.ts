@@ -15,9 +15,12 @@ const ABOVE: Layer = {
   packages: ['*', 'node:'],
 };
 
+/** Imported where a layer names them, and nowhere else. */
+const CRYPTOGRAPHY = ['libsodium-wrappers', '@noble'];
+
 /** The longest name that begins a file's path counts. */
 const LAYERS: Readonly<Record<string, Layer>> = {
-  'core/primitives': { folders: ['core'], packages: ['libsodium-wrappers', 'node:', ...PRIMITIVES] },
+  'core/primitives': { folders: ['core'], packages: ['libsodium-wrappers', '@noble', 'node:', ...PRIMITIVES] },
   core: { folders: ['core'], packages: PRIMITIVES },
   'node-support/undici': { folders: ['core', 'node-support'], packages: ['node:', 'undici', '#primitives'] },
   'node-support/storage': {
@@ -70,7 +73,8 @@ function isAllowed({ folders, packages }: Layer, path: string, from: string): bo
     const [top = ''] = target.split('/');
     return top === path.split('/')[0] || folders.includes(top) || !target.includes('/'); // package.json
   }
-  if (from === 'libsodium-wrappers') return packages.includes(from);
+  const library = CRYPTOGRAPHY.find((name) => from === name || from.startsWith(`${name}/`));
+  if (library !== undefined) return packages.includes(library);
   if (from.startsWith('#')) return packages.includes(from) || packages.includes('*');
   return packages.some(
     (each) => each === '*' || each === from || from.startsWith(each.endsWith(':') ? each : `${each}/`),

@@ -85,6 +85,47 @@ describe.each(IMPLEMENTATIONS)('%s', (_, sealer, opener) => {
   });
 });
 
+describe('libsodium and noble', () => {
+  const seed = randomBytes(32);
+
+  it('sign the same, and take each other’s signatures alone', () => {
+    const [one, other] = [node.ed25519KeyPair(seed), webcrypto.ed25519KeyPair(seed)];
+    expect(plain(other.publicKey)).toEqual(plain(one.publicKey));
+    fc.assert(
+      fc.property(data, fc.nat({ max: 511 }), (message, bit) => {
+        const signature = Uint8Array.from(node.ed25519Sign(message, one.secretKey));
+        expect(webcrypto.ed25519Sign(message, other.secretKey)).toEqual(signature);
+        expect(webcrypto.ed25519Verify(signature, message, other.publicKey)).toBe(true);
+        signature[bit >> 3] = (signature[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+        expect(webcrypto.ed25519Verify(signature, message, other.publicKey)).toBe(false);
+        expect(node.ed25519Verify(signature, message, one.publicKey)).toBe(false);
+      }),
+    );
+  });
+
+  it.each([
+    ['libsodium encapsulates, noble opens', node, webcrypto],
+    ['noble encapsulates, libsodium opens', webcrypto, node],
+  ])('X-Wing: %s', (_, sender, receiver) => {
+    const { publicKey, secretKey } = receiver.xwingKeyPair(seed);
+    expect(plain(sender.xwingKeyPair(seed).publicKey)).toEqual(plain(publicKey));
+    const { ciphertext, sharedSecret } = sender.xwingEncapsulate(publicKey);
+    expect(plain(receiver.xwingDecapsulate(ciphertext, secretKey))).toEqual(plain(sharedSecret));
+    ciphertext[7] = (ciphertext[7] ?? 0) ^ 1;
+    const rejected = receiver.xwingDecapsulate(ciphertext, secretKey);
+    expect(plain(sender.xwingDecapsulate(ciphertext, sender.xwingKeyPair(seed).secretKey))).toEqual(plain(rejected));
+  });
+
+  it('compare secrets', () => {
+    fc.assert(
+      fc.property(data, data, (a, b) => {
+        expect(webcrypto.equalSecrets(a, Uint8Array.from(a))).toBe(true);
+        expect(webcrypto.equalSecrets(a, b)).toBe(node.equalSecrets(a, b));
+      }),
+    );
+  });
+});
+
 describe('chunkNonce', () => {
   it.each([
     [0, '000000000000000000000000'],

@@ -2,7 +2,6 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { ed25519Verify, x25519 } from '#primitives';
 import { checkX25519PublicKey } from '../../core/keys/device.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { hkdfExpand, hkdfExtract } from '../../core/keys/hkdf.ts';
@@ -14,6 +13,10 @@ import ed25519 from '../vectors/third-party/wycheproof_ed25519_test.json' with {
 import hkdf from '../vectors/third-party/wycheproof_hkdf_sha512_test.json' with { type: 'json' };
 import xdh from '../vectors/third-party/wycheproof_x25519_test.json' with { type: 'json' };
 
+const IMPLEMENTATIONS = [
+  ['libsodium', node],
+  ['noble', webcrypto],
+] as const;
 const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, 'hex'));
 const hex = (data: Uint8Array | undefined) => data && Buffer.from(data).toString('hex');
 
@@ -58,7 +61,7 @@ it('Wycheproof, HKDF-SHA-512: 83 vectors', async () => {
   }
 });
 
-it('attack 5: Wycheproof, Ed25519: 151 vectors', () => {
+it.each(IMPLEMENTATIONS)('attack 5: Wycheproof, Ed25519: 151 vectors on %s', (_, { ed25519Verify }) => {
   const tests = ed25519.testGroups.flatMap(({ publicKey, tests }) =>
     tests.map((test) => ({ ...test, pk: publicKey.pk })),
   );
@@ -68,7 +71,7 @@ it('attack 5: Wycheproof, Ed25519: 151 vectors', () => {
   }
 });
 
-it('attack 5: CCTV, Ed25519: 914 vectors of low-order and non-canonical points', () => {
+it.each(IMPLEMENTATIONS)('attack 5: CCTV, Ed25519: 914 vectors of odd points on %s', (_, { ed25519Verify }) => {
   const refused = ['low_order_A', 'low_order_R', 'non_canonical_A', 'non_canonical_R', 'low_order_residue'];
   const counts = { accepted: 0, refused: 0 };
   for (const { number, key, sig, msg, flags } of cctv) {
@@ -82,7 +85,7 @@ it('attack 5: CCTV, Ed25519: 914 vectors of low-order and non-canonical points',
 describe('Wycheproof, X25519', () => {
   const tests = xdh.testGroups.flatMap((group) => group.tests);
 
-  it('518 vectors of shared secrets', () => {
+  it.each(IMPLEMENTATIONS)('518 vectors of shared secrets on %s', (_, { x25519 }) => {
     expect(tests.length).toBe(518);
     for (const { tcId, public: point, private: scalar, shared, flags } of tests) {
       const expected = flags.includes('ZeroSharedSecret') ? undefined : shared;
