@@ -11,7 +11,11 @@ describe('CONTRIBUTING.md', () => {
     const [, table = ''] = /## Dependencies(.*)/s.exec(page) ?? [];
     const cells = [...table.matchAll(/^\| (`.*?|\*development:\* .*?) \|/gm)].map(([, cell = '']) => cell);
     const listed = cells.flatMap((cell) => [...cell.matchAll(/`([^`…]+)`/g)].map(([, name]) => name));
-    const used = Object.keys({ ...packageJson.dependencies, ...packageJson.devDependencies });
+    const used = Object.keys({
+      ...packageJson.dependencies,
+      ...packageJson.optionalDependencies,
+      ...packageJson.devDependencies,
+    });
     expect(listed.sort()).toEqual(used.filter((name) => !name.startsWith('@types/')).sort());
   });
 
