@@ -67,19 +67,30 @@ function isPlainOrigin(text: string): boolean {
 
 /** The parameters of each configuration, with the defaults that suit an operator. */
 const parameters = {
-  nginx: z.strictObject({
-    /** The directory that `wispr protect` writes. */
-    root: quotablePath.default('/srv/wispr'),
-    /** Where browsers without a reader are sent, like `https://read.news.example`. */
-    readingOrigin: origin,
-    address: address.default('127.0.0.1'),
-    port: port.default(8080),
-    /** The user that reads the tree, if nginx is started by root. */
-    user: userName.default('www-data'),
-    /** How long caches may keep an answer without asking again. */
-    maxAgeSeconds: seconds.default(300),
-    stateDirectory: plainPath.default('/var/lib/wispr-nginx'),
-  }),
+  nginx: z
+    .strictObject({
+      /** The directory that `wispr protect` writes. */
+      root: quotablePath.default('/srv/wispr'),
+      /** Where browsers without a reader are sent, like `https://read.news.example`. */
+      readingOrigin: origin,
+      address: address.default('127.0.0.1'),
+      port: port.default(8080),
+      /** The site's host name. */
+      host: hostName.optional(),
+      /** PEM files of certificate chain and key, both or neither: with them, HTTPS is served besides. */
+      certificate: plainPath.optional(),
+      certificateKey: plainPath.optional(),
+      httpsPort: port.default(443),
+      /** The user that reads the tree, if nginx is started by root. */
+      user: userName.default('www-data'),
+      /** How long caches may keep an answer without asking again. */
+      maxAgeSeconds: seconds.default(300),
+      stateDirectory: plainPath.default('/var/lib/wispr-nginx'),
+    })
+    .refine(({ certificate, certificateKey }) => (certificate === undefined) === (certificateKey === undefined), {
+      path: ['certificate'],
+      message: 'a certificate needs its key, and a key its certificate',
+    }),
   varnish: z.strictObject({
     /** The content host. */
     backend: endpoint.default({ host: '127.0.0.1', port: 8080 }),

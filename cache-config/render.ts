@@ -71,6 +71,8 @@ function listen({ address, port }: { address: string; port: number }): string {
 const RENDERED = {
   nginx: (p: CompleteParameters['nginx']) => ({
     listen: listen(p),
+    serverName: p.host === undefined ? '# Whatever the host name in the request.' : `server_name ${p.host};`,
+    https: p.certificate === undefined ? '# No HTTPS here: a cache or CDN in front may end it.' : nginxHttps(p),
     root: p.root,
     readingOrigin: p.readingOrigin,
     user: p.user,
@@ -104,6 +106,17 @@ const RENDERED = {
         : '# Memory only: nothing is kept over a restart.',
   }),
 };
+
+/** Browsers read fallback pages over HTTPS; readers may use either, because they verify what they get. */
+function nginxHttps(p: CompleteParameters['nginx']): string {
+  return [
+    `listen ${listen({ ...p, port: p.httpsPort })} ssl http2 default_server;`,
+    `ssl_certificate ${p.certificate};`,
+    `ssl_certificate_key ${p.certificateKey};`,
+    'ssl_protocols TLSv1.2 TLSv1.3;',
+    'ssl_session_cache shared:tls:10m;',
+  ].join('\n    ');
+}
 
 /** Sites with a place of their own: the URL, and so the name under which the answer is kept, stays the site's. */
 function squidSites(sites: CompleteParameters['squid']['sites']): string {

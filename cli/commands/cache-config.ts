@@ -9,6 +9,10 @@ import { UsageError } from '../io/voice.ts';
 /** What the command line gives; `undefined` stands for the configuration's own default. */
 export interface CacheConfigOptions {
   root?: string;
+  host?: string;
+  certificate?: string;
+  certificateKey?: string;
+  httpsPort?: number;
   readingOrigin?: string;
   backend?: { host: string; port: number };
   listen?: { host: string; port: number };
@@ -22,7 +26,16 @@ export interface CacheConfigOptions {
 
 /** Which options mean something to which server, and what they are called there. */
 const MEANING: Record<CacheName, Partial<Record<keyof CacheConfigOptions, string>>> = {
-  nginx: { root: 'root', readingOrigin: 'readingOrigin', maxAge: 'maxAgeSeconds', stateDirectory: 'stateDirectory' },
+  nginx: {
+    root: 'root',
+    host: 'host',
+    certificate: 'certificate',
+    certificateKey: 'certificateKey',
+    httpsPort: 'httpsPort',
+    readingOrigin: 'readingOrigin',
+    maxAge: 'maxAgeSeconds',
+    stateDirectory: 'stateDirectory',
+  },
   varnish: {
     backend: 'backend',
     memory: 'memoryMegabytes',
@@ -79,6 +92,10 @@ export function addCacheConfigCommand(program: Command): void {
     .option('--state-directory <dir>', 'where the server keeps its files')
     .option('--root <dir>', 'nginx: the protected site')
     .option('--reading-origin <url>', 'nginx: the reading site (default: that of wispr.json)')
+    .option('--host <name>', 'nginx: host name of the site (default: that of wispr.json)')
+    .option('--certificate <file>', 'nginx: certificate chain (PEM), to serve HTTPS as well')
+    .option('--certificate-key <file>', 'nginx: its private key (PEM)')
+    .option('--https-port <port>', 'nginx: port for HTTPS (default: 443)', wholeNumber)
     .option('--max-age <seconds>', 'nginx: how long caches may keep an answer', wholeNumber)
     .option('--backend <host:port>', 'varnish: the content host', endpoint)
     .option('--client <network>', 'squid: who may use it (repeatable)', collect)
@@ -86,17 +103,15 @@ export function addCacheConfigCommand(program: Command): void {
     .option('--disk <mb>', 'squid: disk for the cache, 0 for none', wholeNumber)
     .option('--largest <mb>', 'varnish, squid: the largest object that is kept', wholeNumber);
   command.action((name: CacheName, options: CacheConfigOptions) => {
-    command
-      .configureOutput()
-      .writeOut?.(cacheConfigText(name, name === 'nginx' ? withReadingOrigin(options) : options));
+    command.configureOutput().writeOut?.(cacheConfigText(name, name === 'nginx' ? withSite(options) : options));
   });
 }
 
 /** What the publisher's configuration says, where there is one. */
-function withReadingOrigin(options: CacheConfigOptions): CacheConfigOptions {
-  if (options.readingOrigin !== undefined || !existsSync(CONFIGURATION_FILE)) return options;
-  const { reading } = parseConfiguration(readFileSync(CONFIGURATION_FILE, 'utf8'), CONFIGURATION_FILE);
-  return { ...options, readingOrigin: reading };
+function withSite(options: CacheConfigOptions): CacheConfigOptions {
+  if (!existsSync(CONFIGURATION_FILE)) return options;
+  const { reading, site } = parseConfiguration(readFileSync(CONFIGURATION_FILE, 'utf8'), CONFIGURATION_FILE);
+  return { readingOrigin: reading, host: site, ...options };
 }
 
 function wholeNumber(text: string): number {
