@@ -19,7 +19,7 @@ import { stateInIndex } from '../authority/state.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { verifyChain } from '../keys/roots.ts';
 import { checkSignedInPast } from '../publication/clock.ts';
-import type { RoleRow } from '../workspace/index/rows.ts';
+import type { RoleRow } from '../workspace/index/schema.ts';
 import { timestampIn } from './published.ts';
 import { checkSectionFits } from './sections.ts';
 import {

@@ -30,7 +30,7 @@ import { PublishError } from '../errors.ts';
 import type { OpenKeyStore } from '../keys/key-store.ts';
 import { count } from '../text.ts';
 import type { PublishedDocument, PublisherIndex } from '../workspace/index/publisher-index.ts';
-import type { RoleRow } from '../workspace/index/rows.ts';
+import type { RoleRow } from '../workspace/index/schema.ts';
 import type { Run } from './prepare.ts';
 import type { RunSection } from './sections.ts';
 import { replaceOutputFile } from './writers/files.ts';

@@ -1,7 +1,7 @@
 /** What a run of `wispr protect` did, or would do. */
 import type { KeyId } from '../../core/keys/key-id.ts';
 import type { LostIndex, PublisherIndex } from '../workspace/index/publisher-index.ts';
-import type { Change } from '../workspace/index/rows.ts';
+import type { Change } from '../workspace/index/schema.ts';
 import type { Plan } from './plan.ts';
 import type { PublicationSummary } from './publication.ts';
 

@@ -3,7 +3,7 @@ import type { KeyId } from '../../core/keys/key-id.ts';
 import { contentTargetOf, headTargetOf } from '../../core/publication/names.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
-import type { Change, Form, IndexedDocument, Task } from '../workspace/index/rows.ts';
+import type { Change, Form, IndexedDocument, Task } from '../workspace/index/schema.ts';
 import type { Appearance } from './appearance.ts';
 import { immutableFilesOf } from './files.ts';
 import { type InspectedOutput, isThere } from './output.ts';
