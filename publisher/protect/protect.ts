@@ -22,7 +22,7 @@ import { checkSigners, type PublicationContext } from './signing-plan.ts';
 import { countChanges, type ProtectSummary, publicByReason, sectionsOf } from './summary.ts';
 import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
 import { replaceOutputFile } from './writers/files.ts';
-import { startDocumentWriters } from './writers/writers.ts';
+import { DocumentWriters } from './writers/writers.ts';
 
 export type { ProtectOptions } from './prepare.ts';
 
@@ -80,7 +80,7 @@ async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
   index.setFact('pages', 'protect');
   await noteKeyStore(index, run.workspace);
   const keepFor = context.freshFor + settings.grace + MARGIN;
-  return { secured, tasks, publication, pruned: await pruneOutput(out, index, now - keepFor) };
+  return { secured, tasks, publication, pruned: pruneOutput(out, index, now - keepFor) };
 }
 
 function publicationOf(run: Run, { descriptor }: SecuredKeys, signsTimestamp: boolean): PublicationContext {
@@ -91,7 +91,7 @@ function publicationOf(run: Run, { descriptor }: SecuredKeys, signsTimestamp: bo
 /** The host proof first: it tells the next run whose the directory is, should this one be interrupted. */
 async function begin({ out, roles, output, index, keys }: Run): Promise<void> {
   await putIfDifferent(join(out, HOST_PROOF_PATH), utf8(`${hostProofLine(roles.rootId)}\n`));
-  await removeFiles(out, output.unfinished); // what an interrupted run had begun
+  removeFiles(out, output.unfinished); // what an interrupted run had begun
   index.transaction(() => {
     index.setFact('publisher', keys.store.publisher.id);
     index.setFact('root', roles.rootId);
@@ -105,13 +105,9 @@ async function writeAndPlace(
 ): Promise<TasksDone> {
   const { appearance, configuration, index, keys, output, out, plan, sections } = run;
   const total = index.countTasks();
-  const writers = startDocumentWriters({
-    out,
-    site: configuration.site,
-    publisher: keys.store.publisher,
-    sets: new Map(keys.sets().map(({ id, key }) => [id, key])),
-    ...(signal && { signal }),
-  });
+  const sets = new Map(keys.sets().map(({ id, key }) => [id, key]));
+  const { publisher } = keys.store;
+  const writers = new DocumentWriters({ out, site: configuration.site, publisher, sets }, signal);
   const context: TaskContext = {
     ...{ index, output, writers, appearance, sections },
     setIdOf: (name) => keys.idOf(name) ?? missingKey(name),
@@ -131,7 +127,7 @@ async function writeAndPlace(
 
 /** What has not changed keeps its time stamp. */
 async function putIfDifferent(file: string, bytes: Uint8Array): Promise<void> {
-  if (!(await readIfThere(file))?.equals(bytes)) await replaceOutputFile(file, bytes);
+  if (!(await readIfThere(file))?.equals(bytes)) replaceOutputFile(file, bytes);
 }
 
 /** What was found to be missing or older, and what was done about it. */

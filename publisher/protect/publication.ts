@@ -33,7 +33,7 @@ import {
   targetFacts,
   targetsBetween,
 } from './signing-plan.ts';
-import { replaceFile as replaceNow, replaceOutputFile } from './writers/files.ts';
+import { replaceOutputFile } from './writers/files.ts';
 
 export interface PublicationSummary {
   /** Of the publication that is visible now. */
@@ -97,7 +97,7 @@ async function signPublication(
   const about = { version, expires: now + ROLE_VALIDITY.targets };
   let signed = 0;
   const put = async (name: string, bytes: Uint8Array, expires = about.expires) => {
-    replaceNow(metadataPlace(context, metadataFile(name, version)), bytes);
+    replaceOutputFile(metadataPlace(context, metadataFile(name, version)), bytes);
     plan.roles.set(name, { name, version, length: bytes.length, sha256: await hexDigest(bytes), expires });
     signed++;
   };
@@ -128,7 +128,7 @@ async function signPublication(
 async function putRoots(context: PublicationContext): Promise<void> {
   for (const [number, bytes] of context.roles.roots.entries()) {
     const place = metadataPlace(context, metadataFile('root', number + 1));
-    if (!(await readIfThere(place))?.equals(bytes)) await replaceOutputFile(place, bytes);
+    if (!(await readIfThere(place))?.equals(bytes)) replaceOutputFile(place, bytes);
   }
 }
 
@@ -149,7 +149,7 @@ async function signTimestamp(
     await authority.learn(shown);
   }
   const bytes = await authority.confirm({ file: snapshot });
-  await replaceOutputFile(metadataPlace(context, TIMESTAMP_FILE), bytes, { sync: true });
+  replaceOutputFile(metadataPlace(context, TIMESTAMP_FILE), bytes, { sync: true });
   return { expires: now + freshFor, length: bytes.length };
 }
 

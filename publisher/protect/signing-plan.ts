@@ -213,7 +213,7 @@ export async function putTargets({ out, index, output, ownTargets }: Publication
   for (const [target, bytes] of ownTargets) {
     const hash = await hexDigest(bytes);
     const file = targetFile(target, hash);
-    if (!output.ownTargets.has(hash)) await replaceOutputFile(join(out, file), bytes, { sync: true });
+    if (!output.ownTargets.has(hash)) replaceOutputFile(join(out, file), bytes, { sync: true });
     index.unretire(file);
   }
 }

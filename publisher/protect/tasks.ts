@@ -9,8 +9,8 @@ import { immutableFilesOf } from './files.ts';
 import { type InspectedOutput, isThere } from './output.ts';
 import type { RunSections } from './sections.ts';
 import type { ChangeReasons } from './summary.ts';
-import type { DocumentWriters, WriteTask, WrittenDocument } from './writers/contract.ts';
-import { CALLS_IN_FLIGHT } from './writers/writers.ts';
+import type { Placement, WriteTask, WrittenDocument } from './writers/jobs.ts';
+import { CALLS_IN_FLIGHT, type DocumentWriters } from './writers/writers.ts';
 
 export interface TaskContext {
   readonly index: PublisherIndex;
@@ -89,7 +89,8 @@ function isReason(change: Change): change is keyof ChangeReasons {
 function writeTaskFor(context: TaskContext, task: Task): WriteTask {
   const { path, file, size, lastModified, identity, mediaType, setName, form } = task;
   const headers = context.appearance.headers.headersOf(path);
-  const previous = previousOf(context, task);
+  const row = task.change === 'added' ? undefined : context.index.find(path);
+  const previous = row && isThere(row, context.output) ? row.head : undefined; // only an object that is there can be kept
   return {
     path,
     source: { path, file, size, lastModified, identity },
@@ -97,17 +98,11 @@ function writeTaskFor(context: TaskContext, task: Task): WriteTask {
     compress: setName !== undefined,
     set: setName === undefined ? undefined : context.setIdOf(setName),
     padding: context.appearance.padding,
-    ...(headers && { headers }),
+    headers,
     carrier: form === 'carrier' ? 'html' : 'beside',
-    ...(form === 'carrier' && { fallbackPage: context.appearance.fallbackPage(path, task.teaser) }),
-    ...(previous !== undefined && { previous }),
+    fallbackPage: form === 'carrier' ? context.appearance.fallbackPage(path, task.teaser) : undefined,
+    previous,
   };
-}
-
-/** The object that may be kept: only if it is there. */
-function previousOf({ index, output }: TaskContext, { path, change }: Task): string | undefined {
-  const row = change === 'added' ? undefined : index.find(path);
-  return row && isThere(row, output) ? row.head : undefined;
 }
 
 function storeDocument(context: TaskContext, task: Task, document: WrittenDocument): void {
@@ -154,7 +149,7 @@ export async function placeDocuments({ index, appearance, writers }: TaskContext
   });
 }
 
-function placementFor(row: IndexedDocument, { fallbackPage }: Appearance): Parameters<DocumentWriters['place']>[0] {
+function placementFor(row: IndexedDocument, { fallbackPage }: Appearance): Placement {
   const { path, form, head, content } = row;
   if (form === 'carrier') return { kind: 'carrier', path, head };
   if (form === 'copy') return { kind: 'copy', path, content: content ?? '' };

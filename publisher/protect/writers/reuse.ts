@@ -19,9 +19,8 @@ import type { Metadata } from '../../../core/object/metadata.ts';
 import { readHead } from '../../../core/object/read-head.ts';
 import { systemCode } from '../../../node-support/system-error.ts';
 import type { Content } from '../content.ts';
-import type { WrittenDocument } from './contract.ts';
 import { contentFile, createFile, objectFile, shownFile, stagedFile } from './files.ts';
-import { written } from './jobs.ts';
+import { type WrittenDocument, written } from './jobs.ts';
 import type { Writing } from './write-document.ts';
 
 const READ_LENGTH = 1024 * 1024;
