@@ -1,5 +1,6 @@
 /** Files with seeds of signing keys and nothing else: `root.keys`, and those of further signers and of machines that sign timestamps. */
 
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
@@ -12,7 +13,7 @@ import { createFile } from '../../node-support/files/write-file.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH, readKeyStore, workspaceOf } from '../workspace/workspace.ts';
-import { publicKeyIn, readIfThere } from './file-update.ts';
+import { publicKeyIn } from './file-update.ts';
 import { openKeyStore } from './key-store.ts';
 import { createSealedFile, damagedFile, type OpenSealedFile, openSealedFile, type SealedKind } from './sealed-file.ts';
 
@@ -50,9 +51,8 @@ export async function openSigningKeys(bytes: Uint8Array, passphrase: string, nam
 
 /** The keys in a file; `undefined` where there is none, or it has another passphrase. */
 export async function openSigningKeysIfOurs(file: string, passphrase: string): Promise<OpenSigningKeys | undefined> {
-  const bytes = await readSigningKeysIfThere(file);
-  if (bytes === undefined) return undefined;
-  return openSigningKeys(bytes, passphrase, file).catch((error: unknown) => {
+  if (!existsSync(file)) return undefined;
+  return openSigningKeys(await readSigningKeys(file), passphrase, file).catch((error: unknown) => {
     if (error instanceof PublishError && error.code === 'passphrase-wrong') return undefined;
     throw error;
   });
@@ -140,23 +140,8 @@ export async function readSigningKeys(file: string): Promise<Uint8Array> {
   try {
     return (await readFile(file)).subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
   } catch (error) {
-    throw unreadable(file, error);
+    throw new PublishError('key-file-refused', describeUnreadable(file, error), { cause: error });
   }
-}
-
-/** As {@link readSigningKeys}, and `undefined` if there is no such file. */
-export async function readSigningKeysIfThere(file: string): Promise<Uint8Array | undefined> {
-  try {
-    return (await readIfThere(file))?.subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
-  } catch (error) {
-    throw unreadable(file, error);
-  }
-}
-
-function unreadable(file: string, error: unknown): PublishError {
-  return new PublishError('key-file-refused', describeUnreadable(file, error), {
-    cause: error,
-  });
 }
 
 /** Writes a file that must not exist yet. @throws PublishError `output-failed` */

@@ -26,6 +26,7 @@ export interface PlaceOptions {
 export interface Place {
   readonly workspace: Workspace;
   readonly configuration: Configuration;
+  /** The directory of the site, absolute; and a walk through it that was not started. */
   readonly source: string;
   readonly walk: SourceWalk;
   /** The output directory, with links resolved. */

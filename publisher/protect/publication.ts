@@ -17,7 +17,6 @@ import {
 import { LocalAuthority } from '../authority/local-authority.ts';
 import { stateInIndex } from '../authority/state.ts';
 import { readIfThere } from '../keys/file-update.ts';
-import { verifyChain } from '../keys/roots.ts';
 import { checkSignedInPast } from '../publication/clock.ts';
 import type { RoleRow } from '../workspace/index/schema.ts';
 import { timestampIn } from './published.ts';
@@ -143,7 +142,7 @@ async function signTimestamp(
     freshFor,
     now: () => now,
   });
-  const shown = await timestampIn(out, verifyChain(roles.roots));
+  const shown = await timestampIn(out, roles.root);
   if (shown) {
     checkSignedInPast(shown.timestamp, now, out);
     await authority.learn(shown);
@@ -169,7 +168,7 @@ function expiries({ roles, sections }: PublicationContext, rows: ReadonlyMap<str
   const expiryOf = (role: string) => ({ role, expires: rows.get(role)?.expires ?? 0 });
   const first = bins.reduce((least, { expires }) => Math.min(least, expires), Number.POSITIVE_INFINITY);
   return [
-    { role: 'root', expires: roles.rootExpires },
+    { role: 'root', expires: roles.root.expires },
     expiryOf('targets'),
     expiryOf('documents'),
     ...sections.list.map(({ name }) => expiryOf(name)),
