@@ -9,11 +9,10 @@ import { hasMembers, isJsonObject, type Json, type JsonObject } from '../../core
 import { isKeyId, KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
 import { type RoleSigner, roleSigner, tufKeyId } from '../../core/publication/keys.ts';
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
-import { createFile } from '../../node-support/files/write-file.ts';
-import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH, readKeyStore, workspaceOf } from '../workspace/workspace.ts';
-import { publicKeyIn } from './file-update.ts';
+import { createFile, publicKeyIn } from './file-update.ts';
 import { openKeyStore } from './key-store.ts';
 import { createSealedFile, damagedFile, type OpenSealedFile, openSealedFile, type SealedKind } from './sealed-file.ts';
 
@@ -111,9 +110,9 @@ export async function createSigner(file: string, passphrase: string, cost?: Argo
   const { publicKey } = ed25519KeyPair(seed);
   const publicFile = `${file}.pub`;
   const keyid = await tufKeyId(publicKey);
-  await create(file, await createSigningKeys(passphrase, [seed], { cost }), 0o600);
+  createFile(file, await createSigningKeys(passphrase, [seed], { cost }), 0o600);
   const text = `# Public key of a signer, key id ${keyid}\n# Hand it to the publisher, who runs: wispr keys add ROLE FILE\n${toBase64url(publicKey)}\n`;
-  await create(publicFile, utf8(text), 0o644);
+  createFile(publicFile, utf8(text), 0o644);
   return { file, publicFile, keyid };
 }
 
@@ -141,15 +140,6 @@ export async function readSigningKeys(file: string): Promise<Uint8Array> {
     return (await readFile(file)).subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
   } catch (error) {
     throw new PublishError('key-file-refused', describeUnreadable(file, error), { cause: error });
-  }
-}
-
-/** Writes a file that must not exist yet. @throws PublishError `output-failed` */
-async function create(file: string, bytes: Uint8Array, mode: number): Promise<void> {
-  try {
-    if (!createFile(file, bytes, mode)) throw new Error('it exists');
-  } catch (error) {
-    throw new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
   }
 }
 
@@ -186,6 +176,6 @@ export async function exportTimestampKey(
     await readKeyStore(workspaceOf(configurationFile)),
     passphrase,
   );
-  await create(file, await createSigningKeys(newPassphrase, [contents.seeds.timestamp], { rootId }), 0o600);
+  createFile(file, await createSigningKeys(newPassphrase, [contents.seeds.timestamp], { rootId }), 0o600);
   return { keyid: signers.timestamp.keyid };
 }

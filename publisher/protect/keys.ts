@@ -216,8 +216,6 @@ function namePattern(name: string): RegExp {
 export function checkRekey(rekey: Iterable<string>, sets: { has(name: string): boolean }): void {
   for (const name of rekey) {
     if (sets.has(name)) continue;
-    throw new PublishError('argument-invalid', `no document is in the set ${JSON.stringify(name)}`, {
-      typed: true,
-    });
+    throw new PublishError('argument-invalid', `no document is in the set ${JSON.stringify(name)}`, { typed: true });
   }
 }

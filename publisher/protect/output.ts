@@ -32,27 +32,7 @@ import {
 } from './files.ts';
 import { isLeftoverName } from './writers/files.ts';
 
-/** What the output holds of what the index knows: ids of documents. */
-export interface InspectedOutput {
-  /** Their objects are there. */
-  readonly heads: IdSet;
-  /** Their contents are there. */
-  readonly contents: IdSet;
-  /** Something lies at their own names. */
-  readonly placed: IdSet;
-  /** Pages that carry their objects wait to be placed. */
-  readonly staged: IdSet;
-  /** Names of the files in the directory of the metadata, but for those that are unfinished. */
-  readonly metadata: ReadonlySet<string>;
-  /** Names of those that are, byte for byte, what the index says was signed. */
-  readonly signed: ReadonlySet<string>;
-  /** Hashes of the descriptor and the settings that were published last, as far as they are there. */
-  readonly ownTargets: ReadonlySet<string>;
-  /** Files that an interrupted run had begun, as paths in the output. */
-  readonly unfinished: readonly string[];
-  /** Whether there is nothing but litter. */
-  readonly isEmpty: boolean;
-}
+export type InspectedOutput = Omit<Inspection, 'look' | 'foreign'>;
 
 /** What desktops put into directories by themselves. */
 const LITTER = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini']);
@@ -126,16 +106,26 @@ function checkOwn(out: string, { isEmpty, foreign }: Inspection, rootId: string 
   throw new PublishError('output-foreign', message);
 }
 
-class Inspection implements InspectedOutput {
+/** What the output holds of what the index knows: ids of documents. */
+class Inspection {
+  /** Their objects are there. */
   readonly heads: IdSet;
+  /** Their contents are there. */
   readonly contents: IdSet;
+  /** Something lies at their own names. */
   readonly placed: IdSet;
+  /** Pages that carry their objects wait to be placed. */
   readonly staged: IdSet;
+  /** Names of the files in the directory of the metadata, but for those that are unfinished. */
   readonly metadata = new Set<string>();
+  /** Names of those that are, byte for byte, what the index says was signed. */
+  readonly signed: ReadonlySet<string>;
+  /** Hashes of the descriptor and the settings that were published last, as far as they are there. */
   readonly ownTargets = new Set<string>();
+  /** Files that an interrupted run had begun, as paths in the output. */
   readonly unfinished: string[] = [];
   readonly foreign = new Problems();
-  readonly signed: ReadonlySet<string>;
+  /** Whether there is nothing but litter. */
   isEmpty = true;
   readonly #out: string;
   readonly #index: PublisherIndex;
@@ -195,17 +185,15 @@ class Inspection implements InspectedOutput {
   /** Whether a file is one that the index says is there. */
   #isKnown(path: string): boolean {
     const name = parseImmutableName(path);
-    if (name && OWN_TARGETS.includes(name.path)) return this.#isOwnTarget(name.hash);
+    if (name && OWN_TARGETS.includes(name.path)) {
+      const isPublished = this.#published.includes(name.hash);
+      if (isPublished) this.ownTargets.add(name.hash);
+      return isPublished;
+    }
     const row = name && this.#index.findDecision(name.path);
     if (row && name.isObject && row.head === name.hash) this.#note(path, row, 'head');
     else if (row && !name.isObject && row.content === name.hash) this.#note(path, row, 'content');
     else return this.#isPlace(path);
-    return true;
-  }
-
-  #isOwnTarget(hash: string): boolean {
-    if (!this.#published.includes(hash)) return false;
-    this.ownTargets.add(hash);
     return true;
   }
 

@@ -13,7 +13,6 @@ import { type Decision, SetRules } from '../site/sets.ts';
 import { refused, type SourceFile, SourceWalk } from '../site/walk.ts';
 import { count, Problems, someOf } from '../text.ts';
 import { SECTION_DEPTH } from '../workspace/configuration/names.ts';
-import type { Configuration } from '../workspace/configuration/schema.ts';
 import type { IndexedDecision } from '../workspace/index/publisher-index.ts';
 import type { Change, Form, Task } from '../workspace/index/schema.ts';
 import { IdSet } from '../workspace/index/statements.ts';
@@ -23,7 +22,7 @@ import { readPageFacts } from './site-page.ts';
 
 /** What is known before it is decided. */
 export interface PlanContext
-  extends Pick<Run, 'source' | 'walk' | 'configuration' | 'index' | 'output' | 'appearance' | 'sections' | 'rekey'> {
+  extends Pick<Run, 'source' | 'configuration' | 'index' | 'output' | 'appearance' | 'sections' | 'rekey'> {
   /** The key id of a set, `undefined` if it has no key; left out without the passphrase. */
   readonly setIdOf?: (name: string) => KeyId | undefined;
   /** Whether the index may be written to. */
@@ -77,19 +76,15 @@ const PATHS_KEPT = 100;
 /** Files between two looks at the clock, the signal and the event loop. */
 const STEP = 500;
 
-/** A walk through a site, by its configuration. @throws PublishError `source-refused` */
-export function walkOf(source: string, { ignore }: Configuration): SourceWalk {
-  const patterns = ignore.map(compilePattern);
-  return new SourceWalk(source, (path) => patterns.some((pattern) => pattern.match(path)));
-}
-
 /**
  * Looks at the whole source, decides, and puts what is to be done into the index's lists of tasks and of what is gone.
  *
  * @throws PublishError `source-refused`, `stopped`
  */
 export async function makePlan(context: PlanContext): Promise<Plan> {
-  const { index, walk } = context;
+  const { index, source, configuration } = context;
+  const ignored = configuration.ignore.map(compilePattern);
+  const walk = new SourceWalk(source, (path) => ignored.some((pattern) => pattern.match(path)));
   const planner = new Planner(context);
   await index.listing(async () => {
     let found = 0;

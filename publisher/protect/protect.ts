@@ -13,13 +13,14 @@ import { bootId } from '../../node-support/boot.ts';
 import { stopped } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
+import { openKeyStore } from '../keys/key-store.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
-import { withLock } from '../workspace/workspace.ts';
+import { readKeyStore, withLock } from '../workspace/workspace.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
 import { pruneOutput, removeFiles } from './files.ts';
 import { checkRekey, noteKeyStore, RunKeys, type SecuredKeys, secureKeys, setsDueForRekey } from './keys.ts';
-import { locate, openWhileLooking, type Place, type PlaceOptions } from './locate.ts';
+import { locate, type Place, type PlaceOptions } from './locate.ts';
 import { type InspectedOutput, inspectOutput } from './output.ts';
 import { makePlan, type Plan } from './plan.ts';
 import { type PublicationSummary, publish } from './publication.ts';
@@ -88,7 +89,7 @@ export async function protectSite(options: ProtectOptions): Promise<ProtectSumma
   const place = await locate(options);
   return withLock(place.workspace, async (index) => {
     const started = performance.now();
-    const store = await openWhileLooking(place, options.passphrase);
+    const store = await openKeyStore(await readKeyStore(place.workspace), options.passphrase);
     const keys = await RunKeys.of(store, place.workspace);
     const known = keys.contents.publication;
     const run = await prepare(place, keys, index, options);

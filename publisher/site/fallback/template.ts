@@ -65,11 +65,6 @@ const builtIn = eta.compile(BUILT_IN_TEMPLATE);
 /** wispr's own template. */
 export const builtInTemplate: FallbackTemplate = { render: (page) => eta.render(builtIn, valuesOf(page)) };
 
-/** A page of wispr's own template. */
-export function renderFallbackPage(page: FallbackPage): string {
-  return builtInTemplate.render(page);
-}
-
 /**
  * The template of a file.
  *
