@@ -232,12 +232,8 @@ export async function targetFacts({ sections, ownTargets }: PublicationContext):
 }
 
 /** Who signs a publication. */
-export interface PublicationRoles {
-  /** `1.root.json` and its successors, in their order. */
-  readonly roots: readonly Uint8Array[];
-  /** The publisher's identity. */
-  readonly rootId: string;
-  /** What the last one says. */
+export interface PublicationRoles extends Pick<OpenKeyStore, 'roots' | 'rootId'> {
+  /** What the last root says. */
   readonly root: RootMetadata;
   /** Sign `targets`, `documents` and the bins; as many as have to. */
   readonly targets: readonly RoleSigner[];

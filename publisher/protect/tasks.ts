@@ -18,37 +18,6 @@ export interface TasksDone {
   readonly reasons: ChangeReasons;
 }
 
-/** Documents whose rows are stored together. */
-const BATCH = 200;
-
-/** Does `work` for each item, and what it answers later, many at a time: notes in the index. */
-async function inBatches<Item>(
-  index: PublisherIndex,
-  items: Iterable<Item>,
-  work: (item: Item) => Promise<() => void>,
-  onDone: (items: number) => void = () => undefined,
-): Promise<void> {
-  let done = 0;
-  const notes: (() => void)[] = [];
-  const write = (atLeast: number) => {
-    if (notes.length < atLeast) return;
-    const batch = notes.splice(0);
-    index.gather(() => {
-      for (const note of batch) note();
-    });
-  };
-  try {
-    await forEachInFlight(items, CALLS_IN_FLIGHT, async (item) => {
-      notes.push(await work(item));
-      write(BATCH);
-      onDone(++done);
-    });
-  } finally {
-    write(1); // also after a failure: what is there need not be made again
-    index.settle();
-  }
-}
-
 /** Writes every document of the plan, and notes each once its files are there. */
 export async function writeDocuments(
   run: Run,
@@ -56,22 +25,32 @@ export async function writeDocuments(
   onDone: (documents: number) => void,
 ): Promise<TasksDone> {
   const { index } = run;
-  const done = { unchanged: 0, reasons: { remade: 0, restored: 0 } };
-  await inBatches(
-    index,
-    index.tasks(),
-    async (task) => {
-      const document = await writers.write(writeTaskFor(run, task));
-      if (document.reused) done.unchanged++;
-      else if (isReason(task.change)) done.reasons[task.change]++;
-      return () => storeDocument(run, task, document);
-    },
-    onDone,
-  );
+  const reasons = { remade: 0, restored: 0 };
+  let [written, unchanged] = [0, 0];
+  await gathering(index, index.tasks(), async (task) => {
+    const document = await writers.write(writeTaskFor(run, task));
+    if (document.reused) unchanged++;
+    else if (isReason(task.change)) reasons[task.change]++;
+    index.gather(() => storeDocument(run, task, document));
+    onDone(++written);
+  });
   index.transaction(() => {
     for (const path of index.gone()) index.remove(path, immutableFilesOf);
   });
-  return done;
+  return { unchanged, reasons };
+}
+
+/** Does `work` for each item, many at a time; what it gathered in the index stays also after a failure: what is there need not be made again. */
+async function gathering<Item>(
+  index: PublisherIndex,
+  items: Iterable<Item>,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  try {
+    await forEachInFlight(items, CALLS_IN_FLIGHT, work);
+  } finally {
+    index.settle();
+  }
 }
 
 function isReason(change: Change): change is keyof ChangeReasons {
@@ -135,9 +114,9 @@ function placedMark(form: Form, pageFacts: string): string {
 /** Puts fallback pages, plain copies and pages that carry objects into their places. */
 export async function placeDocuments({ index, appearance }: Run, writers: DocumentWriters): Promise<void> {
   const { pageFacts } = appearance;
-  await inBatches(index, index.unplaced(placedMark('page', pageFacts)), async (row) => {
+  await gathering(index, index.unplaced(placedMark('page', pageFacts)), async (row) => {
     const bytes = await writers.place(placementFor(row, appearance));
-    return () => index.setPlaced(row.id, placedMark(row.form, pageFacts), bytes);
+    index.gather(() => index.setPlaced(row.id, placedMark(row.form, pageFacts), bytes));
   });
 }
 

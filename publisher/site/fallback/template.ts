@@ -1,6 +1,6 @@
 /**
  * Makes fallback pages: from wispr's own template, so that a page found on a host can be made again and compared
- * (`fallback-check.ts`), or from one of the publisher's, which is tried out before anything is made with it.
+ * (`recognise.ts`), or from one of the publisher's, which is tried out before anything is made with it.
  */
 import { readFile } from 'node:fs/promises';
 import { Script } from 'node:vm';
