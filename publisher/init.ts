@@ -1,16 +1,14 @@
 /** `wispr init`: a commented configuration and an encrypted key store, made once and never overwritten. */
-import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { utf8 } from '../core/encoding/bytes.ts';
 import type { KeyId } from '../core/keys/key-id.ts';
 import { isLoopback, isSite } from '../core/site/site.ts';
 import type { Argon2idCost } from '../node-support/argon2id.ts';
-import { createFile } from '../node-support/files/write-file.ts';
-import { systemReason } from '../node-support/system-error.ts';
 import { PublishError } from './errors.ts';
 import { createKeys, type NewKeys } from './keys/create-keys.ts';
+import { createFile } from './keys/file-update.ts';
 import { parseConfiguration } from './workspace/configuration/read.ts';
 import type { ConfigurationInput } from './workspace/configuration/schema.ts';
 import { configurationTemplate } from './workspace/configuration/template.ts';
@@ -56,7 +54,7 @@ export async function initWorkspace(options: InitOptions): Promise<InitResult> {
   const text = configurationTemplate(settings, relative(directory, SCHEMA_FILE).replaceAll('\\', '/'));
   parseConfiguration(text, CONFIGURATION_FILE);
   const keys = await createKeys(passphrase, options.cost);
-  await createFiles(workspace, keys, utf8(text));
+  createFiles(workspace, keys, utf8(text));
   const sourceExists = existsSync(join(directory, settings.source));
   return { workspace, publisher: keys.rootId, settings, sourceExists };
 }
@@ -113,7 +111,7 @@ function parseSiteUrl(text: string): URL {
 }
 
 /** The keys first: a configuration without keys would look finished. */
-async function createFiles(workspace: Workspace, { keyStore, rootKeys }: NewKeys, text: Uint8Array): Promise<void> {
+function createFiles(workspace: Workspace, { keyStore, rootKeys }: NewKeys, text: Uint8Array): void {
   const files = [
     { file: workspace.rootKeys, bytes: rootKeys, mode: 0o600 },
     { file: workspace.keyStore, bytes: keyStore, mode: 0o600 },
@@ -122,11 +120,11 @@ async function createFiles(workspace: Workspace, { keyStore, rootKeys }: NewKeys
   const created: string[] = [];
   for (const { file, bytes, mode } of files) {
     try {
-      if (!createFile(file, bytes, mode)) throw new Error('it exists');
+      createFile(file, bytes, mode);
       created.push(file);
     } catch (error) {
-      await Promise.all(created.map((earlier) => rm(earlier, { force: true })));
-      throw new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
+      for (const earlier of created) rmSync(earlier, { force: true });
+      throw error;
     }
   }
 }

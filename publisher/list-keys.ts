@@ -1,14 +1,12 @@
 /** What `wispr keys list` shows: every role and set, where its key is, and when it ends. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ed25519KeyPair } from '#primitives';
 import { CodedError } from '../core/errors.ts';
 import { type KeyId, keyIdOf } from '../core/keys/key-id.ts';
 import { DOCUMENTS_ROLE } from '../core/publication/bins.ts';
-import { tufKeyId } from '../core/publication/keys.ts';
 import type { Delegation, RootMetadata, TopLevelRole } from '../core/publication/metadata.ts';
 import { METADATA_PATH } from '../core/publication/names.ts';
-import { PublishError } from './errors.ts';
+import { outcomeOf } from './keys/change-sections.ts';
 import { type OpenKeyStore, openKeyStore } from './keys/key-store.ts';
 import { TOP_LEVEL_ROLES, verifyChain } from './keys/roots.ts';
 import { openSigningKeysIfOurs } from './keys/signing-keys.ts';
@@ -17,7 +15,7 @@ import { expiriesOf, type RoleState } from './publication/expiries.ts';
 import { metadataIn } from './publication/places.ts';
 import { openSnapshot } from './publication/snapshot.ts';
 import { readConfiguration } from './workspace/configuration/read.ts';
-import { readKeyStore, workspaceOf } from './workspace/workspace.ts';
+import { readKeyStore, type Workspace, workspaceOf } from './workspace/workspace.ts';
 
 /** What stands before the name of a section where roles are named. */
 export const SECTION_PREFIX = 'section:';
@@ -66,6 +64,18 @@ export interface SecretListing {
   readonly sets: readonly { readonly name: string; readonly id: KeyId; readonly since: number }[];
 }
 
+/** What is known here besides what is published. */
+interface Known {
+  readonly keyStore: OpenKeyStore;
+  readonly rootKeys: readonly string[];
+  readonly timestampAtKeyServer: boolean;
+  /** The sections of the configuration. */
+  readonly sections: readonly string[];
+}
+
+/** Names of roots that need signatures. */
+const ROOT_DRAFT = /^root\.([1-9]\d{0,15})\.json$/;
+
 /**
  * Lists the keys of a workspace.
  *
@@ -77,21 +87,53 @@ export async function listKeys(
   passphrase: string | undefined,
   rootKeysFile?: string,
 ): Promise<KeyListing> {
-  const directory = await metadataDirectory(configurationFile);
   const workspace = workspaceOf(configurationFile);
-  const names = await readdir(workspace.directory);
-  if (passphrase === undefined)
-    return listing({ published: await readPublished(directory), problem: undefined, names });
-  const keyStore = await openKeyStore(await readKeyStore(workspace), passphrase);
-  const read = { ...(await readIfGood(directory, keyStore.rootId)), names };
-  const { timestampBy, sections } = await readConfiguration(workspace.configuration);
-  const rootKeys = await rootKeyIds(rootKeysFile ?? workspace.rootKeys, passphrase);
-  return listing(read, {
-    keyStore,
-    rootKeys,
+  const { out, timestampBy, sections } = await readConfiguration(configurationFile);
+  const directory = join(workspace.directory, out, METADATA_PATH);
+  const known = passphrase === undefined ? undefined : await openKnown(workspace, passphrase, rootKeysFile);
+  const { published, problem } = known
+    ? await readIfGood(directory, known.keyStore.rootId)
+    : { published: await readPublished(directory), problem: undefined };
+  const root = known ? verifyChain(known.keyStore.roots) : published?.roots[0];
+  if (root === undefined) throw new Error('either is known');
+  const { version, expires } = root;
+  const all = known && {
+    ...known,
     timestampAtKeyServer: timestampBy === 'keyserver',
     sections: sections.map(({ name }) => name),
-  });
+  };
+  const drafts = (await readdir(workspace.directory)).filter(
+    (name) => Number(ROOT_DRAFT.exec(name)?.[1] ?? 0) > version,
+  );
+  return {
+    rootId: known?.keyStore.rootId ?? published?.rootId ?? '',
+    rootVersion: version,
+    publishedRoot: published?.roots[0].version,
+    roles: [
+      ...TOP_LEVEL_ROLES.map((role) => listRole(role, root, all)),
+      ...(all ? await listSections(all) : (published?.sections ?? []).map(publishedSection)),
+    ],
+    expiries: [
+      { role: 'root', version, expires },
+      ...(published?.expiries ?? []).filter(({ role }) => role !== 'root'),
+    ],
+    publication: published?.snapshot.file.version,
+    closed: published?.snapshot.snapshot.closed ?? false,
+    waiting: drafts,
+    problem,
+    secret: known && (await listSecrets(known.keyStore)),
+  };
+}
+
+/** The root keys may be elsewhere, or under another passphrase: then they are not here. */
+async function openKnown(
+  workspace: Workspace,
+  passphrase: string,
+  rootKeysFile = workspace.rootKeys,
+): Promise<Pick<Known, 'keyStore' | 'rootKeys'>> {
+  const keyStore = await openKeyStore(await readKeyStore(workspace), passphrase);
+  const keys = await openSigningKeysIfOurs(rootKeysFile, passphrase);
+  return { keyStore, rootKeys: keys?.signers.map(({ keyid }) => keyid) ?? [] };
 }
 
 /** What is published, and when its roles expire. */
@@ -112,88 +154,22 @@ async function readPublished(directory: string, rootId?: KeyId): Promise<Publish
   };
 }
 
-/** The directory of the metadata in `out`. */
-async function metadataDirectory(configurationFile: string): Promise<string> {
-  const { out } = await readConfiguration(configurationFile);
-  return join(workspaceOf(configurationFile).directory, out, METADATA_PATH);
-}
-
-/** What could be read of what is published. */
-interface Read {
-  readonly published: Published | undefined;
-  readonly problem: string | undefined;
-}
-
-/** Names of the files in the workspace. */
-interface Found extends Read {
-  readonly names: readonly string[];
-}
-
-/** Names of roots that need signatures. */
-const ROOT_DRAFT = /^root\.([1-9]\d{0,15})\.json$/;
-
-/** What is known here besides what is published. */
-interface Known {
-  readonly keyStore: OpenKeyStore;
-  readonly rootKeys: readonly string[];
-  readonly timestampAtKeyServer: boolean;
-  /** The sections of the configuration. */
-  readonly sections: readonly string[];
-}
-
-async function listing(read: Found, known?: Known): Promise<KeyListing> {
-  const { published } = read;
-  const root = known ? verifyChain(known.keyStore.roots) : published?.roots[0];
-  if (root === undefined) throw new Error('either is known');
-  const { version, expires } = root;
-  return {
-    rootId: known?.keyStore.rootId ?? published?.rootId ?? '',
-    rootVersion: version,
-    publishedRoot: published?.roots[0].version,
-    roles: [
-      ...TOP_LEVEL_ROLES.map((role) => listRole(role, root, known)),
-      ...(known ? await listSections(known) : (published?.sections ?? []).map(publishedSection)),
-    ],
-    expiries: [
-      { role: 'root', version, expires },
-      ...(published?.expiries ?? []).filter(({ role }) => role !== 'root'),
-    ],
-    publication: published?.snapshot.file.version,
-    closed: published?.snapshot.snapshot.closed ?? false,
-    waiting: laterThan(version, read.names),
-    problem: read.problem,
-    secret: known && (await listSecrets(known.keyStore)),
-  };
-}
-
-/** Drafts up to the current root are obsolete. */
-function laterThan(root: number, names: readonly string[]): string[] {
-  return names.filter((name) => Number(ROOT_DRAFT.exec(name)?.[1] ?? 0) > root);
+/** What is published may be missing or damaged: the keys are listed all the same. */
+async function readIfGood(
+  directory: string,
+  rootId: KeyId,
+): Promise<{ published?: Published; problem: string | undefined }> {
+  try {
+    return { published: await readPublished(directory, rootId), problem: undefined };
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    return { problem: error.code === 'publication-missing' ? undefined : error.message };
+  }
 }
 
 function listRole(role: TopLevelRole, root: RootMetadata, known: Known | undefined): ListedRole {
   const { keyids, threshold } = root.roles[role];
   return { role, threshold, keys: keyids.map((keyid) => listKey(role, keyid, known)) };
-}
-
-/** As the next publication will have them. */
-function listSections({ keyStore, sections }: Known): Promise<ListedRole[]> {
-  return Promise.all(
-    sections.map(async (name) => {
-      const ring = keyStore.contents.sections.get(name);
-      const own = ring?.seed && (await tufKeyId(ed25519KeyPair(ring.seed).publicKey));
-      const keyids = await Promise.all((ring?.publicKeys ?? []).map(tufKeyId));
-      const keys = keyids.map((keyid): ListedKey => {
-        return { keyid, place: keyid === own ? 'publisher.keys' : 'elsewhere', atKeyServer: false };
-      });
-      return { role: SECTION_PREFIX + name, threshold: ring?.threshold ?? 1, keys };
-    }),
-  );
-}
-
-function publishedSection({ name, keyids, threshold }: Delegation): ListedRole {
-  const keys = keyids.map((keyid): ListedKey => ({ keyid, place: 'unknown', atKeyServer: false }));
-  return { role: SECTION_PREFIX + name, threshold, keys };
 }
 
 function listKey(role: TopLevelRole, keyid: string, known: Known | undefined): ListedKey {
@@ -209,27 +185,30 @@ function listKey(role: TopLevelRole, keyid: string, known: Known | undefined): L
   };
 }
 
+/** As the next publication will have them. */
+function listSections({ keyStore, sections }: Known): Promise<ListedRole[]> {
+  return Promise.all(
+    sections.map(async (name) => {
+      const ring = keyStore.contents.sections.get(name);
+      const { keyids, threshold, own } = ring
+        ? await outcomeOf(name, ring)
+        : { keyids: [], threshold: 1, own: undefined };
+      const keys = keyids.map((keyid): ListedKey => {
+        return { keyid, place: keyid === own ? 'publisher.keys' : 'elsewhere', atKeyServer: false };
+      });
+      return { role: SECTION_PREFIX + name, threshold, keys };
+    }),
+  );
+}
+
+function publishedSection({ name, keyids, threshold }: Delegation): ListedRole {
+  const keys = keyids.map((keyid): ListedKey => ({ keyid, place: 'unknown', atKeyServer: false }));
+  return { role: SECTION_PREFIX + name, threshold, keys };
+}
+
 async function listSecrets({ publisher, contents }: OpenKeyStore): Promise<SecretListing> {
   const sets = Array.from(contents.sets, async ([name, key]) => {
     return { name, id: await keyIdOf('set', key), since: contents.setsSince.get(name) ?? 0 };
   });
   return { publisherKey: publisher.id, sets: await Promise.all(sets) };
-}
-
-/** The root keys may be elsewhere, or under another passphrase: then they are not here. */
-async function rootKeyIds(file: string, passphrase: string): Promise<string[]> {
-  const keys = await openSigningKeysIfOurs(file, passphrase);
-  return keys?.signers.map(({ keyid }) => keyid) ?? [];
-}
-
-/** What is published may be missing or damaged: the keys are listed all the same. */
-async function readIfGood(directory: string, rootId: KeyId): Promise<Read> {
-  try {
-    return { published: await readPublished(directory, rootId), problem: undefined };
-  } catch (error) {
-    if (error instanceof PublishError && error.code === 'publication-missing')
-      return { published: undefined, problem: undefined };
-    if (error instanceof CodedError) return { published: undefined, problem: error.message };
-    throw error;
-  }
 }

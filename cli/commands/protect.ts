@@ -73,16 +73,11 @@ async function protect(site: string | undefined, flags: Flags): Promise<void> {
   await untilSignal(async (signal) => {
     const options = { ...what, passphrase, signers, signal };
     if (!flags.watch) return protectOnce(options, flags);
-    await watchSite(
-      placesToWatch(configurationFile),
-      signal,
-      async (times) => {
-        if (times > 0) return protectAgain({ ...options, rekey: [] }, flags);
-        await protectOnce(options, flags);
-        if (!flags.quiet) say(`watching ${root}; Ctrl-C ends it`);
-      },
-      say,
-    );
+    await watchSite(placesToWatch(configurationFile), signal, async (times) => {
+      if (times > 0) return protectAgain({ ...options, rekey: [] }, flags);
+      await protectOnce(options, flags);
+      if (!flags.quiet) say(`watching ${root}; Ctrl-C ends it`);
+    });
   });
 }
 

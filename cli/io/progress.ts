@@ -1,5 +1,5 @@
 /** Progress on standard error: a bar on a terminal, now and then a line elsewhere. */
-import type { Progress } from '../../publisher/protect/prepare.ts';
+import type { Progress } from '../../publisher/protect/protect.ts';
 import { currentIo } from './context.ts';
 import { say } from './voice.ts';
 

@@ -7,6 +7,7 @@
  * has dropped are removed last.
  */
 
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ed25519KeyPair, randomBytes } from '#primitives';
@@ -21,7 +22,7 @@ import { verifyNextRoot } from '../../core/publication/verify-roles.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { PublishError } from '../errors.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace/workspace.ts';
-import { readIfThere, replaceFile } from './file-update.ts';
+import { replaceFile } from './file-update.ts';
 import { type KeyStoreContents, ONLINE_ROLES, type OnlineRole, type OpenKeyStore, openKeyStore } from './key-store.ts';
 import {
   describeMissing,
@@ -51,7 +52,7 @@ import {
   withoutKeys,
   withThreshold,
 } from './roots.ts';
-import { type OpenSigningKeys, openSigningKeys, readSigningKeysIfThere } from './signing-keys.ts';
+import { type OpenSigningKeys, openSigningKeys, readSigningKeys } from './signing-keys.ts';
 
 export interface KeysOptions {
   /** Path of `wispr.json`. */
@@ -64,7 +65,7 @@ export interface KeysOptions {
 }
 
 /** An opened workspace. */
-export interface ChainContext {
+interface ChainContext {
   readonly workspace: Workspace;
   readonly keyStore: OpenKeyStore;
   readonly rootKeysFile: string;
@@ -75,7 +76,7 @@ export interface ChainContext {
 }
 
 /** An opened workspace, with the root key. */
-export interface KeysContext extends ChainContext {
+interface KeysContext extends ChainContext {
   readonly rootKeys: OpenSigningKeys;
 }
 
@@ -94,7 +95,7 @@ export interface RootOutcome {
 }
 
 /** A change: the roles as they are to be, and seeds that were made for it. */
-export interface RootChange {
+interface RootChange {
   readonly roles: Roles;
   readonly seeds?: readonly Uint8Array[];
   /** The root keys, where there is one more of them now. */
@@ -107,21 +108,16 @@ export interface RootChange {
  * @throws PublishError, PublicationError; nothing was changed then
  */
 function changeRoot(options: KeysOptions, change: (context: KeysContext) => Promise<RootChange>): Promise<RootOutcome> {
-  return withRootKeys(options, async (context) => {
-    await checkNoDraft(context);
-    const { roles, seeds = [], rootKeys = context.rootKeys } = await change(context);
+  return withChain(options, async (context) => {
+    const { rootKeys: own, rootKeysFile, workspace, root } = context;
+    if (own === undefined)
+      throw new PublishError('key-file-refused', `there is no ${rootKeysFile}, and only the root key can change roles`);
+    const waiting = draftFile(workspace, root.version + 1);
+    if (existsSync(waiting)) throw new PublishError('draft-refused', `${waiting} still waits for signatures`);
+    const { roles, seeds = [], rootKeys = own } = await change({ ...context, rootKeys: own });
     const message = tufCanonical(await nextRoot(context.root, roles, context.now));
     const draft = signDraft(await makeDraft(context.keyStore.roots, message), rootKeys.signers);
     return settle({ ...context, rootKeys }, draft, seeds);
-  });
-}
-
-/** Opens key store and root keys of a workspace, alone, and tidies up after runs that were killed. */
-function withRootKeys<Result>(options: KeysOptions, work: (context: KeysContext) => Promise<Result>): Promise<Result> {
-  return withChain(options, async (context) => {
-    const { rootKeys, rootKeysFile } = context;
-    if (rootKeys !== undefined) return work({ ...context, rootKeys });
-    throw new PublishError('key-file-refused', `there is no ${rootKeysFile}, and only the root key can change roles`);
   });
 }
 
@@ -131,8 +127,9 @@ function withChain<Result>(options: KeysOptions, work: (context: ChainContext) =
   const rootKeysFile = options.rootKeys ?? workspace.rootKeys;
   return withLock(workspace, async () => {
     const keyStore = await openKeyStore(await readKeyStore(workspace), options.passphrase);
-    const bytes = await readSigningKeysIfThere(rootKeysFile);
-    const rootKeys = bytes && (await openSigningKeys(bytes, options.passphrase, rootKeysFile));
+    const rootKeys = existsSync(rootKeysFile)
+      ? await openSigningKeys(await readSigningKeys(rootKeysFile), options.passphrase, rootKeysFile)
+      : undefined;
     const root = verifyChain(keyStore.roots);
     return work({ workspace, keyStore, rootKeysFile, rootKeys, root, now: options.now ?? nowInSeconds() });
   });
@@ -146,12 +143,10 @@ async function settle(
 ): Promise<RootOutcome> {
   const missing = missingSignatures(draft);
   const done = missing.before === 0 && missing.after === 0;
-  const { after } = draft;
   if (done) await takeIntoChain(context, draft, seeds);
   else await leaveDraft(context, draft, seeds);
-  const file = done ? undefined : draftFile(context.workspace, after.version);
-  const { before, rootId } = draft;
-  return { outcome: done ? 'changed' : 'draft', rootId, version: after.version, before, after, file, missing };
+  const file = done ? undefined : draftFile(context.workspace, draft.after.version);
+  return outcomeOf(draft, done ? 'changed' : 'draft', missing, file);
 }
 
 /** Where a draft of a root lies. */
@@ -202,12 +197,6 @@ async function leaveDraft(context: ChainContext, draft: RootDraft, seeds: readon
   await replaceFile(draftFile(workspace, draft.after.version), encodeDraft(draft), 0o644);
 }
 
-async function checkNoDraft({ workspace, root }: ChainContext): Promise<void> {
-  const file = draftFile(workspace, root.version + 1);
-  if ((await readIfThere(file)) === undefined) return;
-  throw new PublishError('draft-refused', `${file} still waits for signatures`);
-}
-
 /** Signs the same root anew, before it expires. */
 export function renewRoot(options: KeysOptions): Promise<RootOutcome> {
   return changeRoot(options, async ({ root }) => ({ roles: rolesOf(root) }));
@@ -228,7 +217,7 @@ async function rotateOnlineRole({ keyStore, root }: KeysContext, role: OnlineRol
 async function rotateRoot(options: KeysOptions): Promise<RootOutcome> {
   const finished = await withChain(options, async ({ keyStore, root, rootKeys, rootKeysFile }) => {
     if (!rootKeys || !(await dropRetiredRootKeys(rootKeysFile, rootKeys, keyStore.roots))) return undefined;
-    return continued({ rootId: keyStore.rootId, before: root, after: root });
+    return outcomeOf({ rootId: keyStore.rootId, before: root, after: root }, 'continued');
   });
   return finished ?? changeRoot(options, rotateRootKey);
 }
@@ -300,11 +289,15 @@ export function finishDraft(options: KeysOptions, files: readonly string[]): Pro
       throw new PublishError('draft-refused', 'these files are not copies of one root', { typed: true });
     const done = await alreadyDone(context, first);
     if (done) return done;
-    if (!follows(first, context.keyStore.roots)) throw stale(first, context);
+    if (!follows(first, context.keyStore.roots)) {
+      const message = `this would be root ${first.after.version}, made for other roots than those that are here; the last one here is root ${context.root.version}`;
+      throw new PublishError('draft-refused', message);
+    }
     const merged = drafts.reduce((draft, { signatures }) => withSignatures(draft, signatures), first);
     const outcome = await settle(context, merged); // it was not shown to anyone here, so nothing is signed
-    if (outcome.outcome === 'draft') throw unfinished(outcome);
-    return outcome;
+    if (outcome.outcome === 'changed') return outcome;
+    const { version, missing } = outcome;
+    throw new PublishError('signatures-missing', `root ${version} still needs ${describeMissing(missing)}`);
   });
 }
 
@@ -315,21 +308,14 @@ async function alreadyDone(context: ChainContext, draft: RootDraft): Promise<Roo
   if (!equalBytes(openEnvelope(last, 'root').message, draft.message)) return undefined;
   await rm(draftFile(workspace, root.version), { force: true });
   if (rootKeys) await dropRetiredRootKeys(rootKeysFile, rootKeys, keyStore.roots);
-  return continued(draft);
+  return outcomeOf(draft, 'continued');
 }
 
-function continued({ rootId, before, after }: Pick<RootDraft, 'rootId' | 'before' | 'after'>): RootOutcome {
-  const missing = { before: 0, after: 0 };
-  return { outcome: 'continued', rootId, version: after.version, before, after, file: undefined, missing };
-}
-
-function stale({ after }: RootDraft, { root }: ChainContext): PublishError {
-  return new PublishError(
-    'draft-refused',
-    `this would be root ${after.version}, made for other roots than those that are here; the last one here is root ${root.version}`,
-  );
-}
-
-function unfinished({ version, missing }: RootOutcome): PublishError {
-  return new PublishError('signatures-missing', `root ${version} still needs ${describeMissing(missing)}`);
+function outcomeOf(
+  { rootId, before, after }: Pick<RootDraft, 'rootId' | 'before' | 'after'>,
+  outcome: RootOutcome['outcome'],
+  missing: Missing = { before: 0, after: 0 },
+  file?: string,
+): RootOutcome {
+  return { outcome, rootId, version: after.version, before, after, file, missing };
 }

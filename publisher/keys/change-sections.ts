@@ -102,7 +102,10 @@ function checkRing(section: string, ring: SectionKeyRing, { contents }: OpenKeyS
   if (all > MOST_KEYS) throw refused(`all sections together would have ${all} keys, and readers take ${MOST_KEYS}`);
 }
 
-async function outcomeOf(section: string, { publicKeys, threshold, seed }: SectionKeyRing): Promise<SectionOutcome> {
+export async function outcomeOf(
+  section: string,
+  { publicKeys, threshold, seed }: SectionKeyRing,
+): Promise<SectionOutcome> {
   const keyids = await Promise.all(publicKeys.map(tufKeyId));
   const own = seed && (await tufKeyId(ed25519KeyPair(seed).publicKey));
   return { section, keyids, threshold, own };

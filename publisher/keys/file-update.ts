@@ -1,7 +1,7 @@
 /** Reads and replaces the small files of a workspace. */
 import { readFile } from 'node:fs/promises';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
-import { writeFileAtomic } from '../../node-support/files/write-file.ts';
+import { createFile as createNew, writeFileAtomic } from '../../node-support/files/write-file.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 
@@ -13,6 +13,15 @@ import { PublishError } from '../errors.ts';
 export async function replaceFile(file: string, bytes: Uint8Array, mode = 0o600): Promise<void> {
   try {
     await writeFileAtomic(file, bytes, { mode });
+  } catch (error) {
+    throw new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
+  }
+}
+
+/** Writes a file that must not exist yet. @throws PublishError `output-failed` */
+export function createFile(file: string, bytes: Uint8Array, mode: number): void {
+  try {
+    if (!createNew(file, bytes, mode)) throw new Error('it exists');
   } catch (error) {
     throw new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
   }

@@ -46,9 +46,7 @@ export async function readRecipient(file: string): Promise<Uint8Array | undefine
   try {
     checkXwingPublicKey(key ?? new Uint8Array(0));
   } catch (error) {
-    throw new PublishError('key-file-refused', `${file} is not the public key of a key server`, {
-      cause: error,
-    });
+    throw new PublishError('key-file-refused', `${file} is not the public key of a key server`, { cause: error });
   }
   return key;
 }

@@ -2,10 +2,11 @@
  * The publisher's key store, `publisher.keys`: everything secret but the root key, encrypted under a passphrase (sealed-file.ts). It stays
  * offline, unless the machine that publishes is to do so without anybody's help.
  */
+import { z } from 'zod';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { equalBytes } from '../../core/encoding/bytes.ts';
-import { hasMembers, isJsonObject, type Json, type JsonObject } from '../../core/encoding/canonical-json.ts';
+import type { Json, JsonObject } from '../../core/encoding/canonical-json.ts';
 import { KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
 import { type PublisherIdentity, publisherIdentity } from '../../core/object/writer.ts';
 import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
@@ -104,27 +105,6 @@ export async function openKeyStore(bytes: Uint8Array, passphrase: string): Promi
   };
 }
 
-/** The content of the file, before it is sealed. */
-export function encodeContents(contents: KeyStoreContents): JsonObject {
-  const { seeds } = contents;
-  return {
-    kept: contents.kept.map(({ name, key }) => ({ key: toBase64url(key), name })),
-    pending: contents.pending.map(toBase64url),
-    publication: contents.publication,
-    publisherSeed: toBase64url(contents.publisherSeed),
-    roots: contents.roots.map(toBase64url),
-    seeds: Object.fromEntries(ONLINE_ROLES.map((role) => [role, toBase64url(seeds[role])])),
-    sections: Array.from(contents.sections, ([name, { publicKeys, threshold, seed }]) => {
-      return { keys: publicKeys.map(toBase64url), name, ...(seed && { seed: toBase64url(seed) }), threshold };
-    }),
-    serial: contents.serial,
-    sets: Array.from(contents.sets, ([name, key]) => {
-      return { key: toBase64url(key), name, since: contents.setsSince.get(name) ?? 0 };
-    }),
-    workspace: toBase64url(contents.workspace),
-  };
-}
-
 /** A set keeps its date as long as it keeps its key. */
 function dateSets(before: KeyStoreContents, { sets }: KeyStoreContents): Map<string, number> {
   const now = nowInSeconds();
@@ -135,65 +115,60 @@ function dateSets(before: KeyStoreContents, { sets }: KeyStoreContents): Map<str
   return new Map(Array.from(sets, ([name, key]) => [name, dateOf(name, key)]));
 }
 
-const MEMBERS = 'kept pending publication publisherSeed roots sections seeds serial sets workspace'.split(' ');
+/** base64url of as many bytes. */
+function bytesOf(length?: number) {
+  return z.codec(
+    z.string(),
+    z.custom<Uint8Array>((value) => value instanceof Uint8Array),
+    {
+      decode: (text, { issues }) => {
+        const bytes = fromBase64url(text, length);
+        if (bytes === undefined) issues.push({ code: 'custom', input: text, message: 'is not base64url' });
+        return bytes ?? z.NEVER;
+      },
+      encode: (bytes) => toBase64url(bytes),
+    },
+  );
+}
+
+const KEY = bytesOf(KEY_LENGTH);
+
+/** The content of the file, before it is sealed; canonical JSON orders it. */
+const CONTENT = z.strictObject({
+  kept: z.array(z.strictObject({ key: KEY, name: z.string() })),
+  pending: z.array(KEY),
+  publication: z.number(),
+  publisherSeed: KEY,
+  roots: z.array(bytesOf()).min(1),
+  seeds: z.strictObject({ targets: KEY, snapshot: KEY, timestamp: KEY }),
+  sections: z.array(
+    z.strictObject({ keys: z.array(KEY), name: z.string(), seed: KEY.exactOptional(), threshold: z.number() }),
+  ),
+  serial: z.number(),
+  sets: z.array(z.strictObject({ key: KEY, name: z.string(), since: z.number() })),
+  workspace: bytesOf(WORKSPACE_LENGTH),
+});
+
+/** The content of the file, before it is sealed. */
+export function encodeContents({ setsSince, ...contents }: KeyStoreContents): JsonObject {
+  const sections = Array.from(contents.sections, ([name, { publicKeys, threshold, seed }]) => {
+    return { keys: [...publicKeys], name, threshold, ...(seed && { seed }) };
+  });
+  const sets = Array.from(contents.sets, ([name, key]) => ({ key, name, since: setsSince.get(name) ?? 0 }));
+  const kept = contents.kept.map(({ key, name }) => ({ key, name }));
+  const { pending, roots } = contents;
+  return CONTENT.encode({ ...contents, kept, pending: [...pending], roots: [...roots], sections, sets });
+}
 
 function parseContents(value: Json | undefined): KeyStoreContents {
-  if (!isJsonObject(value) || !hasMembers(value, MEMBERS)) throw damaged();
-  const { kept, sections, pending, publication, publisherSeed, roots, seeds, serial, sets, workspace } = value;
-  if (!isJsonObject(seeds) || !hasMembers(seeds, [...ONLINE_ROLES]) || !Array.isArray(sets)) throw damaged();
-  if (!Array.isArray(kept) || !Array.isArray(sections)) throw damaged();
-  const parsed = sets.map(parseSet);
-  const chain = parseList(roots);
-  if (chain.length === 0 || typeof publication !== 'number' || typeof serial !== 'number') throw damaged();
+  const { data } = CONTENT.safeDecode(value as z.input<typeof CONTENT>);
+  if (data === undefined) throw damagedFile(KEY_STORE_KIND);
   return {
-    kept: kept.map(parseKept),
-    pending: parseList(pending, KEY_LENGTH),
-    publication,
-    publisherSeed: parseBytes(publisherSeed, KEY_LENGTH),
-    roots: chain,
-    seeds: {
-      targets: parseBytes(seeds.targets, KEY_LENGTH),
-      snapshot: parseBytes(seeds.snapshot, KEY_LENGTH),
-      timestamp: parseBytes(seeds.timestamp, KEY_LENGTH),
-    },
-    sections: new Map(sections.map(parseSection)),
-    serial,
-    setsSince: new Map(parsed.map(({ name, since }) => [name, since])),
-    sets: new Map(parsed.map(({ name, key }) => [name, key])),
-    workspace: parseBytes(workspace, WORKSPACE_LENGTH),
+    ...data,
+    sections: new Map(data.sections.map(({ name, keys: publicKeys, ...rest }) => [name, { publicKeys, ...rest }])),
+    setsSince: new Map(data.sets.map(({ name, since }) => [name, since])),
+    sets: new Map(data.sets.map(({ name, key }) => [name, key])),
   };
-}
-
-function parseSection(value: Json): [string, SectionKeyRing] {
-  if (!isJsonObject(value) || typeof value.name !== 'string' || typeof value.threshold !== 'number') throw damaged();
-  const { name, keys, seed, threshold } = value;
-  const publicKeys = parseList(keys, KEY_LENGTH);
-  return [name, { publicKeys, threshold, ...(seed !== undefined && { seed: parseBytes(seed, KEY_LENGTH) }) }];
-}
-
-function parseKept(value: Json): KeptKey {
-  if (!isJsonObject(value) || typeof value.name !== 'string') throw damaged();
-  return { name: value.name, key: parseBytes(value.key, KEY_LENGTH) };
-}
-
-function parseSet(value: Json): { name: string; key: Uint8Array; since: number } {
-  if (!isJsonObject(value) || typeof value.name !== 'string' || typeof value.since !== 'number') throw damaged();
-  return { name: value.name, key: parseBytes(value.key, KEY_LENGTH), since: value.since };
-}
-
-function parseList(value: Json | undefined, length?: number): Uint8Array[] {
-  if (!Array.isArray(value)) throw damaged();
-  return value.map((text) => parseBytes(text, length));
-}
-
-function parseBytes(value: Json | undefined, length?: number): Uint8Array {
-  const bytes = fromBase64url(value, length);
-  if (bytes === undefined) throw damaged();
-  return bytes;
-}
-
-function damaged(): Error {
-  return damagedFile(KEY_STORE_KIND);
 }
 
 /** One key, in the key store: a section works at once, and can be given to others later. */

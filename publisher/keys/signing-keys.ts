@@ -1,5 +1,6 @@
 /** Files with seeds of signing keys and nothing else: `root.keys`, and those of further signers and of machines that sign timestamps. */
 
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
@@ -8,11 +9,10 @@ import { hasMembers, isJsonObject, type Json, type JsonObject } from '../../core
 import { isKeyId, KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
 import { type RoleSigner, roleSigner, tufKeyId } from '../../core/publication/keys.ts';
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
-import { createFile } from '../../node-support/files/write-file.ts';
-import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH, readKeyStore, workspaceOf } from '../workspace/workspace.ts';
-import { publicKeyIn, readIfThere } from './file-update.ts';
+import { createFile, publicKeyIn } from './file-update.ts';
 import { openKeyStore } from './key-store.ts';
 import { createSealedFile, damagedFile, type OpenSealedFile, openSealedFile, type SealedKind } from './sealed-file.ts';
 
@@ -50,9 +50,8 @@ export async function openSigningKeys(bytes: Uint8Array, passphrase: string, nam
 
 /** The keys in a file; `undefined` where there is none, or it has another passphrase. */
 export async function openSigningKeysIfOurs(file: string, passphrase: string): Promise<OpenSigningKeys | undefined> {
-  const bytes = await readSigningKeysIfThere(file);
-  if (bytes === undefined) return undefined;
-  return openSigningKeys(bytes, passphrase, file).catch((error: unknown) => {
+  if (!existsSync(file)) return undefined;
+  return openSigningKeys(await readSigningKeys(file), passphrase, file).catch((error: unknown) => {
     if (error instanceof PublishError && error.code === 'passphrase-wrong') return undefined;
     throw error;
   });
@@ -111,9 +110,9 @@ export async function createSigner(file: string, passphrase: string, cost?: Argo
   const { publicKey } = ed25519KeyPair(seed);
   const publicFile = `${file}.pub`;
   const keyid = await tufKeyId(publicKey);
-  await create(file, await createSigningKeys(passphrase, [seed], { cost }), 0o600);
+  createFile(file, await createSigningKeys(passphrase, [seed], { cost }), 0o600);
   const text = `# Public key of a signer, key id ${keyid}\n# Hand it to the publisher, who runs: wispr keys add ROLE FILE\n${toBase64url(publicKey)}\n`;
-  await create(publicFile, utf8(text), 0o644);
+  createFile(publicFile, utf8(text), 0o644);
   return { file, publicFile, keyid };
 }
 
@@ -140,31 +139,7 @@ export async function readSigningKeys(file: string): Promise<Uint8Array> {
   try {
     return (await readFile(file)).subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
   } catch (error) {
-    throw unreadable(file, error);
-  }
-}
-
-/** As {@link readSigningKeys}, and `undefined` if there is no such file. */
-export async function readSigningKeysIfThere(file: string): Promise<Uint8Array | undefined> {
-  try {
-    return (await readIfThere(file))?.subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
-  } catch (error) {
-    throw unreadable(file, error);
-  }
-}
-
-function unreadable(file: string, error: unknown): PublishError {
-  return new PublishError('key-file-refused', describeUnreadable(file, error), {
-    cause: error,
-  });
-}
-
-/** Writes a file that must not exist yet. @throws PublishError `output-failed` */
-async function create(file: string, bytes: Uint8Array, mode: number): Promise<void> {
-  try {
-    if (!createFile(file, bytes, mode)) throw new Error('it exists');
-  } catch (error) {
-    throw new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
+    throw new PublishError('key-file-refused', describeUnreadable(file, error), { cause: error });
   }
 }
 
@@ -201,6 +176,6 @@ export async function exportTimestampKey(
     await readKeyStore(workspaceOf(configurationFile)),
     passphrase,
   );
-  await create(file, await createSigningKeys(newPassphrase, [contents.seeds.timestamp], { rootId }), 0o600);
+  createFile(file, await createSigningKeys(newPassphrase, [contents.seeds.timestamp], { rootId }), 0o600);
   return { keyid: signers.timestamp.keyid };
 }

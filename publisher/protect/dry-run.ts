@@ -9,9 +9,9 @@ import { checkRekey, isOtherKeyStore, setsDueForRekey } from './keys.ts';
 import { locate } from './locate.ts';
 import { inspectOutput } from './output.ts';
 import { makePlan } from './plan.ts';
-import { type DryRunOptions, stopper } from './prepare.ts';
+import { type DryRunOptions, stopper } from './protect.ts';
 import { RunSections } from './sections.ts';
-import { changedPaths, countChanges, type DryRunSummary, publicByReason, sectionsOf } from './summary.ts';
+import { changedPaths, type DryRunSummary, summarisePlan } from './summary.ts';
 
 /**
  * Says what a run would do, and changes nothing. It needs no passphrase, so it cannot see what is in the key store: only whether
@@ -20,36 +20,28 @@ import { changedPaths, countChanges, type DryRunSummary, publicByReason, section
  * @param limit - how many paths of each kind are named; all, if left out
  */
 export async function planSite(options: DryRunOptions, limit?: number): Promise<DryRunSummary> {
-  const { workspace, configuration, source, walk, out, now } = await locate(options);
+  const place = await locate(options);
+  const { workspace, configuration, out, now } = place;
   using index = openIndexReadOnly(workspace.database);
   const checkNotStopped = stopper(options.signal);
   const publisher = index.fact('publisher') ?? '';
   const rootId = index.fact('root');
   const output = await inspectOutput(out, index, { rootId, nextRoot: 0, readOnly: true, checkNotStopped });
-  const since = index.keysSince();
-  const due = setsDueForRekey(configuration, since.keys(), (name) => since.get(name), now, options.rekey);
+  const due = setsDueForRekey(configuration, index.keysSince(), now, options.rekey);
   const keysChanged = index.fact('publisher') !== undefined && (await isOtherKeyStore(index, workspace));
   const sections = await RunSections.of(configuration, index);
-  const context = { source, walk, configuration, index, output, sections, rekey: due, checkNotStopped, readOnly: true };
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
-  const plan = await makePlan({ ...context, appearance });
+  const context = { ...place, index, output, sections, appearance, rekey: due, checkNotStopped, readOnly: true };
+  const plan = await makePlan(context);
   const settings = siteSettingsOf(configuration, (path) => index.planned(path));
   checkRekey(options.rekey ?? [], plan.sets);
   return {
-    site: configuration.site,
-    out,
-    documents: plan.documents,
-    changes: countChanges(plan),
-    reasons: { remade: plan.changes.remade, restored: plan.changes.restored },
+    ...summarisePlan(place, plan),
     settingsChanged: await areOthers(settings, index),
     indexLost: output.isEmpty ? undefined : index.lost,
     keysChanged,
     paths: changedPaths(index, limit ?? -1),
     sets: Array.from(plan.sets, ([name, documents]) => ({ name, documents })),
-    sections: sectionsOf(plan),
-    public: publicByReason(plan),
-    ignored: plan.ignored,
-    unusedPatterns: plan.unusedPatterns,
   };
 }
 

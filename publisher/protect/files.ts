@@ -1,8 +1,17 @@
 /** Which files of the output belong to a document, and whose a file is by its name: docs/spec/publication.md, sections 1 and 3. */
 
 import { createHash, hash as hashOf } from 'node:crypto';
-import { closeSync, type Dirent, existsSync, opendirSync, openSync, readFileSync, readSync } from 'node:fs';
-import { readdir, rm, rmdir } from 'node:fs/promises';
+import {
+  closeSync,
+  type Dirent,
+  existsSync,
+  opendirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmdirSync,
+  rmSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { contentTargetOf, headTargetOf, targetFile } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
@@ -128,29 +137,27 @@ export function readProof(out: string): string {
  * @param before - seconds since 1970: what publications have done without since then goes
  * @returns how many files were removed
  */
-export async function pruneOutput(out: string, index: PublisherIndex, before: number): Promise<number> {
+export function pruneOutput(out: string, index: PublisherIndex, before: number): number {
   let removed = 0;
   for (let batch = index.removable(before); batch.length > 0; batch = index.removable(before)) {
-    await removeFiles(out, batch);
+    removeFiles(out, batch);
     index.transaction(() => {
       for (const file of batch) index.unretire(file);
     });
-    await removeEmptyDirectories(out, batch);
+    removeEmptyDirectories(out, batch);
     removed += batch.length;
   }
   return removed;
 }
 
-async function removeEmptyDirectories(out: string, files: readonly string[]): Promise<void> {
+function removeEmptyDirectories(out: string, files: readonly string[]): void {
   for (const first of new Set(files.map((file) => dirname(file)))) {
-    for (let directory = first; directory !== '/'; directory = dirname(directory)) {
-      const left = await readdir(join(out, directory)).catch(() => ['?']);
-      if (left.length > 0) break;
-      await rmdir(join(out, directory)).catch(() => undefined);
-    }
+    try {
+      for (let directory = first; directory !== '/'; directory = dirname(directory)) rmdirSync(join(out, directory));
+    } catch {} // it is not empty
   }
 }
 
-export async function removeFiles(out: string, files: readonly string[]): Promise<void> {
-  for (const file of files) await toOutput(join(out, file), rm(join(out, file), { force: true }));
+export function removeFiles(out: string, files: readonly string[]): void {
+  for (const file of files) toOutput(join(out, file), () => rmSync(join(out, file), { force: true }));
 }

@@ -12,11 +12,12 @@ import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere, replaceFile } from '../keys/file-update.ts';
 import { makeBundle, makeDescriptor, type NamedSet } from '../keys/hand-over.ts';
-import type { KeyStoreContents, OpenKeyStore, SectionKeyRing } from '../keys/key-store.ts';
+import type { KeyStoreContents, OpenKeyStore } from '../keys/key-store.ts';
 import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../workspace/configuration/names.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import type { Run } from './protect.ts';
 
 /** The key store of a run: what it holds changes only once it is on the disk. */
 export class RunKeys {
@@ -44,6 +45,13 @@ export class RunKeys {
   /** The key id of a set; `undefined` if it has no key yet. */
   idOf(name: string): KeyId | undefined {
     return this.#ids.get(name);
+  }
+
+  /** The key id of a set that has a key. */
+  keyOf(name: string): KeyId {
+    const id = this.#ids.get(name);
+    if (id === undefined) throw new Error(`the set ${name} of the plan has no key`);
+    return id;
   }
 
   /** All sets that have a key. */
@@ -74,29 +82,6 @@ export async function isOtherKeyStore(index: PublisherIndex, { keyStore }: Works
   return bytes === undefined || index.fact('keyStore') !== hash('sha256', bytes);
 }
 
-/** What {@link secureKeys} is asked for. */
-export interface KeysWanted {
-  readonly workspace: Workspace;
-  readonly configuration: Configuration;
-  readonly index: PublisherIndex;
-  readonly keys: RunKeys;
-  /** Names of the sets that documents are in. */
-  readonly sets: Iterable<string>;
-  /** Keys of sections that the key store does not have yet. */
-  readonly rings: ReadonlyMap<string, SectionKeyRing>;
-  /** Those that get a new key. */
-  readonly rekey: ReadonlySet<string>;
-  /** Whether new keys were asked for, perhaps because the key server has a bundle that is unknown here. */
-  readonly isAsked?: boolean;
-  /** Whether the key store is older than what was published. */
-  readonly areKeysOlder: boolean;
-  /** Key ids of documents that cannot be signed again here, and stay encrypted under them. */
-  readonly heldBack: ReadonlySet<KeyId>;
-  /** The key server's public key, if it is there. */
-  readonly recipient: Uint8Array | undefined;
-  readonly now: number;
-}
-
 export interface SecuredKeys {
   /** The descriptor to publish. */
   readonly descriptor: Uint8Array;
@@ -108,22 +93,26 @@ export interface SecuredKeys {
 /**
  * Makes the keys that are missing, and hands them over.
  *
+ * @param isAsked - whether new keys were asked for, perhaps because the key server has a bundle that is unknown here
  * @throws PublishError `output-failed`
  */
-export async function secureKeys(wanted: KeysWanted): Promise<SecuredKeys> {
-  const { keys, index, workspace, configuration, recipient, now, areKeysOlder } = wanted;
-  const made = setsToMake(wanted);
+export async function secureKeys(run: Run, isAsked: boolean): Promise<SecuredKeys> {
+  const { keys, index, workspace, configuration, recipient, now, areKeysOlder, sections } = run;
+  const made = setsToMake(run);
   const fresh = Array.from(made, (name): [string, Uint8Array] => [name, randomBytes(KEY_LENGTH)]);
   const sets = new Map([...keys.contents.sets, ...fresh]);
-  const descriptor = currentDescriptor(wanted);
-  const kept = await keysToKeep(wanted, made);
+  const descriptor = currentDescriptor(run);
+  const kept = await keysToKeep(run, made);
   const named = [...(await nameSets(sets)), ...kept];
-  const handedOver = recipient && digestOfHandOver(named, descriptor, recipient, timestampOf(wanted));
+  const handedOver = recipient && digestOfHandOver(named, descriptor, recipient, timestampOf(run));
   const isOther = areKeysOlder || index.fact('bundle') !== handedOver || !existsSync(workspace.bundle);
   const bundleIsNew = handedOver !== undefined && isOther;
-  if (made.size + wanted.rings.size > 0 || bundleIsNew || kept.length !== keys.contents.kept.length) {
-    const sections = new Map([...keys.contents.sections, ...wanted.rings]);
-    const contents = { ...keys.contents, kept, sections, sets, serial: serialAfter(wanted, bundleIsNew) };
+  if (made.size + sections.made.size > 0 || bundleIsNew || kept.length !== keys.contents.kept.length) {
+    const rings = new Map([...keys.contents.sections, ...sections.made]);
+    // An older key store does not know which serials were used: the time is above all of them (docs/spec/keys.md, section 9).
+    const next = keys.contents.serial + (bundleIsNew ? 1 : 0);
+    const serial = areKeysOlder || (isAsked && bundleIsNew) ? Math.max(next, now) : next;
+    const contents = { ...keys.contents, kept, sections: rings, sets, serial };
     await keys.change(contents);
     if (bundleIsNew && recipient !== undefined) {
       const about = { descriptor, sets: named };
@@ -140,34 +129,27 @@ export async function secureKeys(wanted: KeysWanted): Promise<SecuredKeys> {
 }
 
 /** Sets that documents are in, and all those whose keys may have been replaced: they may get documents again. */
-function setsToMake({ keys, areKeysOlder, rekey, sets }: KeysWanted): Set<string> {
-  const needed = [...sets, ...(areKeysOlder ? keys.contents.sets.keys() : [])];
+function setsToMake({ keys, areKeysOlder, rekey, plan }: Run): Set<string> {
+  const needed = [...plan.sets.keys(), ...(areKeysOlder ? keys.contents.sets.keys() : [])];
   return new Set(needed.filter((name) => rekey.has(name) || !keys.contents.sets.has(name)));
 }
 
-/** An older key store does not know which serials were used: the time is above all of them (docs/spec/keys.md, section 9). */
-function serialAfter(
-  { keys: { contents }, now, areKeysOlder, isAsked = false }: KeysWanted,
-  bundleIsNew: boolean,
-): number {
-  const serial = contents.serial + (bundleIsNew ? 1 : 0);
-  return areKeysOlder || (isAsked && bundleIsNew) ? Math.max(serial, now) : serial;
-}
-
-/** Previous keys that readers still need. */
-async function keysToKeep({ keys, heldBack }: KeysWanted, made: ReadonlySet<string>): Promise<NamedSet[]> {
+/** Previous keys that readers still need: of documents that cannot be signed again here, and stay encrypted under them. */
+async function keysToKeep({ keys, sections, index }: Run, made: ReadonlySet<string>): Promise<NamedSet[]> {
   const { kept, sets } = keys.contents;
-  const replaced = [...sets].filter(([name]) => made.has(name)).map(([name, key]) => ({ name, key }));
-  return (await nameSets([...kept, ...replaced].map(({ name, key }) => [name, key]))).filter(({ id }) =>
-    heldBack.has(id),
-  );
+  const before = [
+    ...kept.map(({ name, key }) => [name, key] as const),
+    ...[...sets].filter(([name]) => made.has(name)),
+  ];
+  const heldBack = sections.setsHeldBack(index);
+  return (await nameSets(before)).filter(({ id }) => heldBack.has(id));
 }
 
 /** A descriptor that is good for less than this is made anew. */
 const DESCRIPTOR_RENEWAL = 90 * 86_400;
 
 /** The descriptor of earlier runs, as long as it says the same, so that nothing has to be signed for it. */
-function currentDescriptor({ configuration, index, keys, now }: KeysWanted): Uint8Array {
+function currentDescriptor({ configuration, index, keys, now }: Run): Uint8Array {
   const fresh = makeDescriptor(configuration, keys.store, now);
   const known = fromBase64url(index.fact('descriptor'));
   const [old, current] = [known && parse(known), parse(fresh)];
@@ -187,7 +169,7 @@ function nameSets(sets: Iterable<readonly [name: string, key: Uint8Array]>): Pro
 }
 
 /** The id of the timestamp key, where the key server gets it. */
-function timestampOf({ configuration, keys }: KeysWanted): string {
+function timestampOf({ configuration, keys }: Run): string {
   return configuration.timestampBy === 'keyserver' ? keys.store.signers.timestamp.keyid : '';
 }
 
@@ -202,21 +184,23 @@ function digestOfHandOver(
   return hash('sha256', JSON.stringify([ids, toBase64url(descriptor), toBase64url(recipient), timestamp]));
 }
 
-/** Sets that get a new key: those that were named, and those whose keys are older than the configuration lets them become. */
+/**
+ * Sets that get a new key: those that were named, and those whose keys are older than the configuration lets them become.
+ *
+ * @param since - when each set got its key, by name
+ */
 export function setsDueForRekey(
   { sets: rules }: Configuration,
-  names: Iterable<string>,
-  since: (name: string) => number | undefined,
+  since: ReadonlyMap<string, number>,
   now: number,
   named: readonly string[] = [],
 ): Set<string> {
   const compiled = rules.map(({ name, rekeyDays }) => ({ pattern: namePattern(name), rekeyDays }));
-  const due = [...names].filter((name) => {
+  const due = [...since].filter(([name, made]) => {
     const days = compiled.find(({ pattern }) => pattern.test(name))?.rekeyDays;
-    const made = since(name);
-    return days !== undefined && made !== undefined && now - made >= days * 86_400;
+    return days !== undefined && now - made >= days * 86_400;
   });
-  return new Set([...named, ...due]);
+  return new Set([...named, ...due.map(([name]) => name)]);
 }
 
 /** The names that a rule can give. */
@@ -232,8 +216,6 @@ function namePattern(name: string): RegExp {
 export function checkRekey(rekey: Iterable<string>, sets: { has(name: string): boolean }): void {
   for (const name of rekey) {
     if (sets.has(name)) continue;
-    throw new PublishError('argument-invalid', `no document is in the set ${JSON.stringify(name)}`, {
-      typed: true,
-    });
+    throw new PublishError('argument-invalid', `no document is in the set ${JSON.stringify(name)}`, { typed: true });
   }
 }

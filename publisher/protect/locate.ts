@@ -2,16 +2,13 @@
 
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
-import { isInside, type SourceWalk } from '../site/walk.ts';
+import { isInside } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
-import { readKeyStore, type Workspace, workspaceOf } from '../workspace/workspace.ts';
-import { walkOf } from './plan.ts';
+import { type Workspace, workspaceOf } from '../workspace/workspace.ts';
 
 export interface PlaceOptions {
   /** Path of `wispr.json`. */
@@ -26,8 +23,8 @@ export interface PlaceOptions {
 export interface Place {
   readonly workspace: Workspace;
   readonly configuration: Configuration;
+  /** The directory of the site, absolute. */
   readonly source: string;
-  readonly walk: SourceWalk;
   /** The output directory, with links resolved. */
   readonly out: string;
   readonly now: number;
@@ -43,20 +40,7 @@ export async function locate({ configurationFile, out: named, now = nowInSeconds
   const configuration = await readConfiguration(workspace.configuration);
   const source = resolve(workspace.directory, configuration.source);
   const out = resolveOutput(named ?? configuration.out, source, workspace);
-  return { workspace, configuration, source, walk: walkOf(source, configuration), out, now };
-}
-
-/** Documents that are looked at while the key store is opened: as many as there is time for, and few enough to be kept in memory. */
-const LOOK_AHEAD = 10_000;
-
-/** Opens the key store. To derive its key from the passphrase takes a fifth of a second on another thread: meanwhile the site is looked at. */
-export async function openWhileLooking({ workspace, walk }: Place, passphrase: string): Promise<OpenKeyStore> {
-  const opening = openKeyStore(await readKeyStore(workspace), passphrase);
-  const looking = setImmediate().then(() => walk.lookAhead(LOOK_AHEAD)); // once the derivation is under way
-  looking.catch(() => undefined); // a wrong passphrase comes first
-  const store = await opening;
-  await looking;
-  return store;
+  return { workspace, configuration, source, out, now };
 }
 
 /**

@@ -17,8 +17,8 @@ import { recogniseFallbackPage } from '../site/fallback/recognise.ts';
 import { MAXIMUM_FALLBACK_PAGE } from '../site/fallback/template.ts';
 import { HASH_PREFIX } from '../site/names.ts';
 import { count, Problems, someOf } from '../text.ts';
-import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
-import type { IndexedDocument, IndexedFiles, RoleRow } from '../workspace/index/rows.ts';
+import type { IndexedDecision, PublisherIndex } from '../workspace/index/publisher-index.ts';
+import type { IndexedDocument, RoleRow } from '../workspace/index/schema.ts';
 import { IdSet } from '../workspace/index/statements.ts';
 import {
   digestOf,
@@ -32,27 +32,7 @@ import {
 } from './files.ts';
 import { isLeftoverName } from './writers/files.ts';
 
-/** What the output holds of what the index knows: ids of documents. */
-export interface InspectedOutput {
-  /** Their objects are there. */
-  readonly heads: IdSet;
-  /** Their contents are there. */
-  readonly contents: IdSet;
-  /** Something lies at their own names. */
-  readonly placed: IdSet;
-  /** Pages that carry their objects wait to be placed. */
-  readonly staged: IdSet;
-  /** Names of the files in the directory of the metadata, but for those that are unfinished. */
-  readonly metadata: ReadonlySet<string>;
-  /** Names of those that are, byte for byte, what the index says was signed. */
-  readonly signed: ReadonlySet<string>;
-  /** Hashes of the descriptor and the settings that were published last, as far as they are there. */
-  readonly ownTargets: ReadonlySet<string>;
-  /** Files that an interrupted run had begun, as paths in the output. */
-  readonly unfinished: readonly string[];
-  /** Whether there is nothing but litter. */
-  readonly isEmpty: boolean;
-}
+export type InspectedOutput = Omit<Inspection, 'look' | 'foreign'>;
 
 /** What desktops put into directories by themselves. */
 const LITTER = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini']);
@@ -126,16 +106,26 @@ function checkOwn(out: string, { isEmpty, foreign }: Inspection, rootId: string 
   throw new PublishError('output-foreign', message);
 }
 
-class Inspection implements InspectedOutput {
+/** What the output holds of what the index knows: ids of documents. */
+class Inspection {
+  /** Their objects are there. */
   readonly heads: IdSet;
+  /** Their contents are there. */
   readonly contents: IdSet;
+  /** Something lies at their own names. */
   readonly placed: IdSet;
+  /** Pages that carry their objects wait to be placed. */
   readonly staged: IdSet;
+  /** Names of the files in the directory of the metadata, but for those that are unfinished. */
   readonly metadata = new Set<string>();
+  /** Names of those that are, byte for byte, what the index says was signed. */
+  readonly signed: ReadonlySet<string>;
+  /** Hashes of the descriptor and the settings that were published last, as far as they are there. */
   readonly ownTargets = new Set<string>();
+  /** Files that an interrupted run had begun, as paths in the output. */
   readonly unfinished: string[] = [];
   readonly foreign = new Problems();
-  readonly signed: ReadonlySet<string>;
+  /** Whether there is nothing but litter. */
   isEmpty = true;
   readonly #out: string;
   readonly #index: PublisherIndex;
@@ -174,7 +164,7 @@ class Inspection implements InspectedOutput {
     this.isEmpty = false;
     if (!isFile) this.#refuse(path);
     else if (path.startsWith(METADATA_PATH)) this.#lookAtMetadata(path.slice(METADATA_PATH.length), path);
-    else if (mayBeLeftover(name) && isLeftoverName(name) && !this.#index.findFiles(path)) this.#lookAtLeftover(path);
+    else if (mayBeLeftover(name) && isLeftoverName(name) && !this.#index.findDecision(path)) this.#lookAtLeftover(path);
     else if (!this.#isKnown(path) && !this.#index.isRetired(path)) this.#adopt(path);
   }
 
@@ -187,7 +177,7 @@ class Inspection implements InspectedOutput {
   /** A page that carries its object is whole, and may wait for its document; anything else goes. */
   #lookAtLeftover(path: string): void {
     const name = path.endsWith(CARRIER_SUFFIX) ? parseImmutableName(path.slice(0, -CARRIER_SUFFIX.length)) : undefined;
-    const row = name && this.#index.findFiles(name.path);
+    const row = name && this.#index.findDecision(name.path);
     if (row?.form === 'carrier' && row.head === name?.hash && row.placed === undefined) this.staged.add(row.id);
     else this.unfinished.push(path);
   }
@@ -195,28 +185,26 @@ class Inspection implements InspectedOutput {
   /** Whether a file is one that the index says is there. */
   #isKnown(path: string): boolean {
     const name = parseImmutableName(path);
-    if (name && OWN_TARGETS.includes(name.path)) return this.#isOwnTarget(name.hash);
-    const row = name && this.#index.findFiles(name.path);
+    if (name && OWN_TARGETS.includes(name.path)) {
+      const isPublished = this.#published.includes(name.hash);
+      if (isPublished) this.ownTargets.add(name.hash);
+      return isPublished;
+    }
+    const row = name && this.#index.findDecision(name.path);
     if (row && name.isObject && row.head === name.hash) this.#note(path, row, 'head');
     else if (row && !name.isObject && row.content === name.hash) this.#note(path, row, 'content');
     else return this.#isPlace(path);
     return true;
   }
 
-  #isOwnTarget(hash: string): boolean {
-    if (!this.#published.includes(hash)) return false;
-    this.ownTargets.add(hash);
-    return true;
-  }
-
   #isPlace(path: string): boolean {
-    const row = this.#index.findFiles(path);
+    const row = this.#index.findDecision(path);
     if (row === undefined || row.form === 'none') return [HOST_PROOF_PATH, DESCRIPTOR_PATH].includes(path);
     this.#note(path, row, 'placed');
     return true;
   }
 
-  #note(path: string, row: IndexedFiles, role: FileRole): void {
+  #note(path: string, row: IndexedDecision, role: FileRole): void {
     const ids = { head: this.heads, content: this.contents, placed: this.placed }[role];
     if (role === 'placed' && !this.#isCurrent) return;
     if (!this.#isDoubted || this.#isWhole(path, row.path, role)) ids.add(row.id);
@@ -295,7 +283,7 @@ function mayBeLeftover(name: string): boolean {
 }
 
 /** Whether the files that make up a document are there. */
-export function isThere(row: IndexedFiles, output: InspectedOutput): boolean {
+export function isThere(row: IndexedDecision, output: InspectedOutput): boolean {
   if (row.form === 'carrier') {
     return row.placed === undefined ? output.staged.has(row.id) : output.placed.has(row.id);
   }

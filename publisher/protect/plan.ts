@@ -13,30 +13,18 @@ import { type Decision, SetRules } from '../site/sets.ts';
 import { refused, type SourceFile, SourceWalk } from '../site/walk.ts';
 import { count, Problems, someOf } from '../text.ts';
 import { SECTION_DEPTH } from '../workspace/configuration/names.ts';
-import type { Configuration } from '../workspace/configuration/schema.ts';
-import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
-import type { Change, Form, IndexedDecision, Task } from '../workspace/index/rows.ts';
+import type { IndexedDecision } from '../workspace/index/publisher-index.ts';
+import type { Change, Form, Task } from '../workspace/index/schema.ts';
 import { IdSet } from '../workspace/index/statements.ts';
-import type { Appearance } from './appearance.ts';
-import { type InspectedOutput, isThere } from './output.ts';
-import type { RunSections } from './sections.ts';
+import { isThere } from './output.ts';
+import type { Run } from './protect.ts';
 import { readPageFacts } from './site-page.ts';
 
 /** What is known before it is decided. */
-export interface PlanContext {
-  /** The directory, absolute. */
-  readonly source: string;
-  /** A walk through it that was not started. */
-  readonly walk: SourceWalk;
-  readonly configuration: Configuration;
-  readonly index: PublisherIndex;
-  readonly output: InspectedOutput;
-  readonly appearance: Appearance;
-  readonly sections: RunSections;
+export interface PlanContext
+  extends Pick<Run, 'source' | 'configuration' | 'index' | 'output' | 'appearance' | 'sections' | 'rekey'> {
   /** The key id of a set, `undefined` if it has no key; left out without the passphrase. */
   readonly setIdOf?: (name: string) => KeyId | undefined;
-  /** Sets that get a new key. */
-  readonly rekey: ReadonlySet<string>;
   /** Whether the index may be written to. */
   readonly readOnly: boolean;
   /** Throws if the run is to stop. */
@@ -55,19 +43,28 @@ export interface Plan {
   readonly removed: number;
   /** How many documents each set has. */
   readonly sets: ReadonlyMap<string, number>;
-  /** How many documents each section has, and in how many something waits for its keys. */
-  readonly sections: ReadonlyMap<string, SectionCount>;
-  /** Public documents by the reason for it. */
-  readonly public: ReadonlyMap<string, { readonly documents: number; readonly paths: readonly string[] }>;
+  readonly sections: readonly SectionSummary[];
+  /** Why documents are public, and which. */
+  readonly public: readonly PublicSummary[];
   /** Files that are left out. */
   readonly ignored: number;
   /** Patterns that fit no document. */
   readonly unusedPatterns: readonly string[];
 }
 
-export interface SectionCount {
-  documents: number;
-  waiting: number;
+export interface SectionSummary {
+  readonly name: string;
+  /** Documents that the publication has of it. */
+  readonly documents: number;
+  /** Documents in which something changed that waits for the section's keys. */
+  readonly waiting: number;
+}
+
+export interface PublicSummary {
+  readonly reason: string;
+  readonly documents: number;
+  /** Paths of the first documents. */
+  readonly paths: readonly string[];
 }
 
 /** Largest page that can be carried inside itself: this is done in memory. */
@@ -79,19 +76,15 @@ const PATHS_KEPT = 100;
 /** Files between two looks at the clock, the signal and the event loop. */
 const STEP = 500;
 
-/** A walk through a site, by its configuration. @throws PublishError `source-refused` */
-export function walkOf(source: string, { ignore }: Configuration): SourceWalk {
-  const patterns = ignore.map(compilePattern);
-  return new SourceWalk(source, (path) => patterns.some((pattern) => pattern.match(path)));
-}
-
 /**
  * Looks at the whole source, decides, and puts what is to be done into the index's lists of tasks and of what is gone.
  *
  * @throws PublishError `source-refused`, `stopped`
  */
 export async function makePlan(context: PlanContext): Promise<Plan> {
-  const { index, walk } = context;
+  const { index, source, configuration } = context;
+  const ignored = configuration.ignore.map(compilePattern);
+  const walk = new SourceWalk(source, (path) => ignored.some((pattern) => pattern.match(path)));
   const planner = new Planner(context);
   await index.listing(async () => {
     let found = 0;
@@ -109,11 +102,8 @@ export async function makePlan(context: PlanContext): Promise<Plan> {
   return planner.finish(walk.ignored);
 }
 
-/** A document as it is to be written, and why. */
-interface Decided {
-  readonly task: Omit<Task, 'change'>;
-  readonly decision: Decision;
-}
+/** A document, before it is known whether it has to be written. */
+type Undecided = Omit<Task, 'change'>;
 
 class Planner {
   readonly #context: PlanContext;
@@ -122,8 +112,8 @@ class Planner {
   readonly #pageProblems = new Problems();
   readonly #problems = new Problems();
   readonly #sets = new Map<string, number>();
-  readonly #sections: Map<string, SectionCount>;
-  readonly #public = new Map<string, { documents: number; paths: string[] }>();
+  readonly #sections: Map<string, { name: string; documents: number; waiting: number }>;
+  readonly #public = new Map<string, { reason: string; documents: number; paths: string[] }>();
   readonly #changes = { added: 0, changed: 0, moved: 0, rekeyed: 0, remade: 0, restored: 0 };
   readonly #optionDigests = new Map<string, string>();
   #documents = 0;
@@ -133,7 +123,7 @@ class Planner {
   constructor(context: PlanContext) {
     this.#context = context;
     this.#rules = new SetRules(context.configuration);
-    this.#sections = new Map(context.sections.list.map(({ name }) => [name, { documents: 0, waiting: 0 }]));
+    this.#sections = new Map(context.sections.list.map(({ name }) => [name, { name, documents: 0, waiting: 0 }]));
     this.#seen = new IdSet(context.index.largestId());
   }
 
@@ -196,21 +186,21 @@ class Planner {
       throw new PublishError('source-refused', `${this.#context.source} holds no documents`);
     }
     for (const group of this.#public.values()) group.paths.sort();
+    const sections = [...this.#sections.values()];
+    const empty = sections.filter(({ documents, waiting }) => documents + waiting === 0).map(({ name }) => name);
     return {
       documents: this.#documents,
       bytes: this.#bytes,
       changes: this.#changes,
       removed: this.#removed,
-      sections: this.#sections,
+      sections,
       sets: new Map([...this.#sets].sort(([a], [b]) => (a < b ? -1 : 1))),
-      public: this.#public,
+      public: [...this.#public.values()].sort((a, b) => ((a.paths[0] ?? '') < (b.paths[0] ?? '') ? -1 : 1)),
       ignored,
       unusedPatterns: [
         ...this.#rules.unused(),
         ...this.#context.appearance.headers.unused(),
-        ...this.#context.sections.list
-          .filter(({ name }) => isEmpty(this.#sections.get(name)))
-          .flatMap(({ paths }) => paths),
+        ...this.#context.sections.list.flatMap(({ name, paths }) => (empty.includes(name) ? paths : [])),
       ],
     };
   }
@@ -230,27 +220,23 @@ class Planner {
       this.#sets.set(set, (this.#sets.get(set) ?? 0) + 1);
       return;
     }
-    const group = this.#public.get(reason) ?? { documents: 0, paths: [] };
+    const group = this.#public.get(reason) ?? { reason, documents: 0, paths: [] };
     group.documents++;
     if (group.paths.length < PATHS_KEPT) group.paths.push(path);
     this.#public.set(reason, group);
   }
 
-  #decide(source: SourceFile, page: Pick<Task, 'pageSet' | 'teaser'>): Decided {
-    const decision = this.#rules.decide(source.path, page.pageSet);
-    return { task: this.#taskFor(source, page, decision), decision };
-  }
-
-  #taskFor(source: SourceFile, page: Pick<Task, 'pageSet' | 'teaser'>, { set }: Decision): Omit<Task, 'change'> {
-    const { path, file, size, lastModified, identity } = source;
+  /** The document as it is to be written, and why. */
+  #decide(source: SourceFile, page: Pick<Task, 'pageSet' | 'teaser'>): { task: Undecided; decision: Decision } {
+    const { path, size } = source;
+    const decision = this.#rules.decide(path, page.pageSet);
     const mediaType = mediaTypeOf(path);
-    const form = this.#formOf(mediaType, set);
+    const form = this.#formOf(mediaType, decision.set);
     if (form === 'carrier' && size > HTML_CARRIER_LENGTH) {
       this.#problems.add(`${printable(path)}: it is too large for "carrier": "html"`);
     }
-    const { pageSet, teaser } = page;
     const options = this.#optionsOf(path, mediaType, form);
-    return { path, file, size, lastModified, identity, mediaType, pageSet, teaser, setName: set, options, form };
+    return { task: { ...source, ...page, mediaType, setName: decision.set, options, form }, decision };
   }
 
   #formOf(mediaType: string, set: string | undefined): Form {
@@ -269,7 +255,7 @@ class Planner {
     return known;
   }
 
-  #changeOf(row: IndexedDecision, task: Omit<Task, 'change'>): Change | undefined {
+  #changeOf(row: IndexedDecision, task: Undecided): Change | undefined {
     const { output, rekey, setIdOf } = this.#context;
     const { setName } = task;
     if (row.setName !== setName) return 'moved';
@@ -279,10 +265,6 @@ class Planner {
     if (row.options !== task.options) return 'remade';
     return isThere(row, output) ? undefined : 'restored';
   }
-}
-
-function isEmpty(section: SectionCount | undefined): boolean {
-  return section !== undefined && section.documents + section.waiting === 0;
 }
 
 function tooDeep(path: string): string {

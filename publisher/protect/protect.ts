@@ -5,26 +5,77 @@
 import { join } from 'node:path';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { hostProofLine } from '../../core/keys/descriptor.ts';
+import type { RoleSigner } from '../../core/publication/keys.ts';
 import { ownTargetsOf } from '../../core/publication/names.ts';
-import { encodeSettings } from '../../core/publication/settings.ts';
+import { encodeSettings, type SiteSettings } from '../../core/publication/settings.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { bootId } from '../../node-support/boot.ts';
+import { stopped } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
-import { recipientFileOf } from '../keys/hand-over.ts';
-import type { LostIndex, PublisherIndex } from '../workspace/index/publisher-index.ts';
-import { withLock } from '../workspace/workspace.ts';
+import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
+import { openKeyStore } from '../keys/key-store.ts';
+import { siteSettingsOf } from '../site/site-settings.ts';
+import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
+import { readKeyStore, withLock } from '../workspace/workspace.ts';
+import { type Appearance, appearanceOf } from './appearance.ts';
 import { pruneOutput, removeFiles } from './files.ts';
-import { noteKeyStore, RunKeys, type SecuredKeys, secureKeys } from './keys.ts';
-import { locate, openWhileLooking, type Place } from './locate.ts';
-import { type ProtectOptions, prepare, type Run, stopper } from './prepare.ts';
+import { checkRekey, noteKeyStore, RunKeys, type SecuredKeys, secureKeys, setsDueForRekey } from './keys.ts';
+import { locate, type Place, type PlaceOptions } from './locate.ts';
+import { type InspectedOutput, inspectOutput } from './output.ts';
+import { makePlan, type Plan } from './plan.ts';
 import { type PublicationSummary, publish } from './publication.ts';
-import { checkSigners, type PublicationContext } from './signing-plan.ts';
-import { countChanges, type ProtectSummary, publicByReason, sectionsOf } from './summary.ts';
-import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
+import { areKeysOlder, checkRootsKnown, type Published, publishedIn, signAbove, unknownLists } from './published.ts';
+import { checkUseful, RunSections } from './sections.ts';
+import { checkSigners, type PublicationContext, type PublicationRoles, rolesOf } from './signing-plan.ts';
+import { type ProtectSummary, summarisePlan } from './summary.ts';
+import { placeDocuments, type TasksDone, writeDocuments } from './tasks.ts';
 import { replaceOutputFile } from './writers/files.ts';
-import { startDocumentWriters } from './writers/writers.ts';
+import { DocumentWriters } from './writers/writers.ts';
 
-export type { ProtectOptions } from './prepare.ts';
+export interface DryRunOptions extends PlaceOptions {
+  /** Names of sets that get a new key. */
+  readonly rekey?: readonly string[];
+  /** Called as the work goes on. */
+  readonly onProgress?: (progress: Progress) => void;
+  /** Stops the run; the previous publication stays as it is. */
+  readonly signal?: AbortSignal;
+}
+
+export interface ProtectOptions extends DryRunOptions {
+  readonly passphrase: string;
+  /** Keys that are here besides those of the key store: of a section's editors, of a second signer. */
+  readonly signers?: readonly RoleSigner[];
+  /** The highest publication that the authority or a target has: the next one gets a higher number. Default: the one in `out`. */
+  readonly above?: Published | undefined;
+  /** `later`: `wispr publish` has the timestamp signed, once the files are where readers look for them. */
+  readonly timestamp?: 'later';
+}
+
+export interface Progress {
+  /** `looking`: at the site, whose size is not known yet. `writing`: documents. */
+  readonly stage: 'looking' | 'writing';
+  /** Documents. */
+  readonly done: number;
+  /** `undefined` while it is unknown. */
+  readonly total: number | undefined;
+}
+
+/** A run, once everything that could be refused is known to be good. */
+export interface Run extends Place {
+  readonly keys: RunKeys;
+  readonly roles: PublicationRoles;
+  readonly sections: RunSections;
+  readonly index: PublisherIndex;
+  readonly output: InspectedOutput;
+  readonly appearance: Appearance;
+  readonly plan: Plan;
+  readonly settings: SiteSettings;
+  readonly rekey: ReadonlySet<string>;
+  /** Whether the key store is older than what was published: every set gets a new key then. */
+  readonly areKeysOlder: boolean;
+  /** The key server's public key, if it is there. */
+  readonly recipient: Uint8Array | undefined;
+}
 
 /** Seconds beyond freshness and grace for which files are kept that no publication names: clocks differ, and uploads take time. */
 const MARGIN = 86_400;
@@ -36,23 +87,60 @@ const MARGIN = 86_400;
  */
 export async function protectSite(options: ProtectOptions): Promise<ProtectSummary> {
   const place = await locate(options);
-  return withLock(place.workspace, (index) => protectLocked(place, index, options));
+  return withLock(place.workspace, async (index) => {
+    const started = performance.now();
+    const store = await openKeyStore(await readKeyStore(place.workspace), options.passphrase);
+    const keys = await RunKeys.of(store, place.workspace);
+    const known = keys.contents.publication;
+    const run = await prepare(place, keys, index, options);
+    const done = await carryOut(run, options);
+    return { ...summarise(run, done, started), recovered: recoveredFrom(run, known) };
+  });
 }
 
-async function protectLocked(place: Place, index: PublisherIndex, options: ProtectOptions): Promise<ProtectSummary> {
-  const started = performance.now();
-  const store = await openWhileLooking(place, options.passphrase);
-  const keys = await RunKeys.of(store, place.workspace);
-  const { lost } = index;
-  const known = keys.contents.publication;
-  const run = await prepare(place, keys, index, options);
-  const done = await carryOut(run, options);
-  return summarise(run, done, recoveredFrom(run, lost, known), performance.now() - started);
+/**
+ * Looks at everything, and refuses what cannot be published.
+ *
+ * @throws PublishError
+ */
+async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, options: ProtectOptions): Promise<Run> {
+  const { workspace, configuration, out, now } = place;
+  const { signers = [], rekey: wanted = [], onProgress } = options;
+  const checkNotStopped = stopper(options.signal);
+  const publisher = keys.store.publisher.id;
+  const roles = rolesOf(keys.store, signers);
+  const sections = await RunSections.of(configuration, index, keys.contents.sections, signers);
+  checkUseful(signers, roles, sections);
+  const recipient = await readRecipient(recipientFileOf(workspace, configuration));
+  await checkRootsKnown(out, keys.store);
+  const isServed = configuration.publish === undefined;
+  const above = options.above ?? (isServed ? await publishedIn(out, roles.root) : undefined);
+  const unknown = unknownLists(index, above);
+  const { rootId, root } = roles;
+  const about = { rootId, nextRoot: root.version + 1, unknown, readOnly: false, checkNotStopped };
+  const output = await inspectOutput(out, index, about);
+  const areOlder = areKeysOlder(index, keys.contents.publication, above);
+  signAbove(index, unknown);
+  sections.settle(index, output.signed, publisher);
+  const { setsSince, sets } = keys.contents;
+  const rekey = setsDueForRekey(configuration, setsSince, now, [...wanted, ...(areOlder ? sets.keys() : [])]);
+  const appearance = await appearanceOf(configuration, workspace.directory, publisher);
+  const plan = await makePlan({
+    ...{ ...place, index, output, sections, rekey, appearance, checkNotStopped, readOnly: false },
+    setIdOf: (name) => keys.idOf(name),
+    onFound: (done) => onProgress?.({ stage: 'looking', done, total: undefined }),
+  });
+  checkRekey(wanted, plan.sets);
+  const settings = siteSettingsOf(configuration, (path) => index.planned(path));
+  const found = { keys, roles, sections, index, output, appearance, plan, settings, recipient };
+  return { ...place, ...found, rekey, areKeysOlder: areOlder };
 }
 
-/** Where `wispr publish` brings the site to targets, it has the timestamp signed when the files are there. */
-function signsTimestamp({ configuration }: Run, { timestamp }: ProtectOptions): boolean {
-  return timestamp !== 'later' && configuration.publish === undefined;
+/** @throws PublishError `stopped` */
+export function stopper(signal: AbortSignal | undefined): () => void {
+  return () => {
+    if (signal?.aborted) throw stopped();
+  };
 }
 
 /** What a run came to. */
@@ -65,64 +153,44 @@ interface Done {
 
 /** The order of docs/spec/publication.md, section 8. */
 async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
-  const { index, out, plan, sections, now, settings } = run;
-  await begin(run);
-  const heldBack = sections.setsHeldBack(index);
-  const isAsked = (options.rekey?.length ?? 0) > 0;
-  const secured = await secureKeys({ ...run, isAsked, sets: plan.sets.keys(), rings: sections.made, heldBack });
-  if (run.recipient) await options.handOverKeys?.(run.workspace.bundle);
-  const context = publicationOf(run, secured, signsTimestamp(run, options));
-  const tasks = await writeAndPlace(run, options, context);
-  await putIfDifferent(join(out, DESCRIPTOR_PATH), secured.descriptor);
+  const { configuration, index, keys, out, output, roles, now, settings } = run;
+  // The host proof first: it tells the next run whose the directory is, should this one be interrupted.
+  await putIfDifferent(join(out, HOST_PROOF_PATH), utf8(`${hostProofLine(roles.rootId)}\n`));
+  removeFiles(out, output.unfinished); // what an interrupted run had begun
+  index.transaction(() => {
+    index.setFact('publisher', keys.store.publisher.id);
+    index.setFact('root', roles.rootId);
+  });
+  const secured = await secureKeys(run, (options.rekey?.length ?? 0) > 0);
+  const { descriptor } = secured;
+  const freshFor = configuration.freshness.hours * 3600;
+  const ownTargets = ownTargetsOf({ descriptor, settings: encodeSettings(settings) });
+  // Where `wispr publish` brings the site to targets, it has the timestamp signed when the files are there.
+  const signsTimestamp = options.timestamp !== 'later' && configuration.publish === undefined;
+  const context = { ...run, ownTargets, signsTimestamp, freshFor };
+  const tasks = await writeAndPlace(context, options);
+  await putIfDifferent(join(out, DESCRIPTOR_PATH), descriptor);
   const publication = await publish(context);
   index.startWaiting(now);
   index.setFact('boot', bootId());
   index.setFact('pages', 'protect');
   await noteKeyStore(index, run.workspace);
-  const keepFor = context.freshFor + settings.grace + MARGIN;
-  return { secured, tasks, publication, pruned: await pruneOutput(out, index, now - keepFor) };
+  return { secured, tasks, publication, pruned: pruneOutput(out, index, now - (freshFor + settings.grace + MARGIN)) };
 }
 
-function publicationOf(run: Run, { descriptor }: SecuredKeys, signsTimestamp: boolean): PublicationContext {
-  const ownTargets = ownTargetsOf({ descriptor, settings: encodeSettings(run.settings) });
-  return { ...run, ownTargets, signsTimestamp, freshFor: run.configuration.freshness.hours * 3600 };
-}
-
-/** The host proof first: it tells the next run whose the directory is, should this one be interrupted. */
-async function begin({ out, roles, output, index, keys }: Run): Promise<void> {
-  await putIfDifferent(join(out, HOST_PROOF_PATH), utf8(`${hostProofLine(roles.rootId)}\n`));
-  await removeFiles(out, output.unfinished); // what an interrupted run had begun
-  index.transaction(() => {
-    index.setFact('publisher', keys.store.publisher.id);
-    index.setFact('root', roles.rootId);
-  });
-}
-
-async function writeAndPlace(
-  run: Run,
-  { onProgress, signal }: ProtectOptions,
-  publication: PublicationContext,
-): Promise<TasksDone> {
-  const { appearance, configuration, index, keys, output, out, plan, sections } = run;
+async function writeAndPlace(run: PublicationContext, { onProgress, signal }: ProtectOptions): Promise<TasksDone> {
+  const { configuration, index, keys, out, plan } = run;
   const total = index.countTasks();
-  const writers = startDocumentWriters({
-    out,
-    site: configuration.site,
-    publisher: keys.store.publisher,
-    sets: new Map(keys.sets().map(({ id, key }) => [id, key])),
-    ...(signal && { signal }),
-  });
-  const context: TaskContext = {
-    ...{ index, output, writers, appearance, sections },
-    setIdOf: (name) => keys.idOf(name) ?? missingKey(name),
-    onDone: (done) => onProgress?.({ stage: 'writing', done, total }),
-  };
+  const sets = new Map(keys.sets().map(({ id, key }) => [id, key]));
+  const { publisher } = keys.store;
+  const writers = new DocumentWriters({ out, site: configuration.site, publisher, sets }, signal);
+  const onDone = (done: number) => onProgress?.({ stage: 'writing', done, total });
   try {
-    onProgress?.({ stage: 'writing', done: 0, total });
-    const done = await writeDocuments(context);
+    onDone(0);
+    const done = await writeDocuments(run, writers, onDone);
     stopper(signal)();
-    await checkSigners(publication); // before browsers are shown pages of a publication that cannot be signed
-    if (plan.documents > 0) await placeDocuments(context);
+    await checkSigners(run); // before browsers are shown pages of a publication that cannot be signed
+    if (plan.documents > 0) await placeDocuments(run, writers);
     return done;
   } finally {
     await writers.close();
@@ -131,14 +199,14 @@ async function writeAndPlace(
 
 /** What has not changed keeps its time stamp. */
 async function putIfDifferent(file: string, bytes: Uint8Array): Promise<void> {
-  if (!(await readIfThere(file))?.equals(bytes)) await replaceOutputFile(file, bytes);
+  if (!(await readIfThere(file))?.equals(bytes)) replaceOutputFile(file, bytes);
 }
 
 /** What was found to be missing or older, and what was done about it. */
-function recoveredFrom({ workspace, output, areKeysOlder }: Run, lost: LostIndex | undefined, known: number): string[] {
+function recoveredFrom({ workspace, index: { lost }, output, areKeysOlder: areOlder }: Run, known: number): string[] {
   return [
     ...(lost && !output.isEmpty ? [`${workspace.database} is ${lost}: every document is written again`] : []),
-    ...(areKeysOlder
+    ...(areOlder
       ? [
           `publisher.keys is older than the last publication (it knows publication ${known}): every set has a new key; repeat what you changed since with "wispr keys"`,
         ]
@@ -146,41 +214,30 @@ function recoveredFrom({ workspace, output, areKeysOlder }: Run, lost: LostIndex
   ];
 }
 
-function missingKey(set: string): never {
-  throw new Error(`the set ${set} of the plan has no key`);
-}
-
-function summarise(run: Run, done: Done, recovered: readonly string[], milliseconds: number): ProtectSummary {
-  const { configuration, index, keys, plan, out, recipient, roles, workspace } = run;
+function summarise(
+  run: Run,
+  { secured, tasks, publication, pruned }: Done,
+  started: number,
+): Omit<ProtectSummary, 'recovered'> {
+  const { configuration, index, keys, plan, recipient, roles, workspace } = run;
   const { bytesIn, bytesOut, pageBytes } = index.totals();
   const rekeyed = new Set(index.setsOf('rekeyed'));
   return {
-    site: configuration.site,
+    ...summarisePlan(run, plan, tasks.reasons, tasks.unchanged),
     publisher: roles.rootId,
     publisherKey: keys.store.publisher.id,
-    out,
-    documents: plan.documents,
-    changes: countChanges(plan, done.tasks.unchanged),
-    reasons: done.tasks.reasons,
     sets: Array.from(plan.sets, ([name, documents]) => {
-      const isNew = done.secured.made.has(name);
-      const id = keys.idOf(name) ?? missingKey(name);
-      return { name, id, documents, isNew, isRekeyed: rekeyed.has(name) };
+      return { name, id: keys.keyOf(name), documents, isNew: secured.made.has(name), isRekeyed: rekeyed.has(name) };
     }),
-    sections: sectionsOf(plan),
-    public: publicByReason(plan),
-    ignored: plan.ignored,
     bytesIn,
     bytesOut,
     pageBytes,
-    milliseconds: Math.round(milliseconds),
-    publication: done.publication,
-    pruned: done.pruned,
+    milliseconds: Math.round(performance.now() - started),
+    publication,
+    pruned,
     waiting: index.countRetired(),
     bundle: recipient && workspace.bundle,
-    bundleIsNew: done.secured.bundleIsNew,
+    bundleIsNew: secured.bundleIsNew,
     recipient: recipientFileOf(workspace, configuration),
-    unusedPatterns: plan.unusedPatterns,
-    recovered,
   };
 }

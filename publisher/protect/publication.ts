@@ -17,9 +17,8 @@ import {
 import { LocalAuthority } from '../authority/local-authority.ts';
 import { stateInIndex } from '../authority/state.ts';
 import { readIfThere } from '../keys/file-update.ts';
-import { verifyChain } from '../keys/roots.ts';
 import { checkSignedInPast } from '../publication/clock.ts';
-import type { RoleRow } from '../workspace/index/rows.ts';
+import type { RoleRow } from '../workspace/index/schema.ts';
 import { timestampIn } from './published.ts';
 import { checkSectionFits } from './sections.ts';
 import {
@@ -33,7 +32,7 @@ import {
   targetFacts,
   targetsBetween,
 } from './signing-plan.ts';
-import { replaceFile as replaceNow, replaceOutputFile } from './writers/files.ts';
+import { replaceOutputFile } from './writers/files.ts';
 
 export interface PublicationSummary {
   /** Of the publication that is visible now. */
@@ -97,7 +96,7 @@ async function signPublication(
   const about = { version, expires: now + ROLE_VALIDITY.targets };
   let signed = 0;
   const put = async (name: string, bytes: Uint8Array, expires = about.expires) => {
-    replaceNow(metadataPlace(context, metadataFile(name, version)), bytes);
+    replaceOutputFile(metadataPlace(context, metadataFile(name, version)), bytes);
     plan.roles.set(name, { name, version, length: bytes.length, sha256: await hexDigest(bytes), expires });
     signed++;
   };
@@ -128,7 +127,7 @@ async function signPublication(
 async function putRoots(context: PublicationContext): Promise<void> {
   for (const [number, bytes] of context.roles.roots.entries()) {
     const place = metadataPlace(context, metadataFile('root', number + 1));
-    if (!(await readIfThere(place))?.equals(bytes)) await replaceOutputFile(place, bytes);
+    if (!(await readIfThere(place))?.equals(bytes)) replaceOutputFile(place, bytes);
   }
 }
 
@@ -143,13 +142,13 @@ async function signTimestamp(
     freshFor,
     now: () => now,
   });
-  const shown = await timestampIn(out, verifyChain(roles.roots));
+  const shown = await timestampIn(out, roles.root);
   if (shown) {
     checkSignedInPast(shown.timestamp, now, out);
     await authority.learn(shown);
   }
   const bytes = await authority.confirm({ file: snapshot });
-  await replaceOutputFile(metadataPlace(context, TIMESTAMP_FILE), bytes, { sync: true });
+  replaceOutputFile(metadataPlace(context, TIMESTAMP_FILE), bytes, { sync: true });
   return { expires: now + freshFor, length: bytes.length };
 }
 
@@ -169,7 +168,7 @@ function expiries({ roles, sections }: PublicationContext, rows: ReadonlyMap<str
   const expiryOf = (role: string) => ({ role, expires: rows.get(role)?.expires ?? 0 });
   const first = bins.reduce((least, { expires }) => Math.min(least, expires), Number.POSITIVE_INFINITY);
   return [
-    { role: 'root', expires: roles.rootExpires },
+    { role: 'root', expires: roles.root.expires },
     expiryOf('targets'),
     expiryOf('documents'),
     ...sections.list.map(({ name }) => expiryOf(name)),

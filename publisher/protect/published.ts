@@ -17,7 +17,7 @@ import { READER_OPTIONS, verifyChain } from '../keys/roots.ts';
 import { placeInDirectory } from '../publication/places.ts';
 import { ifGood } from '../publication/roots.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
-import type { RoleRow } from '../workspace/index/rows.ts';
+import type { RoleRow } from '../workspace/index/schema.ts';
 
 /** The highest publication that an authority or a target has, verified. */
 export interface Published {
@@ -58,7 +58,8 @@ export function unknownLists(index: PublisherIndex, above: Published | undefined
 export function signAbove(index: PublisherIndex, unknown: readonly RoleRow[]): void {
   if (unknown.length === 0) return;
   const snapshot = unknown.find(({ name }) => name === 'snapshot') ?? index.roles().get('snapshot');
-  index.storeRoles([...unknown, ...(snapshot ? [{ ...snapshot, expires: 0 }] : [])]);
+  const signedAnew = snapshot ? [{ ...snapshot, expires: 0 }] : [];
+  index.transaction(() => index.storeRoles([...unknown, ...signedAnew]));
 }
 
 /**

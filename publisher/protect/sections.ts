@@ -222,9 +222,7 @@ export function checkUseful(
   const stranger = others.find(({ keyid }) => !useful.has(keyid));
   if (stranger === undefined) return;
   const message = `the key ${shortId(stranger.keyid)} may sign neither for targets nor for a section of this site`;
-  throw new PublishError('signatures-missing', message, {
-    typed: true,
-  });
+  throw new PublishError('signatures-missing', message, { typed: true });
 }
 
 /**

@@ -5,13 +5,12 @@
 
 import { join } from 'node:path';
 import { hexDigest } from '../../core/encoding/digest.ts';
-import { fromHex, toHex } from '../../core/encoding/hex.ts';
+import { toHex } from '../../core/encoding/hex.ts';
 import { binBitsFor, binName, DOCUMENTS_ROLE, isBinName } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
-import { openEnvelope } from '../../core/publication/envelope.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
-import { parseRoot } from '../../core/publication/metadata.ts';
+import type { RootMetadata } from '../../core/publication/metadata.ts';
 import {
   contentTargetOf,
   headTargetOf,
@@ -28,10 +27,11 @@ import {
 } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import type { OpenKeyStore } from '../keys/key-store.ts';
+import { rolesOf as rolesOfRoot, verifyChain } from '../keys/roots.ts';
 import { count } from '../text.ts';
 import type { PublishedDocument, PublisherIndex } from '../workspace/index/publisher-index.ts';
-import type { RoleRow } from '../workspace/index/rows.ts';
-import type { Run } from './prepare.ts';
+import type { RoleRow } from '../workspace/index/schema.ts';
+import type { Run } from './protect.ts';
 import type { RunSection } from './sections.ts';
 import { replaceOutputFile } from './writers/files.ts';
 
@@ -213,7 +213,7 @@ export async function putTargets({ out, index, output, ownTargets }: Publication
   for (const [target, bytes] of ownTargets) {
     const hash = await hexDigest(bytes);
     const file = targetFile(target, hash);
-    if (!output.ownTargets.has(hash)) await replaceOutputFile(join(out, file), bytes, { sync: true });
+    if (!output.ownTargets.has(hash)) replaceOutputFile(join(out, file), bytes, { sync: true });
     index.unretire(file);
   }
 }
@@ -232,13 +232,9 @@ export async function targetFacts({ sections, ownTargets }: PublicationContext):
 }
 
 /** Who signs a publication. */
-export interface PublicationRoles {
-  /** `1.root.json` and its successors, in their order. */
-  readonly roots: readonly Uint8Array[];
-  /** The publisher's identity. */
-  readonly rootId: string;
-  /** When the last root expires, in seconds since 1970. */
-  readonly rootExpires: number;
+export interface PublicationRoles extends Pick<OpenKeyStore, 'roots' | 'rootId'> {
+  /** What the last root says. */
+  readonly root: RootMetadata;
   /** Sign `targets`, `documents` and the bins; as many as have to. */
   readonly targets: readonly RoleSigner[];
   /** Every key that may do so: `documents` and the bins are delegated to the same keys. */
@@ -252,10 +248,9 @@ export function rolesOf(
   { roots, rootId, signers }: OpenKeyStore,
   others: readonly RoleSigner[] = [],
 ): PublicationRoles {
-  const { roles, keys, expires } = parseRoot(openEnvelope(roots.at(-1) ?? new Uint8Array(0), 'root').signed());
-  const { keyids, threshold } = roles.targets;
-  const publicKeys = keyids.flatMap((keyid) => fromHex(keys.get(keyid)?.public, 32) ?? []);
+  const root = verifyChain(roots);
+  const { keyids } = root.roles.targets;
   const may = others.filter(({ keyid }) => keyids.includes(keyid) && keyid !== signers.targets.keyid);
   const targets = [signers.targets, ...may];
-  return { roots, rootId, rootExpires: expires, ...signers, targets, targetsKeys: { publicKeys, threshold } };
+  return { roots, rootId, root, ...signers, targets, targetsKeys: rolesOfRoot(root).targets };
 }

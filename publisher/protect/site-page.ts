@@ -2,7 +2,7 @@ import { canNameSet, isPage, isXmlPage, mediaTypeOf } from '../site/media-type.t
 import { readPage, type Teaser } from '../site/page.ts';
 import { problemOfPageSet } from '../site/sets.ts';
 import type { SourceFile } from '../site/walk.ts';
-import type { Task } from '../workspace/index/rows.ts';
+import type { Task } from '../workspace/index/schema.ts';
 import { SourceReader } from './source-reader.ts';
 
 /** Bytes of a page that are looked at for its set and teaser. */

@@ -1,29 +1,27 @@
 /** What a run of `wispr protect` did, or would do. */
 import type { KeyId } from '../../core/keys/key-id.ts';
 import type { LostIndex, PublisherIndex } from '../workspace/index/publisher-index.ts';
-import type { Change } from '../workspace/index/rows.ts';
+import type { Change } from '../workspace/index/schema.ts';
+import type { Place } from './locate.ts';
 import type { Plan } from './plan.ts';
 import type { PublicationSummary } from './publication.ts';
 
-export interface ProtectSummary {
+/** What becomes of the documents. */
+export interface PlanSummary extends Pick<Plan, 'documents' | 'sections' | 'public' | 'ignored' | 'unusedPatterns'> {
   readonly site: string;
+  /** The output directory, absolute. */
+  readonly out: string;
+  readonly changes: ChangeCounts;
+  readonly reasons: ChangeReasons;
+}
+
+export interface ProtectSummary extends PlanSummary {
   /** The publisher's identity: what host proofs name. */
   readonly publisher: KeyId;
   /** Key id of the key that signs objects. */
   readonly publisherKey: KeyId;
-  /** The output directory, absolute. */
-  readonly out: string;
-  readonly documents: number;
-  /** What became of the documents in this run. */
-  readonly changes: ChangeCounts;
-  readonly reasons: ChangeReasons;
   /** Sets that have documents in this run, by name. */
   readonly sets: readonly SetSummary[];
-  readonly sections: readonly SectionSummary[];
-  /** Why documents are public, and which. */
-  readonly public: readonly PublicSummary[];
-  /** Hidden and ignored files. */
-  readonly ignored: number;
   readonly bytesIn: number;
   /** Bytes of their objects in the output: heads and contents of public documents, of pages that carry objects all. */
   readonly bytesOut: number;
@@ -40,8 +38,6 @@ export interface ProtectSummary {
   readonly bundleIsNew: boolean;
   /** Where that public key was looked for. */
   readonly recipient: string;
-  /** Patterns in the configuration that fit no document. */
-  readonly unusedPatterns: readonly string[];
   /** What was found to be missing or older than what is published, and what was done about it. */
   readonly recovered: readonly string[];
 }
@@ -80,28 +76,8 @@ export interface SetSummary {
   readonly isRekeyed: boolean;
 }
 
-export interface SectionSummary {
-  readonly name: string;
-  /** Documents that the publication has of it. */
-  readonly documents: number;
-  /** Documents in which something changed that waits for the section's keys. */
-  readonly waiting: number;
-}
-
-export interface PublicSummary {
-  readonly reason: string;
-  readonly documents: number;
-  /** Paths of the first documents. */
-  readonly paths: readonly string[];
-}
-
 /** What `wispr protect --dry-run` found. */
-export interface DryRunSummary {
-  readonly site: string;
-  readonly out: string;
-  readonly documents: number;
-  readonly changes: ChangeCounts;
-  readonly reasons: ChangeReasons;
+export interface DryRunSummary extends PlanSummary {
   /** Whether the site settings are others than those that are published: that makes a new publication too. */
   readonly settingsChanged: boolean;
   /** Why the index knows nothing of the output, where there is one: everything would be written anew. */
@@ -110,50 +86,32 @@ export interface DryRunSummary {
   readonly keysChanged: boolean;
   /** Paths, in their order. */
   readonly paths: Readonly<Record<Exclude<keyof ChangeCounts, 'unchanged'>, readonly string[]>>;
-  readonly sets: readonly { readonly name: string; readonly documents: number }[];
-  readonly sections: readonly SectionSummary[];
-  readonly public: readonly PublicSummary[];
-  readonly ignored: number;
-  readonly unusedPatterns: readonly string[];
+  readonly sets: readonly Pick<SetSummary, 'name' | 'documents'>[];
 }
-
-/** Which kinds of work count as what. */
-const KINDS: Readonly<Record<'added' | 'changed' | 'moved' | 'rekeyed', readonly Change[]>> = {
-  added: ['added'],
-  changed: ['changed', 'remade', 'restored'],
-  moved: ['moved'],
-  rekeyed: ['rekeyed'],
-};
 
 /** @param untouched - documents that were in the plan, and turned out to be what they were */
-export function countChanges({ changes, documents, removed }: Plan, untouched = 0): ChangeCounts {
-  const sum = (kind: keyof typeof KINDS) => KINDS[kind].reduce((total, change) => total + changes[change], 0);
-  const counts = {
-    added: sum('added'),
-    changed: sum('changed') - untouched,
-    moved: sum('moved'),
-    rekeyed: sum('rekeyed'),
+export function summarisePlan(
+  { configuration: { site }, out }: Place,
+  { changes, documents, removed, sections, public: open, ignored, unusedPatterns }: Plan,
+  { remade, restored }: ChangeReasons = changes,
+  untouched = 0,
+): PlanSummary {
+  const changed = changes.changed + changes.remade + changes.restored - untouched;
+  const { added, moved, rekeyed } = changes;
+  const unchanged = documents - (added + changed + moved + rekeyed);
+  return {
+    ...{ site, out, documents, sections, public: open, ignored, unusedPatterns },
+    changes: { added, changed, moved, rekeyed, removed, unchanged },
+    reasons: { remade, restored },
   };
-  const written = counts.added + counts.changed + counts.moved + counts.rekeyed;
-  return { ...counts, removed, unchanged: documents - written };
-}
-
-export function sectionsOf({ sections }: Plan): SectionSummary[] {
-  return Array.from(sections, ([name, counts]) => ({ name, ...counts }));
-}
-
-export function publicByReason(plan: Plan): PublicSummary[] {
-  return Array.from(plan.public, ([reason, { documents, paths }]) => ({ reason, documents, paths })).sort((a, b) =>
-    (a.paths[0] ?? '') < (b.paths[0] ?? '') ? -1 : 1,
-  );
 }
 
 /** The paths behind the counts. @param limit - how many of each */
 export function changedPaths(index: PublisherIndex, limit: number): DryRunSummary['paths'] {
-  const of = (kind: keyof typeof KINDS) => KINDS[kind].flatMap((change) => [...index.pathsOf(change, limit)]).sort();
+  const of = (...changes: Change[]) => changes.flatMap((change) => index.pathsOf(change, limit)).sort();
   return {
     added: of('added'),
-    changed: of('changed'),
+    changed: of('changed', 'remade', 'restored'),
     moved: of('moved'),
     rekeyed: of('rekeyed'),
     removed: [...index.gone(limit)],

@@ -1,28 +1,15 @@
 /** Carries out the plan: objects and contents first, then what lies at the documents' own names. */
-import type { KeyId } from '../../core/keys/key-id.ts';
 import { contentTargetOf, headTargetOf } from '../../core/publication/names.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
-import type { Change, Form, IndexedDocument, Task } from '../workspace/index/rows.ts';
+import type { Change, Form, IndexedDocument, Task } from '../workspace/index/schema.ts';
 import type { Appearance } from './appearance.ts';
 import { immutableFilesOf } from './files.ts';
-import { type InspectedOutput, isThere } from './output.ts';
-import type { RunSections } from './sections.ts';
+import { isThere } from './output.ts';
+import type { Run } from './protect.ts';
 import type { ChangeReasons } from './summary.ts';
-import type { DocumentWriters, WriteTask, WrittenDocument } from './writers/contract.ts';
-import { CALLS_IN_FLIGHT } from './writers/writers.ts';
-
-export interface TaskContext {
-  readonly index: PublisherIndex;
-  readonly output: InspectedOutput;
-  readonly writers: DocumentWriters;
-  readonly appearance: Appearance;
-  readonly sections: RunSections;
-  /** The key id of a set that has a key. */
-  readonly setIdOf: (name: string) => KeyId;
-  /** Called as documents are done. */
-  readonly onDone: (documents: number) => void;
-}
+import type { Placement, WriteTask, WrittenDocument } from './writers/jobs.ts';
+import { CALLS_IN_FLIGHT, type DocumentWriters } from './writers/writers.ts';
 
 export interface TasksDone {
   /** Documents that turned out to be what they were. */
@@ -31,96 +18,75 @@ export interface TasksDone {
   readonly reasons: ChangeReasons;
 }
 
-/** Documents whose rows are stored together. */
-const BATCH = 200;
-
-/** Does `work` for each item, and what it answers later, many at a time: notes in the index. */
-async function inBatches<Item>(
-  index: PublisherIndex,
-  items: Iterable<Item>,
-  work: (item: Item) => Promise<() => void>,
-  onDone: (items: number) => void = () => undefined,
-): Promise<void> {
-  let done = 0;
-  const notes: (() => void)[] = [];
-  const write = (atLeast: number) => {
-    if (notes.length < atLeast) return;
-    const batch = notes.splice(0);
-    index.gather(() => {
-      for (const note of batch) note();
-    });
-  };
-  try {
-    await forEachInFlight(items, CALLS_IN_FLIGHT, async (item) => {
-      notes.push(await work(item));
-      write(BATCH);
-      onDone(++done);
-    });
-  } finally {
-    write(1); // also after a failure: what is there need not be made again
-    index.settle();
-  }
+/** Writes every document of the plan, and notes each once its files are there. */
+export async function writeDocuments(
+  run: Run,
+  writers: DocumentWriters,
+  onDone: (documents: number) => void,
+): Promise<TasksDone> {
+  const { index } = run;
+  const reasons = { remade: 0, restored: 0 };
+  let [written, unchanged] = [0, 0];
+  await gathering(index, index.tasks(), async (task) => {
+    const document = await writers.write(writeTaskFor(run, task));
+    if (document.reused) unchanged++;
+    else if (isReason(task.change)) reasons[task.change]++;
+    index.gather(() => storeDocument(run, task, document));
+    onDone(++written);
+  });
+  index.transaction(() => {
+    for (const path of index.gone()) index.remove(path, immutableFilesOf);
+  });
+  return { unchanged, reasons };
 }
 
-/** Writes every document of the plan, and notes each once its files are there. */
-export async function writeDocuments(context: TaskContext): Promise<TasksDone> {
-  const done = { unchanged: 0, reasons: { remade: 0, restored: 0 } };
-  await inBatches(
-    context.index,
-    context.index.tasks(),
-    async (task) => {
-      const document = await context.writers.write(writeTaskFor(context, task));
-      if (document.reused) done.unchanged++;
-      else if (isReason(task.change)) done.reasons[task.change]++;
-      return () => storeDocument(context, task, document);
-    },
-    context.onDone,
-  );
-  context.index.transaction(() => {
-    for (const path of context.index.gone()) context.index.remove(path, immutableFilesOf);
-  });
-  return done;
+/** Does `work` for each item, many at a time; what it gathered in the index stays also after a failure: what is there need not be made again. */
+async function gathering<Item>(
+  index: PublisherIndex,
+  items: Iterable<Item>,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  try {
+    await forEachInFlight(items, CALLS_IN_FLIGHT, work);
+  } finally {
+    index.settle();
+  }
 }
 
 function isReason(change: Change): change is keyof ChangeReasons {
   return change === 'remade' || change === 'restored';
 }
 
-function writeTaskFor(context: TaskContext, task: Task): WriteTask {
+function writeTaskFor({ appearance, index, keys, output }: Run, task: Task): WriteTask {
   const { path, file, size, lastModified, identity, mediaType, setName, form } = task;
-  const headers = context.appearance.headers.headersOf(path);
-  const previous = previousOf(context, task);
+  const headers = appearance.headers.headersOf(path);
+  const row = task.change === 'added' ? undefined : index.find(path);
+  const previous = row && isThere(row, output) ? row.head : undefined; // only an object that is there can be kept
   return {
     path,
     source: { path, file, size, lastModified, identity },
     mediaType,
     compress: setName !== undefined,
-    set: setName === undefined ? undefined : context.setIdOf(setName),
-    padding: context.appearance.padding,
-    ...(headers && { headers }),
+    set: setName === undefined ? undefined : keys.keyOf(setName),
+    padding: appearance.padding,
+    headers,
     carrier: form === 'carrier' ? 'html' : 'beside',
-    ...(form === 'carrier' && { fallbackPage: context.appearance.fallbackPage(path, task.teaser) }),
-    ...(previous !== undefined && { previous }),
+    fallbackPage: form === 'carrier' ? appearance.fallbackPage(path, task.teaser) : undefined,
+    previous,
   };
 }
 
-/** The object that may be kept: only if it is there. */
-function previousOf({ index, output }: TaskContext, { path, change }: Task): string | undefined {
-  const row = change === 'added' ? undefined : index.find(path);
-  return row && isThere(row, output) ? row.head : undefined;
-}
-
-function storeDocument(context: TaskContext, task: Task, document: WrittenDocument): void {
-  const { index, sections, setIdOf } = context;
+function storeDocument(run: Run, task: Task, document: WrittenDocument): void {
+  const { index, sections, keys } = run;
   const { head, headLength, content, contentLength, bytesOut } = document;
   const written = {
-    setId: task.setName === undefined ? undefined : setIdOf(task.setName),
+    setId: task.setName === undefined ? undefined : keys.keyOf(task.setName),
     head,
     headLength,
     content,
     contentLength,
     bytesOut,
-    placed: placedBefore(context, task, document),
+    placed: placedBefore(run, task, document),
     headBin: sections.numberOf(headTargetOf(task.path)),
     contentBin: content === undefined ? undefined : sections.numberOf(contentTargetOf(task.path)),
   };
@@ -129,7 +95,7 @@ function storeDocument(context: TaskContext, task: Task, document: WrittenDocume
 
 /** What lies at the document's own name, if it can stay there. */
 function placedBefore(
-  { index, output, appearance: { pageFacts } }: TaskContext,
+  { index, output, appearance: { pageFacts } }: Run,
   task: Task,
   document: WrittenDocument,
 ): string | undefined {
@@ -146,15 +112,15 @@ function placedMark(form: Form, pageFacts: string): string {
 }
 
 /** Puts fallback pages, plain copies and pages that carry objects into their places. */
-export async function placeDocuments({ index, appearance, writers }: TaskContext): Promise<void> {
+export async function placeDocuments({ index, appearance }: Run, writers: DocumentWriters): Promise<void> {
   const { pageFacts } = appearance;
-  await inBatches(index, index.unplaced(placedMark('page', pageFacts)), async (row) => {
+  await gathering(index, index.unplaced(placedMark('page', pageFacts)), async (row) => {
     const bytes = await writers.place(placementFor(row, appearance));
-    return () => index.setPlaced(row.id, placedMark(row.form, pageFacts), bytes);
+    index.gather(() => index.setPlaced(row.id, placedMark(row.form, pageFacts), bytes));
   });
 }
 
-function placementFor(row: IndexedDocument, { fallbackPage }: Appearance): Parameters<DocumentWriters['place']>[0] {
+function placementFor(row: IndexedDocument, { fallbackPage }: Appearance): Placement {
   const { path, form, head, content } = row;
   if (form === 'carrier') return { kind: 'carrier', path, head };
   if (form === 'copy') return { kind: 'copy', path, content: content ?? '' };

@@ -1,6 +1,6 @@
 /** The whole of `wispr publish`: what anyone has, protect, publish. */
 
-import type { ProtectOptions } from '../protect/prepare.ts';
+import type { ProtectOptions } from '../protect/protect.ts';
 import { protectSite } from '../protect/protect.ts';
 import type { ProtectSummary } from '../protect/summary.ts';
 import { type Failed, findHighest, type Highest } from './highest.ts';

@@ -38,18 +38,7 @@ const BLOCKS = new Set(
     ' ',
   ),
 );
-const UNSHOWN = new Set([
-  'script',
-  'style',
-  'template',
-  'noscript',
-  'svg',
-  'math',
-  'iframe',
-  'object',
-  'video',
-  'audio',
-]);
+const UNSHOWN = new Set('script style template noscript svg math iframe object video audio'.split(' '));
 /** What can stand in a head: anything else begins the body, whether or not its tag is written (WHATWG HTML, "after head"). */
 const IN_HEAD = new Set(['html', 'head', 'title', 'meta', 'link', 'script', 'style', 'base', 'noscript', 'template']);
 /** Elements without an end tag. */
@@ -65,12 +54,8 @@ export function readPage(
   { xml = false, cut = false }: { readonly xml?: boolean; readonly cut?: boolean } = {},
 ): Page {
   const handler = new PageHandler();
-  const parser = new Parser(handler, {
-    decodeEntities: true,
-    lowerCaseTags: true,
-    lowerCaseAttributeNames: true,
-    xmlMode: xml,
-  });
+  const names = { lowerCaseTags: true, lowerCaseAttributeNames: true };
+  const parser = new Parser(handler, { ...names, decodeEntities: true, xmlMode: xml });
   const text = decodePage(bytes);
   parser.end(text);
   const page = handler.page();

@@ -53,8 +53,6 @@ export class SourceWalk {
   readonly #isIgnored: (path: string) => boolean;
   readonly #waiting: Waiting[];
   #found = 0;
-  readonly #ahead: SourceFile[] = [];
-  readonly #walking: Generator<SourceFile>;
 
   /**
    * @param isIgnored - says of a path inside the source, without a leading slash, whether it is left out
@@ -64,20 +62,6 @@ export class SourceWalk {
     this.#root = resolveRoot(source);
     this.#isIgnored = isIgnored;
     this.#waiting = [{ directory: this.#root, path: '', ancestors: [this.#root] }];
-    this.#walking = this.#walk();
-  }
-
-  /**
-   * Looks at the first `most` documents now, for {@link files} to give out.
-   *
-   * @throws PublishError `source-refused`
-   */
-  lookAhead(most: number): void {
-    while (this.#ahead.length < most) {
-      const { done, value } = this.#walking.next();
-      if (done) return;
-      this.#ahead.push(value);
-    }
   }
 
   /**
@@ -86,11 +70,6 @@ export class SourceWalk {
    * @throws PublishError `source-refused`
    */
   *files(): Generator<SourceFile> {
-    for (let file = this.#ahead.pop(); file !== undefined; file = this.#ahead.pop()) yield file;
-    yield* this.#walking;
-  }
-
-  *#walk(): Generator<SourceFile> {
     for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) {
       for (const entry of entriesOf(next)) {
         const file = this.#visit(entry, next);
@@ -119,7 +98,7 @@ export class SourceWalk {
   }
 
   #add(file: string, path: string, ancestors: readonly string[]): SourceFile | undefined {
-    const stats = look(file, path);
+    const stats = reading(path, () => lstatSync(file, { bigint: true }));
     const problem = stats.isDirectory()
       ? problemOfDirectory(path)
       : stats.isFile()
@@ -175,37 +154,19 @@ export function resolveRoot(source: string): string {
 
 /** Not all at once: a directory may hold millions. */
 function* entriesOf({ directory, path }: Waiting): Generator<Dirent<Buffer>> {
-  const failed = (error: unknown) => unreadable(path === '' ? directory : path, error);
-  const opened = attempt(() => opendirSync(directory, OPEN_DIRECTORY as { bufferSize: number }), failed);
-  try {
-    for (let entry = attempt(() => opened.readSync(), failed); entry !== null; ) {
-      yield entry as unknown as Dirent<Buffer>;
-      entry = attempt(() => opened.readSync(), failed);
-    }
-  } finally {
-    opened.closeSync();
-  }
+  const what = path === '' ? directory : path;
+  using opened = reading(what, () => opendirSync(directory, OPEN_DIRECTORY as { bufferSize: number }));
+  const next = () => reading(what, () => opened.readSync());
+  for (let entry = next(); entry !== null; entry = next()) yield entry as unknown as Dirent<Buffer>;
 }
 
-function attempt<Result>(work: () => Result, failed: (error: unknown) => PublishError): Result {
+/** @throws PublishError `source-refused` */
+function reading<Result>(what: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw failed(error);
+    throw new PublishError('source-refused', describeUnreadable(printable(what), error), { cause: error });
   }
-}
-
-function look(file: string, path: string): BigIntStats {
-  try {
-    return lstatSync(file, { bigint: true });
-  } catch (error) {
-    throw unreadable(path, error);
-  }
-}
-
-function unreadable(what: string, error: unknown): PublishError {
-  const message = describeUnreadable(printable(what), error);
-  return new PublishError('source-refused', message, { cause: error });
 }
 
 /** One error for all names, so that they can be put right in one go. */

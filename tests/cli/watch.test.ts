@@ -141,17 +141,16 @@ it('notices every change of the template outside the source', async () => {
   await showsWord('fourth');
 });
 
-it('says what it cannot watch, and watches it again when it can', async () => {
+it('outlives a source whose links lead in a circle', async () => {
   await mkdir(at('kept'));
   await rename(workspace.source, at('kept/site'));
   await symlink('kept/site', workspace.source);
   await watch();
   await symlink('site', at('circle'));
   await rename(at('circle'), workspace.source);
-  await hasSaid(`cannot watch ${workspace.source}: its links lead in a circle`);
+  await hasSaid('still watching');
   await rm(workspace.source);
   await symlink('kept/site', workspace.source);
-  await hasSaid(`watching all of ${workspace.source} again`);
   await workspace.write('deep/later.txt', 'l');
   await hasDocuments(3);
 });
@@ -174,6 +173,6 @@ it('misses nothing that changes during the first time', async () => {
     if (times === 0) await workspace.write('deep/b.txt', 'changed');
     else ending.abort();
   };
-  await watchSite(find, ending.signal, work, () => undefined);
+  await watchSite(find, ending.signal, work);
   expect(done).toEqual([0, 1]);
 });

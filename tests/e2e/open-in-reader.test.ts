@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fallbackPageOf } from '../../publisher/site/fallback/page.ts';
-import { renderFallbackPage } from '../../publisher/site/fallback/template.ts';
+import { builtInTemplate } from '../../publisher/site/fallback/template.ts';
 import { readPage } from '../../publisher/site/page.ts';
 import { accessibilityProblems } from '../support/axe.ts';
 import { launchChromium } from '../support/chromium.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await publish(keyServer.publisher, keyServer.host, document);
   const { teaser } = readPage(Buffer.from('<title>Fog</title>'));
   const settings = { publisher: 'The News', site: publisher.site, content: host.origin, reading: publisher.reading };
-  const html = renderFallbackPage(fallbackPageOf(PATH, teaser, { ...settings, redirectAfter: 'never' }));
+  const html = builtInTemplate.render(fallbackPageOf(PATH, teaser, { ...settings, redirectAfter: 'never' }));
   host.handlers.set(URL_PATH, (_, response) => void response.setHeader('content-type', 'text/html').end(html));
   page = await browser.newPage();
   // Links name the usual port, which a test cannot be sure to get: the browser is sent on to the one that this Reader has.

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { publisherIdentity } from '../../core/object/writer.ts';
-import type { WriteTask } from '../../publisher/protect/writers/contract.ts';
 import { contentFile, objectFile } from '../../publisher/protect/writers/files.ts';
+import type { WriteTask } from '../../publisher/protect/writers/jobs.ts';
 import { identityOf } from '../../publisher/site/walk.ts';
 import { WritersRig } from '../support/document-writers.ts';
 

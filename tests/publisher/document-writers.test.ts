@@ -11,8 +11,8 @@ import { messageLength } from '../../core/object/geometry.ts';
 import { payloadShape } from '../../core/object/header.ts';
 import { padmeLength } from '../../core/object/padding.ts';
 import { readUnverifiedHead } from '../../core/object/read-head.ts';
-import type { WriteTask } from '../../publisher/protect/writers/contract.ts';
 import { isLeftoverName, objectFile } from '../../publisher/protect/writers/files.ts';
+import type { WriteTask } from '../../publisher/protect/writers/jobs.ts';
 import { startThread, ThreadPool } from '../../publisher/protect/writers/thread-pool.ts';
 import { WritersRig } from '../support/document-writers.ts';
 
@@ -208,13 +208,14 @@ describe('the end of the writers', () => {
     expect((await rig.files()).filter(isLeftoverName)).toEqual([]);
   });
 
-  it('by closing comes after what is under way', async () => {
+  it('by closing refuses what is called afterwards', async () => {
     const writers = rig.start();
     const task = await rig.task('/a.bin', randomBytes(9 * MiB));
-    const writing = writers.write(task);
+    const written = await writers.write(task);
     await writers.close();
-    expect((await rig.read(task, await writing)).content.length).toBe(9 * MiB);
-    await expect(writers.write(task)).rejects.toMatchObject({ code: 'stopped' });
+    expect((await rig.read(task, written)).content.length).toBe(9 * MiB);
+    for (const each of [task, await rig.task('/b.txt', 'b')])
+      await expect(writers.write(each)).rejects.toMatchObject({ code: 'stopped' });
   });
 
   it.each(['exit', 'throw'])(

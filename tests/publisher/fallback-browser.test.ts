@@ -3,7 +3,7 @@ import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { urlPathOf } from '../../core/site/path.ts';
 import { fallbackPageOf } from '../../publisher/site/fallback/page.ts';
-import { renderFallbackPage } from '../../publisher/site/fallback/template.ts';
+import { builtInTemplate } from '../../publisher/site/fallback/template.ts';
 import { readPage } from '../../publisher/site/page.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
@@ -34,7 +34,7 @@ function publish(redirectAfter: number | 'never'): void {
     reading: reading.origin,
     redirectAfter,
   };
-  const html = renderFallbackPage(fallbackPageOf(PATH, teaser, settings));
+  const html = builtInTemplate.render(fallbackPageOf(PATH, teaser, settings));
   content.handlers.set(urlPathOf(PATH), (_, response) => {
     response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { documentPathOf, isDocumentPath, urlPathOf } from '../../core/site/path.ts';
 import { type FallbackSettings, fallbackPageOf } from '../../publisher/site/fallback/page.ts';
 import { leadsTo, parseFallbackPage } from '../../publisher/site/fallback/recognise.ts';
-import { renderFallbackPage } from '../../publisher/site/fallback/template.ts';
+import { builtInTemplate } from '../../publisher/site/fallback/template.ts';
 import { readPage, type Teaser } from '../../publisher/site/page.ts';
 
 const SETTINGS: FallbackSettings = {
@@ -24,7 +24,7 @@ const EMPTY: Teaser = {
 };
 
 const render = (teaser: Partial<Teaser>, settings: Partial<FallbackSettings> = {}, path = '/a/b.html') =>
-  renderFallbackPage(fallbackPageOf(path, { ...EMPTY, ...teaser }, { ...SETTINGS, ...settings }));
+  builtInTemplate.render(fallbackPageOf(path, { ...EMPTY, ...teaser }, { ...SETTINGS, ...settings }));
 
 const page = render({
   title: 'A title',
@@ -127,11 +127,11 @@ describe('recognising a fallback page', () => {
         // What the author wrote has been through the page's parser before.
         const html = `<title>${asHtml(given.title)}</title><meta name=description content="${asHtml(given.description)}">`;
         const cleaned = { ...given, title: readPage(Buffer.from(html)).teaser.title };
-        const made = renderFallbackPage(
+        const made = builtInTemplate.render(
           fallbackPageOf('/a.html', cleaned, { ...SETTINGS, redirectAfter: after, publisher: publisher || 'x' }),
         );
         const parsed = parseFallbackPage(Buffer.from(made));
-        expect(parsed && renderFallbackPage(parsed)).toBe(made);
+        expect(parsed && builtInTemplate.render(parsed)).toBe(made);
       }),
     );
   });

@@ -8,6 +8,7 @@ import { xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-roots.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
+import type { Progress } from '../../publisher/protect/protect.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import type { TrustedStore } from '../support/published.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
@@ -230,8 +231,10 @@ describe('a new key for a set', () => {
     await createCheap({ 'a.txt': 'a', 'b.html': `<meta name="wispr-set" content="gold">${PAGE}` });
     await writeFile(join(workspace.directory, 'keyserver.pub'), toBase64url(xwingKeyPair(randomBytes(32)).publicKey));
     await workspace.protect();
-    const handOverKeys = () => Promise.reject(new Error('stopped'));
-    await expect(workspace.protect({ rekey: ['gold'], handOverKeys })).rejects.toThrow('stopped');
+    const onProgress = ({ stage }: Progress) => {
+      if (stage === 'writing') throw new Error('stopped');
+    };
+    await expect(workspace.protect({ rekey: ['gold'], onProgress })).rejects.toThrow('stopped');
     expect(await workspace.protect()).toMatchObject({
       changes: { ...NOTHING, rekeyed: 1, unchanged: 1 },
       sets: [

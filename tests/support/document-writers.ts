@@ -11,9 +11,9 @@ import { openCarrier } from '../../core/object/carrier.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { publisherIdentity } from '../../core/object/writer.ts';
-import type { DocumentWriters, WriteTask, WrittenDocument } from '../../publisher/protect/writers/contract.ts';
 import { contentFile, objectFile } from '../../publisher/protect/writers/files.ts';
-import { startDocumentWriters } from '../../publisher/protect/writers/writers.ts';
+import type { WriteTask, WrittenDocument } from '../../publisher/protect/writers/jobs.ts';
+import { DocumentWriters } from '../../publisher/protect/writers/writers.ts';
 import { identityOf, type SourceFile } from '../../publisher/site/walk.ts';
 
 /** A file, as the walk over a site finds it. */
@@ -63,7 +63,7 @@ export class WritersRig implements AsyncDisposable {
   start(options: { signal?: AbortSignal; publisher?: WritersRig['publisher'] } = {}): DocumentWriters {
     const { publisher = this.#publisher, signal } = options;
     const sets = new Map([[this.set, this.#key]]);
-    const writers = startDocumentWriters({ out: this.out, site: SITE, publisher, sets, ...(signal && { signal }) });
+    const writers = new DocumentWriters({ out: this.out, site: SITE, publisher, sets }, signal);
     this.#writers.push(writers);
     return writers;
   }

@@ -11,7 +11,7 @@ import { headTargetOf, targetFile } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { initWorkspace } from '../../publisher/init.ts';
 import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
-import type { ProtectOptions } from '../../publisher/protect/prepare.ts';
+import type { ProtectOptions } from '../../publisher/protect/protect.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';

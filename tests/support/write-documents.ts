@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { publisherIdentity } from '../../core/object/writer.ts';
-import { startDocumentWriters } from '../../publisher/protect/writers/writers.ts';
+import { DocumentWriters } from '../../publisher/protect/writers/writers.ts';
 import { mediaTypeOf } from '../../publisher/site/media-type.ts';
 import { sourceAt } from './document-writers.ts';
 
 const [site = '', out = ''] = process.argv.slice(2);
 const key = randomBytes(32);
 const set = await keyIdOf('set', key);
-const writers = startDocumentWriters({
+const writers = new DocumentWriters({
   out,
   site: 'news.example',
   publisher: await publisherIdentity(ed25519KeyPair(randomBytes(32))),

@@ -22,9 +22,9 @@ import {
   isTemporaryName,
   replaceFileSync,
   temporaryBeside,
-  writeFileAtomic,
+  writeFileAtomicSync,
 } from '../../../node-support/files/write-file.ts';
-import { makeDirectory, makeDirectoryNow } from '../../../node-support/make-directory.ts';
+import { makeDirectoryNow } from '../../../node-support/make-directory.ts';
 import { printable } from '../../../node-support/printable.ts';
 import { systemCode, systemReason } from '../../../node-support/system-error.ts';
 import { PublishError } from '../../errors.ts';
@@ -32,7 +32,7 @@ import { PublishError } from '../../errors.ts';
 /** Readable by web servers, writable by the owner, whatever the umask. */
 const OUTPUT_MODE = 0o644;
 
-/** Where the object of a document lies; put together by hand, as two names for each document are. @param head - SHA-256 of its head, hexadecimal */
+/** Where the object of a document lies. @param head - SHA-256 of its head, hexadecimal */
 export function objectFile(out: string, path: string, head: string): string {
   return `${out}/${targetFile(headTargetOf(path), head)}`;
 }
@@ -68,7 +68,7 @@ export function isLeftoverName(name: string): boolean {
  * @throws PublishError `output-failed`; nothing is left then
  */
 export function createFile(file: string, shown: string, bytes: Uint8Array, lastModified?: number): void {
-  toOutputNow(shown, () => {
+  toOutput(shown, () => {
     try {
       writeNew(file, bytes, lastModified);
     } catch (error) {
@@ -78,21 +78,32 @@ export function createFile(file: string, shown: string, bytes: Uint8Array, lastM
   });
 }
 
-/** Replaces a file in one step. @throws PublishError `output-failed`; what was there before is unchanged then */
-export function replaceFile(file: string, bytes: Uint8Array): void {
-  toOutputNow(file, () => replaceFileSync(file, (temporary) => writeNew(temporary, bytes)));
+/**
+ * Replaces a file in one step.
+ *
+ * @param options - `sync`: durable, for the file that makes all others visible
+ * @throws PublishError `output-failed`; what was there before is unchanged then
+ */
+export function replaceOutputFile(
+  file: string,
+  bytes: Uint8Array,
+  { sync = false }: { readonly sync?: boolean } = {},
+): void {
+  toOutput(file, () =>
+    withDirectory(file, () => writeFileAtomicSync(file, bytes, { mode: OUTPUT_MODE, durable: sync })),
+  );
 }
 
 /** Replaces a file by another one, which keeps its own name too: a hard link, or a copy where the file system has none. */
 export function replaceByCopy(file: string, original: string): void {
-  toOutputNow(file, () => {
+  toOutput(file, () => {
     if (!isSameFile(file, original)) replaceFileSync(file, (temporary) => linkOrCopy(original, temporary));
   });
 }
 
 /** Moves a file to its place. @throws PublishError `output-failed` */
 export function moveFile(from: string, to: string): void {
-  toOutputNow(to, () => renameSync(from, to));
+  toOutput(to, () => renameSync(from, to));
 }
 
 function writeNew(file: string, bytes: Uint8Array, lastModified?: number): void {
@@ -148,7 +159,8 @@ function isSameFile(file: string, original: string): boolean {
 export class TemporaryFile implements Disposable {
   /** Its name until then. */
   readonly name: string;
-  readonly #shown: string;
+  /** What messages call it. */
+  readonly shown: string;
   readonly #descriptor: number;
   #kept = false;
 
@@ -157,14 +169,14 @@ export class TemporaryFile implements Disposable {
    * @throws PublishError `output-failed`
    */
   constructor(shown: string) {
-    this.#shown = shown;
+    this.shown = shown;
     this.name = temporaryBeside(shown);
-    this.#descriptor = toOutputNow(shown, () => withDirectory(shown, () => openSync(this.name, 'wx', OUTPUT_MODE)));
+    this.#descriptor = toOutput(shown, () => withDirectory(shown, () => openSync(this.name, 'wx', OUTPUT_MODE)));
   }
 
   /** @throws PublishError `output-failed` */
   write(bytes: Uint8Array, position: number): void {
-    toOutputNow(this.#shown, () => writeFully(this.#descriptor, bytes, position));
+    toOutput(this.shown, () => writeFully(this.#descriptor, bytes, position));
   }
 
   /**
@@ -174,7 +186,7 @@ export class TemporaryFile implements Disposable {
    * @throws PublishError `output-failed`
    */
   keepAs(file: string, lastModified?: number): void {
-    toOutputNow(this.#shown, () => {
+    toOutput(this.shown, () => {
       if (lastModified !== undefined) futimesSync(this.#descriptor, lastModified, lastModified);
       renameSync(this.name, file);
     });
@@ -187,40 +199,13 @@ export class TemporaryFile implements Disposable {
   }
 }
 
-/** @throws PublishError `output-failed` in place of the system's error */
-export async function toOutput<Result>(file: string, writing: Promise<Result>): Promise<Result> {
-  try {
-    return await writing;
-  } catch (error) {
-    throw outputError(file, error);
-  }
-}
-
-/** {@link toOutput} for what is done in place; what is no error of the system stays as it is. */
-export function toOutputNow<Result>(file: string, write: () => Result): Result {
+/** @throws PublishError `output-failed` in place of the system's error; what is no error of the system stays as it is */
+export function toOutput<Result>(file: string, write: () => Result): Result {
   try {
     return write();
   } catch (error) {
-    throw systemCode(error) === undefined ? error : outputError(file, error);
+    if (systemCode(error) === undefined) throw error;
+    const message = `cannot write ${printable(file)}: ${systemReason(error)}; what was there before is unchanged`;
+    throw new PublishError('output-failed', message, { cause: error });
   }
-}
-
-function outputError(file: string, error: unknown): PublishError {
-  const message = `cannot write ${printable(file)}: ${systemReason(error)}; what was there before is unchanged`;
-  return new PublishError('output-failed', message, { cause: error });
-}
-
-/**
- * @param options - `sync`: durable, for the file that makes all others visible
- * @throws PublishError `output-failed`; what was there before is unchanged
- */
-export async function replaceOutputFile(
-  file: string,
-  bytes: Uint8Array,
-  { sync = false }: { readonly sync?: boolean } = {},
-): Promise<void> {
-  await toOutput(
-    file,
-    makeDirectory(dirname(file)).then(() => writeFileAtomic(file, bytes, { mode: OUTPUT_MODE, durable: sync })),
-  );
 }

@@ -1,13 +1,93 @@
-/** What goes to a writing thread, and what comes back. */
+/**
+ * What the writers of documents are asked for, and what they answer. Both cross to worker threads and back, so they are plain data.
+ *
+ * A document is written in two stages, because a site has to stay readable while its next publication is made (docs/spec/publication.md,
+ * section 8): `write` makes files with immutable names, which no publication names yet; `place` then replaces what lies at the document's own name.
+ */
 import type { ErrorFields } from '../../../core/errors.ts';
 import type { KeyId } from '../../../core/keys/key-id.ts';
-import type { Metadata } from '../../../core/object/metadata.ts';
-import { ObjectWriter, type PublisherIdentity } from '../../../core/object/writer.ts';
+import type { SealingPlan } from '../../../core/object/sealing.ts';
+import type { PublisherIdentity } from '../../../core/object/writer.ts';
 import { lazily } from '../../../node-support/lazily.ts';
 import { PublishError, type PublishErrorCode } from '../../errors.ts';
-import { type ContentOptions, SMALL_FILE } from '../content.ts';
-import type { BlockRun } from './block-run.ts';
-import type { Placement, WriteTask, WrittenDocument } from './contract.ts';
+import type { SourceFile } from '../../site/walk.ts';
+import { SMALL_FILE } from '../content.ts';
+
+/** One document to write. */
+export interface WriteTask {
+  /** The document's path: `/a/b.html`. */
+  readonly path: string;
+  readonly source: SourceFile;
+  /** Without parameters. */
+  readonly mediaType: string;
+  /** Whether gzip is used where it helps; it never is for a public document, whose content lies at a URL of its own. */
+  readonly compress: boolean;
+  /** Key id of the set; `undefined` for a public document. */
+  readonly set: KeyId | undefined;
+  /** Further response headers to sign. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Whether the message is padded, so that its length says less; encrypted documents only. */
+  readonly padding: boolean;
+  /**
+   * `html`: the object is carried inside the page at the document's own place, over the text of `fallbackPage`, and not beside it.
+   * Encrypted documents only.
+   */
+  readonly carrier: 'beside' | 'html';
+  /** For `carrier: 'html'`. A fallback page beside its object is placed, not written. */
+  readonly fallbackPage?: string | undefined;
+  /** Name of the object (hexadecimal) that was written for this path before: kept, if it is still exactly what would be written. */
+  readonly previous?: string | undefined;
+}
+
+/** What was written. Digests are SHA-256 in hexadecimal; lengths in bytes. */
+export interface WrittenDocument {
+  /** Digest of the object's head: the target's hash, and the object's name. */
+  readonly head: string;
+  readonly headLength: number;
+  /** Digest of a public document's content, and its name. */
+  readonly content?: string;
+  readonly contentLength?: number;
+  /** Bytes of all files that make up this document, written now or before. */
+  readonly bytesOut: number;
+  /** Whether the previous object was right, and is kept as it is. */
+  readonly reused: boolean;
+  /**
+   * Whether a page that carries the object waits to be placed (`Placement.kind: 'carrier'`). Always for `carrier: 'html'`, unless
+   * the page that lies there already is the one.
+   */
+  readonly staged: boolean;
+}
+
+/** What is answered for a document, but for what differs from one to the other. */
+export function written(
+  head: { readonly digest: string; readonly length: number },
+  rest: Partial<WrittenDocument> & Pick<WrittenDocument, 'bytesOut'>,
+): WrittenDocument {
+  return { head: head.digest, headLength: head.length, reused: false, staged: false, ...rest };
+}
+
+/** What goes to a document's own place, for browsers that have no reader. The file there is replaced in one step. */
+export type Placement =
+  /** A fallback page. */
+  | { readonly kind: 'page'; readonly path: string; readonly page: string }
+  /** The plain copy of a public document: the file named by its digest, once more. */
+  | { readonly kind: 'copy'; readonly path: string; readonly content: string }
+  /** The page that {@link WrittenDocument.staged} speaks of. */
+  | { readonly kind: 'carrier'; readonly path: string; readonly head: string };
+
+/** Blocks `first` to `end` (which is not in it) of a large document whose content is its source as it is. */
+export interface BlockRun {
+  readonly source: SourceFile;
+  readonly plan: SealingPlan;
+  /** Where they are written: it exists already. */
+  readonly file: string;
+  /** What messages call it. */
+  readonly shown: string;
+  /** The place in that file where the payload begins. */
+  readonly payloadOffset: number;
+  readonly first: number;
+  readonly end: number;
+}
 
 export type Job =
   | { readonly kind: 'write'; readonly task: WriteTask }
@@ -21,6 +101,7 @@ export interface JobResults {
   readonly reuse: WrittenDocument | undefined;
   /** The digests of the blocks, one behind the other. */
   readonly run: Uint8Array;
+  /** Bytes of the file. */
   readonly place: number;
 }
 
@@ -28,9 +109,11 @@ export type Answer = { readonly value: JobResults[Job['kind']] } | { readonly fa
 
 /** What a thread is given when it starts. Keys go this way only: no argument or environment of a process ever holds them. */
 export interface ThreadData {
+  /** The directory that is written. */
   readonly out: string;
   readonly site: string;
   readonly publisher: PublisherIdentity;
+  /** Set keys by their key ids. */
   readonly sets: ReadonlyMap<KeyId, Uint8Array>;
   /** One number, shared by all threads: not 0 once they are to stop. */
   readonly stop: Int32Array;
@@ -63,54 +146,18 @@ export function stopped(): PublishError {
 
 /** An error on its way between threads: what is thrown loses its class and its members there. */
 export interface Failure {
-  readonly code: string | undefined;
+  readonly code?: PublishErrorCode;
   readonly message: string;
-  readonly fields: ErrorFields;
+  readonly fields?: ErrorFields;
   readonly cause: unknown;
 }
 
 export function failureOf(error: unknown): Failure {
-  if (error instanceof PublishError) {
-    const { code, message, fields } = error;
-    return { code, message, fields, cause: error.cause instanceof Error ? error.cause.message : undefined };
-  }
-  return {
-    code: undefined,
-    message: String(error),
-    fields: {},
-    cause: error instanceof Error ? error.stack : error,
-  };
+  if (!(error instanceof PublishError)) return { message: String(error), cause: error instanceof Error && error.stack };
+  const { code, message, fields, cause } = error;
+  return { code, message, fields, cause: cause instanceof Error && cause.message };
 }
 
-export function errorOf({ code, message, fields, cause }: Failure): Error {
-  if (code === undefined) return new Error(message, { cause });
-  return new PublishError(code as PublishErrorCode, message, { cause, fields });
-}
-
-/** How the content of a document is read. */
-export function contentOptions({ source, mediaType, compress, set, headers }: WriteTask): ContentOptions {
-  return { source, mediaType, compress: compress && set !== undefined, headers };
-}
-
-/** The writer of a document's object. @throws Error if there is no key for its set */
-export function objectWriterOf(task: WriteTask, metadata: Metadata, thread: ThreadData): ObjectWriter {
-  const { path, set, padding } = task;
-  const key = set === undefined ? undefined : thread.sets.get(set);
-  if (set !== undefined && key === undefined) throw new Error('the writers were not given the key of this set');
-  return new ObjectWriter({
-    site: thread.site,
-    path,
-    publisher: thread.publisher,
-    metadata,
-    ...(set !== undefined && key && { set: { id: set, key } }),
-    ...(set !== undefined && padding && { paddingLength: 'padme' }),
-  });
-}
-
-/** What is answered for a document, but for what differs from one to the other. */
-export function written(
-  head: { readonly digest: string; readonly length: number },
-  rest: Partial<WrittenDocument> & Pick<WrittenDocument, 'bytesOut'>,
-): WrittenDocument {
-  return { head: head.digest, headLength: head.length, reused: false, staged: false, ...rest };
+export function errorOf({ code, message, fields = {}, cause }: Failure): Error {
+  return code ? new PublishError(code, message, { cause, fields }) : new Error(message, { cause });
 }

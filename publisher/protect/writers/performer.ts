@@ -1,20 +1,19 @@
 /** Does the jobs of one thread, in their order. */
-
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { utf8 } from '../../../core/encoding/bytes.ts';
-import { writeBlockRun } from './block-run.ts';
-import type { Placement } from './contract.ts';
-import { contentFile, moveFile, replaceByCopy, replaceFile, stagedFile, toOutputNow } from './files.ts';
+import { contentFile, moveFile, replaceByCopy, replaceOutputFile, stagedFile, toOutput } from './files.ts';
 import {
   type Answer,
   failureOf,
   type Job,
   type JobResults,
+  type Placement,
   type ThreadContext,
   type ThreadData,
   threadContext,
 } from './jobs.ts';
+import { writeBlockRun } from './large-document.ts';
 import { beginWriting, reuseIfPossible, writeDocument } from './write-document.ts';
 
 export class Performer {
@@ -27,14 +26,12 @@ export class Performer {
 
   /** One batch after the other: the memory of a context serves one document at a time. Never rejects; what fails is an answer. */
   perform(jobs: readonly Job[]): Promise<readonly Answer[]> {
-    const answers = this.#turn.then(() => this.#answers(jobs));
+    const answers = this.#turn.then(async () => {
+      const done: Answer[] = [];
+      for (const job of jobs) done.push(await answer(job, this.#context));
+      return done;
+    });
     this.#turn = answers;
-    return answers;
-  }
-
-  async #answers(jobs: readonly Job[]): Promise<readonly Answer[]> {
-    const answers: Answer[] = [];
-    for (const job of jobs) answers.push(await answer(job, this.#context));
     return answers;
   }
 }
@@ -60,21 +57,11 @@ async function perform(job: Job, context: ThreadContext): Promise<JobResults[Job
   }
 }
 
-/** Replaces what lies at a document's own name; returns its length. */
-export function place(placement: Placement, { out, checkNotStopped }: ThreadContext): number {
+function place(placement: Placement, { out, checkNotStopped }: ThreadContext): number {
   checkNotStopped();
   const file = join(out, placement.path);
-  switch (placement.kind) {
-    case 'page': {
-      const page = utf8(placement.page);
-      replaceFile(file, page);
-      return page.length;
-    }
-    case 'copy':
-      replaceByCopy(file, contentFile(out, placement.path, placement.content));
-      break;
-    case 'carrier':
-      moveFile(stagedFile(out, placement.path, placement.head), file);
-  }
-  return toOutputNow(file, () => statSync(file).size);
+  if (placement.kind === 'page') replaceOutputFile(file, utf8(placement.page));
+  else if (placement.kind === 'copy') replaceByCopy(file, contentFile(out, placement.path, placement.content));
+  else moveFile(stagedFile(out, placement.path, placement.head), file);
+  return toOutput(file, () => statSync(file).size);
 }

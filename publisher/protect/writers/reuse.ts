@@ -19,9 +19,8 @@ import type { Metadata } from '../../../core/object/metadata.ts';
 import { readHead } from '../../../core/object/read-head.ts';
 import { systemCode } from '../../../node-support/system-error.ts';
 import type { Content } from '../content.ts';
-import type { WrittenDocument } from './contract.ts';
 import { contentFile, createFile, objectFile, shownFile, stagedFile } from './files.ts';
-import { written } from './jobs.ts';
+import { type WrittenDocument, written } from './jobs.ts';
 import type { Writing } from './write-document.ts';
 
 const READ_LENGTH = 1024 * 1024;
@@ -31,15 +30,10 @@ const READ_LENGTH = 1024 * 1024;
  *
  * @param previous - the digest of its head
  */
-export async function reuseDocument(writing: Writing, previous: string): Promise<WrittenDocument | undefined> {
-  const { task } = writing;
-  try {
-    if (task.set === undefined) return await reuseSigned(writing, previous);
-    return task.carrier === 'html' ? await reuseCarrier(writing, previous) : await reuseObject(writing, previous);
-  } catch (error) {
-    if (error instanceof Unusable || error instanceof ObjectError) return undefined;
-    throw error;
-  }
+export function reuseDocument(writing: Writing, previous: string): Promise<WrittenDocument | undefined> {
+  const { set, carrier } = writing.task;
+  const reuse = set === undefined ? reuseSigned : carrier === 'html' ? reuseCarrier : reuseObject;
+  return reuse(writing, previous).catch(unlessUnusable);
 }
 
 /** The old object, or a part of it, is not what would be written. */

@@ -1,9 +1,10 @@
 /** Spreads jobs over threads: small ones in batches, so that messages between threads cost next to nothing. A single batch is done here. */
 import { reasonOf } from '../../../core/errors.ts';
 import { AnsweringThread } from '../../../node-support/answering-thread.ts';
+import { lazily } from '../../../node-support/lazily.ts';
 import { PublishError } from '../../errors.ts';
 import { type Answer, errorOf, type Job, type JobResults, type ThreadData } from './jobs.ts';
-import type { Performer } from './performer.ts';
+import { Performer } from './performer.ts';
 
 /** Jobs in a batch, and bytes of source in it: small enough that all threads end at about the same time. */
 const BATCH_JOBS = 64;
@@ -25,9 +26,9 @@ export class ThreadPool {
   readonly #startThread: () => Thread;
   readonly #threads: Thread[] = [];
   readonly #waiting: Waiting[] = [];
-  #here: Promise<Performer> | undefined;
+  /** On the thread that asks. */
+  readonly #here: () => Performer;
   #refusal: Error | undefined;
-  #scheduled = false;
   #ending = false;
 
   /**
@@ -38,14 +39,20 @@ export class ThreadPool {
     this.#data = data;
     this.#maximum = maximum;
     this.#startThread = start;
+    this.#here = lazily(() => new Performer(data));
   }
 
   /** @param bytes - about how much there is to read */
   perform<Kind extends Job['kind']>(job: Job & { readonly kind: Kind }, bytes: number): Promise<JobResults[Kind]> {
     if (this.#refusal) return Promise.reject(this.#refusal);
     const { promise, resolve, reject } = Promise.withResolvers<JobResults[Kind]>();
-    this.#waiting.push({ job, bytes, resolve: (value) => resolve(value as JobResults[Kind]), reject });
-    this.#schedule();
+    const waiting = {
+      job,
+      bytes,
+      resolve: (value: JobResults[Job['kind']]) => resolve(value as JobResults[Kind]),
+      reject,
+    };
+    if (this.#waiting.push(waiting) === 1) setImmediate(() => this.#dispatch()); // many calls in a row make full batches
     return promise;
   }
 
@@ -61,18 +68,8 @@ export class ThreadPool {
     await Promise.all(this.#threads.map((thread) => thread.end()));
   }
 
-  /** Deferred, so that many calls in a row make full batches. */
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      this.#dispatch();
-    });
-  }
-
   #dispatch(): void {
-    if (this.#isOneBatch) void this.#run(this.#askHere, this.#waiting.splice(0));
+    if (this.#isOneBatch) void this.#run((jobs) => this.#here().perform(jobs), this.#waiting.splice(0));
     while (this.#waiting.length > 0) {
       const thread = this.#freeThread();
       if (thread === undefined) return;
@@ -80,18 +77,12 @@ export class ThreadPool {
     }
   }
 
-  /** All that there is, as far as anybody knows: a thread takes longer to start than to do it. */
+  /** All that there is, as far as is known: a thread takes longer to start than to do it. */
   get #isOneBatch(): boolean {
     const { length } = this.#waiting;
     if (length === 0 || length > BATCH_JOBS || this.#threads.length > 0) return false;
     return this.#waiting.reduce((sum, { bytes }) => sum + bytes, 0) <= BATCH_BYTES;
   }
-
-  /** On the thread that asks. */
-  readonly #askHere = async (jobs: readonly Job[]): Promise<readonly Answer[]> => {
-    this.#here ??= import('./performer.ts').then(({ Performer }) => new Performer(this.#data));
-    return (await this.#here).perform(jobs);
-  };
 
   #freeThread(): Thread | undefined {
     const [idlest] = this.#threads.toSorted((one, other) => one.load - other.load);
@@ -136,13 +127,8 @@ export class ThreadPool {
 }
 
 function died(reason: unknown): PublishError {
-  return new PublishError(
-    'output-failed',
-    `a thread that writes documents ended before its work: ${reasonOf(reason)}`,
-    {
-      cause: reason,
-    },
-  );
+  const message = `a thread that writes documents ended before its work: ${reasonOf(reason)}`;
+  return new PublishError('output-failed', message, { cause: reason });
 }
 
 /** What runs on a thread. */

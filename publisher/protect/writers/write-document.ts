@@ -4,12 +4,12 @@ import { collect } from '../../../core/encoding/byte-reader.ts';
 import { utf8 } from '../../../core/encoding/bytes.ts';
 import { hexDigest } from '../../../core/encoding/digest.ts';
 import { encodeHtmlCarrier } from '../../../core/object/carrier.ts';
-import type { ObjectWriter } from '../../../core/object/writer.ts';
-import { type Content, readContent } from '../content.ts';
+import type { Metadata } from '../../../core/object/metadata.ts';
+import { ObjectWriter } from '../../../core/object/writer.ts';
+import { type Content, type ContentOptions, readContent } from '../content.ts';
 import { changed } from '../source-reader.ts';
-import type { WriteTask, WrittenDocument } from './contract.ts';
 import { contentFile, createFile, objectFile, shownFile, stagedFile, TemporaryFile } from './files.ts';
-import { contentOptions, objectWriterOf, type ThreadContext, written } from './jobs.ts';
+import { type ThreadContext, type ThreadData, type WriteTask, type WrittenDocument, written } from './jobs.ts';
 
 /** One document that is being written. */
 export interface Writing {
@@ -17,6 +17,22 @@ export interface Writing {
   readonly content: Content;
   readonly writer: ObjectWriter;
   readonly context: ThreadContext;
+}
+
+/** How the content of a document is read. */
+export function contentOptions({ source, mediaType, compress, set, headers }: WriteTask): ContentOptions {
+  return { source, mediaType, compress: compress && set !== undefined, headers };
+}
+
+/** The writer of a document's object. @throws Error if there is no key for its set */
+export function objectWriterOf(task: WriteTask, metadata: Metadata, thread: ThreadData): ObjectWriter {
+  const { path, set, padding } = task;
+  const { site, publisher } = thread;
+  if (set === undefined) return new ObjectWriter({ site, path, publisher, metadata });
+  const key = thread.sets.get(set);
+  if (key === undefined) throw new Error('the writers were not given the key of this set');
+  const paddingLength = padding ? { paddingLength: 'padme' as const } : {};
+  return new ObjectWriter({ site, path, publisher, metadata, set: { id: set, key }, ...paddingLength });
 }
 
 /** Writes a document, unless its previous object is what would be written. */
@@ -78,18 +94,13 @@ export async function keepObject(
 
 /** The content as it is, and its head beside it. */
 async function writeSigned(writing: Writing): Promise<WrittenDocument> {
-  const { content, writer } = writing;
+  const { task, content, writer, context } = writing;
   if (!content.whole) return writeSignedStream(writing);
-  return writeSignedWhole(writing, content.whole, await writer.encode(content.whole));
-}
-
-/** The head first: where a kill cuts the content short, the head beside it says that it is ours. */
-async function writeSignedWhole(writing: Writing, content: Uint8Array, head: Uint8Array): Promise<WrittenDocument> {
-  const { task, context } = writing;
-  const digest = await hexDigest(content);
-  const result = await keepHead(writing, head, digest);
+  const digest = await hexDigest(content.whole);
+  // The head first: where a kill cuts the content short, the head beside it says that it is ours.
+  const result = await keepHead(writing, await writer.encode(content.whole), digest);
   const file = contentFile(context.out, task.path, digest);
-  createFile(file, shownFile(context.out, task), content, task.source.lastModified);
+  createFile(file, shownFile(context.out, task), content.whole, task.source.lastModified);
   return result;
 }
 

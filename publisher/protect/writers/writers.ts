@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
-import type { DocumentWriters, Placement, WritersOptions, WriteTask, WrittenDocument } from './contract.ts';
-import { stopped, type ThreadContext, threadContext } from './jobs.ts';
+import type { WrittenDocument } from './jobs.ts';
+import { type Placement, stopped, type ThreadContext, type ThreadData, threadContext, type WriteTask } from './jobs.ts';
 import { isForAllThreads, writeLargeDocument } from './large-document.ts';
 import { ThreadPool } from './thread-pool.ts';
 
@@ -10,43 +10,56 @@ export const CALLS_IN_FLIGHT = 256;
 /** Large documents that are written at a time: one after the other, so that few files are open, but for where one ends and the next begins. */
 const LARGE_DOCUMENTS = 2;
 
-/** Starts the writers; their threads start with the first document. */
-export function startDocumentWriters(options: WritersOptions): DocumentWriters {
-  return new Writers(options);
-}
-
-class Writers implements DocumentWriters {
+/** Writes documents on all cores. Calls may overlap; a caller with many documents awaits some before it makes more. */
+export class DocumentWriters {
   readonly #context: ThreadContext;
   readonly #pool: ThreadPool;
   readonly #signal: AbortSignal | undefined;
-  readonly #underWay = new Set<Promise<unknown>>();
   readonly #lanes: Promise<unknown>[] = Array.from({ length: LARGE_DOCUMENTS }, () => Promise.resolve());
   #nextLane = 0;
 
-  constructor({ out, site, publisher, sets, signal, threads = availableParallelism() }: WritersOptions) {
-    const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    const data = { out, site, publisher, sets, stop };
+  /**
+   * Threads start with the first document.
+   *
+   * @param signal - calls under way and to come fail with `stopped`; what has a final name by then is whole
+   */
+  constructor(about: Omit<ThreadData, 'stop'>, signal?: AbortSignal) {
+    const data = { ...about, stop: new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) };
     this.#context = threadContext(data);
-    this.#pool = new ThreadPool(data, threads);
+    this.#pool = new ThreadPool(data, availableParallelism());
     this.#signal = signal;
     signal?.addEventListener('abort', this.#stop);
     if (signal?.aborted) this.#stop();
   }
 
+  /**
+   * Writes what has immutable names: the object, and a public document's content. Directories are made as they are needed.
+   *
+   * @throws PublishError `source-refused`, `output-failed`, `stopped`
+   */
   write(task: WriteTask): Promise<WrittenDocument> {
-    return this.#keep(
-      isForAllThreads(task)
-        ? this.#inLane(() => writeLargeDocument(task, this.#context, this.#pool))
-        : this.#pool.perform({ kind: 'write', task }, task.source.size),
+    if (!isForAllThreads(task)) return this.#pool.perform({ kind: 'write', task }, task.source.size);
+    const lane = this.#nextLane++ % LARGE_DOCUMENTS;
+    const written = (this.#lanes[lane] ?? Promise.resolve()).then(() =>
+      writeLargeDocument(task, this.#context, this.#pool),
     );
+    this.#lanes[lane] = written.catch(() => undefined);
+    return written;
   }
 
+  /**
+   * Replaces what lies at the document's own name.
+   *
+   * @returns bytes of the file
+   * @throws PublishError `output-failed`, `stopped`
+   */
   place(placement: Placement): Promise<number> {
-    return this.#keep(this.#pool.perform({ kind: 'place', placement }, 0));
+    return this.#pool.perform({ kind: 'place', placement }, 0);
   }
 
+  /** Ends the threads. Whatever was not begun, and is called afterwards, is refused. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#underWay);
+    await Promise.all(this.#lanes); // what they have begun is removed or kept before this
     this.#pool.refuse(stopped());
     this.#signal?.removeEventListener('abort', this.#stop);
     await this.#pool.end();
@@ -56,19 +69,4 @@ class Writers implements DocumentWriters {
     Atomics.store(this.#context.stop, 0, 1);
     this.#pool.refuse(stopped());
   };
-
-  #inLane<Result>(work: () => Promise<Result>): Promise<Result> {
-    const lane = this.#nextLane;
-    this.#nextLane = (lane + 1) % LARGE_DOCUMENTS;
-    const result = (this.#lanes[lane] ?? Promise.resolve()).then(work);
-    this.#lanes[lane] = result.catch(() => undefined);
-    return result;
-  }
-
-  #keep<Result>(call: Promise<Result>): Promise<Result> {
-    this.#underWay.add(call);
-    const forget = () => this.#underWay.delete(call);
-    call.then(forget, forget);
-    return call;
-  }
 }

@@ -1,6 +1,6 @@
 /**
  * The fallback page: what a browser without a Reader is shown at a document's own URL. It is not signed, and says only what the
- * document's head and its author's excerpt say. Here are its values; `fallback-template.ts` makes HTML of them.
+ * document's head and its author's excerpt say. Here are its values; `template.ts` makes HTML of them.
  */
 import { urlPathOf } from '../../../core/site/path.ts';
 import type { Teaser } from '../page.ts';

@@ -6,7 +6,7 @@ import { Parser } from 'htmlparser2';
 import { fromUtf8 } from '../../../core/encoding/bytes.ts';
 import { OPEN_GRAPH } from '../page.ts';
 import type { FallbackPage } from './page.ts';
-import { MAXIMUM_FALLBACK_PAGE, OWN_TEMPLATE_MARK, renderFallbackPage } from './template.ts';
+import { builtInTemplate, MAXIMUM_FALLBACK_PAGE, OWN_TEMPLATE_MARK } from './template.ts';
 
 /** The values of a fallback page; `undefined` if `bytes` are anything else. */
 export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {
@@ -16,7 +16,7 @@ export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {
   new Parser(handler, { decodeEntities: true }).end(text);
   const page = handler.page(text);
   if (!URL.canParse(page.reading) || ![...page.openGraph.keys()].every(isKnownProperty)) return undefined;
-  return renderFallbackPage(page) === text ? page : undefined;
+  return builtInTemplate.render(page) === text ? page : undefined;
 }
 
 /** What is known of a fallback page. */

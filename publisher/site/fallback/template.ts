@@ -1,6 +1,6 @@
 /**
  * Makes fallback pages: from wispr's own template, so that a page found on a host can be made again and compared
- * (`fallback-check.ts`), or from one of the publisher's, which is tried out before anything is made with it.
+ * (`recognise.ts`), or from one of the publisher's, which is tried out before anything is made with it.
  */
 import { readFile } from 'node:fs/promises';
 import { Script } from 'node:vm';
@@ -64,11 +64,6 @@ const builtIn = eta.compile(BUILT_IN_TEMPLATE);
 
 /** wispr's own template. */
 export const builtInTemplate: FallbackTemplate = { render: (page) => eta.render(builtIn, valuesOf(page)) };
-
-/** A page of wispr's own template. */
-export function renderFallbackPage(page: FallbackPage): string {
-  return builtInTemplate.render(page);
-}
 
 /**
  * The template of a file.

@@ -78,9 +78,7 @@ function opened(
     prepare(database);
     check(database, file);
     database.exec(PLAN_SCHEMA);
-    const index = new PublisherIndex(database);
-    index.lost = lost ?? (index.fact('version') === undefined ? 'missing' : undefined);
-    return index;
+    return new PublisherIndex(database, lost);
   } catch (error) {
     database.close();
     throw error;

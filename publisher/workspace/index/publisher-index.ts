@@ -1,10 +1,7 @@
-/** `publisher.db`: what earlier runs wrote, so that a run writes only what changed, and the state of the workspace. */
+/** `publisher.db`: what earlier runs wrote, so that a run writes only what changed; what this one is going to do; and the state of the workspace. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { IndexedDocument, RoleRow } from './rows.ts';
-import { fromRow } from './statements.ts';
-import { TaskLists } from './task-lists.ts';
-
-export type { FilesOf } from './documents.ts';
+import type { Change, IndexedDocument, RoleRow, Task, Written } from './schema.ts';
+import { Statements, valuesOf } from './statements.ts';
 
 /** Facts about the workspace's last run, by name. */
 export type FactName =
@@ -37,69 +34,247 @@ export type FactName =
   /** base64url of the last timestamp that was signed or seen: publisher/authority/. */
   | 'timestamp';
 
+/** What tells the files of a document. */
+export type FilesOf = Pick<IndexedDocument, 'path' | 'head' | 'content' | 'form'>;
+
+/** Which files of a document are there, and what it was written from. */
+const DECISION = 'id, path, head, content, form, placed, identity, pageSet, setName, setId, options';
+export type IndexedDecision = FilesOf &
+  Pick<IndexedDocument, 'id' | 'placed' | 'identity' | 'pageSet' | 'setName' | 'setId' | 'options'>;
+
 /** What is published of a document. */
-export type PublishedDocument = Pick<
-  IndexedDocument,
-  'path' | 'head' | 'headLength' | 'setId' | 'content' | 'contentLength' | 'form' | 'headBin' | 'contentBin'
->;
+const PUBLISHED = 'path, head, headLength, setId, content, contentLength, form, headBin, contentBin';
+export type PublishedDocument = FilesOf &
+  Pick<IndexedDocument, 'headLength' | 'setId' | 'contentLength' | 'headBin' | 'contentBin'>;
+
+type Bins = Pick<IndexedDocument, 'headBin' | 'contentBin'>;
 
 /** Why an index knows nothing of earlier runs. Before the first run it is missing as well. */
 export type LostIndex = 'missing' | 'damaged';
 
-export class PublisherIndex extends TaskLists {
-  lost: LostIndex | undefined;
+const DOCUMENT_COLUMNS =
+  'path identity size pageSet teaser setName setId options head headLength content contentLength bytesOut form placed headBin contentBin'.split(
+    ' ',
+  );
+const STORE_DOCUMENT = `INSERT INTO document (${DOCUMENT_COLUMNS}) VALUES (${DOCUMENT_COLUMNS.map(() => '?')})
+  ON CONFLICT (path) DO UPDATE SET ${DOCUMENT_COLUMNS.map((name) => `${name} = excluded.${name}`)}`;
+
+const TASK_COLUMNS = 'path change file size lastModified identity mediaType pageSet teaser setName options form'.split(
+  ' ',
+);
+const ADD_TASK = `INSERT INTO task (${TASK_COLUMNS}) VALUES (${TASK_COLUMNS.map(() => '?')})`;
+
+export class PublisherIndex extends Statements {
+  readonly lost: LostIndex | undefined;
 
   /** @param database - with the tables of schema.ts */
   constructor(database: DatabaseSync, lost?: LostIndex) {
     super(database);
-    this.lost = lost;
+    this.lost = lost ?? (this.fact('version') === undefined ? 'missing' : undefined);
+  }
+
+  /** What is known of the document at `path`. */
+  find(path: string): IndexedDocument | undefined {
+    return this.get('SELECT * FROM document WHERE path = ?', path);
+  }
+
+  /** As {@link find}, but no more than tells whether a document has to be written. */
+  findDecision(path: string): IndexedDecision | undefined {
+    return this.get(`SELECT ${DECISION} FROM document WHERE path = ?`, path);
+  }
+
+  /** The largest id of a document: how large a set of ids has to be. */
+  largestId(): number {
+    return this.get<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM document')?.id ?? 0;
+  }
+
+  /** What all documents come to: bytes of their sources, of what was made of them, and of the fallback pages beside; and how many targets they have. */
+  totals(): { bytesIn: number; bytesOut: number; pageBytes: number; targets: number } {
+    const sql = `SELECT coalesce(sum(size), 0) AS bytesIn, coalesce(sum(bytesOut), 0) AS bytesOut, count(*) + count(content) AS targets,
+      coalesce(sum(pageBytes) FILTER (WHERE form = 'page'), 0) AS pageBytes FROM document`;
+    return this.get(sql) ?? { bytesIn: 0, bytesOut: 0, pageBytes: 0, targets: 0 };
+  }
+
+  /** Ids of all documents, in no order. */
+  *ids(): Generator<number> {
+    for (const { id } of this.each<{ id: number }>('SELECT id FROM document')) yield id;
+  }
+
+  pathOf(id: number): string {
+    return this.get<{ path: string }>('SELECT path FROM document WHERE id = ?', id)?.path ?? '';
+  }
+
+  /**
+   * Notes what a document became. What it was before is retired, and the bins of both are to be signed again.
+   *
+   * @param filesOf - the names of the files that a row describes
+   */
+  store(task: Task, written: Written, filesOf: (row: FilesOf) => string[]): void {
+    const before = task.change === 'added' ? undefined : this.find(task.path);
+    const same = before?.head === written.head && before.content === written.content && before.form === task.form;
+    if (!same) {
+      const needed = new Set(filesOf({ ...task, ...written }));
+      for (const file of before ? filesOf(before) : []) if (!needed.has(file)) this.retire(file, false);
+      for (const file of needed) this.unretire(file);
+      this.#retirePlain(before, task);
+      if (before) this.#noteBins(before);
+      this.#noteBins(written);
+    }
+    this.run(STORE_DOCUMENT, ...valuesOf(DOCUMENT_COLUMNS, { ...task, ...written }));
+  }
+
+  /** Forgets a document whose source is gone, and retires its files. */
+  remove(path: string, filesOf: (row: FilesOf) => string[]): void {
+    const row = this.find(path);
+    if (row === undefined) return;
+    for (const file of filesOf(row)) this.retire(file, false);
+    this.#retirePlain(row, undefined);
+    this.#noteBins(row);
+    this.run('DELETE FROM document WHERE path = ?', path);
+  }
+
+  /** A carrier is the object itself, which readers of the old publication still ask for; any other file at a document's own name is not. */
+  #retirePlain(before: IndexedDocument | undefined, after: Task | undefined): void {
+    if (after && after.form !== 'none') this.unretire(after.path);
+    else if (before && before.form !== 'none') this.retire(before.path, before.form !== 'carrier');
+  }
+
+  #noteBins({ headBin, contentBin }: Bins): void {
+    for (const bin of contentBin === undefined ? [headBin] : [headBin, contentBin]) {
+      this.run('INSERT OR IGNORE INTO changed_bin (bin) VALUES (?)', bin);
+    }
+  }
+
+  /**
+   * Finds out again which numbers the targets of all documents have. The bins and sections that they leave and come to are to be signed again.
+   *
+   * @param numbersOf - for a document's path, and whether it is public
+   */
+  renumber(numbersOf: (path: string, isPublic: boolean) => Bins): void {
+    const sql = 'SELECT id, path, headBin, contentBin FROM document WHERE id > ? ORDER BY id LIMIT 1000';
+    for (const before of this.pages<Bins & { id: number; path: string }>(sql)) {
+      const after = numbersOf(before.path, before.contentBin !== undefined);
+      if (before.headBin === after.headBin && before.contentBin === after.contentBin) continue;
+      this.#noteBins(before);
+      this.#noteBins(after);
+      const { headBin, contentBin = null } = after;
+      this.run('UPDATE document SET headBin = ?, contentBin = ? WHERE id = ?', headBin, contentBin, before.id);
+    }
+  }
+
+  /** Documents at whose own name something else lies than should. @param pageMark - what is noted of fallback pages as they are made now */
+  unplaced(pageMark: string): Generator<IndexedDocument> {
+    const sql = `SELECT * FROM document WHERE id > ? AND form <> 'none' AND (placed IS NULL OR placed <> CASE form WHEN 'page' THEN ? ELSE form END) ORDER BY id LIMIT 200`;
+    return this.pages(sql, pageMark);
+  }
+
+  /** @param bytes - of the file that was put there */
+  setPlaced(id: number, placed: string | undefined, bytes?: number): void {
+    this.run('UPDATE document SET placed = ?, pageBytes = ? WHERE id = ?', placed ?? null, bytes ?? null, id);
+  }
+
+  /** @param plain - nothing that a publication names */
+  retire(file: string, plain: boolean, since?: number): void {
+    this.run('INSERT OR IGNORE INTO retired (file, since, plain) VALUES (?, ?, ?)', file, since ?? null, plain ? 1 : 0);
+  }
+
+  unretire(file: string): void {
+    this.run('DELETE FROM retired WHERE file = ?', file);
+  }
+
+  isRetired(file: string): boolean {
+    return this.get('SELECT 1 FROM retired WHERE file = ?', file) !== undefined;
+  }
+
+  /** A publication is visible that needs none of the retired files. */
+  startWaiting(now: number): void {
+    this.run('UPDATE retired SET since = ? WHERE since IS NULL', now);
+  }
+
+  /** Files that are to be removed now: plain ones, and those without which publications have done since `before`. */
+  removable(before: number): string[] {
+    const sql = 'SELECT file FROM retired WHERE plain = 1 OR since <= ? ORDER BY file LIMIT 1000';
+    return this.all<{ file: string }>(sql, before).map(({ file }) => file);
+  }
+
+  countRetired(): number {
+    return this.get<{ files: number }>('SELECT count(*) AS files FROM retired WHERE plain = 0')?.files ?? 0;
+  }
+
+  addTask(task: Task): void {
+    this.run(ADD_TASK, ...valuesOf(TASK_COLUMNS, { ...task }));
+  }
+
+  /** The tasks, in the order in which they were found; more of them than fit into memory. */
+  tasks(): Generator<Task> {
+    return this.pages<Task & { id: number }>('SELECT * FROM task WHERE id > ? ORDER BY id LIMIT 200');
+  }
+
+  /** What the site has at a path, once all tasks are done. */
+  planned(path: string): 'public' | 'protected' | undefined {
+    const sql =
+      'SELECT setName FROM task WHERE path = ?1 UNION ALL SELECT setName FROM document WHERE path = ?1 AND id NOT IN (SELECT id FROM gone) LIMIT 1';
+    const row = this.get<Pick<Task, 'setName'>>(sql, path);
+    return row && (row.setName === undefined ? 'public' : 'protected');
+  }
+
+  countTasks(): number {
+    return this.get<{ tasks: number }>('SELECT count(*) AS tasks FROM task')?.tasks ?? 0;
+  }
+
+  addGone(id: number, path: string): void {
+    this.run('INSERT OR IGNORE INTO gone (id, path) VALUES (?, ?)', id, path);
+  }
+
+  /** Paths of documents whose sources are gone, in their order. */
+  *gone(limit = -1): Generator<string> {
+    for (const { path } of this.each<Task>('SELECT path FROM gone ORDER BY path LIMIT ?', limit)) yield path;
+  }
+
+  /** Paths that are to be changed in some way, in their order. */
+  pathsOf(change: Change, limit: number): string[] {
+    const sql = 'SELECT path FROM task WHERE change = ? ORDER BY path LIMIT ?';
+    return this.all<Task>(sql, change, limit).map(({ path }) => path);
+  }
+
+  /** Names of the sets of which documents are to be changed in some way. */
+  setsOf(change: Change): string[] {
+    const sql = 'SELECT DISTINCT setName FROM task WHERE change = ? AND setName IS NOT NULL';
+    return this.all<{ setName: string }>(sql, change).map(({ setName }) => setName);
   }
 
   /** First 16 bits of target paths whose bins changed; above them, the numbers of sections that did. */
   changedBins(): number[] {
-    return this.statement('SELECT bin FROM changed_bin ORDER BY bin')
-      .all()
-      .map(({ bin }) => Number(bin));
+    return this.all<{ bin: number }>('SELECT bin FROM changed_bin ORDER BY bin').map(({ bin }) => bin);
   }
 
   /** The documents that have a target in the bins from `first` to `last`, by the first 16 bits. */
   documentsInBins(first: number, last: number): PublishedDocument[] {
-    const sql =
-      'SELECT path, head, headLength, setId, content, contentLength, form, headBin, contentBin FROM document WHERE headBin BETWEEN ?1 AND ?2 OR contentBin BETWEEN ?1 AND ?2';
-    return this.statement(sql)
-      .all(first, last)
-      .map((row) => fromRow(row));
+    const where = 'headBin BETWEEN ?1 AND ?2 OR contentBin BETWEEN ?1 AND ?2';
+    return this.all(`SELECT ${PUBLISHED} FROM document WHERE ${where}`, first, last);
   }
 
   roles(): Map<string, RoleRow> {
-    const rows = this.statement(
-      'SELECT name, version, length, sha256, expires FROM role',
-    ).all() as unknown as RoleRow[];
-    return new Map(rows.map((row) => [row.name, row]));
+    return new Map(this.all<RoleRow>('SELECT * FROM role').map((row) => [row.name, row]));
   }
 
   /** Notes a publication whose files are all there: one transaction, after which nothing is left to be signed. */
   storePublication(roles: Iterable<RoleRow>, facts: Readonly<Partial<Record<FactName, string>>>): void {
     this.transaction(() => {
-      this.#storeRoles(roles);
+      this.storeRoles(roles);
       for (const [name, value] of Object.entries(facts)) this.setFact(name as FactName, value);
       this.run('DELETE FROM changed_bin');
     });
   }
 
-  /** Replaces rows of roles. */
+  /** Replaces rows of roles; to be called in a {@link transaction}. */
   storeRoles(roles: Iterable<RoleRow>): void {
-    this.transaction(() => this.#storeRoles(roles));
-  }
-
-  #storeRoles(roles: Iterable<RoleRow>): void {
     for (const { name, version, length, sha256, expires } of roles)
       this.run('INSERT OR REPLACE INTO role VALUES (?, ?, ?, ?, ?)', name, version, length, sha256, expires);
   }
 
   fact(name: FactName): string | undefined {
-    const row = this.statement('SELECT value FROM fact WHERE name = ?').get(name);
-    return row && String(row.value);
+    return this.get<{ value: string }>('SELECT value FROM fact WHERE name = ?', name)?.value;
   }
 
   /** What is known already is not written once more: by itself that would wait for the disk three times. */
@@ -117,13 +292,12 @@ export class PublisherIndex extends TaskLists {
   keysSince(): Map<string, number> {
     const sql = `SELECT name, max(since) AS since FROM (SELECT DISTINCT setName AS name, setId AS id FROM document WHERE setName IS NOT NULL)
       JOIN set_key USING (id) GROUP BY name`;
-    const rows = this.statement(sql).all() as { name: string; since: number }[];
-    return new Map(rows.map(({ name, since }) => [name, since]));
+    return new Map(this.all<{ name: string; since: number }>(sql).map(({ name, since }) => [name, since]));
   }
 
   /** The key ids of the sets that documents of a section are in, by its number. */
   setIdsIn(section: number): string[] {
     const sql = 'SELECT DISTINCT setId AS id FROM document WHERE headBin = ? AND setId IS NOT NULL';
-    return (this.statement(sql).all(section) as { id: string }[]).map(({ id }) => id);
+    return this.all<{ id: string }>(sql, section).map(({ id }) => id);
   }
 }

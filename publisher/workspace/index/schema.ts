@@ -1,4 +1,5 @@
-/** The tables of `publisher.db`. Nothing in them is secret, and no digest of a plaintext is among them; docs/publish.md says so. */
+/** The tables of `publisher.db`, and their rows. Nothing in them is secret, and no digest of a plaintext is among them; docs/publish.md says so. */
+import type { KeyId } from '../../../core/keys/key-id.ts';
 
 /** "wPix" in ASCII. */
 export const APPLICATION_ID = 0x77_50_69_78;
@@ -75,3 +76,67 @@ CREATE TEMP TABLE task (
 CREATE INDEX temp.task_path ON task (path);
 CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, path TEXT NOT NULL);
 `;
+
+/**
+ * What lies at a document's own name, for browsers without a reader: nothing (`none`), a fallback page (`page`), the plain copy of a public
+ * document (`copy`), or a page that carries the object (`carrier`).
+ */
+export type Form = 'none' | 'page' | 'copy' | 'carrier';
+
+/** Why a document is written. */
+export type Change =
+  | 'added'
+  /** Its source changed. */
+  | 'changed'
+  /** It belongs to another set. */
+  | 'moved'
+  /** Its set has a new key. */
+  | 'rekeyed'
+  /** Its source is the same; how it is to be published is not. */
+  | 'remade'
+  /** Its files were missing. */
+  | 'restored';
+
+/** A row of `document`: what is known of one. */
+export interface IndexedDocument {
+  readonly id: number;
+  readonly path: string;
+  readonly identity: string;
+  readonly size: number;
+  readonly pageSet: string | undefined;
+  readonly teaser: string | undefined;
+  readonly setName: string | undefined;
+  readonly setId: KeyId | undefined;
+  readonly options: string;
+  readonly head: string;
+  readonly headLength: number;
+  readonly content: string | undefined;
+  readonly contentLength: number | undefined;
+  readonly bytesOut: number;
+  readonly form: Form;
+  readonly placed: string | undefined;
+  readonly headBin: number;
+  readonly contentBin: number | undefined;
+}
+
+/** A row of `task`: a document that is to be written. */
+export interface Task
+  extends Pick<IndexedDocument, 'path' | 'identity' | 'size' | 'pageSet' | 'teaser' | 'setName' | 'options' | 'form'> {
+  readonly change: Change;
+  /** The file itself, with every link resolved. */
+  readonly file: string;
+  readonly lastModified: number | undefined;
+  readonly mediaType: string;
+}
+
+/** What a document became; the rest of its row comes from its {@link Task}. */
+export type Written = Omit<IndexedDocument, 'id' | keyof Task>;
+
+/** A row of `role`: a metadata file of the last publication. */
+export interface RoleRow {
+  readonly name: string;
+  readonly version: number;
+  readonly length: number;
+  readonly sha256: string;
+  readonly expires: number;
+}

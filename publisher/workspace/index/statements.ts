@@ -17,10 +17,6 @@ export class Statements implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.close();
-  }
-
-  close(): void {
     if (this.#database.isOpen) this.#database.close();
   }
 
@@ -67,32 +63,49 @@ export class Statements implements Disposable {
     }
   }
 
-  protected number(sql: string): number {
-    return Number(this.statement(sql).get()?.number);
-  }
-
   protected run(sql: string, ...values: SQLInputValue[]): void {
-    this.statement(sql).run(...values);
+    this.#statement(sql).run(...values);
   }
 
-  /** For what is asked a million times: rows as arrays take half the time. */
-  protected arrays(sql: string): StatementSync {
-    return this.statement(sql, true);
+  /** The first row, whose columns are called as the members of `Result`. What is null there is `undefined`. */
+  protected get<Result>(sql: string, ...values: SQLInputValue[]): Result | undefined {
+    const row = this.#statement(sql).get(...values);
+    return row && fromRow<Result>(row);
   }
 
-  protected statement(sql: string, arrays = false): StatementSync {
+  protected all<Result>(sql: string, ...values: SQLInputValue[]): Result[] {
+    return this.#statement(sql)
+      .all(...values)
+      .map((row) => fromRow<Result>(row));
+  }
+
+  protected *each<Result>(sql: string, ...values: SQLInputValue[]): Generator<Result> {
+    for (const row of this.#statement(sql).iterate(...values)) yield fromRow<Result>(row);
+  }
+
+  /**
+   * All rows of a table in the order of their ids, some at a time: rows may be changed meanwhile.
+   *
+   * @param sql - takes the last id first, and has `ORDER BY id LIMIT …`
+   */
+  protected *pages<Result extends { readonly id: number }>(sql: string, ...values: SQLInputValue[]): Generator<Result> {
+    for (let rows = this.all<Result>(sql, 0, ...values); rows.length > 0; ) {
+      yield* rows;
+      rows = this.all<Result>(sql, rows.at(-1)?.id ?? 0, ...values);
+    }
+  }
+
+  #statement(sql: string): StatementSync {
     let statement = this.#prepared.get(sql);
     if (statement === undefined) {
       statement = this.#database.prepare(sql);
-      statement.setReturnArrays(arrays);
       this.#prepared.set(sql, statement);
     }
     return statement;
   }
 }
 
-/** A row, whose columns are called as the members of `Result`. What is null there is `undefined`. */
-export function fromRow<Result>(row: Record<string, SQLOutputValue>): Result {
+function fromRow<Result>(row: Record<string, SQLOutputValue>): Result {
   const members: Record<string, SQLOutputValue | undefined> = row;
   for (const name in row) members[name] ??= undefined;
   return members as Result;
