@@ -14,11 +14,10 @@ import {
   signMetadata,
   snapshotMetadata,
 } from '../../core/publication/writer.ts';
-import { LocalAuthority } from '../authority/local-authority.ts';
-import { stateInIndex } from '../authority/state.ts';
+import { checkSignedInPast } from '../authority/authority.ts';
+import { LocalAuthority, stateInIndex } from '../authority/local-authority.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { verifyChain } from '../keys/roots.ts';
-import { checkSignedInPast } from '../publication/clock.ts';
 import type { RoleRow } from '../workspace/index/rows.ts';
 import { timestampIn } from './published.ts';
 import { checkSectionFits } from './sections.ts';

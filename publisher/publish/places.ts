@@ -1,7 +1,6 @@
 /** Where a site is published: the targets that `wispr.json` or the command line names. */
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { DirectoryTarget } from '../../node-support/storage/directory.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
@@ -13,9 +12,6 @@ import { isInside } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { type Workspace, workspaceOf } from '../workspace/workspace.ts';
-
-/** Where readers find the timestamp, at every target. */
-export const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
 
 /** What the command line says about places. */
 export interface NamedPlaces {

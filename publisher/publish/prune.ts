@@ -14,8 +14,7 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { filesOf, isImmutablePath, ownTargetFiles } from '../publication/files.ts';
 import { placeAtTarget } from '../publication/places.ts';
 import { contentsOf, delegatedRoles, metadataFilesOf } from '../publication/roles.ts';
-import { rootsOf } from '../publication/roots.ts';
-import { openSnapshot, readSnapshot, type SnapshotPublication } from '../publication/snapshot.ts';
+import { openSnapshot, readSnapshot, rootsOf, type SnapshotPublication } from '../publication/signed.ts';
 import { copyOf, KeptListing, PathSet } from './inventory.ts';
 
 export interface PruneOptions {

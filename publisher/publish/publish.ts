@@ -1,30 +1,45 @@
 /** Publishes what is in `out`: keys, files, the authority's confirmation, timestamps; docs/spec/publication.md, section 8. */
-import type { CodedError } from '../../core/errors.ts';
-import { checkExpiry } from '../../core/publication/verify-roles.ts';
+import { hexDigest } from '../../core/encoding/digest.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { checkExpiry, isoTime } from '../../core/publication/verify-roles.ts';
 import type { Target } from '../../node-support/storage/target.ts';
-import { isUnreachable } from '../authority/key-server.ts';
-import { checkClock } from '../publication/clock.ts';
-import { missing } from '../publication/current.ts';
-import { expiriesOf, type RoleState } from '../publication/expiries.ts';
-import { findSnapshot, openSnapshot, type SignedSnapshot, type SnapshotPublication } from '../publication/snapshot.ts';
+import { handOverKeys, isUnreachable } from '../authority/key-server.ts';
+import { PublishError } from '../errors.ts';
+import { readIfThere } from '../keys/file-update.ts';
+import type { ProtectOptions } from '../protect/prepare.ts';
+import { protectSite } from '../protect/protect.ts';
+import type { ProtectSummary } from '../protect/summary.ts';
+import { TIMESTAMP_PATH } from '../publication/files.ts';
+import { expiriesOf, type RoleState } from '../publication/roles.ts';
+import {
+  findSnapshot,
+  missing,
+  openSnapshot,
+  type SignedSnapshot,
+  type SnapshotPublication,
+} from '../publication/signed.ts';
 import { checkTarget } from './check-target.ts';
 import { deliver } from './deliver.ts';
-import { checkNotStopped, eachTarget } from './each-target.ts';
-import type { Failed } from './highest.ts';
+import { checkNotStopped, eachTarget, type Failed } from './each-target.ts';
+import { findHighest, type Highest, type Reached } from './highest.ts';
 import { Inventory } from './inventory.ts';
-import { handOverBundle } from './key-hand-over.ts';
-import { keepTimestamp } from './output.ts';
+import type { PublishPlaces } from './places.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
-import type { Site } from './site.ts';
+import { keepTimestamp, type OpenSiteOptions, type Site, withSite } from './site.ts';
 import { planUpload, type UploadPlan, type UploadProgress, upload } from './upload.ts';
+
+export interface PublishRun extends OpenSiteOptions {
+  readonly places: PublishPlaces;
+  /** How the site is protected first. Left out: what is in `out` is published as it is. */
+  readonly protect?: Pick<ProtectOptions, 'rekey' | 'signers' | 'onProgress'> | undefined;
+  /** Called with what protecting did, before anything is sent. */
+  readonly onProtected?: (summary: ProtectSummary, highest: Highest) => void;
+  readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
+}
 
 export interface PublishOptions {
   /** In place of what the last `wispr protect` made. */
   readonly snapshot?: SignedSnapshot;
-  /** Targets that could be looked at. Default: all */
-  readonly targets?: readonly Target[];
-  /** What failed before. */
-  readonly failures?: readonly Failed[];
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
@@ -61,33 +76,62 @@ const LEFTOVER_AGE = 3600;
 const PRUNING = 1_800_000;
 
 /**
+ * The whole of `wispr publish`: looks what anyone has, protects, publishes. After any failure, the same run finishes.
+ *
+ * @throws as `protectSite` and `publishSite`; the failure of the first target where none could be looked at
+ */
+export async function publishFromWorkspace(
+  run: PublishRun,
+): Promise<{ readonly summary: PublishSummary; readonly protection: ProtectSummary | undefined }> {
+  const { places, passphrase, signal, onProgress, onProtected } = run;
+  const highest = await withSite(places, run, findHighest);
+  const [failed] = highest.failures;
+  if (highest.reachable.length === 0 && failed) throw failed.failure;
+  const protection =
+    run.protect &&
+    (await protectSite({
+      ...{ configurationFile: places.configurationFile, passphrase, ...run.protect },
+      ...{ above: highest.snapshot, timestamp: 'later' },
+      ...(signal && { signal }),
+    }));
+  if (protection) onProtected?.(protection, highest);
+  const summary = await withSite(places, run, (site) => publishSite(site, highest, { onProgress }));
+  return { summary, protection };
+}
+
+/**
  * Publishes the publication in `out`. Until the authority has confirmed it, readers find the previous one; after that, repeating the command
  * finishes what was interrupted.
  *
  * @throws PublishError `key-server-unreachable`, `key-server-refused`, `publication-older`, `publication-other`, `publication-missing`, `stopped`,
  * `clock-off`; the failure of the first target where every target failed
  */
-export async function publishSite(site: Site, options: PublishOptions = {}): Promise<PublishSummary> {
+export async function publishSite(
+  site: Site,
+  { reachable, failures }: Reached,
+  options: PublishOptions = {},
+): Promise<PublishSummary> {
   const started = performance.now();
-  const { authority, now, signal } = site;
-  const targets = options.targets ?? site.targets;
+  const { signal } = site;
   const publication = await openOwn(site, options.snapshot);
   const expires = await expiriesOf(publication);
-  const signed = { ...publication.signed, expiries: expires };
-  if (!site.keyServer) await checkClock(now(), targets);
+  const snapshot = { ...publication.signed, expiries: expires };
+  if (!site.keyServer) await checkClock(site.now(), reachable);
   await handOverBundle(site);
-  const uploads = await eachTarget(targets, (target) => bring(target, site, publication, options), { signal });
-  const complete = uploads.filter(({ failure }) => failure === undefined).map(({ target }) => target);
-  const failed = [...(options.failures ?? []), ...uploads.filter((one): one is Failed => one.failure !== undefined)];
-  if (site.targets.length > 0 && complete.length === 0 && failed[0]) throw failed[0].failure;
+  const uploads = await eachTarget(reachable, (target) => bring(target, site, publication, options), { signal });
+  const failed = [...failures, ...uploads.failures];
+  if (site.targets.length > 0 && uploads.done.size === 0 && failed[0]) throw failed[0].failure;
   checkNotStopped(signal);
-  const timestamp = await authority.confirm(signed);
-  const delivery = await deliver(site, { timestamp, snapshot: signed, targets: complete });
-  await keepTimestamp(site, timestamp, signed);
-  const pruned = await prune(delivery.shown, site, publication, uploads);
+  const timestamp = await site.authority.confirm(snapshot);
+  const delivery = await deliver(site, { timestamp, snapshot, targets: [...uploads.done.keys()] });
+  await keepTimestamp(site, timestamp, snapshot);
+  const plans = new Map([...uploads.done].filter(([target]) => delivery.shown.includes(target)));
+  const pruned = await prune(plans, site, publication);
   return {
-    publication: publication.signed.file.version,
-    targets: delivery.shown.map((target) => describe(target, uploads, pruned)),
+    publication: snapshot.file.version,
+    targets: Array.from(plans, ([target, { files, bytes, unchanged }]) => {
+      return { target: target.name, files, bytes, unchanged, ...(pruned.get(target) ?? { removed: 0, waiting: 0 }) };
+    }),
     behind: [...failed, ...delivery.failures].map(behindOf),
     freshUntil: delivery.freshUntil,
     keyServer: keyServerOf(site),
@@ -96,7 +140,7 @@ export async function publishSite(site: Site, options: PublishOptions = {}): Pro
   };
 }
 
-export function behindOf({ target, failure }: { readonly target: Target; readonly failure: CodedError }): Behind {
+export function behindOf({ target, failure }: Failed): Behind {
   return { target: target.name, code: failure.code, message: failure.message };
 }
 
@@ -116,6 +160,43 @@ async function openOwn({ output, roots, now, out, index }: Site, given?: SignedS
   const { root, targets, snapshot } = publication.state;
   for (const [role, metadata] of Object.entries({ root, targets, snapshot })) checkExpiry(role, metadata, now());
   return publication;
+}
+
+/**
+ * Compares this machine's clock with those of targets that have one (buckets). One that does not answer has no say in this.
+ *
+ * @param now - what this machine's clock says, seconds since 1970
+ * @throws PublishError `clock-off`
+ */
+async function checkClock(now: number, targets: readonly Target[]): Promise<void> {
+  await Promise.all(
+    targets.map(async (target) => {
+      if (!target.time) return;
+      await target.head(TIMESTAMP_PATH).catch(() => undefined);
+      const time = target.time();
+      if (time === undefined || now <= time + PUBLICATION_LIMITS.clockTolerance) return;
+      const message = `this machine's clock says ${isoTime(now)}, and that of ${target.name} says ${isoTime(Math.trunc(time))}`;
+      throw new PublishError('clock-off', message, { fields: { target: target.name } });
+    }),
+  );
+}
+
+/**
+ * Hands the key bundle to the key server before any document needs its keys; goes on without where the key server does not answer and has this very
+ * bundle already.
+ *
+ * @throws PublishError `key-server-unreachable`, `key-server-refused`
+ */
+export async function handOverBundle({ keyServer, workspace, index }: Site): Promise<void> {
+  const bundle = await readIfThere(workspace.bundle);
+  if (keyServer === undefined || bundle === undefined) return;
+  const mark = `${keyServer.origin} ${await hexDigest(bundle)}`;
+  try {
+    await handOverKeys(keyServer, bundle);
+    index.setFact('handedOver', mark);
+  } catch (error) {
+    if (!isUnreachable(error) || index.fact('handedOver') !== mark) throw error;
+  }
 }
 
 /** Sends everything but the timestamp. */
@@ -138,32 +219,20 @@ async function bring(
 
 /** Removes old files. What readers find stays what it is, so being stopped is no failure here. */
 async function prune(
-  targets: readonly Target[],
+  plans: ReadonlyMap<Target, UploadPlan>,
   { now, signal, configuration }: Site,
   publication: SnapshotPublication,
-  uploads: readonly { readonly target: Target; readonly value?: UploadPlan }[],
-): Promise<Map<Target, Pruned>> {
+): Promise<ReadonlyMap<Target, Pruned>> {
   const ending = AbortSignal.any([AbortSignal.timeout(PRUNING), ...(signal ? [signal] : [])]);
   const freshFor = configuration.freshness.hours * 3600;
   const done = new Map<Target, Pruned>();
   const work = async (target: Target) => {
-    const named = uploads.find((upload) => upload.target === target)?.value?.named;
-    if (named === undefined) return;
+    const { named } = plans.get(target) as UploadPlan;
     done.set(target, await pruneTarget({ target, publication, named, freshFor, now: now(), signal: ending }));
     if (!ending.aborted) await target.removeLeftovers(now() - LEFTOVER_AGE);
   };
-  await eachTarget(targets, work, { signal: ending }).catch((error: unknown) => {
+  await eachTarget([...plans.keys()], work, { signal: ending }).catch((error: unknown) => {
     if (!ending.aborted) throw error;
   });
   return done;
-}
-
-function describe(
-  target: Target,
-  uploads: readonly { readonly target: Target; readonly value?: UploadPlan }[],
-  pruned: ReadonlyMap<Target, Pruned>,
-): PublishedTarget {
-  const plan = uploads.find((upload) => upload.target === target)?.value;
-  const { files = 0, bytes = 0, unchanged = 0 } = plan ?? {};
-  return { target: target.name, files, bytes, unchanged, ...(pruned.get(target) ?? { removed: 0, waiting: 0 }) };
 }

@@ -27,20 +27,19 @@ import { PublishError } from '../errors.ts';
 import { appearanceOf } from '../protect/appearance.ts';
 import { encodeTeaser } from '../protect/site-page.ts';
 import { replaceOutputFile } from '../protect/writers/files.ts';
-import { missing } from '../publication/current.ts';
 import { filesOf } from '../publication/files.ts';
 import { contentsOf, delegatedRoles, type PublishedDocument } from '../publication/roles.ts';
 import {
+  missing,
   openSnapshot,
   readSnapshot,
   type SignedSnapshot,
   type SnapshotPublication,
   signedSnapshot,
-} from '../publication/snapshot.ts';
-import { findHighest, type Highest } from './highest.ts';
-import { keepSnapshot } from './output.ts';
+} from '../publication/signed.ts';
+import { findHighest } from './highest.ts';
 import { type PublishSummary, publishSite } from './publish.ts';
-import { claimVersion, type Site } from './site.ts';
+import { claimVersion, keepSnapshot, type Site } from './site.ts';
 
 /** What a rollback changes for readers. */
 export interface RollbackPlan {
@@ -86,15 +85,11 @@ export async function rollBack(
   const touched = await placePages(site, plan, documentsThen);
   keepLonger(site, documentsThen);
   try {
-    return { plan, summary: await publish(site, snapshot, highest) };
+    return { plan, summary: await publishSite(site, highest, { snapshot }) };
   } finally {
     // They are not those of the source: no later upload takes them.
     if (site.targets.length > 0) for (const path of touched) await rm(join(site.out, path), { force: true });
   }
-}
-
-function publish(site: Site, snapshot: SignedSnapshot, { reachable, failures }: Highest): Promise<PublishSummary> {
-  return publishSite(site, { snapshot, targets: reachable, failures });
 }
 
 /** @throws PublishError `signatures-missing` where lists of documents need more signers than this workspace */

@@ -8,7 +8,7 @@ import { systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { filesOf, headersOf, ownTargetFiles, type PublicationFile, SITE_FILES } from '../publication/files.ts';
 import { contentsOf, delegatedRoles, metadataFilesOf } from '../publication/roles.ts';
-import type { SnapshotPublication } from '../publication/snapshot.ts';
+import type { SnapshotPublication } from '../publication/signed.ts';
 import { isText, isUtf8Text, withCharset } from '../site/media-type.ts';
 import { type Inventory, PathSet } from './inventory.ts';
 
@@ -46,7 +46,6 @@ export interface UploadPlan {
 }
 
 /** Enough to hide a bucket's answering times; files that are open, and parts in memory, stay few. */
-const LATE = /\.(?:snapshot|root)\.json$/;
 const IN_FLIGHT = 16;
 /** Longer texts are sent without a word about their characters. */
 const LOOKED_AT = 1024 * 1024;
@@ -62,9 +61,10 @@ export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
   let [files, bytes, unchanged] = [0, 0, 0];
   const look = async (file: PublicationFile) => {
     checkNotStopped();
-    const length = await neededLength(file, options, (path) => named.add(path));
-    if (length === 'absent') return;
-    if (length === 'there') unchanged++;
+    const length = await lengthOf(file, options.out);
+    if (length === undefined) return;
+    named.add(file.path);
+    if (await isThere(file, length, options)) unchanged++;
     else {
       [files, bytes] = [files + 1, bytes + length];
       missing.add(file.path);
@@ -96,45 +96,33 @@ export async function upload(options: UploadOptions, plan: UploadPlan): Promise<
   let [done, bytes] = [0, 0];
   const send = async (file: PublicationFile) => {
     options.checkNotStopped();
-    if (!plan.missing.has(file.path)) return; // compared already: once is enough
-    const length = await neededLength(file, options);
-    if (typeof length === 'string') return;
-    await put(file, options);
+    const length = plan.missing.has(file.path) ? await lengthOf(file, options.out) : undefined;
+    if (length === undefined) return;
+    await put(file, length, options);
     [done, bytes] = [done + 1, bytes + length];
     options.onProgress?.({ stage: 'sending', done, total: plan.files, bytes, totalBytes: plan.bytes });
   };
-  const immutable = (file: PublicationFile) => file.immutable;
-  const plain = (file: PublicationFile) => !file.immutable;
-  await forEachInFlight(documentFiles(publication, immutable), IN_FLIGHT, send);
+  await forEachInFlight(documentFiles(publication, true), IN_FLIGHT, send);
   await forEachInFlight(ownTargetFiles(publication.state), IN_FLIGHT, send);
-  await forEachInFlight(documentFiles(publication, plain), IN_FLIGHT, send);
+  await forEachInFlight(documentFiles(publication, false), IN_FLIGHT, send);
   await forEachInFlight(siteFiles(), IN_FLIGHT, send);
   // What names other files comes after them; a new root last of all, because readers who see it may give up the metadata of before.
   const files = [...metadata(publication)];
+  const snapshots = files.filter(({ path }) => path.endsWith('.snapshot.json'));
+  const roots = files.filter(({ path }) => path.endsWith('.root.json'));
+  const lists = files.filter((file) => !snapshots.includes(file) && !roots.includes(file));
   if (files.some(({ path }) => plan.missing.has(path))) await options.checkOurs();
-  await forEachInFlight(
-    files.filter(({ path }) => !LATE.test(path)),
-    IN_FLIGHT,
-    send,
-  );
-  await forEachInFlight(
-    files.filter(({ path }) => path.endsWith('.snapshot.json')),
-    1,
-    send,
-  );
-  await forEachInFlight(
-    files.filter(({ path }) => path.endsWith('.root.json')),
-    1,
-    send,
-  );
+  await forEachInFlight(lists, IN_FLIGHT, send);
+  for (const file of [...snapshots, ...roots]) await send(file);
 }
 
 async function* documentFiles(
   publication: SnapshotPublication,
-  wanted: (file: PublicationFile) => boolean,
+  areImmutable: boolean,
 ): AsyncGenerator<PublicationFile> {
   for await (const role of delegatedRoles(publication)) {
-    for (const document of (await contentsOf(role)).documents) yield* filesOf(document).filter(wanted);
+    for (const document of (await contentsOf(role)).documents)
+      yield* filesOf(document).filter(({ immutable }) => immutable === areImmutable);
   }
 }
 
@@ -146,39 +134,36 @@ function* metadata({ state }: SnapshotPublication): Generator<PublicationFile> {
   for (const path of metadataFilesOf(state)) yield { path, kind: 'metadata', immutable: true, optional: false };
 }
 
-/** The length of a file that has to be sent; or that the target has it, or that there is none and need not be. */
-async function neededLength(
-  file: PublicationFile,
-  { out, inventory, target }: UploadOptions,
-  belongs?: (path: string) => void,
-): Promise<number | 'there' | 'absent'> {
-  const local = join(out, file.path);
+/** The length of a file in `out`; `undefined` if there is none and need not be. @throws PublishError `publication-missing` */
+async function lengthOf({ path, optional }: PublicationFile, out: string): Promise<number | undefined> {
+  const local = join(out, path);
   const found = await stat(local).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return undefined;
     throw error;
   });
-  if (!found?.isFile()) {
-    if (file.optional) return 'absent';
-    throw new PublishError('publication-missing', `${local} is missing, which the publication names`);
-  }
-  belongs?.(file.path);
-  const there = inventory.find(file.path);
-  if (there?.length !== found.size) return found.size;
-  if (file.immutable && file.kind !== 'metadata') return 'there';
-  // The names of metadata have a version, and no hash: another file of that name, even as long, would break the site.
-  return (await target.holds(there, { file: local })) ? 'there' : found.size;
+  if (found?.isFile()) return found.size;
+  if (optional) return undefined;
+  throw new PublishError('publication-missing', `${local} is missing, which the publication names`);
 }
 
-async function put(file: PublicationFile, options: UploadOptions): Promise<void> {
+async function isThere(file: PublicationFile, length: number, options: UploadOptions): Promise<boolean> {
+  const there = options.inventory.find(file.path);
+  if (there?.length !== length) return false;
+  if (file.immutable && file.kind !== 'metadata') return true;
+  // The names of metadata have a version, and no hash: another file of that name, even as long, would break the site.
+  return options.target.holds(there, { file: join(options.out, file.path) });
+}
+
+async function put(file: PublicationFile, length: number, options: UploadOptions): Promise<void> {
   const local = join(options.out, file.path);
   const { contentType, cacheControl } = headersOf(file);
   try {
-    const headers = { contentType: await typeOf(local, contentType), cacheControl };
+    const headers = { contentType: await typeOf(local, length, contentType), cacheControl };
     await options.target.put(file.path, { file: local }, { ...headers, ...conditionOf(file, options) });
   } catch (error) {
-    if (!(error instanceof StorageError)) throw error;
-    if (error.code === 'target-changed' && (await holdsNow(file, options))) return; // by an answer that was lost, or the same by somebody else
-    throw error;
+    const wasChanged = error instanceof StorageError && error.code === 'target-changed';
+    // By an answer that was lost, or the same by somebody else.
+    if (!wasChanged || !(await holdsNow(file, options))) throw error;
   }
 }
 
@@ -193,7 +178,7 @@ async function holdsNow({ path }: PublicationFile, { out, target }: UploadOption
 }
 
 /** A text's characters are named only where it is UTF-8: the field overrides what the text says itself. */
-async function typeOf(local: string, type: string): Promise<string> {
-  if (!isText(type) || (await stat(local)).size > LOOKED_AT) return type;
+async function typeOf(local: string, length: number, type: string): Promise<string> {
+  if (!isText(type) || length > LOOKED_AT) return type;
   return withCharset(type, isUtf8Text(await readFile(local)));
 }

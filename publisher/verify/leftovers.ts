@@ -16,7 +16,7 @@ import { verifyTargets } from '../../core/publication/verify-roles.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 import { isLeftoverName } from '../protect/writers/files.ts';
 import { isImmutablePath } from '../publication/files.ts';
-import { rootsOf, underAny } from '../publication/roots.ts';
+import { rootsOf, underAny } from '../publication/signed.ts';
 import { sha256Of } from './documents.ts';
 import { type DirectoryPlace, readStart, Unreadable } from './places.ts';
 import type { KnownSite } from './site.ts';

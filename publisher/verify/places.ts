@@ -9,7 +9,7 @@ import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
 import { request } from '../../node-support/undici.ts';
 import { PublishError } from '../errors.ts';
-import type { PublicationPlace } from '../publication/open.ts';
+import { type PublicationPlace, startOf } from '../publication/places.ts';
 
 export interface VerifiedPlace extends PublicationPlace {
   /**
@@ -41,18 +41,6 @@ export async function readStart(place: VerifiedPlace, path: string, maximum: num
     if (path.startsWith(METADATA_PATH)) throw new PublicationError('metadata-missing', message, { cause: error });
     throw new PublishError('unreadable', message, { cause: error });
   }
-}
-
-/** The first bytes of a stream, which is then let go. */
-export async function startOf(stream: AsyncIterable<Uint8Array>, length: number): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let total = 0;
-  for await (const part of stream) {
-    parts.push(part);
-    total += part.length;
-    if (total >= length) break;
-  }
-  return Buffer.concat(parts).subarray(0, length);
 }
 
 /** Something in a directory that is no directory. */

@@ -19,13 +19,13 @@ import type { PathSet } from '../publish/inventory.ts';
 import type { DocumentCheck } from './documents.ts';
 import { sha256Of } from './documents.ts';
 import { Unreadable, type VerifiedPlace } from './places.ts';
-import type { ReportBuilder } from './report.ts';
+import type { VerifyReport } from './report.ts';
 import type { KnownSite } from './site.ts';
 
 export interface PublicationCheckOptions {
   readonly site: KnownSite;
   readonly place: VerifiedPlace;
-  readonly report: ReportBuilder;
+  readonly report: VerifyReport;
   readonly documents: DocumentCheck;
   /** Which documents are looked at; all, if left out. */
   readonly choice?: DocumentChoice;
@@ -61,7 +61,7 @@ export async function checkPublication(options: PublicationCheckOptions): Promis
     if (role.role && role.role.expires < site.now)
       report.find(file, 'metadata-expired', `${role.name} expired on ${isoTime(role.role.expires)}`);
     const contents = await contentsOf(role);
-    if (sections.includes(role.name)) report.section(role.name, contents.documents.length);
+    if (sections.includes(role.name)) report.sections.push({ name: role.name, documents: contents.documents.length });
     for (const { code, message } of contents.wrong) report.find(file, code, message);
     for (const document of contents.documents) {
       choice?.consider(document);
@@ -99,7 +99,7 @@ async function checkOtherMetadata(
   }
 }
 
-async function checkRole(place: VerifiedPlace, report: ReportBuilder, path: string, file: MetaFile): Promise<void> {
+async function checkRole(place: VerifiedPlace, report: VerifyReport, path: string, file: MetaFile): Promise<void> {
   if ((file.length ?? 0) > PUBLICATION_LIMITS.targetsLength)
     report.find(METADATA_PATH, 'metadata-too-large', `the snapshot gives ${path} too many bytes`);
   else await checkHash(place, report, path, file.sha256);
@@ -107,7 +107,7 @@ async function checkRole(place: VerifiedPlace, report: ReportBuilder, path: stri
 
 async function checkHash(
   place: VerifiedPlace,
-  report: ReportBuilder,
+  report: VerifyReport,
   path: string,
   hash: string | undefined,
 ): Promise<void> {
