@@ -18,8 +18,6 @@ export interface UploadProgress {
   readonly done: number;
   /** Files; `undefined` while they are being compared. */
   readonly total: number | undefined;
-  readonly bytes: number;
-  readonly totalBytes: number | undefined;
 }
 
 export interface UploadOptions {
@@ -69,7 +67,7 @@ export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
       [files, bytes] = [files + 1, bytes + length];
       missing.add(file.path);
     }
-    onProgress?.({ stage: 'comparing', done: files + unchanged, total: undefined, bytes, totalBytes: undefined });
+    onProgress?.({ stage: 'comparing', done: files + unchanged, total: undefined });
   };
   for await (const role of delegatedRoles(publication)) {
     if (role.failure) throw role.failure;
@@ -77,11 +75,8 @@ export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
     if (wrong[0]) throw wrong[0];
     await forEachInFlight(documents.flatMap(filesOf), IN_FLIGHT, look);
   }
-  await forEachInFlight(
-    [...siteFiles(), ...ownTargetFiles(publication.state), ...metadata(publication)],
-    IN_FLIGHT,
-    look,
-  );
+  const others = [...siteFiles(), ...ownTargetFiles(publication.state), ...metadata(publication)];
+  await forEachInFlight(others, IN_FLIGHT, look);
   return { files, bytes, unchanged, named, missing };
 }
 
@@ -93,14 +88,13 @@ export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
 export async function upload(options: UploadOptions, plan: UploadPlan): Promise<void> {
   if (plan.files === 0) return;
   const { publication } = options;
-  let [done, bytes] = [0, 0];
+  let done = 0;
   const send = async (file: PublicationFile) => {
     options.checkNotStopped();
     const length = plan.missing.has(file.path) ? await lengthOf(file, options.out) : undefined;
     if (length === undefined) return;
     await put(file, length, options);
-    [done, bytes] = [done + 1, bytes + length];
-    options.onProgress?.({ stage: 'sending', done, total: plan.files, bytes, totalBytes: plan.bytes });
+    options.onProgress?.({ stage: 'sending', done: ++done, total: plan.files });
   };
   await forEachInFlight(documentFiles(publication, true), IN_FLIGHT, send);
   await forEachInFlight(ownTargetFiles(publication.state), IN_FLIGHT, send);
