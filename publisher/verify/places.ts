@@ -1,5 +1,4 @@
 /** Where a site lies that is verified: a directory, or a web host. */
-
 import { type FileHandle, open, opendir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PublicationError } from '../../core/publication/errors.ts';
@@ -31,7 +30,7 @@ export class Unreadable extends Error {}
  *
  * @throws PublicationError for metadata that cannot be read; PublishError `unreadable` for what everything else depends on
  */
-export async function readStart(place: VerifiedPlace, path: string, maximum: number): Promise<Uint8Array | undefined> {
+async function readStart(place: VerifiedPlace, path: string, maximum: number): Promise<Uint8Array | undefined> {
   try {
     const stream = await place.open(path);
     return stream && (await startOf(stream, maximum + 1)); // one byte more shows that it is longer

@@ -129,24 +129,26 @@ const TRUST = {
 
 /** A report as lines for people. @param place - as it was named */
 export function describeReport(place: string, report: VerifyReport): string[] {
-  const { site, publisher, trust, publication, encrypted, signed, findings, moreFindings, notes } = report;
-  const who = publisher === undefined ? [] : [`${place} is ${site ?? 'a site'}, published by ${publisher}`];
-  const trusted = publisher === undefined ? [] : [`trusted: ${TRUST[trust]}`];
-  const which = publication
-    ? [
-        `publication ${publication.version}, confirmed ${time(publication.confirmed)}, fresh until ${time(publication.freshUntil)}`,
-      ]
-    : [];
-  const passed = `${count(encrypted, 'encrypted document')} and ${count(signed, 'public document')} passed every check that takes no key`;
+  const { site, publisher, trust, publication, encrypted, signed, sections, findings, moreFindings, notes } = report;
+  const lines: string[] = [];
+  if (publisher !== undefined) {
+    lines.push(`${place} is ${site ?? 'a site'}, published by ${publisher}`, `trusted: ${TRUST[trust]}`);
+  }
+  if (publication) {
+    const { version, confirmed, freshUntil } = publication;
+    lines.push(`publication ${version}, confirmed ${time(confirmed)}, fresh until ${time(freshUntil)}`);
+  }
+  const passed = `${count(encrypted, 'encrypted document')} and ${count(signed, 'public document')}`;
+  lines.push(`${passed} passed every check that takes no key`);
+  for (const { name, documents } of sections)
+    lines.push(`${count(documents, 'document')} of them in the section ${name}, which has keys of its own`);
   // A note speaks of those that a template of the publisher's made.
   const builtIn = report.fallbackPages - report.ownFallbackPages;
-  const sections = report.sections.map(({ name, documents }) => {
-    return `${count(documents, 'document')} of them in the section ${name}, which has keys of its own`;
-  });
-  const pages = builtIn === 0 ? [] : [`${count(builtIn, 'fallback page')}, not signed, as wispr makes them`];
+  if (builtIn > 0) lines.push(`${count(builtIn, 'fallback page')}, not signed, as wispr makes them`);
+  lines.push(...notes.map((note) => `note: ${note}`));
   const total = findings.length + moreFindings;
-  const found = total === 0 ? 'nothing wrong was found' : `${count(total, 'thing is wrong', 'things are wrong')}`;
-  return [...who, ...trusted, ...which, passed, ...sections, ...pages, ...notes.map((note) => `note: ${note}`), found];
+  lines.push(total === 0 ? 'nothing wrong was found' : count(total, 'thing is wrong', 'things are wrong'));
+  return lines;
 }
 
 function time(seconds: number): string {

@@ -10,15 +10,14 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { SITE_FILES, TIMESTAMP_PATH } from '../publication/files.ts';
 import type { PublishedDocument } from '../publication/roles.ts';
 import { PathSet } from '../publish/inventory.ts';
-import { DocumentCheck } from './documents.ts';
 import { Leftovers } from './leftovers.ts';
 import { DirectoryPlace, WebPlace } from './places.ts';
-import { checkPublication, type DocumentChoice } from './publication.ts';
+import { checkPublication, type DocumentChoice, type PublicationCheckOptions } from './publication.ts';
 import { VerifyReport } from './report.ts';
 import { type KnownSite, readSite, type SiteOptions } from './site.ts';
 
 export interface VerifyOptions extends Partial<SiteOptions> {
-  readonly onProgress?: (progress: { readonly done: number; readonly total: number | undefined }) => void;
+  readonly onProgress?: PublicationCheckOptions['onProgress'];
 }
 
 /**
@@ -33,9 +32,7 @@ export async function verifyTree(directory: string, options: VerifyOptions = {})
   const site = await readSite(place, { now: nowInSeconds(), ...options }, report);
   if (site === undefined) return report.finish();
   const named = new PathSet();
-  const { onProgress } = options;
-  const documents = new DocumentCheck(site, place, report);
-  await checkPublication({ site, place, report, documents, named, ...(onProgress && { onProgress }) });
+  await checkPublication(site, place, report, { named, onProgress: options.onProgress });
   await findExtras(place, site, named, report);
   return report.finish();
 }
@@ -76,15 +73,7 @@ export async function verifyUrl(url: URL, options: VerifyUrlOptions = {}): Promi
   const { onProgress, sample, paths = [] } = options;
   const named = paths.length > 0 ? new NamedDocuments(paths, url, report) : undefined;
   const choice = named ?? (sample === undefined ? undefined : new Sample(sample));
-  const documents = new DocumentCheck(site, place, report);
-  await checkPublication({
-    site,
-    place,
-    report,
-    documents,
-    ...(choice && { choice }),
-    ...(onProgress && { onProgress }),
-  });
+  await checkPublication(site, place, report, { choice, onProgress });
   if (choice) report.notes.push(choice.note());
   return report.finish();
 }
