@@ -12,21 +12,15 @@ import { openSigningKeys, readSigningKeys } from '../keys/signing-keys.ts';
 import { metadataIn } from '../publication/places.ts';
 import { expiriesOf, type RoleState } from '../publication/roles.ts';
 import { missing, openShown, openSnapshot, type SignedSnapshot } from '../publication/signed.ts';
-import { deliver } from './deliver.ts';
+import { type Delivery, deliver } from './deliver.ts';
 import { findHighest, type Reached } from './highest.ts';
-import { type Behind, behindOf, keyServerOf, type PublishSummary } from './publish.ts';
 import { keepTimestamp, type Site } from './site.ts';
 
-export interface Confirmation {
-  readonly publication: number;
+export interface Confirmation extends Delivery {
   /** Whether it is a closing publication: readers are shown nothing. */
   readonly closed: boolean;
-  /** When the timestamp ends, seconds since 1970. */
-  readonly freshUntil: number;
   /** Targets that show it. */
   readonly targets: readonly string[];
-  readonly behind: readonly Behind[];
-  readonly keyServer: PublishSummary['keyServer'];
   /** Of the publication, but for the timestamp. */
   readonly expires: readonly RoleState[];
 }
@@ -49,23 +43,14 @@ export async function confirmSite(site: Site): Promise<Confirmation> {
 /** Brings a confirmed timestamp everywhere; a closing snapshot goes with it. */
 export async function bringTo(
   site: Site,
-  { reachable, failures }: Reached,
+  reached: Reached,
   timestamp: Uint8Array,
   snapshot: SignedSnapshot,
   expires: readonly RoleState[],
 ): Promise<Confirmation> {
-  const { closed } = snapshot.snapshot;
   await keepTimestamp(site, timestamp, snapshot);
-  const delivery = await deliver(site, { timestamp, snapshot, targets: reachable, withSnapshot: closed });
-  return {
-    publication: snapshot.file.version,
-    closed,
-    freshUntil: delivery.freshUntil,
-    targets: delivery.shown.map(({ name }) => name),
-    behind: [...failures, ...delivery.failures].map(behindOf),
-    keyServer: keyServerOf(site),
-    expires,
-  };
+  const { shown, delivery } = await deliver(site, timestamp, snapshot, reached);
+  return { ...delivery, closed: snapshot.snapshot.closed, targets: shown.map(({ name }) => name), expires };
 }
 
 /** Where a machine confirms that has nothing but an exported timestamp key. */
@@ -128,23 +113,15 @@ async function lasting(
   signed: SignedSnapshot,
   { output, roots, now }: Pick<Site, 'output' | 'roots' | 'now'>,
 ): Promise<RoleState[]> {
-  const expires = await expiriesIn(signed, output, roots);
-  for (const state of expires) checkExpiry(state.role, state, now());
-  return expires;
-}
-
-async function expiriesIn(signed: SignedSnapshot, output: Site['output'], roots: Site['roots']): Promise<RoleState[]> {
   const { snapshot } = signed;
   const [root] = roots;
-  const known = [
-    { role: 'root', version: root.version, expires: root.expires },
-    { role: 'snapshot', version: snapshot.version, expires: snapshot.expires },
-  ];
-  if (snapshot.closed) return known;
-  try {
-    return await expiriesOf(await openSnapshot(signed, output, roots));
-  } catch (error) {
-    if (error instanceof PublicationError) return known;
-    throw error;
-  }
+  const open = snapshot.closed ? undefined : await openSnapshot(signed, output, roots).catch(ifPublicationError);
+  const known = Object.entries({ root, snapshot }).map(([role, { version, expires }]) => ({ role, version, expires }));
+  const states = open ? await expiriesOf(open) : known;
+  for (const state of states) checkExpiry(state.role, state, now());
+  return states;
+}
+
+function ifPublicationError(error: unknown): undefined {
+  if (!(error instanceof PublicationError)) throw error;
 }

@@ -11,55 +11,81 @@ import {
   readTimestamp,
   shownAt,
 } from '../authority/authority.ts';
+import { isUnreachable } from '../authority/key-server.ts';
 import { PublishError } from '../errors.ts';
 import { headersOf, TIMESTAMP_PATH } from '../publication/files.ts';
 import { placeAtTarget } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import type { SignedSnapshot } from '../publication/signed.ts';
 import { checkTarget } from './check-target.ts';
-import { eachTarget, type Failed, TARGET_LIMIT } from './each-target.ts';
-import { highestAt } from './highest.ts';
+import { eachTarget, TARGET_LIMIT } from './each-target.ts';
+import { highestAt, type Reached } from './highest.ts';
 import type { Site } from './site.ts';
 
-export interface DeliverOptions {
-  /** `timestamp.json`, as the authority signed it. */
-  readonly timestamp: Uint8Array;
-  /** The snapshot that it names. */
-  readonly snapshot: SignedSnapshot;
-  readonly targets: readonly Target[];
-  /** Brings roots and snapshot as well: a closing snapshot needs nothing else. */
-  readonly withSnapshot?: boolean;
-}
-
+/** What readers find of a publication that was confirmed. */
 export interface Delivery {
-  /** Targets that show the timestamp, or a greater one of this publication. */
-  readonly shown: readonly Target[];
-  readonly failures: readonly Failed[];
+  readonly publication: number;
+  readonly behind: readonly Behind[];
   /** When the timestamp ends, seconds since 1970. */
   readonly freshUntil: number;
+  /** Whether the key server has the keys and confirms the publication; `undefined` without a token. */
+  readonly keyServer: 'confirms' | 'has the keys' | 'does not answer' | undefined;
+}
+
+/** A target that was left behind, and why. */
+export interface Behind {
+  readonly target: string;
+  readonly code: string;
+  readonly message: string;
 }
 
 /** How often another process may change the timestamp between a look and a put. */
 const ATTEMPTS = 5;
 
-/** All targets at once, ten seconds each. */
-export async function deliver(site: Site, options: DeliverOptions): Promise<Delivery> {
-  const { snapshot, targets, withSnapshot = false } = options;
-  const timestamp = readTimestamp(options.timestamp);
+/**
+ * Brings a timestamp to all targets at once, ten seconds each. A closing snapshot needs nothing else, and is brought with it.
+ *
+ * @param bytes - `timestamp.json`, as the authority signed it
+ * @param snapshot - that it names
+ * @returns also the targets that show the timestamp, or a greater one of this publication
+ */
+export async function deliver(
+  site: Site,
+  bytes: Uint8Array,
+  snapshot: SignedSnapshot,
+  { reachable, failures: failedBefore }: Reached,
+): Promise<{ readonly shown: readonly Target[]; readonly delivery: Delivery }> {
+  const timestamp = readTimestamp(bytes);
   const bring = async (target: Target) => {
     try {
-      if (withSnapshot) await putSnapshot(target, site, snapshot);
+      if (snapshot.snapshot.closed) await putSnapshot(target, site, snapshot);
       await showTimestamp(target, site, timestamp, snapshot);
     } catch (error) {
       if (isOrderError(error)) await highestAt(target, site); // so that the next run goes above it
       throw error;
     }
   };
-  const { done, failures } = await eachTarget(targets, bring, {
+  const { done, failures } = await eachTarget(reachable, bring, {
     ...{ limit: TARGET_LIMIT, signal: site.signal },
     state: `publication ${snapshot.file.version} is confirmed, and targets that do not show it yet show the previous one`,
   });
-  return { shown: [...done.keys()], failures, freshUntil: timestamp.timestamp.expires };
+  return {
+    shown: [...done.keys()],
+    delivery: {
+      publication: snapshot.file.version,
+      behind: [...failedBefore, ...failures].map(({ target, failure: { code, message } }) => {
+        return { target: target.name, code, message };
+      }),
+      freshUntil: timestamp.timestamp.expires,
+      keyServer: stateOfKeyServer(site),
+    },
+  };
+}
+
+function stateOfKeyServer({ keyServer, configuration, keyServerFailure }: Site): Delivery['keyServer'] {
+  if (keyServer === undefined) return undefined;
+  if (isUnreachable(keyServerFailure())) return 'does not answer';
+  return configuration.timestampBy === 'keyserver' ? 'confirms' : 'has the keys';
 }
 
 /** The snapshot first: with the roots, readers may give up the metadata of the previous ones. */

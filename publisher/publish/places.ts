@@ -47,7 +47,8 @@ export async function locatePlaces({ configurationFile, target, tokenFile }: Nam
   const { directory } = workspace;
   const out = resolve(directory, configuration.out);
   const place: SitePlace = { workspace, source: resolve(directory, configuration.source), out };
-  const listed = await openTargets(targetsIn(configuration), directory, place);
+  const { publish = [] } = configuration;
+  const listed = await openTargets(typeof publish === 'string' ? [publish] : publish, directory, place);
   const named = target === undefined ? undefined : await openTargets([target], '.', place);
   const file = tokenFile === undefined ? configuration.keyServerTokenFile : resolve(tokenFile);
   return {
@@ -56,11 +57,6 @@ export async function locatePlaces({ configurationFile, target, tokenFile }: Nam
     isUnlisted: named?.some(({ name }) => !listed.some((other) => other.name === name)) ?? false,
     token: file === undefined ? undefined : await readToken(resolve(directory, file)),
   };
-}
-
-/** The targets in `wispr.json`, as they are written there. */
-function targetsIn({ publish = [] }: Pick<Configuration, 'publish'>): readonly string[] {
-  return typeof publish === 'string' ? [publish] : publish;
 }
 
 /** The directories that publishing would make. */

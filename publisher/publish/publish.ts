@@ -19,8 +19,8 @@ import {
   type SnapshotPublication,
 } from '../publication/signed.ts';
 import { checkTarget } from './check-target.ts';
-import { deliver } from './deliver.ts';
-import { checkNotStopped, eachTarget, type Failed } from './each-target.ts';
+import { type Delivery, deliver } from './deliver.ts';
+import { checkNotStopped, eachTarget } from './each-target.ts';
 import { findHighest, type Highest, type Reached } from './highest.ts';
 import { Inventory } from './inventory.ts';
 import type { PublishPlaces } from './places.ts';
@@ -50,24 +50,11 @@ export interface PublishedTarget extends Pruned {
   readonly unchanged: number;
 }
 
-export interface PublishSummary {
-  readonly publication: number;
+export interface PublishSummary extends Delivery {
   /** Targets that show it. Empty where `out` itself is served. */
   readonly targets: readonly PublishedTarget[];
-  readonly behind: readonly Behind[];
-  /** When the timestamp ends, seconds since 1970. */
-  readonly freshUntil: number;
-  /** Whether the key server has the keys and confirms the publication; `undefined` without a token. */
-  readonly keyServer: 'confirms' | 'has the keys' | 'does not answer' | undefined;
   readonly expires: readonly RoleState[];
   readonly milliseconds: number;
-}
-
-/** A target that was left behind, and why. */
-export interface Behind {
-  readonly target: string;
-  readonly code: string;
-  readonly message: string;
 }
 
 /** Seconds after which what an interrupted upload left is removed. */
@@ -85,8 +72,7 @@ export async function publishFromWorkspace(
 ): Promise<{ readonly summary: PublishSummary; readonly protection: ProtectSummary | undefined }> {
   const { places, passphrase, signal, onProgress, onProtected } = run;
   const highest = await withSite(places, run, findHighest);
-  const [failed] = highest.failures;
-  if (highest.reachable.length === 0 && failed) throw failed.failure;
+  throwIfNone(highest);
   const protection =
     run.protect &&
     (await protectSite({
@@ -119,36 +105,27 @@ export async function publishSite(
   if (!site.keyServer) await checkClock(site.now(), reachable);
   await handOverBundle(site);
   const uploads = await eachTarget(reachable, (target) => bring(target, site, publication, options), { signal });
-  const failed = [...failures, ...uploads.failures];
-  if (site.targets.length > 0 && uploads.done.size === 0 && failed[0]) throw failed[0].failure;
+  const complete = { reachable: [...uploads.done.keys()], failures: [...failures, ...uploads.failures] };
+  throwIfNone(complete);
   checkNotStopped(signal);
   const timestamp = await site.authority.confirm(snapshot);
-  const delivery = await deliver(site, { timestamp, snapshot, targets: [...uploads.done.keys()] });
+  const { shown, delivery } = await deliver(site, timestamp, snapshot, complete);
   await keepTimestamp(site, timestamp, snapshot);
-  const plans = new Map([...uploads.done].filter(([target]) => delivery.shown.includes(target)));
+  const plans = new Map([...uploads.done].filter(([target]) => shown.includes(target)));
   const pruned = await prune(plans, site, publication);
   return {
-    publication: snapshot.file.version,
+    ...delivery,
     targets: Array.from(plans, ([target, { files, bytes, unchanged }]) => {
       return { target: target.name, files, bytes, unchanged, ...(pruned.get(target) ?? { removed: 0, waiting: 0 }) };
     }),
-    behind: [...failed, ...delivery.failures].map(behindOf),
-    freshUntil: delivery.freshUntil,
-    keyServer: keyServerOf(site),
     expires,
     milliseconds: Math.round(performance.now() - started),
   };
 }
 
-export function behindOf({ target, failure }: Failed): Behind {
-  return { target: target.name, code: failure.code, message: failure.message };
-}
-
-/** What the key server has after a confirmation. */
-export function keyServerOf({ keyServer, configuration, keyServerFailure }: Site): PublishSummary['keyServer'] {
-  if (keyServer === undefined) return undefined;
-  if (isUnreachable(keyServerFailure())) return 'does not answer';
-  return configuration.timestampBy === 'keyserver' ? 'confirms' : 'has the keys';
+/** @throws the failure of the first target, if every target failed */
+function throwIfNone({ reachable, failures: [failed] }: Reached): void {
+  if (reachable.length === 0 && failed) throw failed.failure;
 }
 
 /** What the last `wispr protect` made. It has to be good in every way. */
