@@ -18,15 +18,13 @@ import {
   type SignedSnapshot,
   type SnapshotPublication,
 } from '../publication/signed.ts';
-import { checkTarget } from './check-target.ts';
 import { type Delivery, deliver } from './deliver.ts';
 import { checkNotStopped, eachTarget } from './each-target.ts';
 import { findHighest, type Highest, type Reached } from './highest.ts';
-import { Inventory } from './inventory.ts';
 import type { PublishPlaces } from './places.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
 import { keepTimestamp, type OpenSiteOptions, type Site, withSite } from './site.ts';
-import { planUpload, type UploadPlan, type UploadProgress, upload } from './upload.ts';
+import { type Uploaded, type UploadProgress, upload } from './upload.ts';
 
 export interface PublishRun extends OpenSiteOptions {
   readonly places: PublishPlaces;
@@ -104,7 +102,8 @@ export async function publishSite(
   const snapshot = { ...publication.signed, expiries: expires };
   if (!site.keyServer) await checkClock(site.now(), reachable);
   await handOverBundle(site);
-  const uploads = await eachTarget(reachable, (target) => bring(target, site, publication, options), { signal });
+  const bring = (target: Target) => upload(site, target, publication, options.onProgress);
+  const uploads = await eachTarget(reachable, bring, { signal });
   const complete = { reachable: [...uploads.done.keys()], failures: [...failures, ...uploads.failures] };
   throwIfNone(complete);
   checkNotStopped(signal);
@@ -176,27 +175,9 @@ export async function handOverBundle({ keyServer, workspace, index }: Site): Pro
   }
 }
 
-/** Sends everything but the timestamp. */
-async function bring(
-  target: Target,
-  site: Site,
-  publication: SnapshotPublication,
-  { onProgress }: PublishOptions,
-): Promise<UploadPlan> {
-  const { out, signal } = site;
-  const stopped = () => checkNotStopped(signal);
-  const checkOurs = () => checkTarget(target, site, publication.signed);
-  await checkOurs();
-  const inventory = await Inventory.of(target, { checkNotStopped: stopped });
-  const context = { out, target, publication, inventory, checkNotStopped: stopped, checkOurs, onProgress };
-  const plan = await planUpload(context);
-  await upload(context, plan);
-  return plan;
-}
-
 /** Removes old files. What readers find stays what it is, so being stopped is no failure here. */
 async function prune(
-  plans: ReadonlyMap<Target, UploadPlan>,
+  plans: ReadonlyMap<Target, Uploaded>,
   { now, signal, configuration }: Site,
   publication: SnapshotPublication,
 ): Promise<ReadonlyMap<Target, Pruned>> {
@@ -204,7 +185,7 @@ async function prune(
   const freshFor = configuration.freshness.hours * 3600;
   const done = new Map<Target, Pruned>();
   const work = async (target: Target) => {
-    const { named } = plans.get(target) as UploadPlan;
+    const { named } = plans.get(target) as Uploaded;
     done.set(target, await pruneTarget({ target, publication, named, freshFor, now: now(), signal: ending }));
     if (!ending.aborted) await target.removeLeftovers(now() - LEFTOVER_AGE);
   };
