@@ -5,7 +5,6 @@ import { verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { binFor, binNames, DOCUMENTS_ROLE, pathHashOf } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
-import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import type { SuccinctDelegation, TargetInfo } from '../../core/publication/metadata.ts';
 import {
   contentTargetOf,
@@ -35,11 +34,10 @@ import {
   readSnapshot,
   type SignedSnapshot,
   type SnapshotPublication,
-  signedSnapshot,
 } from '../publication/signed.ts';
 import { findHighest } from './highest.ts';
 import { type PublishSummary, publishSite } from './publish.ts';
-import { claimVersion, keepSnapshot, type Site } from './site.ts';
+import { claimVersion, type Site, signSnapshot } from './site.ts';
 
 /** What a rollback changes for readers. */
 export interface RollbackPlan {
@@ -211,11 +209,6 @@ async function publisherKeyOf({ state, place, signed }: SnapshotPublication): Pr
   return (await verifyDescriptor(bytes, 0)).publisherKey;
 }
 
-/** Whether something lies at the document's own name. */
-function hasPage(path: string, { content }: DocumentEntry): boolean {
-  return content !== undefined || path.endsWith('.html');
-}
-
 async function isFile(file: string): Promise<boolean> {
   return stat(file).then(
     (found) => found.isFile(),
@@ -229,21 +222,16 @@ async function sign(
   before: SnapshotPublication,
   bins: ReadonlyMap<string, Entries>,
 ): Promise<SignedSnapshot> {
-  const { store, now, out, roots } = site;
-  const { signers } = store;
+  const { store, now, out } = site;
   const version = await claimVersion(site, before.signed.file.version);
   const about = { version, expires: now() + ROLE_VALIDITY.targets };
   const files = new Map(before.state.snapshot.roles as ReadonlyMap<string, FileFacts>); // verified strictly: all have length and hash
   for (const [name, entries] of bins) {
-    const bytes = signMetadata(binMetadata(about, entries), [signers.targets]);
+    const bytes = signMetadata(binMetadata(about, entries), [store.signers.targets]);
     await replaceOutputFile(join(out, METADATA_PATH, metadataFile(name, version)), bytes, { sync: true });
     files.set(name, await factsOf(version, bytes));
   }
-  const snapshot = snapshotMetadata({ version, expires: now() + ROLE_VALIDITY.snapshot }, files);
-  const signed = await signedSnapshot(signMetadata(snapshot, [signers.snapshot]), roots);
-  if (signed === undefined) throw new Error('the key store signs under its own root');
-  await keepSnapshot(site, signed);
-  return signed;
+  return signSnapshot(site, snapshotMetadata({ version, expires: now() + ROLE_VALIDITY.snapshot }, files));
 }
 
 /** The bins that differ, divided as they are now. @throws PublishError `publication-missing` if a section has changed */
@@ -282,9 +270,11 @@ async function placePages(
   const appearance = await appearanceOf(configuration, workspace.directory, store.rootId);
   const teaser = encodeTeaser({ ...NO_TEASER, openGraph: new Map(), excerpt: [] });
   for (const path of removed) await rm(join(out, path), { force: true });
-  const lacking = [];
-  for (const { path, entry } of documents.values())
-    if (hasPage(path, entry) && !(await isFile(join(out, path)))) lacking.push(path); // removed by a rollback that left a target behind
+  const lacking = []; // removed by a rollback that left a target behind
+  for (const { path, entry } of documents.values()) {
+    const hasPage = entry.content !== undefined || path.endsWith('.html');
+    if (hasPage && !(await isFile(join(out, path)))) lacking.push(path);
+  }
   for (const path of new Set([...added, ...changed, ...lacking])) {
     const content = documents.get(path)?.entry.content;
     const copied = content && join(out, targetFile(contentTargetOf(path), content));

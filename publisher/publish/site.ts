@@ -1,6 +1,8 @@
 /** A site that is opened for publishing: its keys, its roots, its targets, and who says what is current. */
 import { join } from 'node:path';
+import type { TufObject } from '../../core/publication/canonical.ts';
 import type { RootMetadata } from '../../core/publication/metadata.ts';
+import { signMetadata } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { shownAt, type TimestampAuthority } from '../authority/authority.ts';
 import type { KeyServerAccess, KeyServerLimits } from '../authority/key-server.ts';
@@ -13,7 +15,7 @@ import { replaceOutputFile } from '../protect/writers/files.ts';
 import { TIMESTAMP_PATH } from '../publication/files.ts';
 import { type PublicationPlace, placeInDirectory } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
-import { readSnapshot, type SignedSnapshot } from '../publication/signed.ts';
+import { readSnapshot, type SignedSnapshot, signedSnapshot } from '../publication/signed.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore, withLock } from '../workspace/workspace.ts';
 import type { PublishPlaces } from './places.ts';
@@ -105,11 +107,21 @@ export async function claimVersion({ store, workspace, index }: Site, seen: numb
   return version;
 }
 
-/** Puts a snapshot, durably, and the roots under which it is good, into `out`. @throws PublishError `output-failed` */
-export async function keepSnapshot({ out, rootFiles }: Site, { bytes, file }: SignedSnapshot): Promise<void> {
-  await replaceOutputFile(join(out, fileOfRole('snapshot', file.version)), bytes, { sync: true });
+/**
+ * Signs a snapshot, and puts it, durably, and the roots under which it is good, into `out`.
+ *
+ * @throws PublishError `output-failed`
+ */
+export async function signSnapshot(
+  { out, rootFiles, store, roots }: Site,
+  content: TufObject,
+): Promise<SignedSnapshot> {
+  const signed = await signedSnapshot(signMetadata(content, [store.signers.snapshot]), roots);
+  if (signed === undefined) throw new Error('the key store signs under its own root');
+  await replaceOutputFile(join(out, fileOfRole('snapshot', signed.file.version)), signed.bytes, { sync: true });
   for (const [index, root] of rootFiles.entries())
     await replaceOutputFile(join(out, fileOfRole('root', index + 1)), root);
+  return signed;
 }
 
 /**

@@ -1,10 +1,10 @@
 /** `wispr withdraw`: a closing publication, above everything seen. Readers are shown nothing until a higher one. */
-import { closingSnapshotMetadata, ROLE_VALIDITY, signMetadata } from '../../core/publication/writer.ts';
+import { closingSnapshotMetadata, ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
-import { missing, type SignedSnapshot, signedSnapshot } from '../publication/signed.ts';
+import { missing, type SignedSnapshot } from '../publication/signed.ts';
 import { bringTo, type Confirmation } from './confirm.ts';
 import { findCurrent, findHighest } from './highest.ts';
-import { claimVersion, keepSnapshot, type Site } from './site.ts';
+import { claimVersion, type Site, signSnapshot } from './site.ts';
 
 export type Withdrawal =
   | ({ readonly outcome: 'withdrawn' | 'already withdrawn' } & Confirmation)
@@ -48,12 +48,7 @@ async function currentOf(site: Site): Promise<SignedSnapshot> {
 
 /** The snapshot lies in `out` before the authority names it: a run that is killed in between can be repeated. */
 async function close(site: Site, current: SignedSnapshot): Promise<SignedSnapshot> {
-  const { store, now, roots } = site;
   const version = await claimVersion(site, current.file.version);
-  const about = { version, expires: now() + ROLE_VALIDITY.snapshot };
-  const bytes = signMetadata(closingSnapshotMetadata(about, current.snapshot.roles), [store.signers.snapshot]);
-  const closing = await signedSnapshot(bytes, roots);
-  if (closing === undefined) throw new Error('the key store signs under its own root');
-  await keepSnapshot(site, closing);
-  return closing;
+  const about = { version, expires: site.now() + ROLE_VALIDITY.snapshot };
+  return signSnapshot(site, closingSnapshotMetadata(about, current.snapshot.roles));
 }
