@@ -24,7 +24,7 @@ import { type RunningKeyServer, startKeyServer } from '../keyserver/server.ts';
 import { type InitResult, initWorkspace } from '../publisher/init.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
 import { locatePlaces } from '../publisher/publish/places.ts';
-import { publishFromWorkspace } from '../publisher/publish/run.ts';
+import { publishFromWorkspace } from '../publisher/publish/publish.ts';
 import { type DishonestCache, startDishonestCache } from './dishonest-cache.ts';
 import { type ContentHost, type SharedCache, startContentHost, startSharedCache } from './hosts.ts';
 import type { SiteSettings } from './site.ts';

@@ -10,10 +10,9 @@ import { outcomeOf } from './keys/change-sections.ts';
 import { type OpenKeyStore, openKeyStore } from './keys/key-store.ts';
 import { TOP_LEVEL_ROLES, verifyChain } from './keys/roots.ts';
 import { openSigningKeysIfOurs } from './keys/signing-keys.ts';
-import { openShown, type ShownPublication } from './publication/current.ts';
-import { expiriesOf, type RoleState } from './publication/expiries.ts';
 import { metadataIn } from './publication/places.ts';
-import { openSnapshot } from './publication/snapshot.ts';
+import { expiriesOf, type RoleState } from './publication/roles.ts';
+import { openShown, openSnapshot, type ShownPublication } from './publication/signed.ts';
 import { readConfiguration } from './workspace/configuration/read.ts';
 import { readKeyStore, type Workspace, workspaceOf } from './workspace/workspace.ts';
 

@@ -3,8 +3,8 @@ import { count } from '../../publisher/text.ts';
 import { isoDay, utcMinute } from './describe.ts';
 
 const DAY = 86_400;
-/** What ends sooner than this is warned about. */
-const WARN_BEFORE = 30 * DAY;
+/** Seconds: what ends sooner than this is warned about. */
+export const EXPIRY_WARNING = 30 * DAY;
 
 interface RoleEnd {
   readonly role: string;
@@ -33,7 +33,7 @@ export function describeSignatures(roles: readonly RoleEnd[]): string {
  */
 export function warnAboutSignatures(roles: readonly RoleEnd[], again: string, now: number): string[] {
   const { root, rest } = firstToEnd(roles);
-  const isSoon = (end: number | undefined): end is number => end !== undefined && end - now < WARN_BEFORE;
+  const isSoon = (end: number | undefined): end is number => end !== undefined && end - now < EXPIRY_WARNING;
   const when = (end: number) => `on ${isoDay(end)}, in ${count(Math.max(0, Math.floor((end - now) / DAY)), 'day')}`;
   const lines = [
     ...(isSoon(rest) ? [`the publication's signatures end ${when(rest)}`] : []),

@@ -2,9 +2,10 @@
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { shortId } from '../../publisher/keys/roots.ts';
 import { type KeyListing, type ListedKey, type ListedRole, SECTION_PREFIX } from '../../publisher/list-keys.ts';
-import { EXPIRY_WARNING, type RoleState } from '../../publisher/publication/expiries.ts';
+import type { RoleState } from '../../publisher/publication/roles.ts';
 import { say } from '../io/voice.ts';
 import { isoDay, utcMinute } from './describe.ts';
+import { EXPIRY_WARNING } from './expiry-words.ts';
 
 const DAY = 86_400;
 

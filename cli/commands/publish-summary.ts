@@ -1,10 +1,10 @@
 /** What `wispr publish`, `timestamp`, `withdraw` and `rollback` did, for people. */
 import { size } from '../../node-support/size.ts';
 import type { Confirmation } from '../../publisher/publish/confirm.ts';
+import type { Delivery } from '../../publisher/publish/deliver.ts';
 import type { PublishPlaces } from '../../publisher/publish/places.ts';
-import type { Behind, PublishedTarget, PublishSummary } from '../../publisher/publish/publish.ts';
+import type { PublishedTarget, PublishSummary } from '../../publisher/publish/publish.ts';
 import { count } from '../../publisher/text.ts';
-import type { Configuration } from '../../publisher/workspace/configuration/schema.ts';
 import { setExitCode } from '../io/context.ts';
 import { EXIT, say, sayHint } from '../io/voice.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
@@ -47,10 +47,11 @@ export function warnAfterPublishing(summary: PublishSummary, now = Date.now() / 
  * @param again - what finishes it
  */
 export function warnAboutRest(
-  { behind, keyServer, publication }: Pick<Confirmation, 'behind' | 'keyServer' | 'publication'>,
+  { behind, keyServer, publication }: Pick<Delivery, 'behind' | 'keyServer' | 'publication'>,
   again: string,
 ): void {
-  for (const line of describeBehind(behind)) say(line);
+  for (const { target, message, code } of behind)
+    say(`left behind: ${message.includes(target) ? '' : `${target}: `}${message} [${code}]`);
   if (keyServer === 'does not answer')
     say(`the key server did not answer: it does not know of publication ${publication} yet`);
   if (behind.length === 0 && keyServer !== 'does not answer') return;
@@ -58,31 +59,18 @@ export function warnAboutRest(
   setExitCode(EXIT.failed);
 }
 
-function describeBehind(behind: readonly Behind[]): string[] {
-  return behind.map(({ target, message, code }) => {
-    return message.includes(target)
-      ? `left behind: ${message} [${code}]`
-      : `left behind: ${target}: ${message} [${code}]`;
-  });
-}
-
 /** What the publisher may want to know about where it was published. */
-export function hintsAfterPublishing(summary: PublishSummary, places: PublishPlaces): string[] {
+export function hintsAfterPublishing({ keyServer }: PublishSummary, places: PublishPlaces): string[] {
   const { isUnlisted, targets, configuration } = places;
+  const isAlone = keyServer === undefined && configuration.timestampBy === 'keyserver';
   return [
     ...(isUnlisted ? [`${targets[0]?.name} is not in wispr.json: nothing keeps it current from now on`] : []),
-    ...hintAboutKeyServer(summary, configuration),
-  ];
-}
-
-function hintAboutKeyServer(
-  { keyServer }: PublishSummary,
-  { timestampBy }: Pick<Configuration, 'timestampBy'>,
-): string[] {
-  if (keyServer !== undefined || timestampBy === 'publisher') return [];
-  return [
-    'this machine has confirmed the publication itself: without a token, the key server hears of it only from a target that it reads',
-    'hint: make a token there ("wispr admin token"), and name its file in "keyServerTokenFile" of wispr.json',
+    ...(isAlone
+      ? [
+          'this machine has confirmed the publication itself: without a token, the key server hears of it only from a target that it reads',
+          'hint: make a token there ("wispr admin token"), and name its file in "keyServerTokenFile" of wispr.json',
+        ]
+      : []),
   ];
 }
 

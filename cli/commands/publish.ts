@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import type { Highest } from '../../publisher/publish/highest.ts';
 import { locatePlaces, missingDirectories, type PublishPlaces } from '../../publisher/publish/places.ts';
-import { type PublishRun, publishFromWorkspace } from '../../publisher/publish/run.ts';
+import { type PublishRun, publishFromWorkspace } from '../../publisher/publish/publish.ts';
 import { collect, locateConfiguration } from '../io/arguments.ts';
 import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
 import { showProgress, showProtecting } from '../io/progress.ts';

@@ -80,7 +80,12 @@ export function acceptHandOver(
     const refusal = before && compareWith(before, message.snapshot, publication, root);
     if (before && refusal) return { outcome: refusal, timestamp: before.timestamp, publication };
     storeRoots(sign.database, further, roots.length);
-    const timestamp = confirm(sign, root, { ...message, snapshotVersion: publication });
+    const isSame = before !== undefined && equalBytes(before.snapshot, message.snapshot);
+    if (isSame && goodTimestamp(before.timestamp, root) && sign.now < (before.version + before.expires) / 2) {
+      storePublication(sign.database, { ...before, expiries: message.expiries });
+      return { outcome: 'current', timestamp: before.timestamp, publication };
+    }
+    const timestamp = storeConfirmed(sign, root, { ...message, snapshotVersion: publication });
     return { outcome: 'current', timestamp, publication };
   });
 }
@@ -136,8 +141,7 @@ export function exceeds(found: TimestampMetadata, known: Publication, root: Root
   if (isKnown && found.snapshot.version < known.snapshotVersion) return false;
   if (isKnown && found.snapshot.version === known.snapshotVersion && found.snapshot.sha256 !== sha256Of(known.snapshot))
     throw new KeyServerError('publication-other', `another publication ${known.snapshotVersion} lies there`);
-  if (current !== undefined && !isGreater(found, current)) return false;
-  return true;
+  return current === undefined || isGreater(found, current);
 }
 
 /** The key is opened before the transaction, which cannot wait. */
@@ -181,24 +185,11 @@ function compareWith(
   return equalBytes(snapshot, before.snapshot) ? undefined : 'publication-other';
 }
 
-type Confirmed = Pick<Publication, 'snapshot' | 'snapshotVersion' | 'expiries'>;
-
-/** Answers with the timestamp that is stored, where it still is good for this very snapshot; otherwise with a new one. */
-function confirm(sign: Signing, root: RootMetadata, { snapshot, snapshotVersion, expiries }: Confirmed): Uint8Array {
-  const before = readPublication(sign.database);
-  const isSame = before !== undefined && equalBytes(before.snapshot, snapshot);
-  if (isSame && goodTimestamp(before.timestamp, root) && sign.now < (before.version + before.expires) / 2) {
-    storePublication(sign.database, { ...before, expiries });
-    return before.timestamp;
-  }
-  return storeConfirmed(sign, root, { snapshot, snapshotVersion, expiries });
-}
-
 /** Signs for a snapshot that was verified under this root, and stores both. @param above - a version that readers may have seen */
 function storeConfirmed(
   { database, signer, now, freshSeconds }: Signing,
   root: RootMetadata,
-  { snapshot, snapshotVersion, expiries }: Confirmed,
+  { snapshot, snapshotVersion, expiries }: Pick<Publication, 'snapshot' | 'snapshotVersion' | 'expiries'>,
   above = 0,
 ): Uint8Array {
   const before = readPublication(database);
@@ -216,11 +207,10 @@ function storeConfirmed(
 function usable(signer: RoleSigner | undefined, { roles, keys }: RootMetadata): RoleSigner {
   const { keyids, threshold } = roles.timestamp;
   if (signer && threshold === 1 && keyids.includes(signer.keyid) && keys.has(signer.keyid)) return signer;
-  const reason =
-    threshold === 1
-      ? "the publisher has handed over no timestamp key, or one that is not its root's"
-      : `the root asks for ${threshold} signatures on a timestamp, and one key is here`;
-  throw new KeyServerError('timestamp-key-unusable', reason);
+  throw new KeyServerError(
+    'timestamp-key-unusable',
+    "the publisher has handed over no timestamp key, or one that is not its root's alone",
+  );
 }
 
 /** The version of a timestamp is the time at which it was signed. @throws KeyServerError `clock-off` */

@@ -35,7 +35,7 @@ const RETRY_MINUTES = 5;
 
 export class TimestampKeeper {
   readonly #options: KeeperOptions;
-  readonly #limits: KeeperLimits;
+  readonly #farewell: number;
   readonly #freshSeconds: number;
   readonly #pushers: readonly Pusher[];
   #running: Promise<unknown> = Promise.resolve();
@@ -45,11 +45,11 @@ export class TimestampKeeper {
   constructor(options: KeeperOptions) {
     this.#options = options;
     const { state, log, targets, freshHours, limits = LIMITS } = options;
-    this.#limits = limits;
+    const { patience } = limits;
+    this.#farewell = limits.farewell;
     this.#freshSeconds = freshHours * 3600;
-    const common = { state, log, freshSeconds: this.#freshSeconds, patience: limits.patience };
-    const onAdopted = () => this.#push();
-    this.#pushers = targets.map((target, index) => new Pusher({ ...common, target, number: index + 1, onAdopted }));
+    const common = { state, log, freshSeconds: this.#freshSeconds, patience, onAdopted: () => this.#push() };
+    this.#pushers = targets.map((target, index) => new Pusher({ ...common, target, number: index + 1 }));
   }
 
   /** Begins at once: after a stop of some hours the timestamp may be about to expire. */
@@ -61,7 +61,7 @@ export class TimestampKeeper {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await withinTime(this.#limits.farewell, () => this.idle()).catch(() => {});
+    await withinTime(this.#farewell, () => this.idle()).catch(() => {});
     for (const pusher of this.#pushers) pusher.close();
     await this.idle();
   }

@@ -9,6 +9,10 @@ import { FileTooLong, type Target } from '../../node-support/storage/target.ts';
 
 const TIMESTAMP = METADATA_PATH + TIMESTAMP_FILE;
 
+/** Roles whose files have a version in their names, and bytes of the longest. */
+const MAXIMUM = { root: PUBLICATION_LIMITS.rootLength, snapshot: PUBLICATION_LIMITS.snapshotLength } as const;
+type NumberedRole = keyof typeof MAXIMUM;
+
 /** The timestamp at a target. */
 export interface Found {
   /** `undefined` if there is none, or a file that is too long for one. */
@@ -47,33 +51,20 @@ export class PushTarget {
     });
   }
 
-  /** A root there; `undefined` also where it is too long for one. */
-  readRoot(version: number): Promise<Uint8Array | undefined> {
-    return this.#ask(() => this.#get(pathOf('root', version), PUBLICATION_LIMITS.rootLength));
+  /** The file of a role there; `undefined` also where it is too long for one. */
+  readRole(role: NumberedRole, version: number): Promise<Uint8Array | undefined> {
+    return this.#ask(() => this.#get(pathOf(role, version), MAXIMUM[role]));
   }
 
-  /** A snapshot there; `undefined` also where it is too long for one. */
-  readSnapshot(version: number): Promise<Uint8Array | undefined> {
-    return this.#ask(() => this.#get(pathOf('snapshot', version), PUBLICATION_LIMITS.snapshotLength));
-  }
-
-  hasRoot(version: number): Promise<boolean> {
-    return this.#ask(async () => (await this.#target.head(pathOf('root', version))) !== undefined);
-  }
-
-  /** Whether a publication is there: its snapshot is uploaded after all that it names. */
-  hasSnapshot(version: number, length: number): Promise<boolean> {
-    return this.#ask(async () => (await this.#target.head(pathOf('snapshot', version)))?.length === length);
+  /** Bytes of the file of a role; `undefined` if there is none. A snapshot is uploaded after all that it names. */
+  lengthOf(role: NumberedRole, version: number): Promise<number | undefined> {
+    return this.#ask(async () => (await this.#target.head(pathOf(role, version)))?.length);
   }
 
   /** Puts a snapshot where there is none of this version. */
   putSnapshot(version: number, bytes: Uint8Array): Promise<void> {
-    return this.#ask(async () => {
-      const path = pathOf('snapshot', version);
-      if ((await this.#target.head(path))?.length === bytes.length) return;
-      const options = { contentType: 'application/json', cacheControl: 'public, max-age=31536000, immutable' };
-      await this.#target.put(path, bytes, { ...options, replacing: null });
-    });
+    const options = { contentType: 'application/json', cacheControl: 'public, max-age=31536000, immutable' };
+    return this.#ask(() => this.#target.put(pathOf('snapshot', version), bytes, { ...options, replacing: null }));
   }
 
   /**
@@ -114,6 +105,6 @@ export class PushTarget {
   }
 }
 
-function pathOf(role: 'root' | 'snapshot', version: number): string {
+function pathOf(role: NumberedRole, version: number): string {
   return METADATA_PATH + metadataFile(role, version);
 }

@@ -53,12 +53,9 @@ export class Pusher {
 
   /** Adopts a greater pair there. Never throws: what goes wrong, the next push reports. */
   look(): Promise<void> {
-    return this.#inTurn(() =>
-      this.#look().then(
-        () => {},
-        () => {},
-      ),
-    );
+    return this.#inTurn(async () => {
+      await this.#look().catch(() => {});
+    });
   }
 
   /** Puts the current timestamp there, in the background. A push that has not begun serves all callers. */
@@ -132,8 +129,11 @@ export class Pusher {
   }
 
   async #adopt(bytes: Uint8Array, timestamp: TimestampMetadata, root: RootMetadata, furtherRoots: Uint8Array[]) {
-    const { state, log, number, freshSeconds, onAdopted } = this.#options;
-    const snapshot = await this.#snapshotThere(timestamp, root);
+    const { state, log, number, target, freshSeconds, onAdopted } = this.#options;
+    const { version } = timestamp.snapshot;
+    const snapshot = await target.readRole('snapshot', version);
+    if (snapshot === undefined) throw notThere(version);
+    await verifySnapshot(snapshot, root, timestamp.snapshot, STRICT);
     if (!(await adopt(state, { furtherRoots, timestamp: bytes, snapshot }, freshSeconds))) return;
     log.info({ target: number }, 'a greater publication was adopted from a target');
     onAdopted();
@@ -144,20 +144,13 @@ export class Pusher {
     const further: Uint8Array[] = [];
     let root = known;
     while (further.length < PUBLICATION_LIMITS.rootRotations) {
-      const bytes = await this.#options.target.readRoot(root.version + 1);
+      const bytes = await this.#options.target.readRole('root', root.version + 1);
       const next = bytes && goodNextRoot(bytes, root);
       if (!bytes || !next) break;
       further.push(bytes);
       root = next;
     }
     return { root, further };
-  }
-
-  async #snapshotThere({ snapshot }: TimestampMetadata, root: RootMetadata): Promise<Uint8Array> {
-    const bytes = await this.#options.target.readSnapshot(snapshot.version);
-    if (bytes === undefined) throw notThere(snapshot.version);
-    await verifySnapshot(bytes, root, snapshot, STRICT);
-    return bytes;
   }
 
   /** Puts the current timestamp in the place of what was seen there, unless it lies there already. */
@@ -171,9 +164,11 @@ export class Pusher {
       const newest = root.version > knownRoot.version ? root : knownRoot;
       if (!goodTimestamp(timestamp, newest))
         throw new KeyServerError('target-behind', `the timestamp here is not good under root ${newest.version} there`);
-      if (!(await target.hasRoot(knownRoot.version))) throw notThere(snapshotVersion);
-      if (isWithdrawn(publication)) await target.putSnapshot(snapshotVersion, snapshot);
-      else if (!(await target.hasSnapshot(snapshotVersion, snapshot.length))) throw notThere(snapshotVersion);
+      if (!(await target.lengthOf('root', knownRoot.version))) throw notThere(snapshotVersion);
+      if ((await target.lengthOf('snapshot', snapshotVersion)) !== snapshot.length) {
+        if (!isWithdrawn(publication)) throw notThere(snapshotVersion);
+        await target.putSnapshot(snapshotVersion, snapshot);
+      }
       signal.throwIfAborted(); // an answer that comes too late does not count
       await target.write(timestamp, found);
     }

@@ -1,16 +1,19 @@
 /** Who says which publication of a site is current: docs/spec/publication.md, section 8, rules R1 to R5. */
 import { openEnvelope } from '../../core/publication/envelope.ts';
+import { PublicationError } from '../../core/publication/errors.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import {
   type MetaFile,
   parseTimestamp,
   type RootMetadata,
   type TimestampMetadata,
 } from '../../core/publication/metadata.ts';
-import { verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
+import { isoTime, verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
 import { PublishError } from '../errors.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
-import { underAny } from '../publication/roots.ts';
-import type { SignedSnapshot } from '../publication/snapshot.ts';
+import { TIMESTAMP_PATH } from '../publication/files.ts';
+import type { PublicationPlace } from '../publication/places.ts';
+import { findSnapshot, type SignedSnapshot, underAny } from '../publication/signed.ts';
 
 /** A timestamp, and what it says. */
 export interface CurrentTimestamp {
@@ -68,9 +71,40 @@ export async function verifiedTimestamp(
   return timestamp && { bytes, timestamp };
 }
 
-/** Whether two entries name the same snapshot. */
-export function isSameSnapshot(a: Pick<MetaFile, 'sha256'>, b: Pick<MetaFile, 'sha256'>): boolean {
-  return a.sha256 === b.sha256;
+/**
+ * The timestamp at a place, if keys of these roots have signed it and the snapshot that it names: a timestamp alone does not count, for its key makes
+ * no publication.
+ *
+ * @param roots - of this site, the newest first
+ */
+export async function shownAt(
+  place: PublicationPlace,
+  roots: readonly RootMetadata[],
+): Promise<(CurrentTimestamp & { readonly snapshot: SignedSnapshot }) | undefined> {
+  const bytes = await place.read(TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
+  const found = bytes && (await verifiedTimestamp(bytes, roots));
+  const snapshot = found && (await findSnapshot(found.timestamp.snapshot, [place], roots));
+  return snapshot && { ...found, snapshot };
+}
+
+/** Whether a timestamp was signed in what is the future for this machine (P8): then it counts for nothing. */
+export function isOfFuture({ version }: Pick<TimestampMetadata, 'version'>, now: number): boolean {
+  return version > now + PUBLICATION_LIMITS.clockTolerance;
+}
+
+/**
+ * What is signed after a timestamp has to be later still: none is signed after one of the future.
+ *
+ * @param name - how the message names the timestamp
+ * @throws PublicationError `clock-off`
+ */
+export function checkSignedInPast(timestamp: Pick<TimestampMetadata, 'version'>, now: number, name: string): void {
+  if (!isOfFuture(timestamp, now)) return;
+  const times = `${isoTime(timestamp.version)}; this machine's clock says ${isoTime(now)}`;
+  throw new PublicationError(
+    'clock-off',
+    `${name} was signed at ${times}. If this clock is right, "wispr keys rotate timestamp" and "wispr publish" begin anew`,
+  );
 }
 
 /**
@@ -82,7 +116,7 @@ export function isSameSnapshot(a: Pick<MetaFile, 'sha256'>, b: Pick<MetaFile, 's
  * @throws PublishError `publication-older`, `publication-other`
  */
 export function checkOrder(seen: MetaFile, mine: MetaFile, who: string): void {
-  if (mine.version > seen.version || isSameSnapshot(seen, mine)) return;
+  if (mine.version > seen.version || mine.sha256 === seen.sha256) return;
   if (mine.version < seen.version) throw publicationOlder(seen.version, mine.version, who);
   throw publicationOther(mine.version, who);
 }

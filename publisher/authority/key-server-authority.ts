@@ -4,17 +4,8 @@ import type { RoleSigner } from '../../core/publication/keys.ts';
 import type { RootMetadata } from '../../core/publication/metadata.ts';
 import { isGreater } from '../../core/publication/pair.ts';
 import { PublishError } from '../errors.ts';
-import { findSnapshot, type SignedSnapshot } from '../publication/snapshot.ts';
-import {
-  type CurrentTimestamp,
-  checkOrder,
-  isSameSnapshot,
-  publicationOlder,
-  publicationOther,
-  readTimestamp,
-  type TimestampAuthority,
-  verifiedTimestamp,
-} from './authority.ts';
+import { findSnapshot, type SignedSnapshot } from '../publication/signed.ts';
+import { type CurrentTimestamp, checkOrder, type TimestampAuthority, verifiedTimestamp } from './authority.ts';
 import { fetchTimestamp, isUnreachable, type KeyServerAccess, placeAtKeyServer, putPublication } from './key-server.ts';
 import type { LocalAuthority } from './local-authority.ts';
 
@@ -58,9 +49,7 @@ export class KeyServerAuthority implements TimestampAuthority {
     const { bytes, expiries = [] } = snapshot;
     const message = encodeHandOver({ snapshot: bytes, roots: rootFiles.slice(1), expiries }, signer.secretKey);
     try {
-      const answer = await putPublication(keyServer, message);
-      if (answer.is === 'current') return await this.#confirmed(answer.timestamp, snapshot);
-      throw this.#refusal(answer.is, answer.timestamp, snapshot);
+      return await this.#confirmed(await putPublication(keyServer, message, snapshot.file.version), snapshot);
     } catch (error) {
       if (!isUnreachable(error)) throw error;
       this.#failure = error;
@@ -74,12 +63,11 @@ export class KeyServerAuthority implements TimestampAuthority {
 
   /** R5. */
   async #confirmAlone(snapshot: SignedSnapshot, failure: PublishError): Promise<Uint8Array> {
-    const { local } = this.#options;
+    const { local, now } = this.#options;
     const seen = await local.current();
-    if (seen === undefined) return local.confirm(snapshot);
-    checkOrder(seen.timestamp.snapshot, snapshot.file, 'the key server');
-    if (!isSameSnapshot(seen.timestamp.snapshot, snapshot.file)) return local.confirm(snapshot);
-    if (this.#options.now() < seen.timestamp.expires) return seen.bytes;
+    if (seen) checkOrder(seen.timestamp.snapshot, snapshot.file, 'the key server');
+    if (seen?.timestamp.snapshot.sha256 !== snapshot.file.sha256) return local.confirm(snapshot);
+    if (now() < seen.timestamp.expires) return seen.bytes;
     throw failure;
   }
 
@@ -106,7 +94,7 @@ export class KeyServerAuthority implements TimestampAuthority {
     const { local, roots } = this.#options;
     const confirmed = await this.#verified(bytes, roots.slice(0, 1));
     const { snapshot } = confirmed.timestamp;
-    if (!isSameSnapshot(snapshot, file))
+    if (snapshot.sha256 !== file.sha256)
       throw this.#wrongAnswer(`it confirms publication ${snapshot.version} in place of ${file.version}`);
     await local.learn(confirmed);
     return bytes;
@@ -116,16 +104,6 @@ export class KeyServerAuthority implements TimestampAuthority {
     const found = await verifiedTimestamp(bytes, roots);
     if (found) return found;
     throw this.#wrongAnswer('its timestamp is not signed by a key of this site');
-  }
-
-  #refusal(
-    is: 'publication-older' | 'publication-other',
-    timestamp: Uint8Array,
-    { file }: SignedSnapshot,
-  ): PublishError {
-    const who = `the key server ${this.#options.keyServer.origin}`;
-    if (is === 'publication-other') return publicationOther(file.version, who);
-    return publicationOlder(readTimestamp(timestamp).timestamp.snapshot.version, file.version, who);
   }
 
   #wrongAnswer(reason: string): PublishError {

@@ -5,13 +5,14 @@ import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { isJsonObject, type JsonObject } from '../../core/encoding/canonical-json.ts';
 import { BUNDLE_PATH, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
 import { request } from '../../node-support/undici.ts';
 import { withinTime } from '../../node-support/within-time.ts';
 import { PublishError, stopped } from '../errors.ts';
-import type { PublicationPlace } from '../publication/open.ts';
+import { TIMESTAMP_PATH } from '../publication/files.ts';
+import { type PublicationPlace, startOf } from '../publication/places.ts';
+import { publicationOlder, publicationOther, readTimestamp } from './authority.ts';
 
 export interface KeyServerAccess {
   readonly origin: string;
@@ -28,11 +29,6 @@ export interface KeyServerLimits {
   /** Bytes per millisecond at which what is sent has to arrive at least; a bundle may be large. */
   readonly sending: number;
 }
-
-/** What a key server answers to a publication. */
-export type PublicationAnswer =
-  | { readonly is: 'current'; readonly timestamp: Uint8Array }
-  | { readonly is: 'publication-older' | 'publication-other'; readonly timestamp: Uint8Array };
 
 const LIMITS: KeyServerLimits = { request: 60_000, sending: 4 };
 /** A proxy in front of the key server says that it is not there. */
@@ -92,23 +88,30 @@ function isOpenToOthers(stats: Stats): boolean {
 /** @throws PublishError `key-server-refused`, `key-server-unreachable` */
 export async function handOverKeys(access: KeyServerAccess, bundle: Uint8Array): Promise<void> {
   const { status, bytes } = await exchange(access, BUNDLE_PATH, bundle);
-  if (!isGood(status)) throw refusal(access, 'the keys', status, bytes);
+  if (status < 200 || status > 299) throw refusal(access, 'the keys', status, bytes);
 }
 
 /**
  * Hands over a publication.
  *
  * @param message - made by `encodeHandOver`
- * @throws PublishError `key-server-refused`, `key-server-unreachable`
+ * @param version - of the publication
+ * @returns `timestamp.json`, as the key server has signed it
+ * @throws PublishError `key-server-refused`, `key-server-unreachable`, `publication-older`, `publication-other`
  */
-export async function putPublication(access: KeyServerAccess, message: Uint8Array): Promise<PublicationAnswer> {
+export async function putPublication(
+  access: KeyServerAccess,
+  message: Uint8Array,
+  version: number,
+): Promise<Uint8Array> {
   const { status, bytes } = await exchange(access, PUBLICATION_PATH, message);
   const answer = jsonIn(bytes);
   const timestamp = fromBase64url(answer?.timestamp);
-  if (status === 200 && timestamp) return { is: 'current', timestamp };
-  const error = answer?.error;
-  if (status === 409 && timestamp && (error === 'publication-older' || error === 'publication-other'))
-    return { is: error, timestamp };
+  if (status === 200 && timestamp) return timestamp;
+  const who = `the key server ${access.origin}`;
+  if (status === 409 && timestamp && answer?.error === 'publication-other') throw publicationOther(version, who);
+  if (status === 409 && timestamp && answer?.error === 'publication-older')
+    throw publicationOlder(readTimestamp(timestamp).timestamp.snapshot.version, version, who);
   throw refusal(access, 'the publication', status, bytes);
 }
 
@@ -118,7 +121,7 @@ export async function putPublication(access: KeyServerAccess, message: Uint8Arra
  * @throws PublishError `key-server-unreachable`
  */
 export async function fetchTimestamp(access: KeyServerAccess): Promise<Uint8Array | undefined> {
-  const { status, bytes } = await exchange(access, METADATA_PATH + TIMESTAMP_FILE);
+  const { status, bytes } = await exchange(access, TIMESTAMP_PATH);
   if (status === 200 && bytes.length <= PUBLICATION_LIMITS.timestampLength) return bytes;
   if (status === 404 || codeIn(bytes) === NO_KEYS) return undefined;
   throw unreachable(access.origin, status === 200 ? 'what it has is too long for a timestamp' : `${status}`);
@@ -153,10 +156,6 @@ function reasonOf(said: string): string | undefined {
   return Object.hasOwn(REASONS, said) ? REASONS[said] : undefined;
 }
 
-function isGood(status: number): boolean {
-  return status >= 200 && status < 300;
-}
-
 /** undici has no total time: its own begin anew with every byte. */
 const NO_TIMES = { headersTimeout: 0, bodyTimeout: 0 };
 
@@ -171,7 +170,7 @@ async function exchange(
   const putting = body && { method: 'PUT', headers, body };
   const ask = async (signal: AbortSignal) => {
     const answer = await request(origin + path, { ...putting, ...NO_TIMES, signal });
-    return { status: answer.statusCode, bytes: await startOf(answer.body, maximum) };
+    return { status: answer.statusCode, bytes: await startOf(answer.body, maximum + 1) };
   };
   try {
     return await withinTime(limits.request + (body?.length ?? 0) / limits.sending, ask, given);
@@ -185,17 +184,6 @@ async function exchange(
 function unreachable(origin: string, cause: unknown): PublishError {
   const message = `the key server ${origin} does not answer: ${printable(systemReason(cause))}`;
   return new PublishError('key-server-unreachable', message, { cause, fields: { origin } });
-}
-
-async function startOf(body: AsyncIterable<Uint8Array>, maximum: number): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of body) {
-    parts.push(part);
-    length += part.length;
-    if (length > maximum) break;
-  }
-  return Buffer.concat(parts);
 }
 
 /** The code in `{"error":"code"}`. */

@@ -1,17 +1,41 @@
 /** The publisher's own machine as the authority: it signs timestamps with the key in `publisher.keys`, or with an exported one. */
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import { isGreater } from '../../core/publication/pair.ts';
 import { signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
-import { checkSignedInPast, isOfFuture } from '../publication/clock.ts';
-import type { SignedSnapshot } from '../publication/snapshot.ts';
+import { readIfThere, replaceFile } from '../keys/file-update.ts';
+import type { SignedSnapshot } from '../publication/signed.ts';
+import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import {
   type CurrentTimestamp,
   checkOrder,
-  isSameSnapshot,
+  checkSignedInPast,
+  isOfFuture,
   readTimestamp,
   type TimestampAuthority,
 } from './authority.ts';
-import type { TimestampState } from './state.ts';
+
+/** Where an authority keeps its last timestamp: durable before anyone can see the timestamp. */
+export interface TimestampState {
+  /** The bytes of the last timestamp; `undefined` if none is kept. */
+  read(): Promise<Uint8Array | undefined>;
+  /** Returns when the bytes are on the disk. @throws PublishError `output-failed` */
+  write(timestamp: Uint8Array): Promise<void>;
+}
+
+/** Keeps it in `publisher.db`. */
+export function stateInIndex(index: PublisherIndex): TimestampState {
+  return {
+    read: async () => fromBase64url(index.fact('timestamp')),
+    write: async (timestamp) => index.setFact('timestamp', toBase64url(timestamp)),
+  };
+}
+
+/** Keeps it beside an exported timestamp key, which is all that some machines have. */
+export function stateBeside(keyFile: string): TimestampState {
+  const file = `${keyFile}.last`;
+  return { read: () => readIfThere(file), write: (bytes) => replaceFile(file, bytes) };
+}
 
 export interface LocalAuthorityOptions {
   readonly state: TimestampState;
@@ -47,21 +71,17 @@ export class LocalAuthority implements TimestampAuthority {
     return bytes;
   }
 
-  async learn(found: CurrentTimestamp): Promise<void> {
-    if (isOfFuture(found.timestamp, this.#options.now())) return;
-    const last = await this.#last();
-    const isNew = last === undefined || isGreater(found.timestamp, last.timestamp);
-    if (isNew && !(last && isSameNumberOnly(found, last))) await this.#options.state.write(found.bytes);
+  /** Another publication of the number that is current here is a fork, and never taken over. */
+  async learn({ bytes, timestamp }: CurrentTimestamp): Promise<void> {
+    if (isOfFuture(timestamp, this.#options.now())) return;
+    const last = (await this.#last())?.timestamp;
+    const isFork =
+      timestamp.snapshot.version === last?.snapshot.version && timestamp.snapshot.sha256 !== last.snapshot.sha256;
+    if (!isFork && (last === undefined || isGreater(timestamp, last))) await this.#options.state.write(bytes);
   }
 
   async #last(): Promise<ReturnType<typeof readTimestamp> | undefined> {
     const bytes = await this.#options.state.read();
     return bytes && readTimestamp(bytes);
   }
-}
-
-/** Another publication of the number that is current here is a fork, and never taken over. */
-function isSameNumberOnly(a: CurrentTimestamp, b: CurrentTimestamp): boolean {
-  const [one, other] = [a.timestamp.snapshot, b.timestamp.snapshot];
-  return one.version === other.version && !isSameSnapshot(one, other);
 }

@@ -16,7 +16,7 @@ import { readConfiguration } from '../workspace/configuration/read.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { workspaceOf } from '../workspace/workspace.ts';
 import { ContentCheck } from './content-check.ts';
-import { CaseFolder, oddityOf, SectionsCount, SetsCount } from './counts.ts';
+import { oddityOf, SectionsCount, SetsCount } from './counts.ts';
 import { LinkCheck } from './links.ts';
 import { type CheckReport, Findings } from './report.ts';
 
@@ -63,19 +63,26 @@ export async function checkSite({ configurationFile, onProgress }: CheckOptions)
 }
 
 class SiteCheck {
+  /** In the order of their paths. */
   readonly files: readonly SourceFile[];
   readonly #configuration: Configuration;
   readonly #source: string;
   readonly #findings = new Findings();
   readonly #rules: SetRules;
   readonly #headers: HeaderRules;
-  readonly #survey: SiteSurvey;
+  /** How many files are hidden or ignored. */
+  readonly #ignored: number;
+  /** Patterns of files that are not published, and that match no file. */
+  readonly #unusedIgnores: readonly string[];
+  /** Paths of files that `wispr protect` would refuse. */
+  readonly #refused = new Set<string>();
   /** Where each document belongs; by path alone until it has been read. */
   readonly #decisions = new Map<string, Decision>();
   readonly #content: ContentCheck;
   readonly #sets = new SetsCount();
   readonly #sections: SectionsCount;
-  readonly #folder = new CaseFolder();
+  /** Paths, by what is one name to file systems that do not tell letters' cases and compositions apart. */
+  readonly #folded = new Map<string, string>();
   /** The publisher's own, if it is good. */
   #template: { readonly file: string; readonly read: FallbackTemplate } | undefined;
   #pages = 0;
@@ -86,9 +93,21 @@ class SiteCheck {
     this.#rules = new SetRules(configuration);
     this.#headers = new HeaderRules(configuration);
     this.#sections = new SectionsCount(configuration.sections);
-    this.#survey = surveySite(source, configuration.ignore);
-    this.files = this.#survey.files;
-    for (const { path, reason } of this.#survey.refused) this.#findings.add('refused', path, undefined, reason);
+    const unused = new Set(configuration.ignore.map(compilePattern));
+    const patterns = [...unused];
+    const walk = new SourceWalk(source, (path) => {
+      const pattern = patterns.find((each) => each.match(path));
+      if (pattern !== undefined) unused.delete(pattern);
+      return pattern !== undefined;
+    });
+    this.files = [...walk.files()].sort((a, b) => (a.path < b.path ? -1 : 1));
+    this.#ignored = walk.ignored;
+    this.#unusedIgnores = [...unused].map(({ text }) => text);
+    for (const problem of walk.problems.first) {
+      const [path = '', reason = ''] = problem.split(/: (.*)/s);
+      this.#refused.add(path);
+      this.#findings.add('refused', path, undefined, reason);
+    }
     for (const { path } of this.files) this.#decisions.set(path, this.#rules.decide(path, undefined));
     this.#content = new ContentCheck(
       new LinkCheck(this.#linkedSite(), this.#findings),
@@ -102,8 +121,14 @@ class SiteCheck {
     const map = new SiteMap(settingsOf(configuration, this.#lookUp), (path) => this.#decisions.has(path));
     const isProtected = (path: string) => this.#lookUp(path) === 'protected';
     const source = this.#source;
-    const refused = new Set(this.#survey.refused.map(({ path }) => path));
-    return { site: configuration.site, hosts: hostsOf(configuration), source, map, refused, isProtected };
+    return {
+      site: configuration.site,
+      hosts: hostsOf(configuration),
+      source,
+      map,
+      refused: this.#refused,
+      isProtected,
+    };
   }
 
   readonly #lookUp: LookUpDocument = (path) => {
@@ -142,8 +167,10 @@ class SiteCheck {
   #checkName(path: string): void {
     const odd = oddityOf(path);
     if (odd !== undefined) this.#findings.add('name-odd', path, undefined, odd);
-    const clash = this.#folder.clash(path);
-    if (clash !== undefined) this.#findings.add('name-case', path, undefined, `as ${clash}`);
+    const folded = path.normalize('NFC').toLowerCase();
+    const clash = this.#folded.get(folded);
+    if (clash === undefined) this.#folded.set(folded, path);
+    else this.#findings.add('name-case', path, undefined, `as ${clash}`);
   }
 
   /** What can be said only after everything has been seen. */
@@ -159,7 +186,7 @@ class SiteCheck {
     for (const problem of problemOfNotFound(this.#configuration, this.#lookUp))
       this.#findings.add('refused', 'wispr.json', undefined, problem);
     const unused = [...this.#rules.unused(), ...this.#headers.unused(), ...this.#sections.unused()];
-    for (const text of [...unused, ...this.#survey.unusedPatterns]) this.#findings.add('pattern-unused', text);
+    for (const text of [...unused, ...this.#unusedIgnores]) this.#findings.add('pattern-unused', text);
     this.#sets.findLoneSets(this.#findings);
     this.#checkFallbackPage();
   }
@@ -183,7 +210,7 @@ class SiteCheck {
       documents: this.files.length,
       pages: this.#pages,
       bytes: this.files.reduce((sum, { size }) => sum + size, 0),
-      ignored: this.#survey.ignored,
+      ignored: this.#ignored,
       ...this.#sets.summary(),
       sections: this.#sections.summary(),
       groups: this.#findings.groups(),
@@ -196,38 +223,4 @@ class SiteCheck {
 function hostsOf({ site, content }: Configuration): Set<string> {
   const origins = typeof content === 'string' ? [content] : content;
   return new Set([site, ...origins.map((origin) => new URL(origin).hostname)]);
-}
-
-/** Which files a site has, and which of them cannot be published. */
-interface SiteSurvey {
-  /** In the order of their paths. */
-  readonly files: readonly SourceFile[];
-  /** Hidden and ignored files. */
-  readonly ignored: number;
-  /** Patterns of files that are not published, and that match no file. */
-  readonly unusedPatterns: readonly string[];
-  /** What `wispr protect` would refuse. */
-  readonly refused: readonly { readonly path: string; readonly reason: string }[];
-}
-
-/**
- * Walks a site directory.
- *
- * @param ignore - patterns of files that are not published
- * @throws PublishError `source-refused`
- */
-function surveySite(source: string, ignore: readonly string[]): SiteSurvey {
-  const patterns = ignore.map(compilePattern);
-  const unused = new Set(patterns);
-  const walk = new SourceWalk(source, (path) => {
-    const pattern = patterns.find((each) => each.match(path));
-    if (pattern !== undefined) unused.delete(pattern);
-    return pattern !== undefined;
-  });
-  const files = [...walk.files()].sort((a, b) => (a.path < b.path ? -1 : 1));
-  const refused = walk.problems.first.map((problem) => {
-    const [path = '', reason = ''] = problem.split(/: (.*)/s);
-    return { path, reason };
-  });
-  return { files, ignored: walk.ignored, refused, unusedPatterns: [...unused].map(({ text }) => text) };
 }

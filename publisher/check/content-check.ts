@@ -1,5 +1,4 @@
 /** Looks into pages, style sheets and scripts. */
-
 import { closeSync, openSync, readSync } from 'node:fs';
 import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
@@ -9,9 +8,9 @@ import { decodePage, encodingOf, readPage } from '../site/page.ts';
 import { problemOfPageSet } from '../site/sets.ts';
 import type { SourceFile } from '../site/walk.ts';
 import { PUBLIC } from '../workspace/configuration/names.ts';
-import { hasHost, type LinkCheck, type Referrer } from './links.ts';
+import { hasHost, type LinkCheck } from './links.ts';
 import type { Findings } from './report.ts';
-import { HostFinder, referencesOfStyle, type ScannedPage, scanPage, workersIn } from './scan.ts';
+import { HostFinder, referencesOfStyle, scanPage, workersIn } from './scan.ts';
 
 /** What a page says about its own set, as `wispr protect` reads it. */
 export interface OwnWord {
@@ -54,11 +53,11 @@ export class ContentCheck {
     if (page) return this.#page(source, bytes, xml, isPublic);
     const text = bytes.toString('utf8');
     const lines = new Lines(text);
-    if (mediaType === STYLE) {
-      const referrer = { path: source.path, isPublic, lineAt: (offset: number) => lines.at(offset) };
-      this.#links.check(referencesOfStyle(text), referrer);
-    } else if (data) this.#data(text, source.path, lines);
-    else this.#script(text, source.path, (offset) => lines.at(offset));
+    const lineAt = (offset: number) => lines.at(offset);
+    const { path } = source;
+    if (mediaType === STYLE) this.#links.check(referencesOfStyle(text), { path, isPublic, lineAt });
+    else if (data) this.#data(text, path, lineAt);
+    else this.#script(text, path, lineAt);
     return {};
   }
 
@@ -85,60 +84,49 @@ export class ContentCheck {
     const refused = problem ?? problemOfPageSet(set);
     const lines = new Lines(text);
     const open = set === undefined ? isPublic : set === PUBLIC;
-    this.#scanned(scanned, { path, base: scanned.base, isPublic: open, lineAt: (offset) => lines.at(offset) });
+    const referrer = { path, base: scanned.base, isPublic: open, lineAt: (offset: number) => lines.at(offset) };
+    this.#links.check(scanned.references, referrer);
+    this.#links.checkForms(scanned.forms, referrer);
+    for (const script of scanned.scripts) this.#script(script.text, path, (at) => lines.at(script.offset + at));
     return refused === undefined ? { set } : { problem: refused };
   }
 
-  #scanned({ references, forms, scripts }: ScannedPage, referrer: Referrer): void {
-    this.#links.check(references, referrer);
-    this.#links.checkForms(forms, referrer);
-    for (const { text, offset } of scripts) this.#script(text, referrer.path, (at) => referrer.lineAt(offset + at));
-  }
-
-  #data(text: string, path: string, lines: Lines): void {
+  #data(text: string, path: string, lineAt: (offset: number) => number): void {
     for (const { text: found, offset } of this.#hosts.inScript(text)) {
-      this.#findings.add('own-host-data', path, () => ({ path, line: lines.at(offset) }), `such as ${found}`);
+      this.#findings.add('own-host-data', path, () => ({ path, line: lineAt(offset) }), `such as ${found}`);
     }
   }
 
   #script(text: string, path: string, lineAt: (offset: number) => number): void {
-    for (const match of this.#hosts.inScript(text)) {
-      this.#links.checkScript(match.text, () => ({ path, line: lineAt(match.offset) }));
+    for (const { text: found, offset } of this.#hosts.inScript(text)) {
+      this.#findings.add('own-host', found.replaceAll('\\/', '/'), () => ({ path, line: lineAt(offset) }));
     }
     for (const offset of workersIn(text)) this.#findings.add('service-worker', path, { path, line: lineAt(offset) });
   }
 }
+
 /** Finds lines of a text. Offsets that come in order are counted once. */
-export class Lines {
+class Lines {
   readonly #text: string;
-  #line = 1;
+  #line = 0;
   /** Where the line starts, and where it ends. */
   #start = 0;
-  #end: number;
+  #end = -1;
 
   constructor(text: string) {
     this.#text = text;
-    this.#end = this.#endFrom(0);
   }
 
   /** The line at `offset`; the first is 1. */
   at(offset: number): number {
-    if (offset < this.#start) {
-      this.#line = 1;
-      this.#start = 0;
-      this.#end = this.#endFrom(0);
-    }
+    if (offset < this.#start) [this.#line, this.#end] = [0, -1];
     while (this.#end < offset) {
       this.#line++;
       this.#start = this.#end + 1;
-      this.#end = this.#endFrom(this.#start);
+      const end = this.#text.indexOf('\n', this.#start);
+      this.#end = end < 0 ? Number.POSITIVE_INFINITY : end;
     }
     return this.#line;
-  }
-
-  #endFrom(offset: number): number {
-    const end = this.#text.indexOf('\n', offset);
-    return end < 0 ? Number.POSITIVE_INFINITY : end;
   }
 }
 

@@ -1,5 +1,4 @@
 /** Counts which documents belong where, and why. */
-
 import { headTargetOf } from '../../core/publication/names.ts';
 import { printable } from '../../node-support/printable.ts';
 import { HASH_PREFIX } from '../site/names.ts';
@@ -87,19 +86,6 @@ export function oddityOf(path: string): string | undefined {
   if (segments.some((segment) => /^ /.test(segment))) return 'some hosts drop spaces at the beginning of names';
   if (REFUSED_BY_WINDOWS.test(path)) return 'some file systems refuse : * " < > |';
   return undefined;
-}
-
-/** Names that are one to file systems that do not tell letters' cases and compositions apart. */
-export class CaseFolder {
-  readonly #seen = new Map<string, string>();
-
-  /** The path that was seen before and differs in case or composition only. */
-  clash(path: string): string | undefined {
-    const folded = path.normalize('NFC').toLowerCase();
-    const other = this.#seen.get(folded);
-    if (other === undefined) this.#seen.set(folded, path);
-    return other;
-  }
 }
 
 /** Sets whose names differ in letters' case, or in one letter or sign, but not in digits: perhaps one of them is misspelt. */

@@ -69,11 +69,6 @@ export class LinkCheck {
     }
   }
 
-  /** The host of the site, written out in a script. */
-  checkScript(text: string, place: () => Place): void {
-    this.#findings.add('own-host', text.replaceAll('\\/', '/'), place);
-  }
-
   #baseOf({ path, base }: Referrer): URL {
     const own = new URL(`http://${this.#site.site}${urlPathOf(path)}`);
     return (base !== undefined && parse(base, own)) || own;

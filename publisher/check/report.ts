@@ -3,122 +3,108 @@ import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
 import { count } from '../text.ts';
 
-/** A kind of finding: whether it breaks something for readers, and how it is called. */
+/** How a kind of finding is called. */
 interface Kind {
-  readonly breaks: boolean;
   readonly one: string;
   readonly many: string;
   /** What to do. */
   readonly advice?: string;
 }
 
-/** The worst first. */
-const KINDS = {
+/** What breaks something for readers, the worst first. */
+const BREAKS = {
   refused: {
-    breaks: true,
     one: 'thing that "wispr protect" would refuse',
     many: 'things that "wispr protect" would refuse',
   },
   'own-host': {
-    breaks: true,
     one: "address with the site's own host in it, which leads out of the reading site",
     many: "addresses with the site's own host in them, which lead out of the reading site",
     advice: 'leave the host out, /a.html or ../a.html; most site generators have a setting for it',
   },
   missing: {
-    breaks: true,
     one: 'address that is linked and has no document',
     many: 'addresses that are linked and have no document',
     advice: 'correct the links, put the files there, or add "redirects"',
   },
   form: {
-    breaks: true,
     one: 'form that is sent to the site, where nothing answers',
     many: 'forms that are sent to the site, where nothing answers',
     advice: 'send them to another host, or leave them out',
   },
   'redirect-missing': {
-    breaks: true,
     one: 'redirect to a missing document',
     many: 'redirects to missing documents',
     advice: 'correct "to" of these redirects',
   },
+} as const satisfies Record<string, Kind>;
+
+/** What is worth knowing. */
+const NOTES = {
   'public-loads-protected': {
-    breaks: false,
     one: 'encrypted file that public pages load: without it they look broken to visitors who are not signed in',
     many: 'encrypted files that public pages load: without them they look broken to visitors who are not signed in',
     advice: 'name them under "public"',
   },
   'preview-picture': {
-    breaks: false,
     one: 'picture for previews that no preview can show',
     many: 'pictures for previews that no preview can show',
     advice: 'name them under "public" if previews should show them',
   },
   'own-host-data': {
-    breaks: false,
     one: "data file with the site's own host in it: links that scripts make of it lead out of the reading site",
     many: "data files with the site's own host in them: links that scripts make of them lead out of the reading site",
   },
   'service-worker': {
-    breaks: false,
     one: 'script with a service worker, which Readers refuse',
     many: 'scripts with service workers, which Readers refuse',
     advice: 'nothing to do if the site works without',
   },
   'form-elsewhere': {
-    breaks: false,
     one: 'other host that forms send data to',
     many: 'other hosts that forms send data to',
   },
   'redirect-unused': {
-    breaks: false,
     one: 'redirect without effect, because a document has its address',
     many: 'redirects without effect, because documents have their addresses',
   },
   'name-case': {
-    breaks: false,
     one: 'name that differs from another in case or accents only: some hosts keep one of the two',
     many: 'names that differ from others in case or accents only: some hosts keep one of each two',
   },
   'name-odd': {
-    breaks: false,
     one: 'name that some hosts change or misread',
     many: 'names that some hosts change or misread',
   },
   charset: {
-    breaks: false,
     one: 'page that is not in UTF-8 and does not name its encoding: browsers guess',
     many: 'pages that are not in UTF-8 and do not name their encoding: browsers guess',
     advice: 'save them as UTF-8',
   },
-  empty: { breaks: false, one: 'empty page', many: 'empty pages' },
+  empty: { one: 'empty page', many: 'empty pages' },
   large: {
-    breaks: false,
     one: 'file over 20 MiB, which some caches and CDNs refuse unless large files are switched on',
     many: 'files over 20 MiB, which some caches and CDNs refuse unless large files are switched on',
   },
   partly: {
-    breaks: false,
     one: 'file over 8 MiB, of which only the beginning was checked',
     many: 'files over 8 MiB, of which only the beginning was checked',
   },
   'set-lone': {
-    breaks: false,
     one: 'set with a single document, and nearly the name of another',
     many: 'sets with a single document, and nearly the name of another',
   },
   'set-default': {
-    breaks: false,
     one: 'document in the default set, because no rule names it',
     many: 'documents in the default set, because no rule names them',
   },
   'pattern-unused': {
-    breaks: false,
     one: 'pattern in wispr.json that matches no document',
     many: 'patterns in wispr.json that match no document',
   },
 } as const satisfies Record<string, Kind>;
+
+const KINDS = { ...BREAKS, ...NOTES };
 
 export type CheckKind = keyof typeof KINDS;
 
@@ -135,9 +121,9 @@ export interface CheckFinding {
   readonly subject: string;
   readonly message?: string;
   /** How often it was found. */
-  readonly count: number;
+  count: number;
   /** The first places. */
-  readonly places: readonly Place[];
+  readonly places: Place[];
 }
 
 export interface CheckGroup {
@@ -179,14 +165,9 @@ const KEPT_FINDINGS = 100_000;
 /** Places of one finding that are kept. */
 const KEPT_PLACES = 20;
 
-interface OpenFinding extends CheckFinding {
-  count: number;
-  readonly places: Place[];
-}
-
 /** Collects findings, in bounded memory. */
 export class Findings {
-  readonly #byKind = new Map<CheckKind, { readonly findings: Map<string, OpenFinding>; dropped: number }>();
+  readonly #byKind = new Map<CheckKind, { readonly findings: Map<string, CheckFinding>; dropped: number }>();
 
   /**
    * @param place - asked for its line only where it is kept
@@ -207,7 +188,8 @@ export class Findings {
     } else if (group.findings.size < KEPT_FINDINGS) {
       const places = place ? [placeOf(place)] : [];
       const said = typeof message === 'function' ? message() : message;
-      group.findings.set(subject, { subject, ...(said !== undefined && { message: said }), count: 1, places });
+      const what = { subject: printable(subject), ...(said !== undefined && { message: printable(said) }) };
+      group.findings.set(subject, { ...what, count: 1, places });
     } else {
       group.dropped++;
     }
@@ -218,27 +200,19 @@ export class Findings {
     return (Object.keys(KINDS) as CheckKind[]).flatMap((kind) => {
       const group = this.#byKind.get(kind);
       if (group === undefined) return [];
-      const findings = [...group.findings.values()].sort(byFrequency).map(withoutControls);
-      return [{ kind, breaks: KINDS[kind].breaks, total: findings.length + group.dropped, findings }];
+      const findings = [...group.findings.values()].sort(byFrequency);
+      return [{ kind, breaks: kind in BREAKS, total: findings.length + group.dropped, findings }];
     });
   }
 }
 
 function placeOf(place: Place | (() => Place)): Place {
-  return typeof place === 'function' ? place() : place;
+  const { path, ...line } = typeof place === 'function' ? place() : place;
+  return { path: printable(path), ...line };
 }
 
 function byFrequency(a: CheckFinding, b: CheckFinding): number {
   return b.count - a.count || (a.subject < b.subject ? -1 : 1);
-}
-
-function withoutControls({ subject, message, count, places }: CheckFinding): CheckFinding {
-  return {
-    subject: printable(subject),
-    ...(message !== undefined && { message: printable(message) }),
-    count,
-    places: places.map((place) => ({ ...place, path: printable(place.path) })),
-  };
 }
 
 const SHOWN_FINDINGS = 5;
@@ -247,12 +221,12 @@ const SHOWN_PATHS = 3;
 
 /** The report, in blocks of lines. */
 export function describeCheck(report: CheckReport, { quiet }: { readonly quiet: boolean }): string[] {
-  const breaks = report.groups.filter((group) => group.breaks);
-  const notes = report.groups.filter((group) => !group.breaks);
+  const groups = (breaks: boolean) => report.groups.filter((group) => group.breaks === breaks).map(describeGroup);
+  const [breaks, notes] = [groups(true), groups(false)];
   return [
     ...(quiet ? [] : [describeSite(report)]),
-    ...describeGroups('Breaks for readers:', breaks),
-    ...(quiet ? [] : describeGroups('Worth knowing:', notes)),
+    ...(breaks.length > 0 ? ['Breaks for readers:', ...breaks] : []),
+    ...(!quiet && notes.length > 0 ? ['Worth knowing:', ...notes] : []),
   ];
 }
 
@@ -293,10 +267,6 @@ function describeSets({ sets }: CheckReport): string[] {
   const width = Math.max(0, ...shown.map(({ name }) => name.length));
   const lines = shown.map(({ name, documents }) => `  set ${name.padEnd(width)}  ${count(documents, 'document')}`);
   return sets.length > shown.length ? [...lines, `  and ${count(sets.length - shown.length, 'more set')}`] : lines;
-}
-
-function describeGroups(heading: string, groups: readonly CheckGroup[]): string[] {
-  return groups.length === 0 ? [] : [heading, ...groups.map(describeGroup)];
 }
 
 function describeGroup({ kind, total, findings }: CheckGroup): string {

@@ -8,52 +8,28 @@ export interface Form {
   readonly offset: number;
 }
 
-/** A script inside a page, or in an attribute. */
-export interface Script {
-  readonly text: string;
-  readonly offset: number;
-}
-
-export interface ScannedPage {
-  /** From `<base href>`; the page's own address if undefined. */
-  readonly base: string | undefined;
-  readonly references: readonly Reference[];
-  readonly forms: readonly Form[];
-  readonly scripts: readonly Script[];
-  /** Whether it has `<meta name="wispr-set">` somewhere. */
-  readonly namesSet: boolean;
-}
-
 /** Attributes with one address, by element. */
-const ADDRESSES: Readonly<Record<string, readonly (readonly [attribute: string, use: Use])[]>> = {
-  a: [
-    ['href', 'link'],
-    ['xlink:href', 'link'],
-  ],
-  area: [['href', 'link']],
-  audio: [['src', 'load']],
-  body: [['background', 'load']],
-  embed: [['src', 'load']],
-  frame: [['src', 'load']],
-  iframe: [['src', 'load']],
-  image: [
-    ['href', 'load'],
-    ['xlink:href', 'load'],
-  ],
-  img: [['src', 'load']],
-  input: [['src', 'load']],
-  object: [['data', 'load']],
-  script: [['src', 'load']],
-  source: [['src', 'load']],
-  track: [['src', 'load']],
-  use: [
-    ['href', 'load'],
-    ['xlink:href', 'load'],
-  ],
-  video: [
-    ['src', 'load'],
-    ['poster', 'load'],
-  ],
+const ADDRESSES: Readonly<Record<string, Use>> = {
+  'a href': 'link',
+  'a xlink:href': 'link',
+  'area href': 'link',
+  'audio src': 'load',
+  'body background': 'load',
+  'embed src': 'load',
+  'frame src': 'load',
+  'iframe src': 'load',
+  'image href': 'load',
+  'image xlink:href': 'load',
+  'img src': 'load',
+  'input src': 'load',
+  'object data': 'load',
+  'script src': 'load',
+  'source src': 'load',
+  'track src': 'load',
+  'use href': 'load',
+  'use xlink:href': 'load',
+  'video poster': 'load',
+  'video src': 'load',
 };
 
 /** Relations that browsers load; others, such as `canonical`, are for programs that never come through a Reader. */
@@ -62,7 +38,7 @@ const LOADED_RELATIONS =
 const PREVIEWS = /^(?:og:image|og:image:url|og:image:secure_url|og:video|og:audio|twitter:image)$/i;
 
 /** @param xml - browsers read it as XML */
-export function scanPage(text: string, xml: boolean): ScannedPage {
+export function scanPage(text: string, xml: boolean): PageScanner {
   const scanner = new PageScanner();
   const parser = new Parser(scanner, {
     decodeEntities: true,
@@ -75,11 +51,13 @@ export function scanPage(text: string, xml: boolean): ScannedPage {
   return scanner;
 }
 
-class PageScanner implements ScannedPage {
+export class PageScanner {
+  /** From `<base href>`; the page's own address if undefined. */
   base: string | undefined;
   readonly references: Reference[] = [];
   readonly forms: Form[] = [];
-  readonly scripts: Script[] = [];
+  readonly scripts: Match[] = [];
+  /** Whether it has `<meta name="wispr-set">` somewhere. */
   namesSet = false;
   /** Where in the text the parser is. */
   position: () => number = () => 0;
@@ -87,11 +65,12 @@ class PageScanner implements ScannedPage {
 
   onopentag(name: string, attributes: Record<string, string>): void {
     const offset = this.position();
-    for (const [attribute, use] of ADDRESSES[name] ?? []) {
-      const url = attributes[attribute];
-      if (url !== undefined) this.references.push({ url, use, offset });
+    for (const attribute in attributes) {
+      const value = attributes[attribute] ?? '';
+      const use = ADDRESSES[`${name} ${attribute}`];
+      if (use) this.references.push({ url: value, use, offset });
+      else this.#attribute(attribute, value, offset);
     }
-    for (const attribute in attributes) this.#attribute(attribute, attributes[attribute] ?? '', offset);
     if (name === 'link') this.#link(attributes, offset);
     else if (name === 'meta') this.#meta(attributes, offset);
     else if (name === 'base') this.base ??= attributes.href;
@@ -203,8 +182,8 @@ function withoutStyleComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?(?:\*\/|$)/g, (comment) => ' '.repeat(comment.length));
 }
 
+/** A part of a text, such as a script in a page. */
 export interface Match {
-  /** The address as written. */
   readonly text: string;
   readonly offset: number;
 }

@@ -14,10 +14,9 @@ import {
   signMetadata,
   snapshotMetadata,
 } from '../../core/publication/writer.ts';
-import { LocalAuthority } from '../authority/local-authority.ts';
-import { stateInIndex } from '../authority/state.ts';
+import { checkSignedInPast } from '../authority/authority.ts';
+import { LocalAuthority, stateInIndex } from '../authority/local-authority.ts';
 import { readIfThere } from '../keys/file-update.ts';
-import { checkSignedInPast } from '../publication/clock.ts';
 import type { RoleRow } from '../workspace/index/schema.ts';
 import { timestampIn } from './published.ts';
 import { checkSectionFits } from './sections.ts';

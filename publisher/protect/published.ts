@@ -15,7 +15,7 @@ import { readIfThere } from '../keys/file-update.ts';
 import type { OpenKeyStore } from '../keys/key-store.ts';
 import { READER_OPTIONS, verifyChain } from '../keys/roots.ts';
 import { placeInDirectory } from '../publication/places.ts';
-import { ifGood } from '../publication/roots.ts';
+import { ifGood } from '../publication/signed.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { RoleRow } from '../workspace/index/schema.ts';
 

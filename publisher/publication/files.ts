@@ -1,7 +1,12 @@
 /** The files that belong to a publication, and how caches and browsers are to treat each: docs/caches.md. */
-
 import type { TrustedState } from '../../core/publication/client.ts';
-import { contentTargetOf, headTargetOf, METADATA_PATH, targetFile } from '../../core/publication/names.ts';
+import {
+  contentTargetOf,
+  headTargetOf,
+  METADATA_PATH,
+  TIMESTAMP_FILE,
+  targetFile,
+} from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { mediaTypeOf } from '../site/media-type.ts';
@@ -25,6 +30,9 @@ export interface PublicationFile {
   /** Whether a publication can do without it. */
   readonly optional: boolean;
 }
+
+/** Where readers find the timestamp, at every place. */
+export const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
 
 /** What stands at names that stay, outside of the publication. */
 export const SITE_FILES = [HOST_PROOF_PATH, DESCRIPTOR_PATH] as const;

@@ -1,11 +1,20 @@
-/** A publication in a directory, and one at a target. */
+/** Where the files of a publication lie: a directory, a target, a web host. */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { FileTooLong, type Target } from '../../node-support/storage/target.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import type { PublicationPlace } from './open.ts';
+
+export interface PublicationPlace {
+  /**
+   * A small file. What is longer than asked for is cut, or is none.
+   *
+   * @param path - with a leading slash, not percent-encoded
+   * @returns `undefined` if there is none
+   */
+  read(path: string, maximumLength: number): Promise<Uint8Array | undefined>;
+}
 
 /** @param directory - with the metadata and nothing above them */
 export function metadataIn(directory: string): PublicationPlace {
@@ -37,16 +46,28 @@ export function placeInDirectory(directory: string): PublicationPlace {
   };
 }
 
+/** What is longer than any is none: a host that puts such files there stops nobody. */
 export function placeAtTarget(target: Target): PublicationPlace {
-  return { read: (path, maximum) => readBounded(target, path, maximum) };
+  return {
+    read: async (path, maximum) => {
+      try {
+        return await target.get(path, maximum);
+      } catch (error) {
+        if (error instanceof FileTooLong) return undefined;
+        throw error;
+      }
+    },
+  };
 }
 
-/** What is longer than any is none: a host that puts such files there stops nobody. */
-export async function readBounded(target: Target, path: string, maximum: number): Promise<Uint8Array | undefined> {
-  try {
-    return await target.get(path, maximum);
-  } catch (error) {
-    if (error instanceof FileTooLong) return undefined;
-    throw error;
+/** The first bytes of a stream, which is then let go. */
+export async function startOf(stream: AsyncIterable<Uint8Array>, length: number): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let total = 0;
+  for await (const part of stream) {
+    parts.push(part);
+    total += part.length;
+    if (total >= length) break;
   }
+  return Buffer.concat(parts).subarray(0, length);
 }

@@ -4,17 +4,17 @@ import type { TrustedState } from '../../core/publication/client.ts';
 import type { Delegator } from '../../core/publication/delegations.ts';
 import { type DocumentEntry, documentEntryOf } from '../../core/publication/document-entry.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
-import { verifyEd25519 } from '../../core/publication/keys.ts';
+import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { MetaFile, TargetInfo, TargetsMetadata } from '../../core/publication/metadata.ts';
-import { METADATA_PATH, metadataFile } from '../../core/publication/names.ts';
+import { documentPathOfHead, METADATA_PATH, metadataFile } from '../../core/publication/names.ts';
 import { verifyTargets } from '../../core/publication/verify-roles.ts';
-import { isDocumentPath, OBJECT_SUFFIX } from '../../core/site/path.ts';
-import type { PublicationPlace } from './open.ts';
+import { READER_OPTIONS } from '../keys/roots.ts';
+import type { PublicationPlace } from './places.ts';
 
-/** What leads to the delegated roles of a publication. */
-export interface NamedRoles {
-  readonly state: Pick<TrustedState, 'snapshot' | 'targets'>;
+/** A publication, whether or not a timestamp names it, and where it lies. */
+export interface OpenPublication {
+  readonly state: Omit<TrustedState, 'timestamp'>;
   readonly place: PublicationPlace;
 }
 
@@ -38,14 +38,12 @@ export interface PublishedDocument {
 /** What a role names, sorted out. */
 export interface RoleContents {
   readonly documents: readonly PublishedDocument[];
-  /** Contents of public documents, by target path. */
-  readonly contents: ReadonlyMap<string, TargetInfo>;
   /** What is wrong with targets that readers are never sent to, or would refuse. */
   readonly wrong: readonly PublicationError[];
 }
 
 /** The delegated roles of a publication, in the order in which readers ask them. */
-export async function* delegatedRoles(publication: NamedRoles): AsyncGenerator<DelegatedRole> {
+export async function* delegatedRoles(publication: OpenPublication): AsyncGenerator<DelegatedRole> {
   const { delegations, keys } = publication.state.targets;
   for (const [index, delegation] of delegations.entries()) {
     const before = delegations.slice(0, index).filter(({ terminating }) => terminating);
@@ -60,7 +58,7 @@ export async function* delegatedRoles(publication: NamedRoles): AsyncGenerator<D
 }
 
 async function* binsOf(
-  publication: NamedRoles,
+  publication: OpenPublication,
   { bins, keys }: TargetsMetadata,
   answersAbove: (path: string) => Promise<boolean>,
 ): AsyncGenerator<DelegatedRole> {
@@ -73,7 +71,7 @@ async function* binsOf(
 }
 
 async function readRole(
-  { state, place }: NamedRoles,
+  { state, place }: OpenPublication,
   name: string,
   delegator: Delegator,
   answersFor: DelegatedRole['answersFor'],
@@ -89,7 +87,7 @@ async function readRole(
     const bytes = await place.read(fileOfRole(name, file.version), length);
     if (bytes === undefined)
       throw new PublicationError('metadata-missing', `there is no ${metadataFile(name, file.version)}`);
-    const role = await verifyTargets(bytes, name, delegator, file, { verify: verifyEd25519, strict: true });
+    const role = await verifyTargets(bytes, name, delegator, file, READER_OPTIONS);
     return { name, file, role, failure: undefined, answersFor };
   } catch (error) {
     if (!(error instanceof PublicationError)) throw error;
@@ -112,7 +110,6 @@ export function* metadataFilesOf({ root, snapshot }: Pick<TrustedState, 'root' |
 /** Sorts out what a role names. */
 export async function contentsOf({ name, role, answersFor }: DelegatedRole): Promise<RoleContents> {
   const documents: PublishedDocument[] = [];
-  const contents = new Map<string, TargetInfo>();
   const wrong: PublicationError[] = [];
   for (const targetPath of role?.targetPaths() ?? []) {
     try {
@@ -120,23 +117,43 @@ export async function contentsOf({ name, role, answersFor }: DelegatedRole): Pro
       if (target === undefined) continue;
       if (!(await answersFor(targetPath)))
         throw malformed(`readers never ask ${name} for ${JSON.stringify(targetPath)}, which it names`);
-      if (target.custom?.wispr === undefined) contents.set(targetPath, target);
-      else documents.push(documentOf(targetPath, target));
+      if (target.custom?.wispr !== undefined) documents.push(documentOf(targetPath, target)); // others are contents
     } catch (error) {
       if (!(error instanceof PublicationError)) throw error;
       wrong.push(error);
     }
   }
-  return { documents, contents, wrong };
+  return { documents, wrong };
 }
 
 function documentOf(targetPath: string, target: TargetInfo): PublishedDocument {
-  const path = `/${targetPath.slice(0, -OBJECT_SUFFIX.length)}`;
-  if (!targetPath.endsWith(OBJECT_SUFFIX) || !isDocumentPath(path))
-    throw malformed(`no document can stand at ${JSON.stringify(path)}`);
+  const path = documentPathOfHead(targetPath);
+  if (path === undefined) throw malformed(`no document can have its head at ${JSON.stringify(targetPath)}`);
   return { path, entry: documentEntryOf(target, path) };
 }
 
 function malformed(message: string): PublicationError {
   return new PublicationError('metadata-malformed', message);
+}
+
+/** A role as it stands in a publication. */
+export interface RoleState extends RoleExpiry {
+  readonly version: number;
+}
+
+/** When each role of a publication has to be signed again; of the bins, the first. */
+export async function expiriesOf({ state, place }: OpenPublication): Promise<RoleState[]> {
+  const named: RoleState[] = [];
+  let bins: RoleState | undefined;
+  for await (const { name, role } of delegatedRoles({ state, place })) {
+    if (role === undefined) continue;
+    const { version, expires } = role;
+    if (!name.startsWith(`${DOCUMENTS_ROLE}-`)) named.push({ role: name, version, expires });
+    else if (bins === undefined || expires < bins.expires) bins = { role: 'bins', version, expires };
+  }
+  const top = (role: 'root' | 'targets' | 'snapshot') => {
+    const { version, expires } = state[role];
+    return { role, version, expires };
+  };
+  return [top('root'), top('targets'), ...named, ...(bins ? [bins] : []), top('snapshot')];
 }

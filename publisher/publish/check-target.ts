@@ -8,10 +8,9 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { publicationOther } from '../authority/authority.ts';
 import { PublishError } from '../errors.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
-import { placeAtTarget, readBounded } from '../publication/places.ts';
+import { placeAtTarget } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
-import { ifGood } from '../publication/roots.ts';
-import { readSnapshot, type SignedSnapshot } from '../publication/snapshot.ts';
+import { ifGood, readSnapshot, type SignedSnapshot } from '../publication/signed.ts';
 import type { Site } from './site.ts';
 
 /**
@@ -31,7 +30,8 @@ export async function checkTarget(
 }
 
 async function checkRoots(target: Target, roots: Site['roots'], rootFiles: readonly Uint8Array[]): Promise<void> {
-  const rootAt = (version: number) => readBounded(target, fileOfRole('root', version), PUBLICATION_LIMITS.rootLength);
+  const rootAt = (version: number) =>
+    placeAtTarget(target).read(fileOfRole('root', version), PUBLICATION_LIMITS.rootLength);
   const [own] = rootFiles;
   const first = await rootAt(1);
   if (first && own && !equalBytes(own, first) && isFirstRoot(first))

@@ -5,32 +5,22 @@ import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { checkExpiry } from '../../core/publication/verify-roles.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { readTimestamp } from '../authority/authority.ts';
-import { LocalAuthority } from '../authority/local-authority.ts';
-import { stateFileOf, stateInFile } from '../authority/state.ts';
+import { LocalAuthority, stateBeside } from '../authority/local-authority.ts';
 import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
 import { openSigningKeys, readSigningKeys } from '../keys/signing-keys.ts';
-import { missing, openShown } from '../publication/current.ts';
-import { expiriesOf, type RoleState } from '../publication/expiries.ts';
-import type { PublicationPlace } from '../publication/open.ts';
-import { metadataIn, placeAtTarget } from '../publication/places.ts';
-import { openSnapshot, type SignedSnapshot } from '../publication/snapshot.ts';
-import { deliver } from './deliver.ts';
-import { findCurrent, findHighest, type Highest } from './highest.ts';
-import { keepTimestamp } from './output.ts';
-import { type Behind, behindOf, keyServerOf, type PublishSummary } from './publish.ts';
-import type { Site } from './site.ts';
+import { metadataIn } from '../publication/places.ts';
+import { expiriesOf, type RoleState } from '../publication/roles.ts';
+import { missing, openShown, openSnapshot, type SignedSnapshot } from '../publication/signed.ts';
+import { type Delivery, deliver } from './deliver.ts';
+import { findHighest, type Reached } from './highest.ts';
+import { keepTimestamp, type Site } from './site.ts';
 
-export interface Confirmation {
-  readonly publication: number;
+export interface Confirmation extends Delivery {
   /** Whether it is a closing publication: readers are shown nothing. */
   readonly closed: boolean;
-  /** When the timestamp ends, seconds since 1970. */
-  readonly freshUntil: number;
   /** Targets that show it. */
   readonly targets: readonly string[];
-  readonly behind: readonly Behind[];
-  readonly keyServer: PublishSummary['keyServer'];
   /** Of the publication, but for the timestamp. */
   readonly expires: readonly RoleState[];
 }
@@ -43,36 +33,24 @@ export interface Confirmation {
  */
 export async function confirmSite(site: Site): Promise<Confirmation> {
   const highest = await findHighest(site);
-  const snapshot = await findCurrent(site, placesOf(site, highest));
+  const { current: snapshot } = highest;
   if (snapshot === undefined) throw missing(site.out);
   const expires = await lasting(snapshot, site);
   const timestamp = await site.authority.confirm({ ...snapshot, expiries: expires });
-  return bringTo(site, highest, { timestamp, snapshot, expires });
+  return bringTo(site, highest, timestamp, snapshot, expires);
 }
 
 /** Brings a confirmed timestamp everywhere; a closing snapshot goes with it. */
 export async function bringTo(
   site: Site,
-  { reachable, failures }: Pick<Highest, 'reachable' | 'failures'>,
-  confirmed: {
-    readonly timestamp: Uint8Array;
-    readonly snapshot: SignedSnapshot;
-    readonly expires: readonly RoleState[];
-  },
+  reached: Reached,
+  timestamp: Uint8Array,
+  snapshot: SignedSnapshot,
+  expires: readonly RoleState[],
 ): Promise<Confirmation> {
-  const { timestamp, snapshot, expires } = confirmed;
-  const { closed } = snapshot.snapshot;
   await keepTimestamp(site, timestamp, snapshot);
-  const delivery = await deliver(site, { timestamp, snapshot, targets: reachable, withSnapshot: closed });
-  return {
-    publication: snapshot.file.version,
-    closed,
-    freshUntil: delivery.freshUntil,
-    targets: delivery.shown.map(({ name }) => name),
-    behind: [...failures, ...delivery.failures].map(behindOf),
-    keyServer: keyServerOf(site),
-    expires,
-  };
+  const { shown, delivery } = await deliver(site, timestamp, snapshot, reached);
+  return { ...delivery, closed: snapshot.snapshot.closed, targets: shown.map(({ name }) => name), expires };
 }
 
 /** Where a machine confirms that has nothing but an exported timestamp key. */
@@ -105,7 +83,7 @@ export async function confirmWithKeyFile(options: KeyFileOptions): Promise<Confi
       `${keyFile} holds no timestamp key of the publication in ${directory}`,
     );
   const freshFor = freshnessOf(shown.timestamp);
-  const authority = new LocalAuthority({ state: stateInFile(stateFileOf(keyFile)), signer, freshFor, now: () => now });
+  const authority = new LocalAuthority({ state: stateBeside(keyFile), signer, freshFor, now: () => now });
   await authority.learn(shown);
   const expires = await lasting(snapshot, { output: place, roots, now: () => now });
   const timestamp = await authority.confirm(snapshot);
@@ -125,37 +103,25 @@ function freshnessOf({ expires, version }: { readonly expires: number; readonly 
   return Math.max(1, Math.round((expires - version) / HOUR)) * HOUR;
 }
 
-function placesOf({ targets }: Site, { reachable }: Highest): PublicationPlace[] {
-  return targets.filter((target) => reachable.includes(target)).map(placeAtTarget);
-}
-
-/** When what stands below the timestamp has to be signed again. @throws PublicationError `metadata-expired` */
+/**
+ * When what stands below the timestamp has to be signed again. Nothing below a closing snapshot is read; where `out` is lost, only root and snapshot
+ * are known.
+ *
+ * @throws PublicationError `metadata-expired`
+ */
 async function lasting(
   signed: SignedSnapshot,
   { output, roots, now }: Pick<Site, 'output' | 'roots' | 'now'>,
 ): Promise<RoleState[]> {
-  const expires = await expiriesIn(signed, output, roots);
-  for (const state of expires) checkExpiry(state.role, state, now());
-  return expires;
-}
-
-/** Nothing below a closing snapshot is read. Where `out` is lost, only root and snapshot are known. */
-async function expiriesIn(
-  signed: SignedSnapshot,
-  output: PublicationPlace,
-  roots: Site['roots'],
-): Promise<RoleState[]> {
   const { snapshot } = signed;
   const [root] = roots;
-  const known = [
-    { role: 'root', version: root.version, expires: root.expires },
-    { role: 'snapshot', version: snapshot.version, expires: snapshot.expires },
-  ];
-  if (snapshot.closed) return known;
-  try {
-    return await expiriesOf(await openSnapshot(signed, output, roots));
-  } catch (error) {
-    if (error instanceof PublicationError) return known;
-    throw error;
-  }
+  const open = snapshot.closed ? undefined : await openSnapshot(signed, output, roots).catch(ifPublicationError);
+  const known = Object.entries({ root, snapshot }).map(([role, { version, expires }]) => ({ role, version, expires }));
+  const states = open ? await expiriesOf(open) : known;
+  for (const state of states) checkExpiry(state.role, state, now());
+  return states;
+}
+
+function ifPublicationError(error: unknown): undefined {
+  if (!(error instanceof PublicationError)) throw error;
 }

@@ -1,63 +1,91 @@
-/** Brings a timestamp, and the small files that it needs, to every target. */
+/** Brings a timestamp, and the small files that it needs, to every target: R1 and R4 of docs/spec/publication.md, section 8. */
+import { isGreater } from '../../core/publication/pair.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
-import { isOrderError, publicationOlder, readTimestamp } from '../authority/authority.ts';
-import { headersOf } from '../publication/files.ts';
+import {
+  type CurrentTimestamp,
+  isOfFuture,
+  isOrderError,
+  publicationOlder,
+  publicationOther,
+  readTimestamp,
+  shownAt,
+} from '../authority/authority.ts';
+import { isUnreachable } from '../authority/key-server.ts';
+import { PublishError } from '../errors.ts';
+import { headersOf, TIMESTAMP_PATH } from '../publication/files.ts';
+import { placeAtTarget } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
-import type { SignedSnapshot } from '../publication/snapshot.ts';
+import type { SignedSnapshot } from '../publication/signed.ts';
 import { checkTarget } from './check-target.ts';
 import { eachTarget, TARGET_LIMIT } from './each-target.ts';
-import { type Failed, highestAt } from './highest.ts';
-import { showTimestamp } from './show-timestamp.ts';
+import { highestAt, type Reached } from './highest.ts';
 import type { Site } from './site.ts';
 
-export interface DeliverOptions {
-  /** `timestamp.json`, as the authority signed it. */
-  readonly timestamp: Uint8Array;
-  /** The snapshot that it names. */
-  readonly snapshot: SignedSnapshot;
-  readonly targets: readonly Target[];
-  /** Brings roots and snapshot as well: a closing snapshot needs nothing else. */
-  readonly withSnapshot?: boolean;
-}
-
+/** What readers find of a publication that was confirmed. */
 export interface Delivery {
-  /** Targets that show the timestamp, or a greater one. */
-  readonly shown: readonly Target[];
-  readonly failures: readonly Failed[];
+  readonly publication: number;
+  readonly behind: readonly Behind[];
   /** When the timestamp ends, seconds since 1970. */
   readonly freshUntil: number;
+  /** Whether the key server has the keys and confirms the publication; `undefined` without a token. */
+  readonly keyServer: 'confirms' | 'has the keys' | 'does not answer' | undefined;
 }
 
-/** All targets at once, ten seconds each. */
-export async function deliver(site: Site, options: DeliverOptions): Promise<Delivery> {
-  const { snapshot, targets, withSnapshot = false } = options;
-  const { roots, rootFiles, signal } = site;
-  const timestamp = readTimestamp(options.timestamp);
-  const [root] = roots;
-  const rootFile = rootFiles.at(-1) ?? new Uint8Array(0);
-  const shown = { timestamp, root, rootFile, snapshotFile: snapshot.bytes, now: site.now() };
-  const outcomes = await eachTarget(
-    targets,
-    async (target) => {
-      try {
-        if (withSnapshot) await putSnapshot(target, site, snapshot);
-        const higher = await showTimestamp(target, shown);
-        if (higher) throw publicationOlder(higher.timestamp.snapshot.version, snapshot.file.version, target.name);
-      } catch (error) {
-        if (isOrderError(error)) await highestAt(target, site); // so that the next run goes above it
-        throw error;
-      }
-    },
-    {
-      ...{ limit: TARGET_LIMIT, signal },
-      state: `publication ${snapshot.file.version} is confirmed, and targets that do not show it yet show the previous one`,
-    },
-  );
-  return {
-    shown: outcomes.filter(({ failure }) => failure === undefined).map(({ target }) => target),
-    failures: outcomes.filter((outcome): outcome is Failed => outcome.failure !== undefined),
-    freshUntil: timestamp.timestamp.expires,
+/** A target that was left behind, and why. */
+export interface Behind {
+  readonly target: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** How often another process may change the timestamp between a look and a put. */
+const ATTEMPTS = 5;
+
+/**
+ * Brings a timestamp to all targets at once, ten seconds each. A closing snapshot needs nothing else, and is brought with it.
+ *
+ * @param bytes - `timestamp.json`, as the authority signed it
+ * @param snapshot - that it names
+ * @returns also the targets that show the timestamp, or a greater one of this publication
+ */
+export async function deliver(
+  site: Site,
+  bytes: Uint8Array,
+  snapshot: SignedSnapshot,
+  { reachable, failures: failedBefore }: Reached,
+): Promise<{ readonly shown: readonly Target[]; readonly delivery: Delivery }> {
+  const timestamp = readTimestamp(bytes);
+  const bring = async (target: Target) => {
+    try {
+      if (snapshot.snapshot.closed) await putSnapshot(target, site, snapshot);
+      await showTimestamp(target, site, timestamp, snapshot);
+    } catch (error) {
+      if (isOrderError(error)) await highestAt(target, site); // so that the next run goes above it
+      throw error;
+    }
   };
+  const { done, failures } = await eachTarget(reachable, bring, {
+    ...{ limit: TARGET_LIMIT, signal: site.signal },
+    state: `publication ${snapshot.file.version} is confirmed, and targets that do not show it yet show the previous one`,
+  });
+  return {
+    shown: [...done.keys()],
+    delivery: {
+      publication: snapshot.file.version,
+      behind: [...failedBefore, ...failures].map(({ target, failure: { code, message } }) => {
+        return { target: target.name, code, message };
+      }),
+      freshUntil: timestamp.timestamp.expires,
+      keyServer: stateOfKeyServer(site),
+    },
+  };
+}
+
+function stateOfKeyServer({ keyServer, configuration, keyServerFailure }: Site): Delivery['keyServer'] {
+  if (keyServer === undefined) return undefined;
+  if (isUnreachable(keyServerFailure())) return 'does not answer';
+  return configuration.timestampBy === 'keyserver' ? 'confirms' : 'has the keys';
 }
 
 /** The snapshot first: with the roots, readers may give up the metadata of the previous ones. */
@@ -73,4 +101,53 @@ async function putIfMissing(target: Target, path: string, bytes: Uint8Array): Pr
   if (file && (await target.holds(file, bytes))) return;
   const headers = headersOf({ path, kind: 'metadata', immutable: true, optional: false });
   await target.put(path, bytes, { ...headers, replacing: file?.tag ?? null });
+}
+
+/**
+ * Puts a timestamp, unless the target has a greater one. What counts there is signed under the newest root, not in the future, and its snapshot lies
+ * there too: the key of timestamps alone makes no publication.
+ *
+ * @throws PublishError `target-behind` if the target lacks the root or the snapshot, `publication-older` if it shows a higher publication,
+ * `publication-other`; StorageError
+ */
+async function showTimestamp(
+  target: Target,
+  site: Site,
+  { bytes, timestamp }: CurrentTimestamp,
+  mine: SignedSnapshot,
+): Promise<void> {
+  const { version, sha256 } = mine.file;
+  for (let attempt = 1; ; attempt++) {
+    const file = await target.head(TIMESTAMP_PATH);
+    const there = file && (await shownAt(placeAtTarget(target), site.roots.slice(0, 1)));
+    if (there && !isOfFuture(there.timestamp, site.now()) && !isGreater(timestamp, there.timestamp)) {
+      const other = there.timestamp.snapshot;
+      if (other.version > version) throw publicationOlder(other.version, version, target.name);
+      if (other.sha256 !== sha256) throw publicationOther(version, target.name);
+      return;
+    }
+    const root = site.roots[0].version;
+    if (!(await has(target, fileOfRole('root', root), site.rootFiles[root - 1]))) throw behind(target, `root ${root}`);
+    if (!(await has(target, fileOfRole('snapshot', version), mine.bytes)))
+      throw behind(target, `publication ${version}`);
+    try {
+      const headers = headersOf({ path: TIMESTAMP_PATH, kind: 'timestamp', immutable: false, optional: false });
+      await target.put(TIMESTAMP_PATH, bytes, { ...headers, replacing: file?.tag ?? null });
+      return;
+    } catch (error) {
+      const isChanged = error instanceof StorageError && error.code === 'target-changed';
+      if (!isChanged || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function has(target: Target, path: string, bytes: Uint8Array | undefined): Promise<boolean> {
+  const file = await target.head(path);
+  return file !== undefined && bytes !== undefined && target.holds(file, bytes);
+}
+
+function behind(target: Target, what: string): PublishError {
+  return new PublishError('target-behind', `${target.name} does not have ${what}`, {
+    fields: { target: target.name },
+  });
 }

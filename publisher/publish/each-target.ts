@@ -5,10 +5,17 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { withinTime } from '../../node-support/within-time.ts';
 import { stopped } from '../errors.ts';
 
-/** What became of one target. */
-export type Outcome<Value> =
-  | { readonly target: Target; readonly value: Value; readonly failure?: never }
-  | { readonly target: Target; readonly failure: CodedError };
+/** A target that could not be used, and why. */
+export interface Failed {
+  readonly target: Target;
+  readonly failure: CodedError;
+}
+
+/** What became of the targets, in their order. */
+export interface Outcomes<Value> {
+  readonly done: ReadonlyMap<Target, Value>;
+  readonly failures: readonly Failed[];
+}
 
 export interface EachTargetOptions {
   /** Milliseconds for each target. Default: no limit */
@@ -30,24 +37,26 @@ export async function eachTarget<Value>(
   targets: readonly Target[],
   work: (target: Target) => Promise<Value>,
   { limit, signal, state }: EachTargetOptions = {},
-): Promise<Outcome<Value>[]> {
-  return Promise.all(
-    targets.map(async (target): Promise<Outcome<Value>> => {
-      const close = () => target.close();
-      signal?.addEventListener('abort', close, { once: true });
-      try {
-        checkNotStopped(signal, state);
-        const value = await (limit === undefined ? work(target) : inTime(target, limit, work));
-        return { target, value };
-      } catch (error) {
-        checkNotStopped(signal, state);
-        if (error instanceof CodedError) return { target, failure: error };
-        throw error;
-      } finally {
-        signal?.removeEventListener('abort', close);
-      }
-    }),
-  );
+): Promise<Outcomes<Value>> {
+  const one = async (target: Target): Promise<{ readonly target: Target; readonly value: Value } | Failed> => {
+    const close = () => target.close();
+    signal?.addEventListener('abort', close, { once: true });
+    try {
+      checkNotStopped(signal, state);
+      return { target, value: await (limit === undefined ? work(target) : inTime(target, limit, work)) };
+    } catch (error) {
+      checkNotStopped(signal, state);
+      if (!(error instanceof CodedError)) throw error;
+      return { target, failure: error };
+    } finally {
+      signal?.removeEventListener('abort', close);
+    }
+  };
+  const outcomes = await Promise.all(targets.map(one));
+  return {
+    done: new Map(outcomes.flatMap((one) => ('value' in one ? [[one.target, one.value]] : []))),
+    failures: outcomes.filter((one) => 'failure' in one),
+  };
 }
 
 /** @throws PublishError `stopped` */

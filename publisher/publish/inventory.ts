@@ -5,6 +5,7 @@ import { METADATA_PATH } from '../../core/publication/names.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { StoredFile, Target } from '../../node-support/storage/target.ts';
 import { isImmutablePath } from '../publication/files.ts';
+import { checkNotStopped } from './each-target.ts';
 
 const BYTES = 6;
 /** Bytes that a file takes in memory besides its texts, at the most: measured while the tables grow, when the old ones are still there. */
@@ -78,13 +79,6 @@ export class KeptListing {
   }
 }
 
-export interface InventoryOptions {
-  /** Asked between files. @throws PublishError `stopped` */
-  readonly checkNotStopped?: () => void;
-  /** Bytes; {@link roomForListing} if left out. */
-  readonly room?: number;
-}
-
 export class Inventory {
   readonly #lengths = new Map<number, number>();
   /** Of files that may be replaced, whose content is compared. */
@@ -92,12 +86,18 @@ export class Inventory {
   /** By their paths: there are few, and they are replaced only if they are what was seen here. */
   readonly #metadata = new Map<string, StoredFile>();
 
-  /** @throws StorageError; whatever `checkNotStopped` throws */
-  static async of(target: Target, { checkNotStopped, room }: InventoryOptions = {}): Promise<Inventory> {
+  /**
+   * @param room - bytes that it may take
+   * @throws StorageError; PublishError `stopped`
+   */
+  static async of(
+    target: Target,
+    { signal, room = roomForListing() }: { readonly signal?: AbortSignal | undefined; readonly room?: number } = {},
+  ): Promise<Inventory> {
     const inventory = new Inventory();
     const kept = new KeptListing(target, room);
     for await (const file of target.list('/')) {
-      checkNotStopped?.();
+      checkNotStopped(signal);
       inventory.#add(file, kept);
     }
     return inventory;

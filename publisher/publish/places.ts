@@ -1,7 +1,6 @@
 /** Where a site is published: the targets that `wispr.json` or the command line names. */
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { DirectoryTarget } from '../../node-support/storage/directory.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
@@ -13,9 +12,6 @@ import { isInside } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { type Workspace, workspaceOf } from '../workspace/workspace.ts';
-
-/** Where readers find the timestamp, at every target. */
-export const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
 
 /** What the command line says about places. */
 export interface NamedPlaces {
@@ -51,7 +47,8 @@ export async function locatePlaces({ configurationFile, target, tokenFile }: Nam
   const { directory } = workspace;
   const out = resolve(directory, configuration.out);
   const place: SitePlace = { workspace, source: resolve(directory, configuration.source), out };
-  const listed = await openTargets(targetsIn(configuration), directory, place);
+  const { publish = [] } = configuration;
+  const listed = await openTargets(typeof publish === 'string' ? [publish] : publish, directory, place);
   const named = target === undefined ? undefined : await openTargets([target], '.', place);
   const file = tokenFile === undefined ? configuration.keyServerTokenFile : resolve(tokenFile);
   return {
@@ -60,11 +57,6 @@ export async function locatePlaces({ configurationFile, target, tokenFile }: Nam
     isUnlisted: named?.some(({ name }) => !listed.some((other) => other.name === name)) ?? false,
     token: file === undefined ? undefined : await readToken(resolve(directory, file)),
   };
-}
-
-/** The targets in `wispr.json`, as they are written there. */
-function targetsIn({ publish = [] }: Pick<Configuration, 'publish'>): readonly string[] {
-  return typeof publish === 'string' ? [publish] : publish;
 }
 
 /** The directories that publishing would make. */

@@ -14,8 +14,7 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { filesOf, isImmutablePath, ownTargetFiles } from '../publication/files.ts';
 import { placeAtTarget } from '../publication/places.ts';
 import { contentsOf, delegatedRoles, metadataFilesOf } from '../publication/roles.ts';
-import { rootsOf } from '../publication/roots.ts';
-import { openSnapshot, readSnapshot, type SnapshotPublication } from '../publication/snapshot.ts';
+import { openSnapshot, readSnapshot, rootsOf, type SnapshotPublication } from '../publication/signed.ts';
 import { copyOf, KeptListing, PathSet } from './inventory.ts';
 
 export interface PruneOptions {
@@ -60,16 +59,16 @@ export async function pruneTarget(options: PruneOptions): Promise<Pruned> {
 type Counts = { -readonly [Name in keyof Pruned]: Pruned[Name] };
 
 async function prune(options: PruneOptions, done: Counts): Promise<void> {
-  const { publication, signal, freshFor } = options;
+  const { target, publication, signal, freshFor } = options;
   const keepFor = Math.max(ROLE_VALIDITY.timestamp, freshFor) + (await graceOf(publication)) + MARGIN;
   const before = options.now - keepFor;
   const roots = await rootsOf(publication);
   const asked = new Set<string>();
   for await (const { name } of delegatedRoles(publication)) asked.add(name);
   const found: Found = { kept: new PathSet(), pages: new PathSet(), complete: true };
-  for (const old of await oldSnapshots(options, before)) {
+  for (const { version, live } of await oldSnapshots(options, before)) {
     if (signal?.aborted) return;
-    await addPublication(old, { ...options, roots, asked }, found);
+    await addPublication(await openOld(version, target, roots), live, publication.state, asked, found);
   }
   await removeUnnamed(options, before, found, done);
 }
@@ -102,14 +101,11 @@ async function removeUnnamed(options: PruneOptions, before: number, found: Found
   while (metadata.length > 0) await flush(metadata.splice(0, BATCH));
 }
 
-interface OldSnapshot {
-  readonly version: number;
-  /** Whether readers may still hold it. */
-  readonly live: boolean;
-}
-
-/** The publications before this one of which the target still has the snapshot. */
-async function oldSnapshots({ target, publication, signal }: PruneOptions, before: number): Promise<OldSnapshot[]> {
+/** The publications before this one of which the target still has the snapshot, and whether readers may still hold each. */
+async function oldSnapshots(
+  { target, publication, signal }: PruneOptions,
+  before: number,
+): Promise<{ readonly version: number; readonly live: boolean }[]> {
   const modifiedAt = new Map<number, number>(); // one for each version, however often it is listed
   for await (const { path, modified } of target.list(METADATA_PATH)) {
     if (signal?.aborted) return [];
@@ -117,8 +113,8 @@ async function oldSnapshots({ target, publication, signal }: PruneOptions, befor
     if (version <= publication.state.snapshot.version) modifiedAt.set(version, modified);
   }
   const found = [...modifiedAt].sort(([a], [b]) => a - b);
-  const replaced = (index: number) => found[index + 1]?.[1] ?? 0;
-  return found.slice(0, -1).map(([version], index) => ({ version, live: replaced(index) >= before }));
+  const replacedAt = found.slice(1).map(([, modified]) => modified);
+  return replacedAt.map((modified, index) => ({ version: found[index]?.[0] ?? 0, live: modified >= before }));
 }
 
 /** What is known of old publications. */
@@ -131,15 +127,14 @@ interface Found {
   complete: boolean;
 }
 
-interface Context extends PruneOptions {
-  readonly roots: readonly RootMetadata[];
-  /** Roles that readers of the publication ask: its snapshot goes on naming those that were given up. */
-  readonly asked: ReadonlySet<string>;
-}
-
-async function addPublication({ version, live }: OldSnapshot, context: Context, found: Found): Promise<void> {
-  const { snapshot: current } = context.publication.state;
-  const old = await openOld(version, context);
+/** @param asked - roles that readers of the current publication ask: its snapshot goes on naming those that were given up */
+async function addPublication(
+  old: SnapshotPublication | undefined,
+  live: boolean,
+  { snapshot: current }: SnapshotPublication['state'],
+  asked: ReadonlySet<string>,
+  found: Found,
+): Promise<void> {
   const keep = (path: string) => live && found.kept.add(path);
   let complete = old !== undefined;
   if (old) {
@@ -147,7 +142,7 @@ async function addPublication({ version, live }: OldSnapshot, context: Context, 
     for (const { path } of ownTargetFiles(old.state)) keep(path);
     for await (const role of delegatedRoles(old)) {
       if (role.failure) complete = false;
-      if (context.asked.has(role.name) && current.roles.get(role.name)?.sha256 === role.file.sha256) continue;
+      if (asked.has(role.name) && current.roles.get(role.name)?.sha256 === role.file.sha256) continue;
       for (const document of (await contentsOf(role)).documents) {
         for (const { path, immutable } of filesOf(document)) immutable ? keep(path) : found.pages.add(path);
       }
@@ -160,7 +155,11 @@ async function addPublication({ version, live }: OldSnapshot, context: Context, 
  * An old publication at the target; `undefined` if it cannot be read any more. Whoever has stolen replaced keys, and can write to the target,
  * could make us keep files, or remove pages that are not named now: no more than they can do there without us.
  */
-async function openOld(version: number, { target, roots }: Context): Promise<SnapshotPublication | undefined> {
+async function openOld(
+  version: number,
+  target: Target,
+  roots: readonly RootMetadata[],
+): Promise<SnapshotPublication | undefined> {
   const place = placeAtTarget(target);
   const signed = await readSnapshot(version, place, roots);
   try {

@@ -1,30 +1,43 @@
 /** Publishes what is in `out`: keys, files, the authority's confirmation, timestamps; docs/spec/publication.md, section 8. */
-import type { CodedError } from '../../core/errors.ts';
-import { checkExpiry } from '../../core/publication/verify-roles.ts';
+import { hexDigest } from '../../core/encoding/digest.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { checkExpiry, isoTime } from '../../core/publication/verify-roles.ts';
 import type { Target } from '../../node-support/storage/target.ts';
-import { isUnreachable } from '../authority/key-server.ts';
-import { checkClock } from '../publication/clock.ts';
-import { missing } from '../publication/current.ts';
-import { expiriesOf, type RoleState } from '../publication/expiries.ts';
-import { findSnapshot, openSnapshot, type SignedSnapshot, type SnapshotPublication } from '../publication/snapshot.ts';
-import { checkTarget } from './check-target.ts';
-import { deliver } from './deliver.ts';
+import { handOverKeys, isUnreachable } from '../authority/key-server.ts';
+import { PublishError } from '../errors.ts';
+import { readIfThere } from '../keys/file-update.ts';
+import type { ProtectOptions } from '../protect/protect.ts';
+import { protectSite } from '../protect/protect.ts';
+import type { ProtectSummary } from '../protect/summary.ts';
+import { TIMESTAMP_PATH } from '../publication/files.ts';
+import { expiriesOf, type RoleState } from '../publication/roles.ts';
+import {
+  findSnapshot,
+  missing,
+  openSnapshot,
+  type SignedSnapshot,
+  type SnapshotPublication,
+} from '../publication/signed.ts';
+import { type Delivery, deliver } from './deliver.ts';
 import { checkNotStopped, eachTarget } from './each-target.ts';
-import type { Failed } from './highest.ts';
-import { Inventory } from './inventory.ts';
-import { handOverBundle } from './key-hand-over.ts';
-import { keepTimestamp } from './output.ts';
+import { findHighest, type Highest, type Reached } from './highest.ts';
+import type { PublishPlaces } from './places.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
-import type { Site } from './site.ts';
-import { planUpload, type UploadPlan, type UploadProgress, upload } from './upload.ts';
+import { keepTimestamp, type OpenSiteOptions, type Site, withSite } from './site.ts';
+import { type Uploaded, type UploadProgress, upload } from './upload.ts';
+
+export interface PublishRun extends OpenSiteOptions {
+  readonly places: PublishPlaces;
+  /** How the site is protected first. Left out: what is in `out` is published as it is. */
+  readonly protect?: Pick<ProtectOptions, 'rekey' | 'signers' | 'onProgress'> | undefined;
+  /** Called with what protecting did, before anything is sent. */
+  readonly onProtected?: (summary: ProtectSummary, highest: Highest) => void;
+  readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
+}
 
 export interface PublishOptions {
   /** In place of what the last `wispr protect` made. */
   readonly snapshot?: SignedSnapshot;
-  /** Targets that could be looked at. Default: all */
-  readonly targets?: readonly Target[];
-  /** What failed before. */
-  readonly failures?: readonly Failed[];
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
@@ -35,24 +48,11 @@ export interface PublishedTarget extends Pruned {
   readonly unchanged: number;
 }
 
-export interface PublishSummary {
-  readonly publication: number;
+export interface PublishSummary extends Delivery {
   /** Targets that show it. Empty where `out` itself is served. */
   readonly targets: readonly PublishedTarget[];
-  readonly behind: readonly Behind[];
-  /** When the timestamp ends, seconds since 1970. */
-  readonly freshUntil: number;
-  /** Whether the key server has the keys and confirms the publication; `undefined` without a token. */
-  readonly keyServer: 'confirms' | 'has the keys' | 'does not answer' | undefined;
   readonly expires: readonly RoleState[];
   readonly milliseconds: number;
-}
-
-/** A target that was left behind, and why. */
-export interface Behind {
-  readonly target: string;
-  readonly code: string;
-  readonly message: string;
 }
 
 /** Seconds after which what an interrupted upload left is removed. */
@@ -61,50 +61,70 @@ const LEFTOVER_AGE = 3600;
 const PRUNING = 1_800_000;
 
 /**
+ * The whole of `wispr publish`: looks what anyone has, protects, publishes. After any failure, the same run finishes.
+ *
+ * @throws as `protectSite` and `publishSite`; the failure of the first target where none could be looked at
+ */
+export async function publishFromWorkspace(
+  run: PublishRun,
+): Promise<{ readonly summary: PublishSummary; readonly protection: ProtectSummary | undefined }> {
+  const { places, passphrase, signal, onProgress, onProtected } = run;
+  const highest = await withSite(places, run, findHighest);
+  throwIfNone(highest);
+  const protection =
+    run.protect &&
+    (await protectSite({
+      ...{ configurationFile: places.configurationFile, passphrase, ...run.protect },
+      ...{ above: highest.snapshot, timestamp: 'later' },
+      ...(signal && { signal }),
+    }));
+  if (protection) onProtected?.(protection, highest);
+  const summary = await withSite(places, run, (site) => publishSite(site, highest, { onProgress }));
+  return { summary, protection };
+}
+
+/**
  * Publishes the publication in `out`. Until the authority has confirmed it, readers find the previous one; after that, repeating the command
  * finishes what was interrupted.
  *
  * @throws PublishError `key-server-unreachable`, `key-server-refused`, `publication-older`, `publication-other`, `publication-missing`, `stopped`,
  * `clock-off`; the failure of the first target where every target failed
  */
-export async function publishSite(site: Site, options: PublishOptions = {}): Promise<PublishSummary> {
+export async function publishSite(
+  site: Site,
+  { reachable, failures }: Reached,
+  options: PublishOptions = {},
+): Promise<PublishSummary> {
   const started = performance.now();
-  const { authority, now, signal } = site;
-  const targets = options.targets ?? site.targets;
+  const { signal } = site;
   const publication = await openOwn(site, options.snapshot);
   const expires = await expiriesOf(publication);
-  const signed = { ...publication.signed, expiries: expires };
-  if (!site.keyServer) await checkClock(now(), targets);
+  const snapshot = { ...publication.signed, expiries: expires };
+  if (!site.keyServer) await checkClock(site.now(), reachable);
   await handOverBundle(site);
-  const uploads = await eachTarget(targets, (target) => bring(target, site, publication, options), { signal });
-  const complete = uploads.filter(({ failure }) => failure === undefined).map(({ target }) => target);
-  const failed = [...(options.failures ?? []), ...uploads.filter((one): one is Failed => one.failure !== undefined)];
-  if (site.targets.length > 0 && complete.length === 0 && failed[0]) throw failed[0].failure;
+  const bring = (target: Target) => upload(site, target, publication, options.onProgress);
+  const uploads = await eachTarget(reachable, bring, { signal });
+  const complete = { reachable: [...uploads.done.keys()], failures: [...failures, ...uploads.failures] };
+  throwIfNone(complete);
   checkNotStopped(signal);
-  const timestamp = await authority.confirm(signed);
-  const delivery = await deliver(site, { timestamp, snapshot: signed, targets: complete });
-  await keepTimestamp(site, timestamp, signed);
-  const pruned = await prune(delivery.shown, site, publication, uploads);
+  const timestamp = await site.authority.confirm(snapshot);
+  const { shown, delivery } = await deliver(site, timestamp, snapshot, complete);
+  await keepTimestamp(site, timestamp, snapshot);
+  const plans = new Map([...uploads.done].filter(([target]) => shown.includes(target)));
+  const pruned = await prune(plans, site, publication);
   return {
-    publication: publication.signed.file.version,
-    targets: delivery.shown.map((target) => describe(target, uploads, pruned)),
-    behind: [...failed, ...delivery.failures].map(behindOf),
-    freshUntil: delivery.freshUntil,
-    keyServer: keyServerOf(site),
+    ...delivery,
+    targets: Array.from(plans, ([target, { files, bytes, unchanged }]) => {
+      return { target: target.name, files, bytes, unchanged, ...(pruned.get(target) ?? { removed: 0, waiting: 0 }) };
+    }),
     expires,
     milliseconds: Math.round(performance.now() - started),
   };
 }
 
-export function behindOf({ target, failure }: { readonly target: Target; readonly failure: CodedError }): Behind {
-  return { target: target.name, code: failure.code, message: failure.message };
-}
-
-/** What the key server has after a confirmation. */
-export function keyServerOf({ keyServer, configuration, keyServerFailure }: Site): PublishSummary['keyServer'] {
-  if (keyServer === undefined) return undefined;
-  if (isUnreachable(keyServerFailure())) return 'does not answer';
-  return configuration.timestampBy === 'keyserver' ? 'confirms' : 'has the keys';
+/** @throws the failure of the first target, if every target failed */
+function throwIfNone({ reachable, failures: [failed] }: Reached): void {
+  if (reachable.length === 0 && failed) throw failed.failure;
 }
 
 /** What the last `wispr protect` made. It has to be good in every way. */
@@ -118,52 +138,59 @@ async function openOwn({ output, roots, now, out, index }: Site, given?: SignedS
   return publication;
 }
 
-/** Sends everything but the timestamp. */
-async function bring(
-  target: Target,
-  site: Site,
-  publication: SnapshotPublication,
-  { onProgress }: PublishOptions,
-): Promise<UploadPlan> {
-  const { out, signal } = site;
-  const stopped = () => checkNotStopped(signal);
-  const checkOurs = () => checkTarget(target, site, publication.signed);
-  await checkOurs();
-  const inventory = await Inventory.of(target, { checkNotStopped: stopped });
-  const context = { out, target, publication, inventory, checkNotStopped: stopped, checkOurs, onProgress };
-  const plan = await planUpload(context);
-  await upload(context, plan);
-  return plan;
+/**
+ * Compares this machine's clock with those of targets that have one (buckets). One that does not answer has no say in this.
+ *
+ * @param now - what this machine's clock says, seconds since 1970
+ * @throws PublishError `clock-off`
+ */
+async function checkClock(now: number, targets: readonly Target[]): Promise<void> {
+  await Promise.all(
+    targets.map(async (target) => {
+      if (!target.time) return;
+      await target.head(TIMESTAMP_PATH).catch(() => undefined);
+      const time = target.time();
+      if (time === undefined || now <= time + PUBLICATION_LIMITS.clockTolerance) return;
+      const message = `this machine's clock says ${isoTime(now)}, and that of ${target.name} says ${isoTime(Math.trunc(time))}`;
+      throw new PublishError('clock-off', message, { fields: { target: target.name } });
+    }),
+  );
+}
+
+/**
+ * Hands the key bundle to the key server before any document needs its keys; goes on without where the key server does not answer and has this very
+ * bundle already.
+ *
+ * @throws PublishError `key-server-unreachable`, `key-server-refused`
+ */
+export async function handOverBundle({ keyServer, workspace, index }: Site): Promise<void> {
+  const bundle = await readIfThere(workspace.bundle);
+  if (keyServer === undefined || bundle === undefined) return;
+  const mark = `${keyServer.origin} ${await hexDigest(bundle)}`;
+  try {
+    await handOverKeys(keyServer, bundle);
+    index.setFact('handedOver', mark);
+  } catch (error) {
+    if (!isUnreachable(error) || index.fact('handedOver') !== mark) throw error;
+  }
 }
 
 /** Removes old files. What readers find stays what it is, so being stopped is no failure here. */
 async function prune(
-  targets: readonly Target[],
+  plans: ReadonlyMap<Target, Uploaded>,
   { now, signal, configuration }: Site,
   publication: SnapshotPublication,
-  uploads: readonly { readonly target: Target; readonly value?: UploadPlan }[],
-): Promise<Map<Target, Pruned>> {
+): Promise<ReadonlyMap<Target, Pruned>> {
   const ending = AbortSignal.any([AbortSignal.timeout(PRUNING), ...(signal ? [signal] : [])]);
   const freshFor = configuration.freshness.hours * 3600;
   const done = new Map<Target, Pruned>();
   const work = async (target: Target) => {
-    const named = uploads.find((upload) => upload.target === target)?.value?.named;
-    if (named === undefined) return;
+    const { named } = plans.get(target) as Uploaded;
     done.set(target, await pruneTarget({ target, publication, named, freshFor, now: now(), signal: ending }));
     if (!ending.aborted) await target.removeLeftovers(now() - LEFTOVER_AGE);
   };
-  await eachTarget(targets, work, { signal: ending }).catch((error: unknown) => {
+  await eachTarget([...plans.keys()], work, { signal: ending }).catch((error: unknown) => {
     if (!ending.aborted) throw error;
   });
   return done;
-}
-
-function describe(
-  target: Target,
-  uploads: readonly { readonly target: Target; readonly value?: UploadPlan }[],
-  pruned: ReadonlyMap<Target, Pruned>,
-): PublishedTarget {
-  const plan = uploads.find((upload) => upload.target === target)?.value;
-  const { files = 0, bytes = 0, unchanged = 0 } = plan ?? {};
-  return { target: target.name, files, bytes, unchanged, ...(pruned.get(target) ?? { removed: 0, waiting: 0 }) };
 }

@@ -5,7 +5,6 @@ import { verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { binFor, binNames, DOCUMENTS_ROLE, pathHashOf } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
-import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import type { SuccinctDelegation, TargetInfo } from '../../core/publication/metadata.ts';
 import {
   contentTargetOf,
@@ -27,20 +26,18 @@ import { PublishError } from '../errors.ts';
 import { appearanceOf } from '../protect/appearance.ts';
 import { encodeTeaser } from '../protect/site-page.ts';
 import { replaceOutputFile } from '../protect/writers/files.ts';
-import { missing } from '../publication/current.ts';
 import { filesOf } from '../publication/files.ts';
 import { contentsOf, delegatedRoles, type PublishedDocument } from '../publication/roles.ts';
 import {
+  missing,
   openSnapshot,
   readSnapshot,
   type SignedSnapshot,
   type SnapshotPublication,
-  signedSnapshot,
-} from '../publication/snapshot.ts';
-import { findHighest, type Highest } from './highest.ts';
-import { keepSnapshot } from './output.ts';
+} from '../publication/signed.ts';
+import { findHighest } from './highest.ts';
 import { type PublishSummary, publishSite } from './publish.ts';
-import { claimVersion, type Site } from './site.ts';
+import { claimVersion, type Site, signSnapshot } from './site.ts';
 
 /** What a rollback changes for readers. */
 export interface RollbackPlan {
@@ -76,25 +73,24 @@ export async function rollBack(
   checkSignsAlone(site);
   const old = await openEarlier(site, current, version);
   const before = await openSnapshot(current, site.output, site.roots);
-  const [documentsThen, documentsNow] = [await readLists(old, old), await readLists(before, old)];
-  const plan = comparison(old.signed, current, documentsThen, documentsNow);
-  await checkKept(site, plan, documentsThen);
-  await checkKeys(site, { old, before }, documentsThen);
+  const to = old.signed.file.version;
+  const [then, today] = [await readLists(old, to), await readLists(before, to)];
+  const plan = { from: current.file.version, to, ...comparison(then, today) };
+  await checkKept(site, plan, then);
+  await checkKeys(site, old, before, then);
   await confirm(plan);
-  const snapshot = await sign(site, current, before, { documentsThen, documentsNow });
+  const bins = await rebinned(then, today, to);
+  const isDone = bins.size === 0 && !current.snapshot.closed; // it may be missing at a target
+  const snapshot = isDone ? current : await sign(site, before, bins);
   site.index.setFact('pages', 'rollback'); // the next run of protect places every page again, also if this one is killed
-  const touched = await placePages(site, plan, documentsThen);
-  keepLonger(site, documentsThen);
+  const touched = await placePages(site, plan, then);
+  keepLonger(site, then);
   try {
-    return { plan, summary: await publish(site, snapshot, highest) };
+    return { plan, summary: await publishSite(site, highest, { snapshot }) };
   } finally {
     // They are not those of the source: no later upload takes them.
     if (site.targets.length > 0) for (const path of touched) await rm(join(site.out, path), { force: true });
   }
-}
-
-function publish(site: Site, snapshot: SignedSnapshot, { reachable, failures }: Highest): Promise<PublishSummary> {
-  return publishSite(site, { snapshot, targets: reachable, failures });
 }
 
 /** @throws PublishError `signatures-missing` where lists of documents need more signers than this workspace */
@@ -107,9 +103,12 @@ function checkSignsAlone({ roots: [root] }: Site): void {
   );
 }
 
-/** The entries of each list, by target path, and the documents that they name. */
+/** By target path. */
+type Entries = ReadonlyMap<string, TufObject>;
+
+/** The entries of each list, and the documents that they name. */
 interface Lists {
-  readonly entries: ReadonlyMap<string, ReadonlyMap<string, TufObject>>;
+  readonly entries: ReadonlyMap<string, Entries>;
   readonly documents: ReadonlyMap<string, PublishedDocument>;
   /** How documents are divided into bins. */
   readonly bins: SuccinctDelegation | undefined;
@@ -128,10 +127,7 @@ async function openEarlier(
     throw new PublishError(
       'argument-invalid',
       `publication ${version} is not an earlier one; the current one is ${current.file.version}`,
-      {
-        typed: true,
-        fields: { version },
-      },
+      { typed: true, fields: { version } },
     );
   for (const number of version === undefined ? earlier : [version]) {
     const signed = await readSnapshot(number, output, roots);
@@ -148,13 +144,13 @@ function hasSameLists(a: SignedSnapshot, b: SignedSnapshot): boolean {
 }
 
 /** @throws PublishError `publication-missing` if a list is not kept any more */
-async function readLists(publication: SnapshotPublication, { signed }: SnapshotPublication): Promise<Lists> {
-  const entries = new Map<string, ReadonlyMap<string, TufObject>>();
+async function readLists(publication: SnapshotPublication, to: number): Promise<Lists> {
+  const entries = new Map<string, Entries>();
   const documents = new Map<string, PublishedDocument>();
   let bins: SuccinctDelegation | undefined;
   for await (const delegated of delegatedRoles(publication)) {
     const { role, name } = delegated;
-    if (role === undefined) throw gone(signed.file.version, name);
+    if (role === undefined) throw gone(to, name);
     bins = role.bins ?? bins;
     entries.set(name, new Map(role.targetPaths().map((path) => [path, entryOf(role.target(path) as TargetInfo)])));
     for (const document of (await contentsOf(delegated)).documents) documents.set(document.path, document);
@@ -166,16 +162,13 @@ function entryOf({ length, sha256, custom }: TargetInfo): TufObject {
   return { ...(custom && { custom }), hashes: { sha256 }, length };
 }
 
-function comparison(old: SignedSnapshot, current: SignedSnapshot, then: Lists, now: Lists): RollbackPlan {
-  const isSame = (path: string) =>
-    JSON.stringify(then.documents.get(path)?.entry) === JSON.stringify(now.documents.get(path)?.entry);
-  const paths = [...then.documents.keys()].sort();
+function comparison({ documents: then }: Lists, { documents: now }: Lists): Omit<RollbackPlan, 'from' | 'to'> {
+  const isSame = (path: string) => JSON.stringify(then.get(path)?.entry) === JSON.stringify(now.get(path)?.entry);
+  const paths = [...then.keys()].sort();
   return {
-    to: old.file.version,
-    from: current.file.version,
-    added: paths.filter((path) => !now.documents.has(path)),
-    removed: [...now.documents.keys()].filter((path) => !then.documents.has(path)).sort(),
-    changed: paths.filter((path) => now.documents.has(path) && !isSame(path)),
+    added: paths.filter((path) => !now.has(path)),
+    removed: [...now.keys()].filter((path) => !then.has(path)).sort(),
+    changed: paths.filter((path) => now.has(path) && !isSame(path)),
   };
 }
 
@@ -197,14 +190,15 @@ async function checkKept({ out }: Site, { added, changed, to }: RollbackPlan, { 
  */
 async function checkKeys(
   { store }: Site,
-  { old, before }: { readonly old: SnapshotPublication; readonly before: SnapshotPublication },
+  old: SnapshotPublication,
+  before: SnapshotPublication,
   { documents }: Lists,
 ): Promise<void> {
   const keys = [...store.contents.sets.values(), ...store.contents.kept.map(({ key }) => key)];
   const known = new Set(await Promise.all(keys.map((key) => keyIdOf('set', key))));
   const isReplaced = [...documents.values()].some(({ entry: { set } }) => set !== undefined && !known.has(set));
   if (isReplaced || (await publisherKeyOf(old)) !== (await publisherKeyOf(before)))
-    throw keysReplaced(old.signed.file.version);
+    throw refused(old.signed.file.version, 'was made with keys that have been replaced since');
 }
 
 /** The key that signed the documents of a publication. */
@@ -215,11 +209,6 @@ async function publisherKeyOf({ state, place, signed }: SnapshotPublication): Pr
   return (await verifyDescriptor(bytes, 0)).publisherKey;
 }
 
-/** Whether something lies at the document's own name. */
-function hasPage(path: string, { content }: DocumentEntry): boolean {
-  return content !== undefined || path.endsWith('.html');
-}
-
 async function isFile(file: string): Promise<boolean> {
   return stat(file).then(
     (found) => found.isFile(),
@@ -227,57 +216,45 @@ async function isFile(file: string): Promise<boolean> {
   );
 }
 
-/**
- * Signs the lists that differ from the current ones, under the current keys, and the snapshot; all of it durably in `out`. Where nothing differs, the
- * current publication is finished: it may be missing at a target.
- */
+/** Signs the lists that differ from those before, under the current keys, and the snapshot; all of it durably in `out`. */
 async function sign(
   site: Site,
-  current: SignedSnapshot,
   before: SnapshotPublication,
-  { documentsThen, documentsNow }: { readonly documentsThen: Lists; readonly documentsNow: Lists },
+  bins: ReadonlyMap<string, Entries>,
 ): Promise<SignedSnapshot> {
-  const { store, now, out, roots } = site;
-  const bins = await rebinned(documentsThen, documentsNow);
-  if (bins.size === 0 && !current.snapshot.closed) return current;
-  const { signers } = store;
-  const version = await claimVersion(site, current.file.version);
+  const { store, now, out } = site;
+  const version = await claimVersion(site, before.signed.file.version);
   const about = { version, expires: now() + ROLE_VALIDITY.targets };
   const files = new Map(before.state.snapshot.roles as ReadonlyMap<string, FileFacts>); // verified strictly: all have length and hash
   for (const [name, entries] of bins) {
-    const bytes = signMetadata(binMetadata(about, entries), [signers.targets]);
+    const bytes = signMetadata(binMetadata(about, entries), [store.signers.targets]);
     await replaceOutputFile(join(out, METADATA_PATH, metadataFile(name, version)), bytes, { sync: true });
     files.set(name, await factsOf(version, bytes));
   }
-  const snapshot = snapshotMetadata({ version, expires: now() + ROLE_VALIDITY.snapshot }, files);
-  const signed = await signedSnapshot(signMetadata(snapshot, [signers.snapshot]), roots);
-  if (signed === undefined) throw new Error('the key store signs under its own root');
-  await keepSnapshot(site, signed);
-  return signed;
+  return signSnapshot(site, snapshotMetadata({ version, expires: now() + ROLE_VALIDITY.snapshot }, files));
 }
 
 /** The bins that differ, divided as they are now. @throws PublishError `publication-missing` if a section has changed */
-async function rebinned(then: Lists, now: Lists): Promise<Map<string, Map<string, TufObject>>> {
+async function rebinned(then: Lists, now: Lists, to: number): Promise<Map<string, Map<string, TufObject>>> {
   const { bins: division } = now;
   if (division === undefined) throw new Error('every publication has bins');
+  const isSection = (name: string) => name !== DOCUMENTS_ROLE && !name.startsWith(`${DOCUMENTS_ROLE}-`);
+  const sections = [...then.entries.keys(), ...now.entries.keys()].filter(isSection);
+  const changed = sections.find((name) => !isSameList(then.entries.get(name), now.entries.get(name)));
+  if (changed !== undefined)
+    throw refused(to, `has another section ${changed}, and a rollback does not sign for sections`);
   const bins = new Map(binNames(division.bits).map((name) => [name, new Map<string, TufObject>()]));
   for (const [name, entries] of then.entries) {
-    if (isBin(name)) {
-      for (const [path, entry] of entries) bins.get(binFor(await pathHashOf(path), division))?.set(path, entry);
-    } else if (name !== DOCUMENTS_ROLE && !isSameList(entries, now.entries.get(name))) throw sectionChanged(name);
+    if (isSection(name)) continue;
+    for (const [path, entry] of entries) bins.get(binFor(await pathHashOf(path), division))?.set(path, entry);
   }
-  for (const name of now.entries.keys()) if (!isBin(name) && !then.entries.has(name)) throw sectionChanged(name);
   for (const [name, entries] of bins) if (isSameList(entries, now.entries.get(name))) bins.delete(name);
   return bins;
 }
 
-function isBin(name: string): boolean {
-  return name.startsWith(`${DOCUMENTS_ROLE}-`);
-}
-
-function isSameList(a: ReadonlyMap<string, TufObject>, b: ReadonlyMap<string, TufObject> | undefined): boolean {
-  const text = (list: ReadonlyMap<string, TufObject>) => JSON.stringify([...list].sort(([x], [y]) => (x < y ? -1 : 1)));
-  return b !== undefined && text(a) === text(b);
+function isSameList(a: Entries | undefined, b: Entries | undefined): boolean {
+  const text = (list: Entries) => JSON.stringify([...list].sort(([x], [y]) => (x < y ? -1 : 1)));
+  return a !== undefined && b !== undefined && text(a) === text(b);
 }
 
 /**
@@ -293,9 +270,11 @@ async function placePages(
   const appearance = await appearanceOf(configuration, workspace.directory, store.rootId);
   const teaser = encodeTeaser({ ...NO_TEASER, openGraph: new Map(), excerpt: [] });
   for (const path of removed) await rm(join(out, path), { force: true });
-  const lacking = [];
-  for (const { path, entry } of documents.values())
-    if (hasPage(path, entry) && !(await isFile(join(out, path)))) lacking.push(path); // removed by a rollback that left a target behind
+  const lacking = []; // removed by a rollback that left a target behind
+  for (const { path, entry } of documents.values()) {
+    const hasPage = entry.content !== undefined || path.endsWith('.html');
+    if (hasPage && !(await isFile(join(out, path)))) lacking.push(path);
+  }
   for (const path of new Set([...added, ...changed, ...lacking])) {
     const content = documents.get(path)?.entry.content;
     const copied = content && join(out, targetFile(contentTargetOf(path), content));
@@ -325,18 +304,12 @@ function keepLonger({ index }: Site, { documents }: Lists): void {
 }
 
 function gone(version: number, what?: string): PublishError {
-  const message = `publication ${version} is not kept ${what === undefined ? 'any more' : `whole any more: ${what} is missing`}`;
-  return new PublishError('publication-missing', message, { fields: { version } });
-}
-
-function keysReplaced(version: number): PublishError {
-  const message = `publication ${version} was made with keys that have been replaced since`;
-  return new PublishError('publication-missing', message, { fields: { version } });
-}
-
-function sectionChanged(name: string): PublishError {
-  return new PublishError(
-    'publication-missing',
-    `the section ${name} has changed since: a rollback does not sign for sections`,
+  return refused(
+    version,
+    what === undefined ? 'is not kept any more' : `is not kept whole any more: ${what} is missing`,
   );
+}
+
+function refused(version: number, reason: string): PublishError {
+  return new PublishError('publication-missing', `publication ${version} ${reason}`, { fields: { version } });
 }

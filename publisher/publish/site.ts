@@ -1,21 +1,24 @@
 /** A site that is opened for publishing: its keys, its roots, its targets, and who says what is current. */
-import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { join } from 'node:path';
+import type { TufObject } from '../../core/publication/canonical.ts';
 import type { RootMetadata } from '../../core/publication/metadata.ts';
+import { signMetadata } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { type TimestampAuthority, verifiedTimestamp } from '../authority/authority.ts';
+import { shownAt, type TimestampAuthority } from '../authority/authority.ts';
 import type { KeyServerAccess, KeyServerLimits } from '../authority/key-server.ts';
 import { KeyServerAuthority } from '../authority/key-server-authority.ts';
-import { LocalAuthority } from '../authority/local-authority.ts';
-import { stateInIndex } from '../authority/state.ts';
+import { LocalAuthority, stateInIndex } from '../authority/local-authority.ts';
 import { replaceFile } from '../keys/file-update.ts';
 import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
 import { verifiedRoots } from '../keys/roots.ts';
-import type { PublicationPlace } from '../publication/open.ts';
-import { placeInDirectory } from '../publication/places.ts';
-import { findSnapshot } from '../publication/snapshot.ts';
+import { replaceOutputFile } from '../protect/writers/files.ts';
+import { TIMESTAMP_PATH } from '../publication/files.ts';
+import { type PublicationPlace, placeInDirectory } from '../publication/places.ts';
+import { fileOfRole } from '../publication/roles.ts';
+import { readSnapshot, type SignedSnapshot, signedSnapshot } from '../publication/signed.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore, withLock } from '../workspace/workspace.ts';
-import { type PublishPlaces, TIMESTAMP_PATH } from './places.ts';
+import type { PublishPlaces } from './places.ts';
 
 export interface Site extends PublishPlaces {
   /** What the last `wispr protect` made, and what was published. */
@@ -79,7 +82,8 @@ async function openSite(
       ? new KeyServerAuthority({ keyServer, local, signer: store.signers.snapshot, rootFiles: store.roots, roots, now })
       : undefined;
   const output = placeInDirectory(out);
-  await learnFrom(output, roots, local);
+  const shown = await shownAt(output, roots.slice(0, 1)); // `publisher.db` may be lost while `out` is served
+  if (shown) await local.learn(shown);
   return {
     ...places,
     ...{ index, store, roots, keyServer, now, signal },
@@ -88,17 +92,6 @@ async function openSite(
     authority: remote ?? local,
     keyServerFailure: () => remote?.failure,
   };
-}
-
-/** `publisher.db` may be lost while `out` is served. */
-async function learnFrom(
-  output: PublicationPlace,
-  [root]: Site['roots'],
-  authority: TimestampAuthority,
-): Promise<void> {
-  const bytes = await output.read(TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
-  const found = bytes && (await verifiedTimestamp(bytes, [root]));
-  if (found && (await findSnapshot(found.timestamp.snapshot, [output], [root]))) await authority.learn(found);
 }
 
 /**
@@ -112,4 +105,36 @@ export async function claimVersion({ store, workspace, index }: Site, seen: numb
   const version = Math.max(seen, contents.publication, Number(index.fact('version') ?? 0)) + 1;
   await replaceFile(workspace.keyStore, await store.seal({ ...contents, publication: version }));
   return version;
+}
+
+/**
+ * Signs a snapshot, and puts it, durably, and the roots under which it is good, into `out`.
+ *
+ * @throws PublishError `output-failed`
+ */
+export async function signSnapshot(
+  { out, rootFiles, store, roots }: Site,
+  content: TufObject,
+): Promise<SignedSnapshot> {
+  const signed = await signedSnapshot(signMetadata(content, [store.signers.snapshot]), roots);
+  if (signed === undefined) throw new Error('the key store signs under its own root');
+  await replaceOutputFile(join(out, fileOfRole('snapshot', signed.file.version)), signed.bytes, { sync: true });
+  for (const [index, root] of rootFiles.entries())
+    await replaceOutputFile(join(out, fileOfRole('root', index + 1)), root);
+  return signed;
+}
+
+/**
+ * Puts the timestamp that the authority signed last into `out`, which may be served, copied by hand, or looked at with `wispr verify`. R4 holds
+ * for it too.
+ *
+ * @throws PublishError `output-failed`
+ */
+export async function keepTimestamp(
+  { out, output, roots }: Site,
+  timestamp: Uint8Array,
+  { file }: SignedSnapshot,
+): Promise<void> {
+  const there = await readSnapshot(file.version, output, roots);
+  if (there?.file.sha256 === file.sha256) await replaceOutputFile(join(out, TIMESTAMP_PATH), timestamp, { sync: true });
 }

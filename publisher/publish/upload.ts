@@ -8,9 +8,12 @@ import { systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { filesOf, headersOf, ownTargetFiles, type PublicationFile, SITE_FILES } from '../publication/files.ts';
 import { contentsOf, delegatedRoles, metadataFilesOf } from '../publication/roles.ts';
-import type { SnapshotPublication } from '../publication/snapshot.ts';
+import type { SnapshotPublication } from '../publication/signed.ts';
 import { isText, isUtf8Text, withCharset } from '../site/media-type.ts';
-import { type Inventory, PathSet } from './inventory.ts';
+import { checkTarget } from './check-target.ts';
+import { checkNotStopped } from './each-target.ts';
+import { Inventory, PathSet } from './inventory.ts';
+import type { Site } from './site.ts';
 
 /** How far an upload is. */
 export interface UploadProgress {
@@ -18,58 +21,66 @@ export interface UploadProgress {
   readonly done: number;
   /** Files; `undefined` while they are being compared. */
   readonly total: number | undefined;
-  readonly bytes: number;
-  readonly totalBytes: number | undefined;
 }
 
-export interface UploadOptions {
-  readonly out: string;
-  readonly target: Target;
-  readonly publication: SnapshotPublication;
-  readonly inventory: Inventory;
-  readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
-  /** @throws PublishError `stopped` */
-  readonly checkNotStopped: () => void;
-  /** Called before metadata are sent, which another copy of the workspace may have put there since. @throws PublishError `publication-other` */
-  readonly checkOurs: () => Promise<void>;
-}
-
-/** What has to be sent, and what belongs to the publication. */
-export interface UploadPlan {
+/** What was sent to a target. */
+export interface Uploaded {
   readonly files: number;
   readonly bytes: number;
   readonly unchanged: number;
   /** Every file of the publication, but for the timestamp. */
   readonly named: PathSet;
-  /** Those that have to be sent. */
-  readonly missing: PathSet;
+}
+
+interface Context {
+  readonly site: Site;
+  readonly target: Target;
+  readonly publication: SnapshotPublication;
+  readonly inventory: Inventory;
+  readonly onProgress: ((progress: UploadProgress) => void) | undefined;
 }
 
 /** Enough to hide a bucket's answering times; files that are open, and parts in memory, stay few. */
-const LATE = /\.(?:snapshot|root)\.json$/;
 const IN_FLIGHT = 16;
 /** Longer texts are sent without a word about their characters. */
 const LOOKED_AT = 1024 * 1024;
 
 /**
- * Finds out what has to be sent.
+ * Sends what the target lacks of a publication in `out`, but for the timestamp.
  *
- * @throws PublishError `publication-missing`
+ * @throws PublishError `publication-missing`, `publication-other`, `output-foreign`, `stopped`; StorageError, `target-changed` where somebody else has
+ * put metadata there meanwhile; what readers find then is the publication before
  */
-export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
-  const { publication, checkNotStopped, onProgress } = options;
+export async function upload(
+  site: Site,
+  target: Target,
+  publication: SnapshotPublication,
+  onProgress?: (progress: UploadProgress) => void,
+): Promise<Uploaded> {
+  await checkTarget(target, site, publication.signed);
+  const inventory = await Inventory.of(target, { signal: site.signal });
+  const context = { site, target, publication, inventory, onProgress };
+  const plan = await planUpload(context);
+  if (plan.files > 0) await send(context, plan);
+  return plan;
+}
+
+/** Finds out what has to be sent: the files `missing`. */
+async function planUpload(context: Context): Promise<Uploaded & { readonly missing: PathSet }> {
+  const { publication, site, onProgress } = context;
   const [named, missing] = [new PathSet(), new PathSet()];
   let [files, bytes, unchanged] = [0, 0, 0];
   const look = async (file: PublicationFile) => {
-    checkNotStopped();
-    const length = await neededLength(file, options, (path) => named.add(path));
-    if (length === 'absent') return;
-    if (length === 'there') unchanged++;
+    checkNotStopped(site.signal);
+    const length = await lengthOf(file, site.out);
+    if (length === undefined) return;
+    named.add(file.path);
+    if (await isThere(file, length, context)) unchanged++;
     else {
       [files, bytes] = [files + 1, bytes + length];
       missing.add(file.path);
     }
-    onProgress?.({ stage: 'comparing', done: files + unchanged, total: undefined, bytes, totalBytes: undefined });
+    onProgress?.({ stage: 'comparing', done: files + unchanged, total: undefined });
   };
   for await (const role of delegatedRoles(publication)) {
     if (role.failure) throw role.failure;
@@ -77,64 +88,46 @@ export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
     if (wrong[0]) throw wrong[0];
     await forEachInFlight(documents.flatMap(filesOf), IN_FLIGHT, look);
   }
-  await forEachInFlight(
-    [...siteFiles(), ...ownTargetFiles(publication.state), ...metadata(publication)],
-    IN_FLIGHT,
-    look,
-  );
+  const others = [...siteFiles(), ...ownTargetFiles(publication.state), ...metadata(publication)];
+  await forEachInFlight(others, IN_FLIGHT, look);
   return { files, bytes, unchanged, named, missing };
 }
 
-/**
- * Sends it: first what is named, then what stands at names that stay, then what names it.
- *
- * @throws StorageError, `target-changed` where somebody else has put metadata there meanwhile; what readers find then is the publication before
- */
-export async function upload(options: UploadOptions, plan: UploadPlan): Promise<void> {
-  if (plan.files === 0) return;
-  const { publication } = options;
-  let [done, bytes] = [0, 0];
-  const send = async (file: PublicationFile) => {
-    options.checkNotStopped();
-    if (!plan.missing.has(file.path)) return; // compared already: once is enough
-    const length = await neededLength(file, options);
-    if (typeof length === 'string') return;
-    await put(file, options);
-    [done, bytes] = [done + 1, bytes + length];
-    options.onProgress?.({ stage: 'sending', done, total: plan.files, bytes, totalBytes: plan.bytes });
+/** First what is named, then what stands at names that stay, then what names it. */
+async function send(
+  context: Context,
+  { missing, files: total }: Awaited<ReturnType<typeof planUpload>>,
+): Promise<void> {
+  const { publication, site, target, onProgress } = context;
+  let done = 0;
+  const sendOne = async (file: PublicationFile) => {
+    checkNotStopped(site.signal);
+    const length = missing.has(file.path) ? await lengthOf(file, site.out) : undefined;
+    if (length === undefined) return;
+    await put(file, length, context);
+    onProgress?.({ stage: 'sending', done: ++done, total });
   };
-  const immutable = (file: PublicationFile) => file.immutable;
-  const plain = (file: PublicationFile) => !file.immutable;
-  await forEachInFlight(documentFiles(publication, immutable), IN_FLIGHT, send);
-  await forEachInFlight(ownTargetFiles(publication.state), IN_FLIGHT, send);
-  await forEachInFlight(documentFiles(publication, plain), IN_FLIGHT, send);
-  await forEachInFlight(siteFiles(), IN_FLIGHT, send);
+  await forEachInFlight(documentFiles(publication, true), IN_FLIGHT, sendOne);
+  await forEachInFlight(ownTargetFiles(publication.state), IN_FLIGHT, sendOne);
+  await forEachInFlight(documentFiles(publication, false), IN_FLIGHT, sendOne);
+  await forEachInFlight(siteFiles(), IN_FLIGHT, sendOne);
   // What names other files comes after them; a new root last of all, because readers who see it may give up the metadata of before.
   const files = [...metadata(publication)];
-  if (files.some(({ path }) => plan.missing.has(path))) await options.checkOurs();
-  await forEachInFlight(
-    files.filter(({ path }) => !LATE.test(path)),
-    IN_FLIGHT,
-    send,
-  );
-  await forEachInFlight(
-    files.filter(({ path }) => path.endsWith('.snapshot.json')),
-    1,
-    send,
-  );
-  await forEachInFlight(
-    files.filter(({ path }) => path.endsWith('.root.json')),
-    1,
-    send,
-  );
+  const snapshots = files.filter(({ path }) => path.endsWith('.snapshot.json'));
+  const roots = files.filter(({ path }) => path.endsWith('.root.json'));
+  const lists = files.filter((file) => !snapshots.includes(file) && !roots.includes(file));
+  if (files.some(({ path }) => missing.has(path))) await checkTarget(target, site, publication.signed);
+  await forEachInFlight(lists, IN_FLIGHT, sendOne);
+  for (const file of [...snapshots, ...roots]) await sendOne(file);
 }
 
 async function* documentFiles(
   publication: SnapshotPublication,
-  wanted: (file: PublicationFile) => boolean,
+  areImmutable: boolean,
 ): AsyncGenerator<PublicationFile> {
   for await (const role of delegatedRoles(publication)) {
-    for (const document of (await contentsOf(role)).documents) yield* filesOf(document).filter(wanted);
+    for (const document of (await contentsOf(role)).documents)
+      yield* filesOf(document).filter(({ immutable }) => immutable === areImmutable);
   }
 }
 
@@ -146,54 +139,51 @@ function* metadata({ state }: SnapshotPublication): Generator<PublicationFile> {
   for (const path of metadataFilesOf(state)) yield { path, kind: 'metadata', immutable: true, optional: false };
 }
 
-/** The length of a file that has to be sent; or that the target has it, or that there is none and need not be. */
-async function neededLength(
-  file: PublicationFile,
-  { out, inventory, target }: UploadOptions,
-  belongs?: (path: string) => void,
-): Promise<number | 'there' | 'absent'> {
-  const local = join(out, file.path);
+/** The length of a file in `out`; `undefined` if there is none and need not be. @throws PublishError `publication-missing` */
+async function lengthOf({ path, optional }: PublicationFile, out: string): Promise<number | undefined> {
+  const local = join(out, path);
   const found = await stat(local).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return undefined;
     throw error;
   });
-  if (!found?.isFile()) {
-    if (file.optional) return 'absent';
-    throw new PublishError('publication-missing', `${local} is missing, which the publication names`);
-  }
-  belongs?.(file.path);
-  const there = inventory.find(file.path);
-  if (there?.length !== found.size) return found.size;
-  if (file.immutable && file.kind !== 'metadata') return 'there';
-  // The names of metadata have a version, and no hash: another file of that name, even as long, would break the site.
-  return (await target.holds(there, { file: local })) ? 'there' : found.size;
+  if (found?.isFile()) return found.size;
+  if (optional) return undefined;
+  throw new PublishError('publication-missing', `${local} is missing, which the publication names`);
 }
 
-async function put(file: PublicationFile, options: UploadOptions): Promise<void> {
-  const local = join(options.out, file.path);
+async function isThere(file: PublicationFile, length: number, { inventory, target, site }: Context): Promise<boolean> {
+  const there = inventory.find(file.path);
+  if (there?.length !== length) return false;
+  if (file.immutable && file.kind !== 'metadata') return true;
+  // The names of metadata have a version, and no hash: another file of that name, even as long, would break the site.
+  return target.holds(there, { file: join(site.out, file.path) });
+}
+
+async function put(file: PublicationFile, length: number, context: Context): Promise<void> {
+  const local = join(context.site.out, file.path);
   const { contentType, cacheControl } = headersOf(file);
   try {
-    const headers = { contentType: await typeOf(local, contentType), cacheControl };
-    await options.target.put(file.path, { file: local }, { ...headers, ...conditionOf(file, options) });
+    const headers = { contentType: await typeOf(local, length, contentType), cacheControl };
+    await context.target.put(file.path, { file: local }, { ...headers, ...conditionOf(file, context) });
   } catch (error) {
-    if (!(error instanceof StorageError)) throw error;
-    if (error.code === 'target-changed' && (await holdsNow(file, options))) return; // by an answer that was lost, or the same by somebody else
-    throw error;
+    const wasChanged = error instanceof StorageError && error.code === 'target-changed';
+    // By an answer that was lost, or the same by somebody else.
+    if (!wasChanged || !(await holdsNow(file, context))) throw error;
   }
 }
 
 /** Names of metadata have no hash: what somebody else has put there since we looked is not replaced. */
-function conditionOf({ path, kind }: PublicationFile, { inventory }: UploadOptions): Pick<PutOptions, 'replacing'> {
+function conditionOf({ path, kind }: PublicationFile, { inventory }: Context): Pick<PutOptions, 'replacing'> {
   return kind === 'metadata' ? { replacing: inventory.tagOf(path) } : {};
 }
 
-async function holdsNow({ path }: PublicationFile, { out, target }: UploadOptions): Promise<boolean> {
+async function holdsNow({ path }: PublicationFile, { site, target }: Context): Promise<boolean> {
   const there = await target.head(path);
-  return there !== undefined && target.holds(there, { file: join(out, path) });
+  return there !== undefined && target.holds(there, { file: join(site.out, path) });
 }
 
 /** A text's characters are named only where it is UTF-8: the field overrides what the text says itself. */
-async function typeOf(local: string, type: string): Promise<string> {
-  if (!isText(type) || (await stat(local)).size > LOOKED_AT) return type;
+async function typeOf(local: string, length: number, type: string): Promise<string> {
+  if (!isText(type) || length > LOOKED_AT) return type;
   return withCharset(type, isUtf8Text(await readFile(local)));
 }

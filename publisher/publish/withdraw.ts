@@ -1,13 +1,10 @@
 /** `wispr withdraw`: a closing publication, above everything seen. Readers are shown nothing until a higher one. */
-import { closingSnapshotMetadata, ROLE_VALIDITY, signMetadata } from '../../core/publication/writer.ts';
+import { closingSnapshotMetadata, ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
-import { missing } from '../publication/current.ts';
-import { placeAtTarget } from '../publication/places.ts';
-import { type SignedSnapshot, signedSnapshot } from '../publication/snapshot.ts';
+import { missing, type SignedSnapshot } from '../publication/signed.ts';
 import { bringTo, type Confirmation } from './confirm.ts';
 import { findCurrent, findHighest } from './highest.ts';
-import { keepSnapshot } from './output.ts';
-import { claimVersion, type Site } from './site.ts';
+import { claimVersion, type Site, signSnapshot } from './site.ts';
 
 export type Withdrawal =
   | ({ readonly outcome: 'withdrawn' | 'already withdrawn' } & Confirmation)
@@ -35,7 +32,7 @@ export async function withdrawSite(site: Site, version?: number): Promise<Withdr
   const timestamp = await site.authority.confirm(snapshot);
   const expires = [{ role: 'snapshot', version: snapshot.file.version, expires: snapshot.snapshot.expires }];
   const everywhere = { reachable: site.targets, failures: [] };
-  const confirmation = await bringTo(site, everywhere, { timestamp, snapshot, expires });
+  const confirmation = await bringTo(site, everywhere, timestamp, snapshot, expires);
   return { outcome: closed ? 'already withdrawn' : 'withdrawn', ...confirmation };
 }
 
@@ -43,20 +40,15 @@ export async function withdrawSite(site: Site, version?: number): Promise<Withdr
 async function currentOf(site: Site): Promise<SignedSnapshot> {
   const current = await findCurrent(site);
   if (current) return current;
-  const { snapshot, reachable } = await findHighest(site);
-  const found = (await findCurrent(site, reachable.map(placeAtTarget))) ?? snapshot;
+  const highest = await findHighest(site);
+  const found = highest.current ?? highest.snapshot;
   if (found === undefined) throw missing(site.out);
   return found;
 }
 
 /** The snapshot lies in `out` before the authority names it: a run that is killed in between can be repeated. */
 async function close(site: Site, current: SignedSnapshot): Promise<SignedSnapshot> {
-  const { store, now, roots } = site;
   const version = await claimVersion(site, current.file.version);
-  const about = { version, expires: now() + ROLE_VALIDITY.snapshot };
-  const bytes = signMetadata(closingSnapshotMetadata(about, current.snapshot.roles), [store.signers.snapshot]);
-  const closing = await signedSnapshot(bytes, roots);
-  if (closing === undefined) throw new Error('the key store signs under its own root');
-  await keepSnapshot(site, closing);
-  return closing;
+  const about = { version, expires: site.now() + ROLE_VALIDITY.snapshot };
+  return signSnapshot(site, closingSnapshotMetadata(about, current.snapshot.roles));
 }

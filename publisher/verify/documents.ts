@@ -13,12 +13,13 @@ import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { contentTargetOf, headTargetOf, targetFile } from '../../core/publication/names.ts';
 import { urlPathOf } from '../../core/site/path.ts';
+import { startOf } from '../publication/places.ts';
 import type { PublishedDocument } from '../publication/roles.ts';
 import { leadsTo, recogniseFallbackPage } from '../site/fallback/recognise.ts';
 import { MAXIMUM_FALLBACK_PAGE } from '../site/fallback/template.ts';
 import { isPage, mediaTypeOf } from '../site/media-type.ts';
-import { startOf, Unreadable, type VerifiedPlace } from './places.ts';
-import type { FindingCode, ReportBuilder } from './report.ts';
+import { Unreadable, type VerifiedPlace } from './places.ts';
+import type { FindingCode, VerifyReport } from './report.ts';
 import type { KnownSite } from './site.ts';
 
 /** A check that failed at one file. */
@@ -36,9 +37,9 @@ class Wrong extends Error {
 export class DocumentCheck {
   readonly #site: KnownSite;
   readonly #place: VerifiedPlace;
-  readonly #report: ReportBuilder;
+  readonly #report: VerifyReport;
 
-  constructor(site: KnownSite, place: VerifiedPlace, report: ReportBuilder) {
+  constructor(site: KnownSite, place: VerifiedPlace, report: VerifyReport) {
     this.#site = site;
     this.#place = place;
     this.#report = report;
@@ -48,7 +49,7 @@ export class DocumentCheck {
   async check(document: PublishedDocument): Promise<void> {
     const { content, inPage } = document.entry;
     const isGood = await this.#attempt(() => this.#checkObject(document));
-    if (isGood) this.#report.count(content === undefined ? 'encrypted' : 'signed');
+    if (isGood) this.#report[content === undefined ? 'encrypted' : 'signed']++;
     await this.#attempt(async () => {
       if (content !== undefined) await this.#checkCopy(document.path, content);
       else if (inPage || isPage(mediaTypeOf(document.path))) await this.#checkFallback(document.path, inPage);
@@ -83,7 +84,8 @@ export class DocumentCheck {
       const inReader = page.site === undefined ? '' : `, and in a Reader to ${page.site}`;
       throw new Wrong(path, 'file-altered', `the fallback page leads to ${page.reading}${inReader}`);
     }
-    this.#report.fallbackPage(page);
+    this.#report.fallbackPages++;
+    if (page.ownTemplate) this.#report.ownFallbackPages++;
   }
 
   async #open(path: string): Promise<AsyncIterable<Uint8Array>> {

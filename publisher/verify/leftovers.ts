@@ -1,6 +1,4 @@
 /** Files that earlier publications named, or that runs which were interrupted had begun: they are counted, since readers may still come for them. */
-
-import { basename } from 'node:path/posix';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { toHex } from '../../core/encoding/hex.ts';
 import { CodedError } from '../../core/errors.ts';
@@ -14,11 +12,13 @@ import type { RootMetadata, TargetsMetadata } from '../../core/publication/metad
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { verifyTargets } from '../../core/publication/verify-roles.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
+import { READER_OPTIONS } from '../keys/roots.ts';
 import { isLeftoverName } from '../protect/writers/files.ts';
 import { isImmutablePath } from '../publication/files.ts';
-import { rootsOf, underAny } from '../publication/roots.ts';
+import { fileOfRole } from '../publication/roles.ts';
+import { rootsOf, underAny } from '../publication/signed.ts';
 import { sha256Of } from './documents.ts';
-import { type DirectoryPlace, readStart, Unreadable } from './places.ts';
+import { type DirectoryPlace, Unreadable } from './places.ts';
 import type { KnownSite } from './site.ts';
 
 export class Leftovers {
@@ -36,7 +36,7 @@ export class Leftovers {
     if (isLeftoverName(name)) return true;
     if (!isImmutablePath(path)) return false;
     try {
-      if (path.startsWith(METADATA_PATH)) return this.#isOlder(name) && (await this.#isSigned(path));
+      if (path.startsWith(METADATA_PATH)) return this.#isOlder(name) && (await this.#isSigned(path, name));
       return (await this.#hashOf(path, name)) === name.slice(0, 64);
     } catch (error) {
       if (error instanceof CodedError || error instanceof Unreadable) return false;
@@ -50,9 +50,16 @@ export class Leftovers {
     return Number.parseInt(name, 10) <= newest;
   }
 
-  async #isSigned(path: string): Promise<boolean> {
+  /** Whether one of the site's keys has signed a file of metadata, as the file of this number and kind: a signed file could be renamed. */
+  async #isSigned(path: string, name: string): Promise<boolean> {
     this.#keys ??= everyKey(this.#place, this.#site);
-    return isSignedByAny(this.#place, path, await this.#keys);
+    const keys = await this.#keys;
+    const bytes = await this.#place.read(path, PUBLICATION_LIMITS.snapshotLength);
+    if (bytes === undefined || bytes.length > PUBLICATION_LIMITS.snapshotLength) return false;
+    const envelope = openEnvelope(bytes, name);
+    const { signatures, message } = envelope;
+    const anyone = { keyids: [...keys.keys()], threshold: 1 };
+    return countSigners(signatures, message, anyone, keys, verifyEd25519) > 0 && isNamedBy(envelope.signed(), name);
   }
 
   /**
@@ -78,43 +85,22 @@ export class Leftovers {
   }
 }
 
-type Keys = ReadonlyMap<string, TufKey>;
-
-/** The keys that sign for this site today. */
-function presentKeys({ publication: { state } }: KnownSite): Keys {
-  return new Map([...state.targets.keys, ...state.root.keys]);
-}
-
 /**
  * The keys that have signed for this site at some time: those of all roots, and those that the lists `targets` which are still there gave to
  * sections.
  *
  * @throws PublicationError
  */
-async function everyKey(place: DirectoryPlace, site: KnownSite): Promise<Keys> {
-  const roots = await rootsOf(site.publication);
+async function everyKey(place: DirectoryPlace, { publication }: KnownSite): Promise<ReadonlyMap<string, TufKey>> {
+  const { root, targets } = publication.state;
+  const roots = await rootsOf(publication);
   const keys = new Map(roots.flatMap((root) => [...root.keys]));
   for (const name of await place.namesIn(METADATA_PATH)) {
     const version = Number(/^([1-9]\d{0,14})\.targets\.json$/.exec(name)?.[1] ?? 0);
     const earlier = version > 0 ? await readTargets(place, version, roots) : undefined;
     for (const [keyid, key] of earlier?.keys ?? []) keys.set(keyid, key);
   }
-  for (const [keyid, key] of presentKeys(site)) keys.set(keyid, key);
-  return keys;
-}
-
-/**
- * Whether one of the keys has signed a file of metadata, as the file of this number and kind: a signed file could be renamed.
- *
- * @throws CodedError for one that cannot be read, or is none
- */
-async function isSignedByAny(place: DirectoryPlace, path: string, keys: Keys): Promise<boolean> {
-  const bytes = await readStart(place, path, PUBLICATION_LIMITS.snapshotLength);
-  if (bytes === undefined || bytes.length > PUBLICATION_LIMITS.snapshotLength) return false;
-  const envelope = openEnvelope(bytes, basename(path));
-  const { signatures, message } = envelope;
-  const signers = countSigners(signatures, message, { keyids: [...keys.keys()], threshold: 1 }, keys, verifyEd25519);
-  return signers > 0 && isNamedBy(envelope.signed(), basename(path));
+  return new Map([...keys, ...targets.keys, ...root.keys]);
 }
 
 /** Whether a file has the name of its number and kind; lists do not say which they are. */
@@ -129,12 +115,11 @@ async function readTargets(
   version: number,
   roots: readonly RootMetadata[],
 ): Promise<TargetsMetadata | undefined> {
+  const file = { version, length: undefined, sha256: undefined };
   try {
-    const bytes = await place.read(`${METADATA_PATH}${version}.targets.json`, PUBLICATION_LIMITS.targetsLength);
-    if (bytes === undefined) return undefined;
-    const file = { version, length: undefined, sha256: undefined };
-    return await underAny(roots, ({ roles: { targets: roleKeys }, keys }) => {
-      return verifyTargets(bytes, 'targets', { roleKeys, keys }, file, { verify: verifyEd25519, strict: true });
+    const bytes = await place.read(fileOfRole('targets', version), PUBLICATION_LIMITS.targetsLength);
+    return await underAny(bytes ? roots : [], ({ roles: { targets: roleKeys }, keys }) => {
+      return verifyTargets(bytes ?? new Uint8Array(0), 'targets', { roleKeys, keys }, file, READER_OPTIONS);
     });
   } catch (error) {
     if (error instanceof CodedError) return undefined;

@@ -1,5 +1,4 @@
 /** Where a site lies that is verified: a directory, or a web host. */
-
 import { type FileHandle, open, opendir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PublicationError } from '../../core/publication/errors.ts';
@@ -9,51 +8,40 @@ import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
 import { request } from '../../node-support/undici.ts';
 import { PublishError } from '../errors.ts';
-import type { PublicationPlace } from '../publication/open.ts';
+import { type PublicationPlace, startOf } from '../publication/places.ts';
 
-export interface VerifiedPlace extends PublicationPlace {
+export abstract class VerifiedPlace implements PublicationPlace {
+  /** How many files are looked at at a time. */
+  abstract readonly inFlight: number;
+
   /**
    * A file, as a stream.
    *
    * @returns `undefined` if there is none
    * @throws Unreadable, also out of the stream
    */
-  open(path: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** How many files are looked at at a time. */
-  readonly inFlight: number;
+  abstract open(path: string): Promise<AsyncIterable<Uint8Array> | undefined>;
+
+  /**
+   * The first bytes of a file.
+   *
+   * @throws PublicationError for metadata that cannot be read; PublishError `unreadable` for what everything else depends on
+   */
+  async read(path: string, maximum: number): Promise<Uint8Array | undefined> {
+    try {
+      const stream = await this.open(path);
+      return stream && (await startOf(stream, maximum + 1)); // one byte more shows that it is longer
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      const message = `${printable(path)}: ${error.message}`;
+      if (path.startsWith(METADATA_PATH)) throw new PublicationError('metadata-missing', message, { cause: error });
+      throw new PublishError('unreadable', message, { cause: error });
+    }
+  }
 }
 
 /** A file that is there, or may be, cannot be read. */
 export class Unreadable extends Error {}
-
-/**
- * The first bytes of a file of a place, for {@link PublicationPlace.read}.
- *
- * @throws PublicationError for metadata that cannot be read; PublishError `unreadable` for what everything else depends on
- */
-export async function readStart(place: VerifiedPlace, path: string, maximum: number): Promise<Uint8Array | undefined> {
-  try {
-    const stream = await place.open(path);
-    return stream && (await startOf(stream, maximum + 1)); // one byte more shows that it is longer
-  } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
-    const message = `${printable(path)}: ${error.message}`;
-    if (path.startsWith(METADATA_PATH)) throw new PublicationError('metadata-missing', message, { cause: error });
-    throw new PublishError('unreadable', message, { cause: error });
-  }
-}
-
-/** The first bytes of a stream, which is then let go. */
-export async function startOf(stream: AsyncIterable<Uint8Array>, length: number): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let total = 0;
-  for await (const part of stream) {
-    parts.push(part);
-    total += part.length;
-    if (total >= length) break;
-  }
-  return Buffer.concat(parts).subarray(0, length);
-}
 
 /** Something in a directory that is no directory. */
 export interface TreeEntry {
@@ -66,16 +54,13 @@ export interface TreeEntry {
 const PIECE_LENGTH = 1024 * 1024;
 const NO_FILE = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
 
-export class DirectoryPlace implements VerifiedPlace {
+export class DirectoryPlace extends VerifiedPlace {
   readonly inFlight = 4;
   readonly #directory: string;
 
   constructor(directory: string) {
+    super();
     this.#directory = directory;
-  }
-
-  read(path: string, maximum: number): Promise<Uint8Array | undefined> {
-    return readStart(this, path, maximum);
   }
 
   async open(path: string): Promise<AsyncGenerator<Uint8Array> | undefined> {
@@ -171,19 +156,16 @@ const NO_DOCUMENT = [404, 410];
 const SLOWEST = 1024;
 const SLOW_START = 60_000;
 
-export class WebPlace implements VerifiedPlace {
+export class WebPlace extends VerifiedPlace {
   readonly inFlight = 8;
   readonly #origin: string;
   readonly #slowStart: number;
 
   /** @param slowStart - milliseconds for which an answer may be as slow as it likes */
   constructor(origin: string, slowStart = SLOW_START) {
+    super();
     this.#origin = origin;
     this.#slowStart = slowStart;
-  }
-
-  read(path: string, maximum: number): Promise<Uint8Array | undefined> {
-    return readStart(this, path, maximum);
   }
 
   async open(path: string): Promise<AsyncGenerator<Uint8Array> | undefined> {

@@ -1,8 +1,6 @@
 /** Checks everything that a publication names, one bin at a time. */
-
 import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import type { MetaFile } from '../../core/publication/metadata.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { isoTime } from '../../core/publication/verify-roles.ts';
 import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
@@ -16,22 +14,17 @@ import {
   type PublishedDocument,
 } from '../publication/roles.ts';
 import type { PathSet } from '../publish/inventory.ts';
-import type { DocumentCheck } from './documents.ts';
-import { sha256Of } from './documents.ts';
+import { DocumentCheck, sha256Of } from './documents.ts';
 import { Unreadable, type VerifiedPlace } from './places.ts';
-import type { ReportBuilder } from './report.ts';
+import type { VerifyReport } from './report.ts';
 import type { KnownSite } from './site.ts';
 
 export interface PublicationCheckOptions {
-  readonly site: KnownSite;
-  readonly place: VerifiedPlace;
-  readonly report: ReportBuilder;
-  readonly documents: DocumentCheck;
   /** Which documents are looked at; all, if left out. */
-  readonly choice?: DocumentChoice;
+  readonly choice?: DocumentChoice | undefined;
   /** Takes the paths of all files that belong to the publication. */
   readonly named?: PathSet;
-  readonly onProgress?: (progress: { readonly done: number; readonly total: number | undefined }) => void;
+  readonly onProgress?: ((progress: { readonly done: number; readonly total: number | undefined }) => void) | undefined;
 }
 
 /** Picks documents while they come by. */
@@ -42,9 +35,14 @@ export interface DocumentChoice {
   note(): string;
 }
 
-export async function checkPublication(options: PublicationCheckOptions): Promise<void> {
-  const { site, report, documents, choice, named, onProgress, place } = options;
-  await checkOwnTargets(options);
+export async function checkPublication(
+  site: KnownSite,
+  place: VerifiedPlace,
+  report: VerifyReport,
+  { choice, named, onProgress }: PublicationCheckOptions,
+): Promise<void> {
+  const documents = new DocumentCheck(site, place, report);
+  await checkOwnTargets(site, place, report, named);
   const seen = new Set(['targets']);
   const sections = site.publication.state.targets.delegations
     .map(({ name }) => name)
@@ -61,7 +59,7 @@ export async function checkPublication(options: PublicationCheckOptions): Promis
     if (role.role && role.role.expires < site.now)
       report.find(file, 'metadata-expired', `${role.name} expired on ${isoTime(role.role.expires)}`);
     const contents = await contentsOf(role);
-    if (sections.includes(role.name)) report.section(role.name, contents.documents.length);
+    if (sections.includes(role.name)) report.sections.push({ name: role.name, documents: contents.documents.length });
     for (const { code, message } of contents.wrong) report.find(file, code, message);
     for (const document of contents.documents) {
       choice?.consider(document);
@@ -70,11 +68,16 @@ export async function checkPublication(options: PublicationCheckOptions): Promis
     if (!choice) await forEachInFlight(contents.documents, place.inFlight, check);
   }
   if (choice) await forEachInFlight(choice.chosen(), place.inFlight, check);
-  await checkOtherMetadata(options, seen);
+  await checkOtherMetadata(site, place, report, seen, named);
 }
 
 /** Descriptor and settings, at the names that the role `targets` gives them; and the descriptor at its own. */
-async function checkOwnTargets({ site, place, report, named }: PublicationCheckOptions): Promise<void> {
+async function checkOwnTargets(
+  site: KnownSite,
+  place: VerifiedPlace,
+  report: VerifyReport,
+  named: PathSet | undefined,
+): Promise<void> {
   const { state } = site.publication;
   for (const { path } of ownTargetFiles(state)) {
     named?.add(path);
@@ -89,25 +92,26 @@ async function checkOwnTargets({ site, place, report, named }: PublicationCheckO
 
 /** Bins of earlier numbers: the snapshot goes on naming them, and readers do not fetch them. */
 async function checkOtherMetadata(
-  { site, place, report, named }: PublicationCheckOptions,
+  site: KnownSite,
+  place: VerifiedPlace,
+  report: VerifyReport,
   seen: ReadonlySet<string>,
+  named: PathSet | undefined,
 ): Promise<void> {
   const { state } = site.publication;
   for (const path of metadataFilesOf(state)) named?.add(path);
   for (const [role, file] of state.snapshot.roles) {
-    if (!seen.has(role)) await checkRole(place, report, fileOfRole(role, file.version), file);
+    if (seen.has(role)) continue;
+    const path = fileOfRole(role, file.version);
+    if ((file.length ?? 0) > PUBLICATION_LIMITS.targetsLength)
+      report.find(METADATA_PATH, 'metadata-too-large', `the snapshot gives ${path} too many bytes`);
+    else await checkHash(place, report, path, file.sha256);
   }
-}
-
-async function checkRole(place: VerifiedPlace, report: ReportBuilder, path: string, file: MetaFile): Promise<void> {
-  if ((file.length ?? 0) > PUBLICATION_LIMITS.targetsLength)
-    report.find(METADATA_PATH, 'metadata-too-large', `the snapshot gives ${path} too many bytes`);
-  else await checkHash(place, report, path, file.sha256);
 }
 
 async function checkHash(
   place: VerifiedPlace,
-  report: ReportBuilder,
+  report: VerifyReport,
   path: string,
   hash: string | undefined,
 ): Promise<void> {

@@ -5,7 +5,6 @@ import type { KeyId } from '../../core/keys/key-id.ts';
 import type { ObjectErrorCode } from '../../core/object/errors.ts';
 import type { PublicationErrorCode } from '../../core/publication/errors.ts';
 import { printable } from '../../node-support/printable.ts';
-import type { RecognisedPage } from '../site/fallback/recognise.ts';
 import { count } from '../text.ts';
 
 /** What a mirror has to do about a finding. */
@@ -64,107 +63,55 @@ export interface CheckedPublication {
   readonly shownUntil: number;
 }
 
-export interface VerifyReport {
-  /** The site that the descriptor names; `undefined` if there is no good one. */
-  readonly site: string | undefined;
-  /** The publisher's identity, the root id. */
-  readonly publisher: KeyId | undefined;
-  readonly trust: Trust;
-  /** When the descriptor expires, seconds since 1970. */
-  readonly expires: number | undefined;
-  readonly publication: CheckedPublication | undefined;
-  /** Documents that passed every check that takes no key. */
-  readonly encrypted: number;
-  readonly signed: number;
-  /** Parts of the site with keys of their own, and how many documents each names. */
-  readonly sections: readonly { readonly name: string; readonly documents: number }[];
-  /** Fallback pages: recognised, and not signed. */
-  readonly fallbackPages: number;
-  /** Those from a template of the publisher: of these only the Read link was checked. */
-  readonly ownFallbackPages: number;
-  /** Files of earlier publications, which may still be needed. */
-  readonly leftovers: number;
-  readonly findings: readonly Finding[];
-  /** Findings beyond those that are listed. */
-  readonly moreFindings: number;
-  /** What was not, or could not be, checked; in plain words. */
-  readonly notes: readonly string[];
-}
-
 /** Bounds the memory of a report. */
 const MAXIMUM_FINDINGS = 10_000;
 
-/** Collects the parts of a report. */
-export class ReportBuilder {
-  #about: Partial<Pick<VerifyReport, 'site' | 'publisher' | 'expires' | 'publication'>> = {};
-  #trust: Trust = 'none';
-  readonly #counts = { encrypted: 0, signed: 0, fallbackPages: 0, ownFallbackPages: 0, leftovers: 0 };
-  readonly #sections: { name: string; documents: number }[] = [];
-  readonly #findings: Finding[] = [];
-  #moreFindings = 0;
-  readonly #notes: string[] = [];
-
-  about(known: Partial<Pick<VerifyReport, 'site' | 'publisher' | 'expires' | 'publication'>>): void {
-    this.#about = { ...this.#about, ...known };
-  }
-
-  trust(trust: Trust): void {
-    this.#trust = trust;
-  }
-
-  count(what: 'encrypted' | 'signed' | 'leftovers'): void {
-    this.#counts[what]++;
-  }
-
-  section(name: string, documents: number): void {
-    this.#sections.push({ name, documents });
-  }
-
-  fallbackPage({ ownTemplate }: RecognisedPage): void {
-    this.#counts.fallbackPages++;
-    if (ownTemplate) this.#counts.ownFallbackPages++;
-  }
-
-  note(text: string): void {
-    this.#notes.push(text);
-  }
+export class VerifyReport {
+  /** The site that the descriptor names; `undefined` if there is no good one. */
+  site: string | undefined;
+  /** The publisher's identity, the root id. */
+  publisher: KeyId | undefined;
+  trust: Trust = 'none';
+  /** When the descriptor expires, seconds since 1970. */
+  expires: number | undefined;
+  publication: CheckedPublication | undefined;
+  /** Documents that passed every check that takes no key. */
+  encrypted = 0;
+  signed = 0;
+  /** Parts of the site with keys of their own, and how many documents each names. */
+  readonly sections: { readonly name: string; readonly documents: number }[] = [];
+  /** Fallback pages: recognised, and not signed. */
+  fallbackPages = 0;
+  /** Those from a template of the publisher: of these only the Read link was checked. */
+  ownFallbackPages = 0;
+  /** Files of earlier publications, which may still be needed. */
+  leftovers = 0;
+  readonly findings: Finding[] = [];
+  /** Findings beyond those that are listed. */
+  moreFindings = 0;
+  /** What was not, or could not be, checked; in plain words. */
+  readonly notes: string[] = [];
 
   find(path: string, code: FindingCode, message: string): void {
-    if (this.#findings.length >= MAXIMUM_FINDINGS) this.#moreFindings++;
-    else
-      this.#findings.push({
-        kind: KINDS[code] ?? 'corrupted',
-        path: printable(path),
-        code,
-        message: printable(message),
-      });
+    if (this.findings.length >= MAXIMUM_FINDINGS) this.moreFindings++;
+    else {
+      const kind = KINDS[code] ?? 'corrupted';
+      this.findings.push({ kind, path: printable(path), code, message: printable(message) });
+    }
   }
 
-  /** Everything, in the order of the paths. */
-  report(): VerifyReport {
-    const { site, publisher, expires, publication } = this.#about;
-    const { leftovers } = this.#counts;
-    return {
-      ...{ site, publisher, trust: this.#trust, expires, publication },
-      ...this.#counts,
-      sections: this.#sections,
-      findings: this.#findings.sort((a, b) => (a.path < b.path ? -1 : 1)),
-      moreFindings: this.#moreFindings,
-      notes: [
-        ...this.#notes,
-        ...(leftovers > 0 ? [`${count(leftovers, 'file is', 'files are')} left from earlier publications`] : []),
-        ...this.#ownTemplateNote(),
-      ],
-    };
-  }
-
-  #ownTemplateNote(): string[] {
-    const { ownFallbackPages } = this.#counts;
-    if (ownFallbackPages === 0) return [];
-    const pages = count(ownFallbackPages, 'fallback page');
-    return [
-      `of ${pages} only the Read link was checked: they are made from a template of the publisher, and not signed`,
-    ];
+  /** Puts the findings in the order of the paths, and says in words what was only counted. */
+  finish(): this {
+    this.findings.sort((a, b) => (a.path < b.path ? -1 : 1));
+    if (this.leftovers > 0)
+      this.notes.push(`${count(this.leftovers, 'file is', 'files are')} left from earlier publications`);
+    if (this.ownFallbackPages > 0) {
+      const pages = count(this.ownFallbackPages, 'fallback page');
+      this.notes.push(
+        `of ${pages} only the Read link was checked: they are made from a template of the publisher, and not signed`,
+      );
+    }
+    return this;
   }
 }
 
@@ -182,24 +129,26 @@ const TRUST = {
 
 /** A report as lines for people. @param place - as it was named */
 export function describeReport(place: string, report: VerifyReport): string[] {
-  const { site, publisher, trust, publication, encrypted, signed, findings, moreFindings, notes } = report;
-  const who = publisher === undefined ? [] : [`${place} is ${site ?? 'a site'}, published by ${publisher}`];
-  const trusted = publisher === undefined ? [] : [`trusted: ${TRUST[trust]}`];
-  const which = publication
-    ? [
-        `publication ${publication.version}, confirmed ${time(publication.confirmed)}, fresh until ${time(publication.freshUntil)}`,
-      ]
-    : [];
-  const passed = `${count(encrypted, 'encrypted document')} and ${count(signed, 'public document')} passed every check that takes no key`;
+  const { site, publisher, trust, publication, encrypted, signed, sections, findings, moreFindings, notes } = report;
+  const lines: string[] = [];
+  if (publisher !== undefined) {
+    lines.push(`${place} is ${site ?? 'a site'}, published by ${publisher}`, `trusted: ${TRUST[trust]}`);
+  }
+  if (publication) {
+    const { version, confirmed, freshUntil } = publication;
+    lines.push(`publication ${version}, confirmed ${time(confirmed)}, fresh until ${time(freshUntil)}`);
+  }
+  const passed = `${count(encrypted, 'encrypted document')} and ${count(signed, 'public document')}`;
+  lines.push(`${passed} passed every check that takes no key`);
+  for (const { name, documents } of sections)
+    lines.push(`${count(documents, 'document')} of them in the section ${name}, which has keys of its own`);
   // A note speaks of those that a template of the publisher's made.
   const builtIn = report.fallbackPages - report.ownFallbackPages;
-  const sections = report.sections.map(({ name, documents }) => {
-    return `${count(documents, 'document')} of them in the section ${name}, which has keys of its own`;
-  });
-  const pages = builtIn === 0 ? [] : [`${count(builtIn, 'fallback page')}, not signed, as wispr makes them`];
+  if (builtIn > 0) lines.push(`${count(builtIn, 'fallback page')}, not signed, as wispr makes them`);
+  lines.push(...notes.map((note) => `note: ${note}`));
   const total = findings.length + moreFindings;
-  const found = total === 0 ? 'nothing wrong was found' : `${count(total, 'thing is wrong', 'things are wrong')}`;
-  return [...who, ...trusted, ...which, passed, ...sections, ...pages, ...notes.map((note) => `note: ${note}`), found];
+  lines.push(total === 0 ? 'nothing wrong was found' : count(total, 'thing is wrong', 'things are wrong'));
+  return lines;
 }
 
 function time(seconds: number): string {

@@ -1,23 +1,33 @@
 /** What is known of a site before its documents are looked at: whose it is, its publication, its descriptor. */
+import { hexDigest } from '../../core/encoding/digest.ts';
 import { isHostProof, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
+import { PublicationClient, type TrustedState } from '../../core/publication/client.ts';
+import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { parseTimestamp } from '../../core/publication/metadata.ts';
 import {
   DESCRIPTOR_TARGET,
+  FIRST_ROOT_FILE,
   METADATA_PATH,
   SETTINGS_TARGET,
   TIMESTAMP_FILE,
   targetFile,
 } from '../../core/publication/names.ts';
 import { parseSettings } from '../../core/publication/settings.ts';
-import { isoTime } from '../../core/publication/verify-roles.ts';
+import { inTurn } from '../../core/publication/sources.ts';
+import { checkExpiry, checkNotFuture, checkTimestampExpiry, isoTime } from '../../core/publication/verify-roles.ts';
+import { rootIdOf } from '../../core/publication/writer.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
-import { type OpenedPublication, openPublication } from '../publication/open.ts';
-import { sha256Of } from './documents.ts';
+import { READER_OPTIONS } from '../keys/roots.ts';
+import { TIMESTAMP_PATH } from '../publication/files.ts';
+import type { PublicationPlace } from '../publication/places.ts';
+import type { OpenPublication } from '../publication/roles.ts';
+import { ifGood } from '../publication/signed.ts';
 import type { VerifiedPlace } from './places.ts';
-import type { ReportBuilder } from './report.ts';
+import type { VerifyReport } from './report.ts';
 
 export interface SiteOptions {
   /** The publisher that is expected; the one that the host proof names, if left out. */
@@ -33,12 +43,10 @@ export interface KnownSite {
   /** Origin of the reading site. */
   readonly reading: string;
   readonly publisherKey: Uint8Array;
-  readonly publication: OpenedPublication;
+  readonly publication: OpenPublication;
   /** Seconds since 1970. */
   readonly now: number;
 }
-
-const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
 
 /**
  * Checks host proof, metadata, descriptor and settings, and reports what is wrong with them.
@@ -48,37 +56,43 @@ const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
 export async function readSite(
   place: VerifiedPlace,
   options: SiteOptions,
-  report: ReportBuilder,
+  report: VerifyReport,
 ): Promise<KnownSite | undefined> {
   const publication = await openAndReport(place, options, report);
   if (publication === undefined) return undefined;
+  report.publisher = publication.rootId;
   await checkProof(place, publication.rootId, options, report);
-  report.about({ publisher: publication.rootId });
   await checkFreshness(publication, options.now, report);
-  const descriptor = await readDescriptor(place, publication, options.now, report);
+  const descriptor = await readDescriptor(publication, options.now, report);
   const described = descriptor?.sites.find(({ site }) => options.site === undefined || site === options.site);
   if (descriptor === undefined) return undefined;
   if (described === undefined) {
     report.find(DESCRIPTOR_PATH, 'site-mismatch', `the descriptor does not name the site ${options.site}`);
     return undefined;
   }
-  report.about({ site: described.site, expires: descriptor.expires });
   const { site, reading } = described;
+  report.site = site;
+  report.expires = descriptor.expires;
   return { site, reading, publisherKey: descriptor.publisherKeyBytes, publication, now: options.now };
+}
+
+interface FoundPublication extends OpenPublication {
+  readonly rootId: string;
+  readonly state: TrustedState;
 }
 
 async function openAndReport(
   place: VerifiedPlace,
-  { root, now }: SiteOptions,
-  report: ReportBuilder,
-): Promise<OpenedPublication | undefined> {
+  options: SiteOptions,
+  report: VerifyReport,
+): Promise<FoundPublication | undefined> {
   let asked = METADATA_PATH; // files are read and verified one after the other: the last is the one that is wrong
   const read: VerifiedPlace['read'] = (path, maximum) => {
     asked = path;
     return place.read(path, maximum);
   };
   try {
-    return await openPublication({ read }, { now, ...(root !== undefined && { rootId: root }) });
+    return { ...(await openPublication({ read }, options)), place };
   } catch (error) {
     if (!(error instanceof PublicationError)) throw error;
     report.find(asked, error.code, error.message);
@@ -86,41 +100,85 @@ async function openAndReport(
   }
 }
 
+/** Opens a publication as a reader does who begins anew, but at the time when its timestamp was signed. */
+async function openPublication(
+  place: PublicationPlace,
+  { root, now }: SiteOptions,
+): Promise<Pick<FoundPublication, 'rootId' | 'state'>> {
+  const metadata = (file: string, maximum: number) => place.read(METADATA_PATH + decodeURIComponent(file), maximum);
+  const firstRoot = await metadata(FIRST_ROOT_FILE, PUBLICATION_LIMITS.rootLength);
+  if (firstRoot === undefined) throw new PublicationError('metadata-missing', `there is no ${FIRST_ROOT_FILE}`);
+  const rootId = await rootIdOf(firstRoot);
+  if (root !== undefined && rootId !== root)
+    throw new PublicationError('root-unexpected', `the first root is that of ${rootId}, not of ${root}`);
+  const kept = new Map<string, Uint8Array>();
+  const timestamp = (maximum: number) => metadata(TIMESTAMP_FILE, maximum);
+  const client = new PublicationClient({
+    source: { metadata, timestamps: (maximum, isEnough) => inTurn([() => timestamp(maximum)], isEnough) },
+    store: { read: async (name) => kept.get(name), write: async (name, bytes) => void kept.set(name, bytes) },
+    firstRoot: async () => firstRoot,
+    ...READER_OPTIONS,
+    grace: 0,
+  });
+  // The time is only tried: whoever signed it is checked like everything else.
+  const signed = timeOf(await timestamp(PUBLICATION_LIMITS.timestampLength));
+  await client.refresh(signed ?? now).catch((error: unknown) => {
+    // Nothing is good at any time where the timestamp ends before it was signed: then today's clock is the one to name.
+    if (error instanceof PublicationError && MATTERS_OF_TIME.includes(error.code)) return client.refresh(now);
+    throw error;
+  });
+  client.checkOpen();
+  if (client.state === undefined) throw new PublicationError('metadata-missing', 'there is no publication');
+  return { rootId, state: client.state };
+}
+
+/** What only the time is wrong with. */
+const MATTERS_OF_TIME: readonly string[] = ['metadata-expired', 'publication-expired', 'clock-off'];
+
+/** When a timestamp was signed, if anyone did. */
+function timeOf(timestamp: Uint8Array | undefined): number | undefined {
+  return timestamp && ifGood(() => parseTimestamp(openEnvelope(timestamp, 'timestamp').signed()).version);
+}
+
 async function checkProof(
   place: VerifiedPlace,
   rootId: string,
   { root }: SiteOptions,
-  report: ReportBuilder,
+  report: VerifyReport,
 ): Promise<void> {
   const proof = await place.read(HOST_PROOF_PATH, MESSAGE_LIMITS.hostProof);
   const proves = proof !== undefined && isHostProof(new TextDecoder().decode(proof), rootId);
-  report.trust(root !== undefined ? 'given' : proves ? 'host-proof' : 'none');
-  if (proof === undefined)
-    report.find(HOST_PROOF_PATH, 'host-proof', 'there is no host proof: readers need it, here or in DNS');
-  else if (!proves)
-    report.find(
-      HOST_PROOF_PATH,
-      'host-proof',
-      `the host proof does not name the publisher of this publication, ${rootId}`,
-    );
+  report.trust = root !== undefined ? 'given' : proves ? 'host-proof' : 'none';
+  if (proves) return;
+  const message = proof
+    ? `the host proof does not name the publisher of this publication, ${rootId}`
+    : 'there is no host proof: readers need it, here or in DNS';
+  report.find(HOST_PROOF_PATH, 'host-proof', message);
 }
 
-async function checkFreshness(publication: OpenedPublication, now: number, report: ReportBuilder): Promise<void> {
-  const { timestamp, snapshot } = publication.state;
-  const grace = await readGrace(publication, report);
-  const shownUntil = timestamp.expires + grace;
-  const { version } = snapshot;
-  report.about({
-    publication: { version, confirmed: timestamp.version, freshUntil: timestamp.expires, shownUntil },
-  });
-  for (const { code, message } of publication.lateness) {
-    const still = code === 'publication-expired' && now <= shownUntil;
-    const rest = still ? `; readers still show it, and say so, until ${isoTime(shownUntil)}` : '';
-    report.find(code === 'metadata-expired' ? METADATA_PATH : TIMESTAMP_PATH, code, message + rest);
+/** Everything that has expired, or comes from the future. */
+async function checkFreshness(publication: FoundPublication, now: number, report: VerifyReport): Promise<void> {
+  const { root, timestamp, snapshot, targets } = publication.state;
+  const shownUntil = timestamp.expires + (await readGrace(publication, report));
+  const { version: confirmed, expires: freshUntil } = timestamp;
+  report.publication = { version: snapshot.version, confirmed, freshUntil, shownUntil };
+  const still = now <= shownUntil ? `; readers still show it, and say so, until ${isoTime(shownUntil)}` : '';
+  findLate(report, TIMESTAMP_PATH, () => checkNotFuture(timestamp, now, READER_OPTIONS));
+  findLate(report, TIMESTAMP_PATH, () => checkTimestampExpiry(timestamp, now, 0), still);
+  for (const [role, metadata] of Object.entries({ root, snapshot, targets }))
+    findLate(report, METADATA_PATH, () => checkExpiry(role, metadata, now));
+}
+
+function findLate(report: VerifyReport, path: string, check: () => void, rest = ''): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof PublicationError)) throw error;
+    report.find(path, error.code, error.message + rest);
   }
 }
 
-async function readGrace({ state, place }: OpenedPublication, report: ReportBuilder): Promise<number> {
+async function readGrace({ state, place }: FoundPublication, report: VerifyReport): Promise<number> {
   const target = state.targets.target(SETTINGS_TARGET);
   const path = target && targetFile(SETTINGS_TARGET, target.sha256);
   const bytes = path && (await place.read(path, PUBLICATION_LIMITS.settingsLength));
@@ -137,10 +195,9 @@ async function readGrace({ state, place }: OpenedPublication, report: ReportBuil
 
 /** An expired descriptor is reported, and still says which key to check with. */
 async function readDescriptor(
-  place: VerifiedPlace,
-  { state, rootId }: OpenedPublication,
+  { state, rootId, place }: FoundPublication,
   now: number,
-  report: ReportBuilder,
+  report: VerifyReport,
 ): Promise<VerifiedDescriptor | undefined> {
   const target = state.targets.target(DESCRIPTOR_TARGET);
   if (target === undefined) {
@@ -149,7 +206,7 @@ async function readDescriptor(
   }
   const path = targetFile(DESCRIPTOR_TARGET, target.sha256);
   const bytes = await place.read(path, MESSAGE_LIMITS.descriptor);
-  if (bytes === undefined || (await sha256Of(oneOf(bytes))) !== target.sha256) return undefined; // reported with all that `targets` names
+  if (bytes === undefined || (await hexDigest(bytes)) !== target.sha256) return undefined; // reported with all that `targets` names
   try {
     const descriptor = await verifyDescriptor(bytes, now).catch((error: unknown) => {
       if (!(error instanceof KeyError) || error.code !== 'descriptor-expired') throw error;
@@ -163,8 +220,4 @@ async function readDescriptor(
     report.find(path, error.code, error.message);
   }
   return undefined;
-}
-
-async function* oneOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }

@@ -4,22 +4,20 @@
  */
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { SITE_FILES } from '../publication/files.ts';
+import { SITE_FILES, TIMESTAMP_PATH } from '../publication/files.ts';
 import type { PublishedDocument } from '../publication/roles.ts';
 import { PathSet } from '../publish/inventory.ts';
-import { DocumentCheck } from './documents.ts';
 import { Leftovers } from './leftovers.ts';
 import { DirectoryPlace, WebPlace } from './places.ts';
-import { checkPublication, type DocumentChoice } from './publication.ts';
-import { ReportBuilder, type VerifyReport } from './report.ts';
+import { checkPublication, type DocumentChoice, type PublicationCheckOptions } from './publication.ts';
+import { VerifyReport } from './report.ts';
 import { type KnownSite, readSite, type SiteOptions } from './site.ts';
 
 export interface VerifyOptions extends Partial<SiteOptions> {
-  readonly onProgress?: (progress: { readonly done: number; readonly total: number | undefined }) => void;
+  readonly onProgress?: PublicationCheckOptions['onProgress'];
 }
 
 /**
@@ -29,32 +27,25 @@ export interface VerifyOptions extends Partial<SiteOptions> {
  */
 export async function verifyTree(directory: string, options: VerifyOptions = {}): Promise<VerifyReport> {
   const place = new DirectoryPlace(resolve(directory));
-  const report = new ReportBuilder();
+  const report = new VerifyReport();
   await place.check();
   const site = await readSite(place, { now: nowInSeconds(), ...options }, report);
-  if (site === undefined) return report.report();
+  if (site === undefined) return report.finish();
   const named = new PathSet();
-  const { onProgress } = options;
-  const documents = new DocumentCheck(site, place, report);
-  await checkPublication({ site, place, report, documents, named, ...(onProgress && { onProgress }) });
+  await checkPublication(site, place, report, { named, onProgress: options.onProgress });
   await findExtras(place, site, named, report);
-  return report.report();
+  return report.finish();
 }
 
-const EXPECTED: readonly string[] = [...SITE_FILES, METADATA_PATH + TIMESTAMP_FILE];
+const EXPECTED: readonly string[] = [...SITE_FILES, TIMESTAMP_PATH];
 
 /** Files that do not belong to the publication. What earlier publications named is only counted: readers may still come for it. */
-async function findExtras(
-  place: DirectoryPlace,
-  site: KnownSite,
-  named: PathSet,
-  report: ReportBuilder,
-): Promise<void> {
+async function findExtras(place: DirectoryPlace, site: KnownSite, named: PathSet, report: VerifyReport): Promise<void> {
   const leftovers = new Leftovers(place, site);
   for await (const { path, isFile } of place.entries()) {
     if (!isFile) report.find(path, 'file-unsigned', 'neither a file nor a directory: nothing signs it');
     else if (named.has(path) || EXPECTED.includes(path)) continue;
-    else if (await leftovers.has(path)) report.count('leftovers');
+    else if (await leftovers.has(path)) report.leftovers++;
     else report.find(path, 'file-unsigned', 'nothing signs this file');
   }
 }
@@ -73,35 +64,27 @@ export interface VerifyUrlOptions extends VerifyOptions {
  */
 export async function verifyUrl(url: URL, options: VerifyUrlOptions = {}): Promise<VerifyReport> {
   const place = new WebPlace(url.origin);
-  const report = new ReportBuilder();
+  const report = new VerifyReport();
   await place.read(HOST_PROOF_PATH, 0); // whether the host answers
   const site = await readSite(place, { now: nowInSeconds(), ...options }, report);
   if (url.protocol === 'http:' && options.root === undefined)
-    report.note('over http, the host proof does not prove that the host is the one that was meant');
-  if (site === undefined) return report.report();
+    report.notes.push('over http, the host proof does not prove that the host is the one that was meant');
+  if (site === undefined) return report.finish();
   const { onProgress, sample, paths = [] } = options;
   const named = paths.length > 0 ? new NamedDocuments(paths, url, report) : undefined;
   const choice = named ?? (sample === undefined ? undefined : new Sample(sample));
-  const documents = new DocumentCheck(site, place, report);
-  await checkPublication({
-    site,
-    place,
-    report,
-    documents,
-    ...(choice && { choice }),
-    ...(onProgress && { onProgress }),
-  });
-  if (choice) report.note(choice.note());
-  return report.report();
+  await checkPublication(site, place, report, { choice, onProgress });
+  if (choice) report.notes.push(choice.note());
+  return report.finish();
 }
 
 /** The documents that were asked for. */
 class NamedDocuments implements DocumentChoice {
   readonly #wanted = new Set<string>();
   readonly #found: PublishedDocument[] = [];
-  readonly #report: ReportBuilder;
+  readonly #report: VerifyReport;
 
-  constructor(paths: readonly string[], url: URL, report: ReportBuilder) {
+  constructor(paths: readonly string[], url: URL, report: VerifyReport) {
     this.#report = report;
     for (const named of paths) {
       const path = URL.canParse(named, url.origin) ? documentPathOf(new URL(named, url.origin).pathname) : undefined;

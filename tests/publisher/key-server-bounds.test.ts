@@ -37,7 +37,7 @@ describe.each([
   it.each([
     ['asked for a timestamp', () => fetchTimestamp(access())],
     ['given keys', () => handOverKeys(access(), utf8('a bundle'))],
-    ['given a publication', () => putPublication(access(), utf8('{}'))],
+    ['given a publication', () => putPublication(access(), utf8('{}'), 1)],
   ])('does not answer, whoever waits: %s', async (_, work) => {
     server.answer = answer;
     await expect(work()).rejects.toMatchObject({

@@ -17,9 +17,9 @@ import { addSigner, rotatePublisherKey } from '../../publisher/keys/change-roots
 import { addSectionSigner, removeSectionSigner, rotateSection } from '../../publisher/keys/change-sections.ts';
 import { listKeys } from '../../publisher/list-keys.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
-import { expiriesOf } from '../../publisher/publication/expiries.ts';
-import { openPublication } from '../../publisher/publication/open.ts';
 import { placeInDirectory } from '../../publisher/publication/places.ts';
+import { expiriesOf } from '../../publisher/publication/roles.ts';
+import { openShown, openSnapshot } from '../../publisher/publication/signed.ts';
 import { Sections, targetPatterns } from '../../publisher/site/sections.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { SECTION_DEPTH } from '../../publisher/workspace/configuration/names.ts';
@@ -66,8 +66,8 @@ async function handOver(section = 'sports'): Promise<RoleSigner> {
 
 /** A role as it is published. */
 async function role(name: string): Promise<TargetsMetadata> {
-  const { state } = await openPublication(placeInDirectory(workspace.out), { now: nowInSeconds() });
-  const version = state.snapshot.roles.get(name)?.version ?? 0;
+  const { snapshot } = await openShown(placeInDirectory(workspace.out), 'out');
+  const version = snapshot.snapshot.roles.get(name)?.version ?? 0;
   const bytes = await readFile(join(workspace.out, METADATA_PATH, metadataFile(name, version)));
   return parseTargets(openEnvelope(bytes, name).signed(), name);
 }
@@ -123,7 +123,9 @@ describe('a section', () => {
     const { publication } = await workspace.protect();
     const expires = (await role('sports')).expires;
     expect(publication.expires).toContainEqual({ role: 'sports', expires });
-    const opened = await openPublication(placeInDirectory(workspace.out), { now: nowInSeconds() });
+    const place = placeInDirectory(workspace.out);
+    const { snapshot, roots } = await openShown(place, 'out');
+    const opened = await openSnapshot(snapshot, place, roots);
     expect(await expiriesOf(opened)).toContainEqual({ role: 'sports', expires, version: 1 });
     for (const passphrase of [PASSPHRASE, undefined]) {
       const { expiries, roles } = await listKeys(workspace.configurationFile, passphrase);

@@ -3,7 +3,7 @@ import { cp, rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
-import type { SignedSnapshot } from '../../publisher/publication/snapshot.ts';
+import type { SignedSnapshot } from '../../publisher/publication/signed.ts';
 import type { Site } from '../../publisher/publish/site.ts';
 import { withdrawSite } from '../../publisher/publish/withdraw.ts';
 import { alteredTarget } from '../support/altered-target.ts';

@@ -1,7 +1,7 @@
 /** Protects and publishes once, as a program that can be killed: CONFIGURATION. Prints `ready` when it begins, and how it ended. */
 import { CodedError } from '../../core/errors.ts';
 import { locatePlaces } from '../../publisher/publish/places.ts';
-import { publishFromWorkspace } from '../../publisher/publish/run.ts';
+import { publishFromWorkspace } from '../../publisher/publish/publish.ts';
 import { PASSPHRASE } from './workspace.ts';
 
 const [configurationFile = ''] = process.argv.slice(2);

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { createToken } from '../../keyserver/publication/tokens.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { readTimestamp } from '../../publisher/authority/authority.ts';
-import { TIMESTAMP_PATH } from '../../publisher/publish/places.ts';
+import { TIMESTAMP_PATH } from '../../publisher/publication/files.ts';
 import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
 import { configIn, temporaryFolder } from './keyserver-rig.ts';
 import type { TestWorkspace } from './workspace.ts';

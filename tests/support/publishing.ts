@@ -4,11 +4,16 @@ import { join } from 'node:path';
 import type { Target } from '../../node-support/storage/target.ts';
 import { readTimestamp } from '../../publisher/authority/authority.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
+import { TIMESTAMP_PATH } from '../../publisher/publication/files.ts';
 import { type Confirmation, confirmSite } from '../../publisher/publish/confirm.ts';
 import { findHighest } from '../../publisher/publish/highest.ts';
-import { locatePlaces, type PublishPlaces, TIMESTAMP_PATH } from '../../publisher/publish/places.ts';
-import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
-import { type PublishRun, publishFromWorkspace } from '../../publisher/publish/run.ts';
+import { locatePlaces, type PublishPlaces } from '../../publisher/publish/places.ts';
+import {
+  type PublishRun,
+  type PublishSummary,
+  publishFromWorkspace,
+  publishSite,
+} from '../../publisher/publish/publish.ts';
 import { type OpenSiteOptions, type Site, withSite } from '../../publisher/publish/site.ts';
 import { type Withdrawal, withdrawSite } from '../../publisher/publish/withdraw.ts';
 import type { Configuration } from '../../publisher/workspace/configuration/schema.ts';
@@ -56,7 +61,7 @@ export class Publishing {
     await this.made.protect({ above: snapshot, timestamp: 'later' });
     return this.on(async (site) => {
       const targets = site.targets.filter(({ name }) => reachable.some((target) => target.name === name));
-      return publishSite(site, { targets, failures });
+      return publishSite(site, { reachable: targets, failures });
     });
   }
 
