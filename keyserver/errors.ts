@@ -99,8 +99,8 @@ export const KEY_SERVER_ERRORS = {
     remedy: 'publish to that target, or remove it from `push`',
   },
   'too-many-requests': {
-    means: 'too many attempts from this address, or for this name',
-    remedy: 'wait a quarter of an hour',
+    means: 'too many requests from this address, or attempts for this name',
+    remedy: 'wait a minute; after failed attempts a quarter of an hour',
   },
 } as const satisfies ErrorCatalogue;
 

@@ -13,6 +13,7 @@ import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type AccountPages, addAccountPages, refuseTooMany, sendSignIn, subscriberOf } from './account-pages.ts';
 import type { ContentHosts } from './content-host.ts';
+import { takeTurns } from './deliveries.ts';
 import { type Masthead, noticePage, refusalPage } from './pages.ts';
 import type { ReadPublications } from './publications.ts';
 import { INTERNAL_REFUSAL, type Refusal, refusalFor } from './refusals.ts';
@@ -42,7 +43,8 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   );
   addAccountPages(app, pages);
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
-  app.use(named, documentLimit(options), methods(pages), ownPagesOnly(pages), async (request, response) => {
+  const turns = takeTurns(options.limits, refuseTooMany);
+  app.use(named, documentLimit(options), methods(pages), ownPagesOnly(pages), turns, async (request, response) => {
     const subscriber = subscriberOf(pages, request);
     await answerForSite(site, { provider: await provider.read(), subscriber }, request, response);
   });

@@ -124,9 +124,9 @@ const TEXTS: Readonly<Record<string, Text>> = {
   },
   'too-many-requests': {
     status: 429,
-    title: 'Too many attempts',
-    why: 'There were too many attempts from your network, or for this name.',
-    advice: 'Wait a quarter of an hour, then try again.',
+    title: 'Too many requests',
+    why: 'There were too many from your network, or too many attempts for this name.',
+    advice: 'Try again in a minute; after failed attempts, in a quarter of an hour.',
   },
   busy: {
     status: 503,

@@ -83,7 +83,7 @@ export async function startRig(
 }
 
 /** All tests come from one address. */
-const GENEROUS: RequestLimits = {
+const GENEROUS: Partial<RequestLimits> = {
   bindingsPerAddress: 1000,
   bindingsTotal: 1000,
   keyRequestsPerAddress: 1000,
