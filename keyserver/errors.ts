@@ -46,6 +46,10 @@ export const KEY_SERVER_ERRORS = {
     means: 'the document is for subscribers',
     remedy: 'sign in',
   },
+  'entry-refused': {
+    means: 'signing in was not begun in this browser, took too long, or the browser keeps no cookies',
+    remedy: 'open the page again, with cookies permitted',
+  },
   'not-entitled': {
     means: 'its set was not granted to this subscriber',
     remedy: 'ask the publisher',

@@ -26,7 +26,7 @@ afterAll(async () => {
 
 /** A client that asks for the film, and reads nothing of it, not even that its connection has ended. */
 function openSilently(times: number): void {
-  const { host, port } = new URL(rig.server.readingUrl);
+  const { host, port } = new URL(rig.server.documentsUrl);
   const client = connect({ port: Number(port), host: '127.0.0.1' });
   clients.push(client.on('error', () => undefined).pause());
   client.write(`GET ${FILM.path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`.repeat(times));
@@ -36,7 +36,7 @@ function openSilently(times: number): void {
 function getFrom(localAddress: string, path: string): Promise<{ status: number; took: number }> {
   const start = performance.now();
   return new Promise((resolve, reject) => {
-    const url = rig.server.readingUrl + path;
+    const url = (path.startsWith('/-/') ? rig.server.readingUrl : rig.server.documentsUrl) + path;
     const done = (status: number) => resolve({ status, took: performance.now() - start });
     httpRequest(url, { localAddress, agent: false }, (response) => {
       response.resume().once('end', () => done(response.statusCode ?? 0));
@@ -75,7 +75,7 @@ describe.each([
 });
 
 it('attack 98: one who reads slowly is not taken for silent', async () => {
-  const { host, port } = new URL(rig.server.readingUrl);
+  const { host, port } = new URL(rig.server.documentsUrl);
   const client = connect({ port: Number(port), host: '127.0.0.1' });
   clients.push(client);
   client.write(`GET ${FILM.path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);

@@ -37,7 +37,7 @@ export function configIn(folder: string): KeyServerConfig {
   return {
     dev: true,
     listen,
-    reading: { listen },
+    reading: { listen, documents: { listen } },
     data: join(folder, 'keyserver.db'),
     masterKey: join(folder, 'master.key'),
     publicKey: join(folder, 'keyserver.pub'),
