@@ -83,12 +83,13 @@ function wantedBy(to: string, { origin, documents }: AccountPages): string {
 async function sendOn(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const { state, cookie, documents } = pages;
   const [challenge, to] = [queryOf(request, 'challenge'), documentTarget(queryOf(request, 'to'), documents)];
-  const code = createEntryCode(state, cookie.read(request) ?? '', challenge);
-  if (code === undefined) {
+  if (!subscriberOf(pages, request)) {
     const again = `/-/enter?${new URLSearchParams({ challenge, to })}`;
     response.set('WWW-Authenticate', 'Wispr-Session');
     return sendSignIn(pages, response, 401, { to: again, name: '', failed: false });
   }
+  const code = createEntryCode(state, cookie.read(request) ?? '', challenge);
+  if (code === undefined) throw new KeyServerError('entry-refused', 'this is no challenge');
   response.set('Referrer-Policy', 'no-referrer');
   response.redirect(303, `${documents}/-/enter?${new URLSearchParams({ code, to })}`);
 }

@@ -126,7 +126,7 @@ describe('the code', () => {
       const entrance = targetOf(await anna.get(changed)).replace(/to=[^&]*/, `to=${encodeURIComponent(to)}`);
       expect((await anna.documents.get(entrance)).headers.location).toBe('/');
     }
-    expect((await anna.get('/-/enter?challenge=short&to=/')).status).toBe(401);
+    expect((await anna.get('/-/enter?challenge=short&to=/')).status).toBe(403);
   });
 
   it('attack 93: is neither logged nor stored, nor are the tokens', async () => {

@@ -145,6 +145,19 @@ describe('a development server', () => {
   });
 });
 
+it('a database of version 1 keeps what it has, and gets what is new', async () => {
+  await setUp();
+  const old = new DatabaseSync(file('keyserver.db'));
+  old.exec('DROP TABLE entries; DROP TABLE document_sessions; PRAGMA user_version = 1');
+  const kept = old.prepare('SELECT * FROM recipient').all();
+  old.close();
+  const server = await start();
+  const { database } = server.state;
+  expect(database.prepare('SELECT * FROM recipient').all()).toEqual(kept);
+  expect(database.prepare('SELECT * FROM document_sessions').all()).toEqual([]);
+  await server.close();
+});
+
 describe('the way from the certificate error', () => {
   it('leads to a server on loopback, whatever hosts the file says', async () => {
     await runWispr(['keyserver'], { cwd: folder });
