@@ -17,7 +17,7 @@ const MITMPROXY = fileURLToPath(new URL('../.cache/mitmproxy/bin/mitmdump', impo
 const ANYWHERE = { host: '127.0.0.1', port: 0 };
 const KEY_SERVER_ON_FREE_PORTS = JSON.stringify({
   listen: ANYWHERE,
-  reading: { listen: ANYWHERE },
+  reading: { listen: ANYWHERE, documents: { listen: ANYWHERE } },
   data: 'keyserver.db',
   masterKey: 'master.key',
   publicKey: 'keyserver.pub',

@@ -78,7 +78,7 @@ export class World {
     const config = {
       ...anywhere,
       dev: true,
-      reading: anywhere,
+      reading: { ...anywhere, documents: anywhere },
       data: file('keys.sqlite'),
       masterKey: file('master.key'),
     };

@@ -39,14 +39,20 @@ const PRODUCTION = `// The key server of wispr. Paths are relative to this file.
   // Certificate chain and private key (PEM). After a renewal: kill -HUP.
   "tls": { "certificate": "keys.crt", "key": "keys.key" },
 
-  // The reading site, for browsers without the Reader. It needs a host name of its own.
+  // The reading site, for browsers without the Reader: links lead to it, and people sign in there. It needs a host name of its own,
+  // and so do the documents that it shows: their scripts must not reach accounts.
   "reading": {
     "origin": "https://read.news.example",
     "listen": { "host": "0.0.0.0", "port": 8444 },
     "tls": { "certificate": "read.crt", "key": "read.key" },
+    "documents": {
+      "origin": "https://pages.read.news.example",
+      "listen": { "host": "0.0.0.0", "port": 8445 },
+      "tls": { "certificate": "pages.crt", "key": "pages.key" },
+    },
   },
 
-  // Instead of "tls": a proxy in front that ends TLS, passes Host on and sets X-Forwarded-For. Then "host" is 127.0.0.1 at both places
+  // Instead of "tls": a proxy in front that ends TLS, passes Host on and sets X-Forwarded-For. Then "host" is 127.0.0.1 at all places
   // above, or a private address: a client that reaches the port directly could choose the address that attempts are counted by.
   // "behindProxy": true,
 
@@ -55,7 +61,10 @@ const PRODUCTION = `// The key server of wispr. Paths are relative to this file.
 const DEVELOPMENT = `// A key server for trying things out, made by "wispr keyserver --dev": plain HTTP, on this machine only.
 {
   "listen": { "host": "127.0.0.1", "port": 8002 },
-  "reading": { "listen": { "host": "127.0.0.1", "port": 8003 } },
+  "reading": {
+    "listen": { "host": "127.0.0.1", "port": 8003 },
+    "documents": { "listen": { "host": "127.0.0.1", "port": 8004 } },
+  },
 
 `;
 

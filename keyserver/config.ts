@@ -58,27 +58,51 @@ const metrics = z.strictObject({
     .meta({ description: 'Where Prometheus reads metrics, on loopback; off if left out.' }),
 });
 
-const configuration = z.strictObject({
+const documents = z.strictObject({
   origin: httpsOrigin.optional().meta({
-    description: 'The https origin that devices use. After a change every device has to connect again.',
+    description: 'The https origin that shows published documents, on a host of its own. It has no accounts.',
   }),
   listen,
   tls: tls.optional(),
-  behindProxy: z.boolean().optional().meta({
-    description: 'Instead of `tls`: a proxy ends TLS, passes `Host` on and sets `X-Forwarded-For`.',
-  }),
-  reading: z.strictObject({
-    origin: httpsOrigin.optional().meta({ description: 'The https origin of the reading site, on a host of its own.' }),
+});
+
+const configuration = z
+  .strictObject({
+    origin: httpsOrigin.optional().meta({
+      description: 'The https origin that devices use. After a change every device has to connect again.',
+    }),
     listen,
     tls: tls.optional(),
-  }),
-  data: file('The database.'),
-  masterKey: file('The file of the key that encrypts the keys in the database.'),
-  publicKey: file('Where the public key is written that publishers seal bundles to.'),
-  fetchFrom: fetchFrom.optional(),
-  publication: publication.optional(),
-  metrics: metrics.optional(),
-});
+    behindProxy: z.boolean().optional().meta({
+      description: 'Instead of `tls`: a proxy ends TLS, passes `Host` on and sets `X-Forwarded-For`.',
+    }),
+    reading: z.strictObject({
+      origin: httpsOrigin.optional().meta({
+        description:
+          'The https origin of the reading site, on a host of its own: where links lead, and where people sign in.',
+      }),
+      listen,
+      tls: tls.optional(),
+      documents,
+    }),
+    data: file('The database.'),
+    masterKey: file('The file of the key that encrypts the keys in the database.'),
+    publicKey: file('Where the public key is written that publishers seal bundles to.'),
+    fetchFrom: fetchFrom.optional(),
+    publication: publication.optional(),
+    metrics: metrics.optional(),
+  })
+  .superRefine(({ origin, reading }, context) => {
+    const own = hostOf(reading.documents.origin);
+    if (own === undefined || isLoopback(own) || ![origin, reading.origin].map(hostOf).includes(own)) return;
+    const message = 'must be on another host than key server and sign-in: its pages run published scripts';
+    context.addIssue({ code: 'custom', path: ['reading', 'documents', 'origin'], message });
+  });
+
+/** Ports do not keep cookies apart, so they do not count. */
+function hostOf(origin: string | undefined): string | undefined {
+  return origin !== undefined && URL.canParse(origin) ? new URL(origin).hostname : undefined;
+}
 
 /** The JSON Schema of `keyserver.json`, from which docs/configuration.md is generated. */
 export function keyServerJsonSchema(): unknown {
@@ -96,7 +120,7 @@ export type PublicationConfig = z.infer<typeof publication>;
 
 export const DEFAULT_PUBLICATION: PublicationConfig = publication.parse({});
 
-/** One of the two doors of the key server: the API, and the reading site. */
+/** One of the doors of the key server: the API, the reading site, and its documents. */
 export interface DoorConfig {
   /** The origin that readers use. With `dev` it may be left out: it is then `http://` and the address listened on. */
   readonly origin?: string | undefined;
@@ -119,10 +143,14 @@ export interface KeyServerConfig extends Omit<z.infer<typeof configuration>, 'me
 export function readConfig(file: string): KeyServerConfig {
   const config = parseConfigurationText(readText(file), file, configuration, invalid);
   const from = (path: string) => resolve(dirname(file), path);
+  const withFiles = <Door extends DoorConfig>(door: Door) => ({
+    ...door,
+    ...(door.tls && { tls: tlsFrom(door.tls, from) }),
+  });
+  const { reading } = config;
   return {
-    ...config,
-    ...(config.tls && { tls: tlsFrom(config.tls, from) }),
-    reading: { ...config.reading, ...(config.reading.tls && { tls: tlsFrom(config.reading.tls, from) }) },
+    ...withFiles(config),
+    reading: { ...withFiles(reading), documents: withFiles(reading.documents) },
     data: from(config.data),
     masterKey: from(config.masterKey),
     publicKey: from(config.publicKey),
@@ -132,7 +160,8 @@ export function readConfig(file: string): KeyServerConfig {
 
 /** What `--dev` makes of a configuration: loopback without certificates, whatever stands in the file for the public. */
 export function forDevelopment(config: KeyServerConfig): KeyServerConfig {
-  return { ...config, ...devDoor(config), dev: true, behindProxy: false, reading: devDoor(config.reading) };
+  const reading = { ...devDoor(config.reading), documents: devDoor(config.reading.documents) };
+  return { ...config, ...devDoor(config), dev: true, behindProxy: false, reading };
 }
 
 function devDoor({ origin, listen: { host, port } }: DoorConfig): DoorConfig {

@@ -46,6 +46,10 @@ export const KEY_SERVER_ERRORS = {
     means: 'the document is for subscribers',
     remedy: 'sign in',
   },
+  'entry-refused': {
+    means: 'signing in was not begun in this browser, took too long, or the browser keeps no cookies',
+    remedy: 'open the page again, with cookies permitted',
+  },
   'not-entitled': {
     means: 'its set was not granted to this subscriber',
     remedy: 'ask the publisher',
@@ -99,8 +103,8 @@ export const KEY_SERVER_ERRORS = {
     remedy: 'publish to that target, or remove it from `push`',
   },
   'too-many-requests': {
-    means: 'too many attempts from this address, or for this name',
-    remedy: 'wait a quarter of an hour',
+    means: 'too many requests from this address, or attempts for this name',
+    remedy: 'wait a minute; after failed attempts a quarter of an hour',
   },
 } as const satisfies ErrorCatalogue;
 

@@ -1,4 +1,4 @@
-/** The key server: its two apps, and the running thing. */
+/** The key server: its apps, and the running thing. */
 import type { Express } from 'express';
 import { destination, type Logger, pino } from 'pino';
 import { createApiApp } from './api/app.ts';
@@ -14,6 +14,7 @@ import { ProviderReader, siteReadAt } from './publication/provider.ts';
 import { PushTarget } from './publication/push-target.ts';
 import { createReadingSite } from './reading-site/app.ts';
 import { type ContentHosts, createContentHosts } from './reading-site/content-host.ts';
+import { createDocumentsSite } from './reading-site/documents-app.ts';
 import { ReadPublications } from './reading-site/publications.ts';
 import { type KeyServerState, openState } from './storage/state.ts';
 
@@ -21,6 +22,8 @@ import { type KeyServerState, openState } from './storage/state.ts';
 export interface KeyServerDependencies {
   readonly state: KeyServerState;
   readonly origins: Origins;
+  /** Origin of the documents that the reading site shows. */
+  readonly documents: string;
   readonly log: Logger;
   readonly hosts: ContentHosts;
   readonly publications: ReadPublications;
@@ -32,6 +35,7 @@ export interface KeyServerDependencies {
 export interface KeyServerApps {
   readonly api: Express;
   readonly reading: Express;
+  readonly documents: Express;
 }
 
 /** What tests and programs that embed the key server may replace. */
@@ -47,11 +51,13 @@ export interface RunningKeyServer {
   readonly url: string;
   /** Origin of the reading site. */
   readonly readingUrl: string;
+  /** Origin of the documents that it shows. */
+  readonly documentsUrl: string;
   readonly origins: Origins;
   /** Where metrics are read, if they are. */
   readonly metricsUrl: string | undefined;
   /** The ports listened on. */
-  readonly ports: { readonly keyServer: number; readonly reading: number };
+  readonly ports: { readonly keyServer: number; readonly reading: number; readonly documents: number };
   readonly state: KeyServerState;
   /** Keeps the publication fresh. */
   readonly keeper: TimestampKeeper;
@@ -63,9 +69,9 @@ export interface RunningKeyServer {
   readonly close: () => Promise<void>;
 }
 
-/** The two apps, not listening. */
+/** The apps, not listening. */
 function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDependencies): KeyServerApps {
-  const { state, origins, log, hosts, publications, keeper, metrics } = dependencies;
+  const { state, origins, documents, log, hosts, publications, keeper, metrics } = dependencies;
   const common = {
     state,
     log,
@@ -79,7 +85,15 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
   });
   return {
     api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper }),
-    reading: createReadingSite({ ...common, ...doorOf('reading'), origin: origins.reading, hosts, publications }),
+    reading: createReadingSite({ ...common, ...doorOf('reading'), origin: origins.reading, documents }),
+    documents: createDocumentsSite({
+      ...common,
+      ...doorOf('documents'),
+      origin: documents,
+      account: origins.reading,
+      hosts,
+      publications,
+    }),
   };
 }
 
@@ -94,12 +108,13 @@ function createLog(): Logger {
  * @throws KeyServerError `master-key-…`, `database-…`, `configuration-invalid`, `certificate-…`, `listen-failed`
  */
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
-  for (const door of [config, config.reading]) checkDoor(door, config);
+  for (const door of [config, config.reading, config.reading.documents]) checkDoor(door, config);
   const state = await openState(config, options.now);
   const listeners: Listener[] = [];
   try {
     listeners.push(await listenFor(config, 'listen'));
     listeners.push(await listenFor(config.reading, 'reading.listen'));
+    listeners.push(await listenFor(config.reading.documents, 'reading.documents.listen'));
     if (config.metrics) listeners.push(await listenFor(config.metrics, 'metrics.listen'));
     return await serve(config, state, listeners, options);
   } catch (error) {
@@ -115,26 +130,29 @@ async function serve(
   listeners: readonly Listener[],
   { log = createLog(), limits = {} }: StartOptions,
 ): Promise<RunningKeyServer> {
-  const [api, reading, metricsListener] = listeners as [Listener, Listener, Listener?];
+  const [api, reading, documents, metricsListener] = listeners as [Listener, Listener, Listener, Listener?];
   const origins = { keyServer: api.origin, reading: reading.origin };
   const hosts = createContentHosts(config.fetchFrom ?? {});
   const publications = new ReadPublications(state, hosts);
   const { keeper, metrics } = await keepTimestamp(config, state, log);
-  const apps = createKeyServer(config, { state, origins, log, hosts, publications, keeper, metrics, limits });
+  const shared = { state, origins, log, hosts, publications, keeper, metrics, limits };
+  const apps = createKeyServer(config, { ...shared, documents: documents.origin });
   await warnOfDescriptor(state, origins, log);
   if (config.dev) rememberDevOrigins(state.database, origins);
   else forgetDevOrigins(state.database);
   api.serve(apps.api);
   reading.serve(apps.reading);
+  documents.serve(apps.documents);
   metricsListener?.serve(metricsDoor(metrics, metricsListener.origin));
   keeper.start();
-  log.info({ ...origins, dev: config.dev === true }, 'started');
+  log.info({ ...origins, documents: documents.origin, dev: config.dev === true }, 'started');
   return {
     url: origins.keyServer,
     readingUrl: origins.reading,
+    documentsUrl: documents.origin,
     origins,
     metricsUrl: metricsListener && `${metricsListener.origin}/metrics`,
-    ports: { keyServer: api.port, reading: reading.port },
+    ports: { keyServer: api.port, reading: reading.port, documents: documents.port },
     state,
     keeper,
     publications,

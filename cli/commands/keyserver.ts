@@ -54,21 +54,23 @@ async function introduce(file: string, config: KeyServerConfig, { json }: Option
 }
 
 function sayNextSteps(file: string): void {
-  say(`next: set "origin", "reading.origin" and the certificates in ${file}, then run "wispr keyserver" again`);
+  say(
+    `next: set "origin", "reading.origin", "reading.documents.origin" and the certificates in ${file}, then run "wispr keyserver" again`,
+  );
   say(
     'after that: import the publisher\'s bundle with "wispr admin import FILE", invite readers with "wispr invite NAME"',
   );
 }
 
 function sayRunning(server: RunningKeyServer, config: KeyServerConfig, { json }: Options): void {
-  const { url, readingUrl, metricsUrl } = server;
+  const { url, readingUrl, documentsUrl, metricsUrl } = server;
   if (config.dev) say('development: plain HTTP, on this machine only');
   say(`key server: ${url}`);
-  say(`reading site: ${readingUrl}`);
+  say(`reading site: ${readingUrl}, which shows documents on ${documentsUrl}`);
   if (metricsUrl !== undefined) say(`metrics: ${metricsUrl}`);
   if (json) {
     const { masterKey, publicKey } = config;
-    print(JSON.stringify({ keyserver: url, reading: readingUrl, publicKey, masterKey }));
+    print(JSON.stringify({ keyserver: url, reading: readingUrl, documents: documentsUrl, publicKey, masterKey }));
   }
 }
 

@@ -1,4 +1,4 @@
-/** What the two doors of the key server, the API and the reading site, have in common. */
+/** What the doors of the key server, the API, the reading site and its documents, have in common. */
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
@@ -11,6 +11,8 @@ export interface DoorOptions {
   readonly dev: boolean;
   /** A proxy in front sets `X-Forwarded-For`. */
   readonly behindProxy: boolean;
+  /** Origins that forms may lead to, besides its own; left out where there are no forms and scripts. */
+  readonly formsLeadTo?: readonly string[];
   /** Called for each answer with its route, as a pattern, and its status. */
   readonly count: (route: string, status: number) => void;
 }
@@ -29,7 +31,7 @@ export function createDoor(options: DoorOptions, misdirected: (request: Request,
     .set('query parser', false)
     .set('trust proxy', options.behindProxy ? 1 : false);
   const { host } = new URL(options.origin);
-  app.use(logRequest(options), securityHeaders(options.dev), (request, response, next) => {
+  app.use(logRequest(options), securityHeaders(options), (request, response, next) => {
     if (request.headers.host?.toLowerCase() === host) next();
     else misdirected(request, response);
   });
@@ -55,16 +57,16 @@ function logRequest({ log, count }: DoorOptions) {
  * Strict defaults for everything that is not a document. `same-origin` and not `no-referrer`, because under the latter browsers send
  * `Origin: null` with forms.
  */
-function securityHeaders(dev: boolean) {
+function securityHeaders({ dev, formsLeadTo }: DoorOptions) {
   return helmet({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: {
         'default-src': ["'none'"],
         'style-src': ["'self'"],
-        'script-src': ["'self'"],
+        'script-src': [formsLeadTo ? "'self'" : "'none'"],
         'img-src': ["'self'"],
-        'form-action': ["'self'"],
+        'form-action': formsLeadTo ? ["'self'", ...formsLeadTo] : ["'none'"],
         'base-uri': ["'none'"],
         'frame-ancestors': ["'none'"],
       },

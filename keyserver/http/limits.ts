@@ -20,6 +20,10 @@ export interface RequestLimits {
   readonly joinsTotal: number;
   /** Requests for documents a minute of one address: each can make the reading site fetch the whole of one. */
   readonly documentsPerAddress: number;
+  /** Documents that are sent to one address at a time, milliseconds that a further one waits for its turn, and those without progress. */
+  readonly openDocumentsPerAddress: number;
+  readonly documentWait: number;
+  readonly readerSilence: number;
   /** Publishing: refusals in 15 minutes, and all requests a minute, of one address. */
   readonly publishingRefusals: number;
   readonly publishingPerAddress: number;
@@ -36,6 +40,9 @@ export const DEFAULT_LIMITS: RequestLimits = {
   joinsPerAddress: 20,
   joinsTotal: 1000,
   documentsPerAddress: 600,
+  openDocumentsPerAddress: 32,
+  documentWait: 10_000,
+  readerSilence: 30_000,
   publishingRefusals: 20,
   publishingPerAddress: 60,
   metadataPerAddress: 1200,

@@ -1,4 +1,4 @@
-/** Opens and closes the sockets of the two doors. */
+/** Opens and closes the sockets of the doors. */
 import type { RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
@@ -59,7 +59,7 @@ export function checkDoor(door: DoorConfig, { dev, behindProxy }: KeyServerConfi
  */
 export async function listenFor(
   door: DoorConfig,
-  member: 'listen' | 'reading.listen' | 'metrics.listen',
+  member: 'listen' | 'reading.listen' | 'reading.documents.listen' | 'metrics.listen',
 ): Promise<Listener> {
   let app: RequestListener = (_request, response) => void response.writeHead(503).end();
   const listener: RequestListener = (request, response) => app(request, response);

@@ -56,7 +56,7 @@ export async function signIn(state: KeyServerState, name: string, password: stri
 
 /** Who a session's token belongs to; `undefined` if there is no such session any more. */
 export function findSession({ database, now }: KeyServerState, token: string): Subscriber | undefined {
-  const tokenHash = hashOf(token);
+  const tokenHash = sessionHashOf(token);
   if (!tokenHash) return undefined;
   return first<Subscriber>(
     database,
@@ -68,7 +68,7 @@ export function findSession({ database, now }: KeyServerState, token: string): S
 
 /** Ends a session, if there is one of this token. */
 export function endSession({ database }: KeyServerState, token: string): void {
-  const tokenHash = hashOf(token);
+  const tokenHash = sessionHashOf(token);
   if (tokenHash) run(database, 'DELETE FROM sessions WHERE token_hash = ?', tokenHash);
 }
 
@@ -87,7 +87,8 @@ function createSession({ database, now }: KeyServerState, subscriber: number): N
   return { token: toBase64url(secret), subscriber: found };
 }
 
-function hashOf(token: string): Uint8Array | undefined {
+/** What a session's token is stored as; `undefined` if it is none. */
+export function sessionHashOf(token: string): Uint8Array | undefined {
   const bytes = fromBase64url(token, TOKEN_LENGTH);
   return bytes && digest('session token', bytes);
 }

@@ -11,17 +11,22 @@ import {
   type RequestLimits,
 } from '../http/limits.ts';
 import { endSession, findSession, joinWithCode, type NewSession, signIn } from '../readers/accounts.ts';
+import { createEntryCode } from '../readers/document-sessions.ts';
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../readers/passwords.ts';
 import { grantsOf, type Subscriber } from '../readers/subscribers.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { ASSETS, accountPage, type JoinPage, joinPage, type Masthead, type SignInPage, signInPage } from './pages.ts';
-import { type SessionCookie, sameOriginOnly } from './session-cookie.ts';
+import { documentLimit, noStore, openedOnly, refuseTooMany } from './own-pages.ts';
+import { accountPage, type JoinPage, joinPage, type Masthead, type SignInPage, signInPage } from './pages.ts';
+import { type ReadingCookie, sameOriginOnly } from './session-cookie.ts';
+import { documentTarget, localTarget, queryOf } from './targets.ts';
 
 export interface AccountPages {
   readonly state: KeyServerState;
   readonly origin: string;
+  /** The origin of the documents. */
+  readonly documents: string;
   readonly limits: RequestLimits;
-  readonly cookie: SessionCookie;
+  readonly cookie: ReadingCookie;
   readonly masthead: () => Promise<Masthead>;
 }
 
@@ -31,15 +36,12 @@ const form = express.urlencoded({ extended: false, limit: MAXIMUM_FORM_LENGTH, p
 export function addAccountPages(app: Express, pages: AccountPages): void {
   const { origin, limits } = pages;
   const ownForm = [noStore, sameOriginOnly(origin)];
-  for (const [path, { type, content }] of ASSETS) {
-    app.get(
-      path,
-      (_request, response) => void response.set({ 'Content-Type': type, 'Cache-Control': 'no-cache' }).end(content),
-    );
-  }
   app.get('/-/', (_request, response) => response.redirect(303, '/-/account'));
   app.get('/-/sign-in', noStore, async (_request, response) =>
     sendSignIn(pages, response, 200, { to: '/', name: '', failed: false }),
+  );
+  app.get('/-/enter', noStore, documentLimit(limits), openedOnly, async (request, response) =>
+    sendOn(pages, request, response),
   );
   app.get('/-/join', noStore, async (_request, response) =>
     sendJoin(pages, response, 200, { code: '', problem: undefined }),
@@ -58,17 +60,38 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
   app.post('/-/sign-out', ...ownForm, (request, response) => takeSignOut(pages, request, response));
 }
 
-/** The sign-in page in the place of a document, which it leads back to. */
-export async function sendSignIn(
+async function sendSignIn(
   pages: AccountPages,
   response: Response,
   status: number,
-  page: SignInPage,
+  page: Omit<SignInPage, 'wanted'>,
 ): Promise<void> {
+  const wanted = wantedBy(page.to, pages);
   response
     .status(status)
     .type('html')
-    .send(signInPage(await pages.masthead(), page));
+    .send(signInPage(await pages.masthead(), { ...page, wanted }));
+}
+
+/** The document that signing in leads to in the end. */
+function wantedBy(to: string, { origin, documents }: AccountPages): string {
+  const { pathname, searchParams } = new URL(to, origin);
+  return documentTarget(pathname === '/-/enter' ? (searchParams.get('to') ?? '') : to, documents);
+}
+
+/** Sends a browser back to the documents with a code, or lets the person sign in first. */
+async function sendOn(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  const { state, cookie, documents } = pages;
+  const [challenge, to] = [queryOf(request, 'challenge'), documentTarget(queryOf(request, 'to'), documents)];
+  if (!subscriberOf(pages, request)) {
+    const again = `/-/enter?${new URLSearchParams({ challenge, to })}`;
+    response.set('WWW-Authenticate', 'Wispr-Session');
+    return sendSignIn(pages, response, 401, { to: again, name: '', failed: false });
+  }
+  const code = createEntryCode(state, cookie.read(request) ?? '', challenge);
+  if (code === undefined) throw new KeyServerError('entry-refused', 'this is no challenge');
+  response.set('Referrer-Policy', 'no-referrer');
+  response.redirect(303, `${documents}/-/enter?${new URLSearchParams({ code, to })}`);
 }
 
 /** Who is signed in, by the cookie. */
@@ -136,8 +159,7 @@ async function join(
 function takeSignOut(pages: AccountPages, request: Request, response: Response): void {
   endSessionOf(pages, request);
   pages.cookie.clear(response);
-  // Decrypted pages must not come back out of the browser's cache for the next person at this browser.
-  response.set('Clear-Site-Data', '"cache"').redirect(303, '/-/sign-in');
+  response.set('Clear-Site-Data', '"cache"').redirect(303, `${pages.documents}/-/leave`);
 }
 
 /** The token is always new; a session that the browser had ends. */
@@ -151,15 +173,6 @@ function endSessionOf({ state, cookie }: AccountPages, request: Request): void {
   if (token !== undefined) endSession(state, token);
 }
 
-/** Where to go after signing in: a path and query of this origin, or the front page. */
-function localTarget(text: string, origin: string): string {
-  if (!text.startsWith('/') || !URL.canParse(text, origin)) return '/';
-  const url = new URL(text, origin);
-  const target = url.pathname + url.search;
-  // What dot segments leave behind can begin with two slashes, which lead to another host.
-  return url.origin === origin && !/^\/[/\\]/.test(target) ? target : '/';
-}
-
 /** A field of a form; one that is missing or repeated is empty. */
 function field(request: Request, name: string): string {
   const value: unknown = request.body?.[name];
@@ -169,12 +182,3 @@ function field(request: Request, name: string): string {
 function limit(requests: number, countedBy: CountedBy): RequestHandler {
   return limitRequests(requests, countedBy, refuseTooMany);
 }
-
-/** Answers 429. */
-export const refuseTooMany: RequestHandler = (_request, _response, next) =>
-  next(new KeyServerError('too-many-requests', 'too many attempts'));
-
-const noStore: RequestHandler = (_request, response, next) => {
-  response.set('Cache-Control', 'no-store');
-  next();
-};

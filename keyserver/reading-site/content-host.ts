@@ -14,8 +14,10 @@ const CONNECT_TIMEOUT = 5000;
 const HEADERS_TIMEOUT = 15_000;
 /** Milliseconds between two pieces of a body. */
 const BODY_TIMEOUT = 15_000;
-/** Connections to one content host. */
-const CONNECTIONS = 64;
+/** Connections to one content host for documents: eight times as many as one address may hold. */
+const DOCUMENT_CONNECTIONS = 256;
+/** Those for metadata, which documents must not keep waiting. */
+const METADATA_CONNECTIONS = 8;
 /** Bytes read of an unwanted body, to keep its connection. */
 const UNWANTED = 16_384;
 
@@ -37,21 +39,26 @@ export interface ContentHosts {
 
 /** @param fetchFrom - by site: where to connect to instead of the descriptor's content hosts */
 export function createContentHosts(fetchFrom: Readonly<Record<string, string>>): ContentHosts {
-  const agent = new Agent({
-    connections: CONNECTIONS,
+  const documents = agentWith(DOCUMENT_CONNECTIONS);
+  const metadata = agentWith(METADATA_CONNECTIONS);
+  return {
+    fetchFor: (site, signal) => {
+      const targets = targetsOf(site, fetchFrom);
+      return (urlPath) => askInOrder(targets, (target) => ask(documents, target, urlPath, signal));
+    },
+    targetsOf: (site) => targetsOf(site, fetchFrom),
+    fetchFile: (target, wanted) => fetchFile(metadata, target, wanted),
+    close: async () => void (await Promise.all([documents.destroy(), metadata.destroy()])),
+  };
+}
+
+function agentWith(connections: number): Agent {
+  return new Agent({
+    connections,
     connect: { timeout: CONNECT_TIMEOUT },
     headersTimeout: HEADERS_TIMEOUT,
     bodyTimeout: BODY_TIMEOUT,
   });
-  return {
-    fetchFor: (site, signal) => {
-      const targets = targetsOf(site, fetchFrom);
-      return (urlPath) => askInOrder(targets, (target) => ask(agent, target, urlPath, signal));
-    },
-    targetsOf: (site) => targetsOf(site, fetchFrom),
-    fetchFile: (target, wanted) => fetchFile(agent, target, wanted),
-    close: () => agent.destroy(),
-  };
 }
 
 function targetsOf({ site, content }: SiteDescription, fetchFrom: Readonly<Record<string, string>>): ContentTarget[] {

@@ -125,6 +125,16 @@ function setHeaders(chosen: Representation, response: Response): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // A second policy, which browsers enforce besides the publisher's.
   response.append('Content-Security-Policy', "frame-ancestors 'self'");
+  if (isPictureOrData(chosen.headers)) response.append('Content-Security-Policy', "sandbox; script-src 'none'");
+}
+
+/** XML that is opened by itself can run scripts, above all SVG, which few think of where pictures are handed in. XHTML is written as a page. */
+function isPictureOrData({ 'content-type': type = '' }: Representation['headers']): boolean {
+  const [essence = ''] = type
+    .toLowerCase()
+    .split(';', 1)
+    .map((text) => text.trim());
+  return /^(?:text|application)\/xml$|\+xml$/.test(essence) && essence !== 'application/xhtml+xml';
 }
 
 async function stream(

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
 import { openInReaderUrl } from '../../core/site/open-in-reader.ts';
-import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { Grant } from '../readers/subscribers.ts';
 import type { Refusal } from './refusals.ts';
 
@@ -12,13 +11,11 @@ for (const name of ['layout', 'sign-in', 'join', 'account', 'notice', 'refusal']
 }
 
 /** Files that the pages load, by their path. */
-export const ASSETS: ReadonlyMap<string, { readonly type: string; readonly content: Buffer }> = new Map(
-  Object.entries({
-    '/-/style.css': asset('text/css; charset=utf-8', 'style.css'),
-    '/-/join.js': asset('text/javascript; charset=utf-8', 'join.js'),
-    '/-/sign-in.js': asset('text/javascript; charset=utf-8', 'sign-in.js'),
-  }),
-);
+export const ASSETS: Readonly<Record<string, { readonly type: string; readonly content: Buffer }>> = {
+  '/-/style.css': asset('text/css; charset=utf-8', 'style.css'),
+  '/-/join.js': asset('text/javascript; charset=utf-8', 'join.js'),
+  '/-/sign-in.js': asset('text/javascript; charset=utf-8', 'sign-in.js'),
+};
 
 /** What every page shows at its head. */
 export interface Masthead {
@@ -32,6 +29,8 @@ export interface Masthead {
 export interface SignInPage {
   /** Path and query to go to afterwards. */
   readonly to: string;
+  /** Path and query of the document that it leads to in the end. */
+  readonly wanted: string;
   readonly name: string;
   /** Whether name and password were tried, and did not fit. */
   readonly failed: boolean;
@@ -51,7 +50,7 @@ export interface AccountPage {
 }
 
 export function signInPage(masthead: Masthead, page: SignInPage): string {
-  return eta.render('@sign-in', { masthead, page, reader: readerUrl(masthead, page.to) });
+  return eta.render('@sign-in', { masthead, page, reader: readerUrl(masthead, page.wanted) });
 }
 
 export function joinPage(masthead: Masthead, page: JoinPage): string {
@@ -76,14 +75,20 @@ export function noticePage(masthead: Masthead, page: NoticePage): string {
   return eta.render('@notice', { masthead, page });
 }
 
-export function refusalPage(masthead: Masthead, refusal: Refusal, signedIn: boolean): string {
-  return eta.render('@refusal', { masthead, page: { ...refusal, signedIn } });
+export interface RefusalLinks {
+  /** The origin at which people sign in. */
+  readonly account: string;
+  readonly signedIn: boolean;
 }
 
-/** Where a Reader on the same computer offers the document. @param target - path and query on this site */
+export function refusalPage(masthead: Masthead, refusal: Refusal, links: RefusalLinks): string {
+  return eta.render('@refusal', { masthead, page: { ...refusal, ...links } });
+}
+
+/** Where a Reader on the same computer offers the document. @param target - its path and query */
 function readerUrl({ site, signed }: Masthead, target: string): string | undefined {
   const [path = '/'] = target.split('?', 1);
-  return signed ? openInReaderUrl(site, path.startsWith(`${READING_SITE_PAGES}/`) ? '/' : path) : undefined;
+  return signed ? openInReaderUrl(site, path) : undefined;
 }
 
 /** When a grant begins or ends, in words. */

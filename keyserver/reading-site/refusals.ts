@@ -122,11 +122,17 @@ const TEXTS: Readonly<Record<string, Text>> = {
     why: 'Another website tried to send a form in your name, or your browser hides where forms come from.',
     advice: 'Go back, load the page again, and send the form from there.',
   },
+  'entry-refused': {
+    status: 403,
+    title: 'Signing in was not completed',
+    why: 'It was not begun in this browser, took too long, or the browser keeps no cookies.',
+    advice: 'Open the page that you wanted once more.',
+  },
   'too-many-requests': {
     status: 429,
-    title: 'Too many attempts',
-    why: 'There were too many attempts from your network, or for this name.',
-    advice: 'Wait a quarter of an hour, then try again.',
+    title: 'Too many requests',
+    why: 'There were too many from your network, or too many attempts for this name.',
+    advice: 'Try again in a minute; after failed attempts, in a quarter of an hour.',
   },
   busy: {
     status: 503,

@@ -1,9 +1,9 @@
-/** The session cookie, and the check that a form was sent by a page of this origin. */
+/** The cookies of the reading site, and the check that a form was sent by a page of this origin. */
 import type { CookieOptions, Request, RequestHandler, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
 import { SESSION_LIFETIME } from '../readers/accounts.ts';
 
-export interface SessionCookie {
+export interface ReadingCookie {
   readonly read: (request: Request) => string | undefined;
   readonly set: (response: Response, token: string) => void;
   readonly clear: (response: Response) => void;
@@ -13,12 +13,20 @@ export interface SessionCookie {
  * `__Host-` keeps other hosts from setting it. Over the plain HTTP of `--dev` browsers refuse that prefix; there the port is in the
  * name, because cookies do not tell ports apart.
  */
-export function sessionCookie(origin: string, dev: boolean): SessionCookie {
-  const name = dev ? `wispr-${new URL(origin).port}` : '__Host-wispr';
+export function sessionCookie(origin: string, dev: boolean): ReadingCookie {
+  return cookieOf(dev ? `wispr-${new URL(origin).port}` : '__Host-wispr', dev, { maxAge: SESSION_LIFETIME * 1000 });
+}
+
+/** Holds the secret with which a browser has begun to sign in, until the browser is closed. */
+export function entryCookie(origin: string, dev: boolean): ReadingCookie {
+  return cookieOf(dev ? `wispr-entry-${new URL(origin).port}` : '__Host-wispr-entry', dev);
+}
+
+function cookieOf(name: string, dev: boolean, lifetime: CookieOptions = {}): ReadingCookie {
   const options: CookieOptions = { path: '/', httpOnly: true, secure: !dev, sameSite: 'lax' };
   return {
     read: (request) => readCookie(request.headers.cookie, name),
-    set: (response, token) => void response.cookie(name, token, { ...options, maxAge: SESSION_LIFETIME * 1000 }),
+    set: (response, token) => void response.cookie(name, token, { ...options, ...lifetime }),
     clear: (response) => void response.clearCookie(name, options),
   };
 }

@@ -14,8 +14,8 @@ import { type DocumentService, sendDocument } from './documents.ts';
 import type { ReadPublications } from './publications.ts';
 
 export interface SiteService extends DocumentService {
-  /** Origin of the reading site. */
-  readonly origin: string;
+  /** Origin of the reading site, as the descriptor names it. */
+  readonly account: string;
   readonly publications: ReadPublications;
   /** Says, in front of a page, that the publication has not been confirmed for long. */
   readonly sendNotice: (request: Request, response: Response, freshness: Freshness) => Promise<void>;
@@ -45,7 +45,7 @@ export async function answerForSite(
   request: Request,
   response: Response,
 ): Promise<void> {
-  const site = provider && siteReadAt(provider.descriptor, service.origin);
+  const site = provider && siteReadAt(provider.descriptor, service.account);
   if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
   if (documentPathOf(request.originalUrl) === undefined) throw pathRefused();
   const keeper = service.publications.of(provider, site);

@@ -183,7 +183,7 @@ async function expectAllAnswer(addresses: Addresses): Promise<void> {
   const descriptor = '/.well-known/wispr-provider';
   expect((await viaProxy(proxy, site)).status).toBe(200);
   expect((await viaProxy(proxy, gateway)).status).toBe(200);
-  for (const url of [proxy, `${keyserver}${descriptor}`, reading, origin, cache])
+  for (const url of [proxy, `${keyserver}${descriptor}`, `${reading}/-/sign-in`, origin, cache])
     expect({ url, status: (await request(url)).statusCode }).toEqual({ url, status: 200 });
 }
 

@@ -20,6 +20,7 @@ let ada: Person;
 let keyServer: RunningKeyServer;
 let shared: SharedCache | undefined;
 let reading: string;
+let documents: string;
 let content: string;
 let gateway: string;
 let cache: DishonestCache;
@@ -35,6 +36,7 @@ beforeAll(async () => {
   cache = await world.startDishonestCache(shared?.kind === 'reverse' ? shared.url : host.url);
   content = cache.url;
   reading = keyServer.readingUrl;
+  documents = keyServer.documentsUrl;
   await world.publish(keyServer, content);
   ada = await world.addReader('ada', keyServer, shared);
   gateway = ((await ada.proxy.gatewayUrl(settings.site)) ?? '').slice(0, -1);
@@ -176,17 +178,17 @@ describe('without a Reader', () => {
     const { page, origins } = await openPage(browser);
     const rest = '?from=newsletter#high-water';
     await page.goto(content + ARTICLE_URL + rest);
-    await page.waitForURL(reading + ARTICLE_URL + rest);
+    await page.waitForURL(`${reading}/-/enter?**`);
     await page.waitForSelector('#sign-in');
     await takePictures(page, 'sign-in');
     expect(await signIn(page, ada.name, 'not the password')).toBe(403);
     await page.waitForSelector('#problem');
     await takePictures(page, 'sign-in-failed');
     expect(await signIn(page, ada.name, ada.password)).toBe(303);
-    await page.waitForURL(reading + ARTICLE_URL + rest);
+    await page.waitForURL(documents + ARTICLE_URL + rest);
     await expectWholeArticle(page);
     await takePictures(page, 'article-on-reading-site');
-    expect([...origins].sort()).toEqual([content, reading].sort());
+    expect([...origins].sort()).toEqual([content, documents, reading].sort());
     await page.close();
   });
 

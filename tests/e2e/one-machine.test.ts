@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accepts, freePort } from '../../cache-config/child.ts';
 import { ROOT, type RunningProgram, startCommand } from '../support/programs.ts';
-import { createVisitor } from '../support/reading-site-visitor.ts';
+import { createReader, createVisitor } from '../support/reading-site-visitor.ts';
 
 const ARTICLE_PATH = '/2026/11/17/the%20great%20tide.html';
 const original = readFileSync(join(ROOT, 'examples/newspaper/site', decodeURI(ARTICLE_PATH)), 'utf8');
@@ -34,7 +34,7 @@ npx() {
   case "$*" in
     init*|protect*) wispr "$@" --passphrase-file "$FOLDER/passphrase" ;;
     'keyserver --dev') exec "$NODE" "$WISPR" "$@" ;;
-    keyserver) wispr "$@"; sed -i "s/8443/$PORT_8443/; s/8444/$PORT_8444/; s/8080/$PORT_8080/" keyserver.json ;;
+    keyserver) wispr "$@"; sed -i "s/8443/$PORT_8443/; s/8444/$PORT_8444/; s/8445/$PORT_8445/; s/8080/$PORT_8080/" keyserver.json ;;
     invite*) wispr "$@" > "$FOLDER/invitation" ;;
     bind*)
       link=$(sed -n 's/^For the Reader: *wispr bind //p' "$FOLDER/invitation")
@@ -48,7 +48,7 @@ npx() {
 `;
 
 beforeAll(async () => {
-  for (const port of ['8443', '8444', '8080']) ports.set(port, await freePort());
+  for (const port of ['8443', '8444', '8445', '8080']) ports.set(port, await freePort());
   for (const directory of ['news', 'home']) mkdirSync(file(directory));
   cpSync(join(ROOT, 'examples/newspaper/site'), file('news/site'), { recursive: true });
   writeFileSync(file('passphrase'), 'six words that nobody would guess\n', { mode: 0o600 });
@@ -71,6 +71,7 @@ function type(commands: string): RunningProgram {
     FOLDER: folder,
     PORT_8443: String(portFor('8443')),
     PORT_8444: String(portFor('8444')),
+    PORT_8445: String(portFor('8445')),
     PORT_8080: String(portFor('8080')),
   };
   const program = startCommand(['bash', '-euo', 'pipefail', '-c', PERSON + typed], { cwd: folder, env });
@@ -110,7 +111,8 @@ describe('docs/publish.md, on one machine', () => {
   test('a browser reads it on the reading site', async () => {
     const [, link = ''] = /^For a browser: +(\S+)$/m.exec(readFileSync(file('invitation'), 'utf8')) ?? [];
     const { origin, pathname, hash } = new URL(link);
-    const browser = createVisitor(origin);
+    const { headers } = await createVisitor(origin).get('/');
+    const browser = createReader({ readingUrl: origin, documentsUrl: new URL(String(headers.location)).origin });
     await browser.post(pathname, { code: hash.slice(1), password: 'ten characters' });
     expect(await browser.get(ARTICLE_PATH)).toMatchObject({ status: 200, text: original });
   });

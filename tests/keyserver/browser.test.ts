@@ -102,8 +102,8 @@ describe('in Chromium', () => {
     await joinBy(page, 'bert');
     await page.click('text=Sign out');
     await page.waitForURL('**/-/sign-in');
-    const target = `${rig.server.readingUrl}/20/harbour.html?edition=2#quay`;
-    await page.goto(target);
+    const target = `${rig.server.documentsUrl}/20/harbour.html?edition=2#quay`;
+    await page.goto(`${rig.server.readingUrl}/20/harbour.html?edition=2#quay`);
     expect(await page.textContent('h1')).toBe('Sign in to read');
     await page.fill('#name', 'Bert');
     await page.fill('#password', 'not the password');
@@ -121,11 +121,11 @@ describe('in Chromium', () => {
   it('attack 50: a page elsewhere can neither sign the reader out nor load a document into itself', async () => {
     const { page } = await openPage();
     await joinBy(page, 'carla');
-    const reading = rig.server.readingUrl;
+    const { readingUrl: reading, documentsUrl: documents } = rig.server;
     rig.host.handlers.set('/evil.html', (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end(`<form method="post" action="${reading}/-/sign-out"><button>Win</button></form>
-        <img id="stolen" src="${reading}/20/boat.png"><iframe src="${reading}/20/harbour.html"></iframe>`);
+        <img id="stolen" src="${documents}/20/boat.png"><iframe src="${documents}/20/harbour.html"></iframe>`);
     });
     const evil = rig.host.origin.replace('127.0.0.1', 'localhost');
     await page.goto(`${evil}/evil.html`, { waitUntil: 'load' });

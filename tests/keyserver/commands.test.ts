@@ -16,7 +16,10 @@ beforeAll(async () => {
   const listen = { host: '127.0.0.1', port: 0 };
   const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
   const fetchFrom = { 'news.example': 'http://127.0.0.1:9' };
-  writeFileSync(join(folder, 'keyserver.json'), JSON.stringify({ listen, reading: { listen }, ...paths, fetchFrom }));
+  writeFileSync(
+    join(folder, 'keyserver.json'),
+    JSON.stringify({ listen, reading: { listen, documents: { listen } }, ...paths, fetchFrom }),
+  );
   server = await startWispr(['keyserver', '--dev'], { cwd: folder });
   publisher = await createPublisher();
 });

@@ -23,7 +23,10 @@ beforeAll(async () => {
   publisher = await createPublisher();
   const listen = { host: '127.0.0.1', port: 0 };
   const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
-  writeFileSync(join(folder, 'keyserver.json'), JSON.stringify({ listen, reading: { listen }, ...paths }));
+  writeFileSync(
+    join(folder, 'keyserver.json'),
+    JSON.stringify({ listen, reading: { listen, documents: { listen } }, ...paths }),
+  );
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -48,7 +51,11 @@ it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing;
   expect(promised).toBeGreaterThanOrEqual(READERS / 4);
 
   const again = await startKeyServer(
-    { ...configIn(folder), listen: addressOf(keyserver), reading: { listen: addressOf(reading) } },
+    {
+      ...configIn(folder),
+      listen: addressOf(keyserver),
+      reading: { ...configIn(folder).reading, listen: addressOf(reading) },
+    },
     { log: pino({ enabled: false }) },
   );
   try {

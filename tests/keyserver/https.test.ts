@@ -14,10 +14,11 @@ import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 
 const KEYS = 'keys.news.example';
 const READ = 'read.news.example';
+const PAGES = 'pages.news.example';
 let folder: string;
 beforeAll(() => {
   folder = temporaryFolder();
-  for (const host of [KEYS, READ]) makeCertificate(host, host);
+  for (const host of [KEYS, READ, PAGES]) makeCertificate(host, host);
   makeExpired('expired', KEYS);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -82,7 +83,8 @@ function files(name: string) {
 
 function configure(changes: Partial<KeyServerConfig> = {}): KeyServerConfig {
   const listen = { host: '127.0.0.1', port: 0 };
-  const reading = { origin: `https://${READ}`, listen, tls: files(READ) };
+  const documents = { origin: `https://${PAGES}`, listen, tls: files(PAGES) };
+  const reading = { origin: `https://${READ}`, listen, tls: files(READ), documents };
   return { ...configIn(folder), dev: false, origin: `https://${KEYS}`, tls: files(KEYS), reading, ...changes };
 }
 
@@ -112,22 +114,25 @@ function get(host: string, port: number, options: RequestOptions = {}): Promise<
 }
 
 describe('with certificates', () => {
-  it('speaks TLS 1.3, with post-quantum key agreement, on both doors', async () => {
-    await withServer({}, async ({ keyServer: keys, reading: read }, server) => {
-      expect([server.url, server.readingUrl]).toEqual([`https://${KEYS}`, `https://${READ}`]);
+  it('speaks TLS 1.3, with post-quantum key agreement, on all doors', async () => {
+    await withServer({}, async ({ keyServer: keys, reading: read, documents }, server) => {
+      const urls = [server.url, server.readingUrl, server.documentsUrl];
+      expect(urls).toEqual([`https://${KEYS}`, `https://${READ}`, `https://${PAGES}`]);
       const api = await get(KEYS, keys, { path: '/.well-known/wispr-provider', ecdhCurve: 'X25519MLKEM768' });
       expect(api.statusCode).toBe(404);
       expect((api.socket as TLSSocket).getProtocol()).toBe('TLSv1.3');
       expect(api.headers['strict-transport-security']).toContain('max-age=');
       const reading = await get(READ, read, { path: '/-/sign-in', ecdhCurve: 'X25519' });
       expect(reading.statusCode).toBe(200);
+      expect((await get(PAGES, documents, { path: '/-/style.css' })).statusCode).toBe(200);
       await expect(get(KEYS, keys, { maxVersion: 'TLSv1.2' })).rejects.toThrow(/protocol version|handshake/i);
     });
   });
 
   it('answers under its own host only', async () => {
-    await withServer({}, async ({ keyServer: keys, reading: read }) => {
+    await withServer({}, async ({ keyServer: keys, reading: read, documents }) => {
       const headers = { host: 'evil.example' };
+      expect((await get(PAGES, documents, { path: '/', headers: { host: READ } })).statusCode).toBe(421);
       expect((await get(KEYS, keys, { headers })).statusCode).toBe(421);
       expect((await get(READ, read, { path: '/-/sign-in', headers })).statusCode).toBe(421);
     });
@@ -201,7 +206,8 @@ describe('refuses', () => {
 
 it('behind a proxy, counts attempts by the address that the proxy names', async () => {
   const listen = { host: '127.0.0.1', port: 0 };
-  const reading = { origin: `https://${READ}`, listen };
+  const documents = { origin: `https://${PAGES}`, listen };
+  const reading = { origin: `https://${READ}`, listen, documents };
   await withServer({ tls: undefined, behindProxy: true, reading }, async ({ keyServer: keys }) => {
     const ask = (address: string) =>
       new Promise((resolve, reject) => {

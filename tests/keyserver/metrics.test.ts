@@ -57,7 +57,7 @@ it('attack 93: count answers by route and status, without a name, a path or a qu
   await the.publish(7);
   await fetch(`${server.url}/.well-known/wispr/timestamp.json?secret=1`);
   await fetch(`${server.url}/no/such/page-of-mine`);
-  await fetch(`${server.readingUrl}/private/letter.html?secret=1`);
+  await fetch(`${server.documentsUrl}/private/letter.html?secret=1`);
   await fetch(`${server.url}/v1/bundle`, { method: 'PUT', headers: { authorization: 'Bearer guess' } });
   const text = await (await fetch(server.metricsUrl ?? '')).text();
   for (const line of [

@@ -33,7 +33,12 @@ beforeAll(async () => {
   const write = (keys = listen, reading = listen) =>
     writeFileSync(
       join(folder, 'keyserver.json'),
-      JSON.stringify({ listen: keys, reading: { listen: reading }, publication: { push: ['site'] }, ...paths }),
+      JSON.stringify({
+        listen: keys,
+        reading: { listen: reading, documents: { listen } },
+        publication: { push: ['site'] },
+        ...paths,
+      }),
     );
   write();
   const first = await startWispr(['keyserver', '--dev'], { cwd: folder });

@@ -6,12 +6,14 @@ import { first, run } from '../../keyserver/storage/database.ts';
 import { postFrom } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
-import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
+import { createReader, createVisitor, type Reader } from '../support/reading-site-visitor.ts';
 import { signOnto } from '../support/signed-publication.ts';
 
 const PASSWORD = 'correct horse battery';
 const ARTICLE = '/2026/11/20/harbour.html';
 const DAY = 86_400;
+/** What is not opened in a window gets 401 instead of the way to sign-in. */
+const AS_PICTURE = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
 let rig: Rig;
 beforeAll(async () => {
   rig = await startRig();
@@ -25,10 +27,10 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-const browser = () => createVisitor(rig.server.readingUrl);
+const browser = () => createReader(rig.server);
 
 /** Invites, joins, and returns the browser that is signed in then. */
-async function join(name: string): Promise<Visitor> {
+async function join(name: string): Promise<Reader> {
   const reader = browser();
   const { accountCode } = rig.invite({ name });
   const { status } = await reader.post('/-/join', { code: accountCode, password: PASSWORD });
@@ -36,8 +38,9 @@ async function join(name: string): Promise<Visitor> {
   return reader;
 }
 
-async function statusOfArticle(reader: Visitor): Promise<number> {
-  return (await reader.get(ARTICLE)).status;
+async function statusOfArticle(reader: Reader): Promise<number> {
+  await reader.enter();
+  return (await reader.get(ARTICLE, AS_PICTURE)).status;
 }
 
 describe('joining', () => {
@@ -132,12 +135,25 @@ describe('signing in', () => {
   it('leads back to the page and its query', async () => {
     const reader = browser();
     const target = `${ARTICLE}?page=2&from=%2Fa`;
-    const asked = await reader.get(target, { 'sec-fetch-dest': 'document' });
-    expect(asked.status).toBe(401);
-    expect(asked.headers['cache-control']).toBe('no-store');
-    expect(asked.text).toContain('name="to" value="/2026/11/20/harbour.html?page=2&amp;from=%2Fa"');
-    const answer = await reader.post('/-/sign-in', { name: ' GUSTAV ', password: PASSWORD, to: target });
-    expect([answer.status, answer.headers.location]).toEqual([303, target]);
+    const { headers } = await reader.get(target);
+    const { origin, pathname, search } = new URL(String(headers.location));
+    expect([origin, pathname]).toEqual([rig.server.readingUrl, '/-/enter']);
+    const asked = await reader.get(pathname + search);
+    expect([asked.status, asked.headers['cache-control']]).toEqual([401, 'no-store']);
+    const [, to = ''] = /name="to" value="([^"]+)"/.exec(asked.text) ?? [];
+    expect(to.replaceAll('&amp;', '&')).toBe(pathname + search);
+    const form = { name: ' GUSTAV ', password: PASSWORD, to: pathname + search };
+    const answer = await reader.post('/-/sign-in', form);
+    expect([answer.status, answer.headers.location]).toEqual([303, pathname + search]);
+    const back = await reader.get(pathname + search);
+    const entrance = new URL(String(back.headers.location));
+    expect([back.status, back.headers['referrer-policy'], entrance.origin]).toEqual([
+      303,
+      'no-referrer',
+      rig.server.documentsUrl,
+    ]);
+    const entered = await reader.documents.get(entrance.pathname + entrance.search);
+    expect([entered.status, entered.headers.location]).toEqual([303, target]);
     expect(await statusOfArticle(reader)).toBe(200);
   });
 
@@ -206,12 +222,12 @@ describe('signing in', () => {
     const reader = browser();
     await reader.post('/-/sign-in', { name: 'gustav', password: PASSWORD, to: '/' });
     const dump = JSON.stringify(
-      ['sessions', 'accounts', 'invitations'].map((table) =>
+      ['sessions', 'document_sessions', 'entries', 'accounts', 'invitations'].map((table) =>
         rig.server.state.database.prepare(`SELECT * FROM ${table}`).all(),
       ),
     );
     expect(dump).not.toContain(PASSWORD);
-    for (const token of reader.cookies.values()) {
+    for (const token of [...reader.cookies.values(), ...reader.documents.cookies.values()]) {
       expect(dump).not.toContain(token);
       expect(dump).not.toContain(JSON.stringify([...Buffer.from(token, 'base64url')]).slice(1, -1));
     }
@@ -220,11 +236,11 @@ describe('signing in', () => {
   it('ends with the session: by signing out, after thirty days, and when the subscriber is revoked', async () => {
     const [out, aged, revoked] = [await join('hanna'), await join('ida'), await join('jens')];
     const left = await out.post('/-/sign-out', {});
-    expect([left.status, left.headers.location, left.headers['clear-site-data']]).toEqual([
-      303,
-      '/-/sign-in',
-      '"cache"',
-    ]);
+    const { documentsUrl, readingUrl } = rig.server;
+    expect([left.status, left.headers.location]).toEqual([303, `${documentsUrl}/-/leave`]);
+    const gone = await out.documents.get('/-/leave');
+    expect([gone.status, gone.headers.location]).toEqual([303, `${readingUrl}/-/sign-in`]);
+    expect([left.headers['clear-site-data'], gone.headers['clear-site-data']]).toEqual(['"cache"', '"cache"']);
     expect(await statusOfArticle(out)).toBe(401);
     const lasting = { expires: Math.floor(Date.now() / 1000) + 31 * DAY };
     await signOnto(rig.publisher.publication, rig.host.files, lasting);
@@ -275,7 +291,7 @@ describe('signing in', () => {
 });
 
 describe('forms', () => {
-  let reader: Visitor;
+  let reader: Reader;
   beforeAll(async () => {
     reader = await join('nora');
   });
@@ -404,6 +420,7 @@ it('attack 93: the log holds no names, codes, passwords, tokens, paths or querie
     'secret-query',
     'harbour',
     ...reader.cookies.values(),
+    ...reader.documents.cookies.values(),
   ];
   for (const secret of secrets) expect(log).not.toContain(secret);
 });

@@ -9,7 +9,7 @@ import { urlPathOf } from '../../core/site/path.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { configIn, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { createPublisher, fileOf, publish, SITE, type TestDocument } from '../support/publisher-with-sets.ts';
-import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
+import { createReader, createVisitor, type Reader, type Visitor } from '../support/reading-site-visitor.ts';
 
 const PASSWORD = 'correct horse battery';
 const DAY = 86_400;
@@ -42,7 +42,7 @@ const FRONT: TestDocument = {
 const EMPTY: TestDocument = { path: '/2026/11/20/empty.txt', content: '', mediaType: 'text/plain', set: 'day-1' };
 
 let rig: Rig;
-let anna: Visitor;
+let anna: Reader;
 beforeAll(async () => {
   rig = await startRig();
   anna = await join('anna');
@@ -53,8 +53,8 @@ beforeEach(async () => {
 });
 afterAll(() => rig.close());
 
-async function join(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<Visitor> {
-  const reader = createVisitor(rig.server.readingUrl);
+async function join(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<Reader> {
+  const reader = createReader(rig.server);
   await reader.post('/-/join', { code: rig.invite({ name, ...grant }).accountCode, password: PASSWORD });
   return reader;
 }
@@ -153,7 +153,7 @@ describe('a document', () => {
   });
 
   it('that is public needs no signing in', async () => {
-    const page = await createVisitor(rig.server.readingUrl).get('/');
+    const page = await createVisitor(rig.server.documentsUrl).get('/');
     expect([page.status, page.text]).toEqual([200, FRONT.content]);
   });
 
@@ -204,16 +204,17 @@ describe('a shared cache in front', () => {
   });
 
   it('keeps no public document either: the same address may be for subscribers tomorrow', async () => {
-    for (const reader of [anna, createVisitor(rig.server.readingUrl)]) {
+    for (const reader of [anna, createVisitor(rig.server.documentsUrl)]) {
       const { status, headers } = await reader.get(urlOf(FRONT));
       expect([status, headers['cache-control'], headers['set-cookie']]).toEqual([200, 'private, no-cache', undefined]);
     }
   });
 
-  it('keeps no sign-in page in the place of a document, and no session', async () => {
-    const stranger = createVisitor(rig.server.readingUrl);
+  it('keeps nothing of the way to sign-in, and no session', async () => {
+    const stranger = createReader(rig.server);
     const page = await stranger.get(urlOf(PICTURE));
-    expect([page.status, page.headers['cache-control']]).toEqual([401, 'no-store']);
+    expect([page.status, page.headers['cache-control']]).toEqual([303, 'no-store']);
+    expect((await stranger.enter()).headers['cache-control']).toBe('no-store');
     const joined = await stranger.post('/-/join', {
       code: rig.invite({ name: 'emil' }).accountCode,
       password: PASSWORD,
@@ -260,7 +261,7 @@ describe('entitlement', () => {
   });
 
   it('answers pictures and scripts in one line, without a sign-in page', async () => {
-    const page = await createVisitor(rig.server.readingUrl).get(urlOf(PICTURE), { 'sec-fetch-dest': 'image' });
+    const page = await createVisitor(rig.server.documentsUrl).get(urlOf(PICTURE), { 'sec-fetch-dest': 'image' });
     expect([page.status, page.text]).toEqual([401, 'Please sign in (not-signed-in)\n']);
   });
 
@@ -366,9 +367,9 @@ describe('a hostile content host', () => {
         response.once('close', resolve);
       });
     });
-    const cookie = [...anna.cookies].map(([key, value]) => `${key}=${value}`).join('; ');
+    const cookie = [...anna.documents.cookies].map(([key, value]) => `${key}=${value}`).join('; ');
     await new Promise<void>((resolve) => {
-      const request = httpRequest(rig.server.readingUrl + urlOf(FILM), { headers: { cookie } }, (response) => {
+      const request = httpRequest(rig.server.documentsUrl + urlOf(FILM), { headers: { cookie } }, (response) => {
         response.once('data', () => {
           response.destroy();
           resolve();
@@ -382,7 +383,7 @@ describe('a hostile content host', () => {
 
 describe('the reading site', () => {
   it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('answers %s on a document with 405', async (method) => {
-    const response = await fetch(rig.server.readingUrl + urlOf(ARTICLE), { method });
+    const response = await fetch(rig.server.documentsUrl + urlOf(ARTICLE), { method });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
@@ -401,7 +402,7 @@ describe('the reading site', () => {
     try {
       const { host, server } = limited;
       await publish(limited.publisher, host, FRONT);
-      const reader = createVisitor(server.readingUrl);
+      const reader = createReader(server);
       const ask = async () => (await reader.get('/', { range: 'bytes=-1' })).status;
       expect([await ask(), await ask(), await ask()]).toEqual([206, 206, 206]);
       const fetched = host.requests.length;
@@ -409,7 +410,7 @@ describe('the reading site', () => {
       expect((await reader.get('/-/sign-in')).status).toBe(200);
       const options = { localAddress: '127.0.5.1', agent: false };
       const other = new Promise((resolve) => {
-        httpRequest(server.readingUrl, options, (response) => resolve(response.resume().statusCode)).end();
+        httpRequest(server.documentsUrl, options, (response) => resolve(response.resume().statusCode)).end();
       });
       expect(await other).toBe(200);
     } finally {
@@ -425,7 +426,7 @@ describe('the reading site', () => {
   it('says so when no publisher was connected yet', async () => {
     const folder = temporaryFolder();
     const empty = await startKeyServer(configIn(folder), { log: pino({ enabled: false }) });
-    const page = await createVisitor(empty.readingUrl).get('/');
+    const page = await createVisitor(empty.documentsUrl).get('/');
     expect([page.status, page.text.includes('Nothing to read here yet')]).toEqual([503, true]);
     await empty.close();
     rmSync(folder, { recursive: true });
@@ -434,15 +435,15 @@ describe('the reading site', () => {
   it('says so when the content host is not there', async () => {
     const own = await startRig();
     await own.host.close();
-    await expectRefusal(createVisitor(own.server.readingUrl), '/', 502, 'content-host-unreachable');
+    await expectRefusal(createVisitor(own.server.documentsUrl), '/', 502, 'content-host-unreachable');
     await own.close();
   });
 });
 
 /** Asks as an HTTP/1.0 client that knows no coding would. @returns how the connection ended: `end`, or the error's code */
 function getByHttp10(path: string): Promise<string> {
-  const { host, port } = new URL(rig.server.readingUrl);
-  const cookie = [...anna.cookies].map(([key, value]) => `${key}=${value}`).join('; ');
+  const { host, port } = new URL(rig.server.documentsUrl);
+  const cookie = [...anna.documents.cookies].map(([key, value]) => `${key}=${value}`).join('; ');
   return new Promise((resolve) => {
     const socket = connect(Number(port), '127.0.0.1');
     socket.write(`GET ${path} HTTP/1.0\r\nHost: ${host}\r\nCookie: ${cookie}\r\n\r\n`);

@@ -15,7 +15,7 @@ let rig: Rig;
 let visitor: Visitor;
 beforeEach(async () => {
   rig = await startRig();
-  visitor = createVisitor(rig.server.readingUrl);
+  visitor = createVisitor(rig.server.documentsUrl);
   await publish(rig.publisher, rig.host, FRONT);
 });
 afterEach(() => rig.close());

@@ -29,7 +29,10 @@ const file = (name: string) => join(folder, name);
 function writeConfiguration(changes: Record<string, unknown> = {}): void {
   const listen = { host: '127.0.0.1', port: 0 };
   const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
-  writeFileSync(file('keyserver.json'), JSON.stringify({ listen, reading: { listen }, ...paths, ...changes }));
+  writeFileSync(
+    file('keyserver.json'),
+    JSON.stringify({ listen, reading: { listen, documents: { listen } }, ...paths, ...changes }),
+  );
 }
 
 /** A key server that was started once. */
@@ -129,12 +132,30 @@ describe('a development server', () => {
     writeConfiguration({
       origin: 'https://keys.news.example',
       tls,
-      reading: { origin: 'https://read.news.example', listen, tls },
+      reading: {
+        origin: 'https://read.news.example',
+        listen,
+        tls,
+        documents: { origin: 'https://pages.news.example', listen, tls },
+      },
     });
     const server = await startWispr(['keyserver', '--dev'], { cwd: folder });
     expect(server.ready.keyserver).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     await server.stop();
   });
+});
+
+it('a database of version 1 keeps what it has, and gets what is new', async () => {
+  await setUp();
+  const old = new DatabaseSync(file('keyserver.db'));
+  old.exec('DROP TABLE entries; DROP TABLE document_sessions; PRAGMA user_version = 1');
+  const kept = old.prepare('SELECT * FROM recipient').all();
+  old.close();
+  const server = await start();
+  const { database } = server.state;
+  expect(database.prepare('SELECT * FROM recipient').all()).toEqual(kept);
+  expect(database.prepare('SELECT * FROM document_sessions').all()).toEqual([]);
+  await server.close();
 });
 
 describe('the way from the certificate error', () => {
@@ -143,11 +164,12 @@ describe('the way from the certificate error', () => {
     const refused = await runWispr(['keyserver'], { cwd: folder });
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('--dev')]);
     const text = readFileSync(file('keyserver.json'), 'utf8');
-    expect(text.match(/"0\.0\.0\.0"/g)).toHaveLength(2);
+    expect(text.match(/"0\.0\.0\.0"/g)).toHaveLength(3);
     writeFileSync(file('keyserver.json'), text.replaceAll(/"port": 844\d/g, '"port": 0'));
     const server = await startWispr(['keyserver', '--dev'], { cwd: folder });
     expect(server.ready.keyserver).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(server.ready.reading).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(server.ready.documents).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     await server.stop();
   });
 
@@ -157,8 +179,10 @@ describe('the way from the certificate error', () => {
   });
 
   it.each(['::', '192.0.2.1', 'localhost.example'])('replaces %s, which is not', (host) => {
-    writeConfiguration({ reading: { listen: { host, port: 1 } } });
-    expect(forDevelopment(readConfig(file('keyserver.json'))).reading.listen).toEqual({ host: '127.0.0.1', port: 1 });
+    writeConfiguration({ reading: { listen: { host, port: 1 }, documents: { listen: { host, port: 2 } } } });
+    const { reading } = forDevelopment(readConfig(file('keyserver.json')));
+    expect(reading.listen).toEqual({ host: '127.0.0.1', port: 1 });
+    expect(reading.documents.listen).toEqual({ host: '127.0.0.1', port: 2 });
   });
 });
 
@@ -182,12 +206,20 @@ describe('the key server refuses to start', () => {
   it.each(['0.0.0.0', '::', '203.0.113.7', '172.32.0.1', '2001:db8::1', '::ffff:203.0.113.7', 'keys.news.example'])(
     'behind a proxy at %s, where others could reach it',
     async (host) => {
-      const origins = { origin: 'https://keys.news.example', reading: { origin: 'https://read.news.example', listen } };
+      const documents = { origin: 'https://pages.news.example', listen };
+      const reading = { origin: 'https://read.news.example', listen, documents };
+      const origins = { origin: 'https://keys.news.example', reading };
       writeConfiguration({ behindProxy: true, ...origins, listen: { host, port: 0 } });
       const started = () => startKeyServer(readConfig(file('keyserver.json')));
       await expectRefusal('configuration-invalid', /only the proxy may reach the port/, started);
-      writeConfiguration({ behindProxy: true, ...origins, reading: { ...origins.reading, listen: { host, port: 0 } } });
-      await expectRefusal('configuration-invalid', /only the proxy may reach the port/, started);
+      const exposed = { host, port: 0 };
+      for (const one of [
+        { ...reading, listen: exposed },
+        { ...reading, documents: { ...documents, listen: exposed } },
+      ]) {
+        writeConfiguration({ behindProxy: true, ...origins, reading: one });
+        await expectRefusal('configuration-invalid', /only the proxy may reach the port/, started);
+      }
     },
   );
 
@@ -195,8 +227,26 @@ describe('the key server refuses to start', () => {
     'but not behind a proxy at %s',
     (host) => {
       const door = { origin: 'https://keys.news.example', listen: { host, port: 0 } };
-      const config = { ...door, reading: door, behindProxy: true, data: '', masterKey: '', publicKey: '' };
+      const config = {
+        ...door,
+        reading: { ...door, documents: door },
+        behindProxy: true,
+        data: '',
+        masterKey: '',
+        publicKey: '',
+      };
       expect(() => checkDoor(door, config)).not.toThrow();
+    },
+  );
+
+  it.each(['read.news.example', 'keys.news.example'])(
+    'attack 96: with documents on %s, where accounts or keys are',
+    async (host) => {
+      const documents = { origin: `https://${host}:8445`, listen };
+      const reading = { origin: 'https://read.news.example', listen, documents };
+      writeConfiguration({ origin: 'https://keys.news.example', reading });
+      const started = async () => void readConfig(file('keyserver.json'));
+      await expectRefusal('configuration-invalid', /must be on another host/, started);
     },
   );
 
@@ -205,9 +255,11 @@ describe('the key server refuses to start', () => {
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as AddressInfo;
     await setUp();
-    writeConfiguration({ reading: { listen: { ...listen, port } } });
+    writeConfiguration({ reading: { listen: { ...listen, port }, documents: { listen } } });
     await expectRefusal('listen-failed', new RegExp(`127.0.0.1:${port}: the port is in use`));
     await expect(start()).rejects.toMatchObject({ fields: { member: 'reading.listen' } });
+    writeConfiguration({ reading: { listen, documents: { listen: { ...listen, port } } } });
+    await expect(start()).rejects.toMatchObject({ fields: { member: 'reading.documents.listen' } });
     writeConfiguration({ listen: { ...listen, port } });
     await expect(start()).rejects.toMatchObject({ fields: { member: 'listen' } });
     taken.close();
@@ -220,7 +272,7 @@ describe('the key server refuses to start', () => {
     ['{ "listne": {} }', /line 1: there is no member "listne"; the members are origin, listen, tls/],
     [
       '{\n"reading": { "listne": {} } }',
-      /line 2: "reading" has no member "listne"; the members are origin, listen, tls$/,
+      /line 2: "reading" has no member "listne"; the members are origin, listen, tls, documents$/,
     ],
   ])('with the configuration %s', async (text, message) => {
     writeFileSync(file('keyserver.json'), text);

@@ -43,4 +43,40 @@ export const MUTATIONS: readonly Mutation[] = [
     find: 'if (now === undefined) throw rollback(',
     replace: 'if (now === undefined) return void rollback(',
   },
+  {
+    attacks: [50],
+    file: 'keyserver/readers/document-sessions.ts',
+    find: ' || !Buffer.from(taken.challenge).equals(challenge)',
+    replace: '',
+  },
+  {
+    attacks: [96],
+    file: 'keyserver/reading-site/app.ts',
+    find: 'redirect(303, pages.documents + target)',
+    replace: 'redirect(303, pages.account + target)',
+  },
+  {
+    attacks: [97],
+    file: 'keyserver/reading-site/documents.ts',
+    find: "response.append('Content-Security-Policy', \"sandbox; script-src 'none'\")",
+    replace: '{}',
+  },
+  {
+    attacks: [98],
+    file: 'keyserver/reading-site/deliveries.ts',
+    find: 'if (response.writableLength > 0) cutConnection(request.socket);',
+    replace: 'if (response.writableLength > 0) return;',
+  },
+  {
+    attacks: [98],
+    file: 'keyserver/reading-site/deliveries.ts',
+    find: 'if (line.open < limits.openDocumentsPerAddress)',
+    replace: 'if (line.open < Number.POSITIVE_INFINITY)',
+  },
+  {
+    attacks: [98],
+    file: 'keyserver/reading-site/content-host.ts',
+    find: 'fetchFile(metadata, target, wanted)',
+    replace: 'fetchFile(documents, target, wanted)',
+  },
 ];

@@ -22,6 +22,8 @@ export interface ContentHost {
   /** Answers instead of a file. */
   readonly handlers: Map<string, (request: IncomingMessage, response: ServerResponse) => void>;
   readonly requests: SeenRequest[];
+  /** How many answers are under way. */
+  open(): number;
   close(): Promise<void>;
 }
 
@@ -31,7 +33,12 @@ export async function startContentHost(): Promise<ContentHost> {
     ContentHost['handlers'],
     SeenRequest[],
   ];
+  let open = 0;
   const server = createServer((request, response) => {
+    open += 1;
+    response.once('close', () => {
+      open -= 1;
+    });
     const [path = ''] = (request.url ?? '').split('?', 1);
     requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers });
     const handler = handlers.get(path);
@@ -39,7 +46,8 @@ export async function startContentHost(): Promise<ContentHost> {
     else serveFile(files.get(path), request, response);
   });
   const port = await listenOnLoopback(server);
-  return { origin: `http://127.0.0.1:${port}`, port, files, handlers, requests, close: () => closeServer(server) };
+  const origin = `http://127.0.0.1:${port}`;
+  return { origin, port, files, handlers, requests, open: () => open, close: () => closeServer(server) };
 }
 
 function serveFile(file: Uint8Array | undefined, request: IncomingMessage, response: ServerResponse): void {

@@ -37,7 +37,7 @@ export function configIn(folder: string): KeyServerConfig {
   return {
     dev: true,
     listen,
-    reading: { listen },
+    reading: { listen, documents: { listen } },
     data: join(folder, 'keyserver.db'),
     masterKey: join(folder, 'master.key'),
     publicKey: join(folder, 'keyserver.pub'),
@@ -83,7 +83,7 @@ export async function startRig(
 }
 
 /** All tests come from one address. */
-const GENEROUS: RequestLimits = {
+const GENEROUS: Partial<RequestLimits> = {
   bindingsPerAddress: 1000,
   bindingsTotal: 1000,
   keyRequestsPerAddress: 1000,

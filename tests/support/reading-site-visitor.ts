@@ -1,4 +1,4 @@
-/** A reader's browser without a screen: keeps cookies, sends what browsers send, follows nothing by itself, decodes nothing. */
+/** Readers' browsers without a screen: each keeps cookies, sends what browsers send, decodes nothing, and follows nothing by itself but the way into the documents. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { getGlobalDispatcher } from 'undici';
 
@@ -43,6 +43,38 @@ export function createVisitor(origin: string): Visitor {
         headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
         body: typeof fields === 'string' ? fields : new URLSearchParams(fields).toString(),
       }),
+  };
+}
+
+/** A browser at both origins of the reading site. Paths below `/-/` are asked for at the account's, all others at the documents'. */
+export interface Reader extends Visitor {
+  /** Cookies of the documents' origin; `cookies` are those of the account's. */
+  readonly documents: Visitor;
+  /** Goes the way from one origin to the other and back, as far as it leads. */
+  readonly enter: () => Promise<Page>;
+}
+
+export function createReader({ readingUrl, documentsUrl }: { readingUrl: string; documentsUrl: string }): Reader {
+  const [account, documents] = [createVisitor(readingUrl), createVisitor(documentsUrl)];
+  const enter = async () => {
+    let page = await documents.get('/-/begin?to=/');
+    for (let step = 0; step < 3 && page.status === 303; step++) {
+      const { origin, pathname, search } = new URL(String(page.headers.location), documentsUrl);
+      if (pathname === '/') break;
+      page = await (origin === readingUrl ? account : documents).get(pathname + search);
+    }
+    return page;
+  };
+  return {
+    cookies: account.cookies,
+    documents,
+    enter,
+    get: (path, ...rest) => (path.startsWith('/-/') ? account : documents).get(path, ...rest),
+    post: async (...form) => {
+      const page = await account.post(...form);
+      if (page.headers['set-cookie']) await enter();
+      return page;
+    },
   };
 }
 

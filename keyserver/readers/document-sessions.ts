@@ -1,0 +1,89 @@
+/**
+ * Sessions at the origin of the documents. Each belongs to a session of the account, ends with it, and lets documents be read and nothing else. A
+ * browser opens one with a code that works once, for a minute, and only together with the secret whose digest the code was made for: the
+ * browser that asked has it in a cookie. So nobody can open a session of theirs in another's browser.
+ */
+import { randomBytes } from '#primitives';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { inTransaction } from '../../node-support/sqlite.ts';
+import { first, run } from '../storage/database.ts';
+import { digest } from '../storage/digest.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import { sessionHashOf } from './accounts.ts';
+import type { Subscriber } from './subscribers.ts';
+
+/** Seconds for which a code can be used. */
+const CODE_LIFETIME = 60;
+const LENGTH = 32;
+const SHA256_LENGTH = 32;
+
+/** A new secret for a browser's cookie. */
+export function createEntrySecret(): string {
+  return toBase64url(randomBytes(LENGTH));
+}
+
+/** What a code is asked for with. @returns base64url, `undefined` if the secret is none */
+export function challengeOf(secret: string): string | undefined {
+  const bytes = fromBase64url(secret, LENGTH);
+  return bytes && toBase64url(digest('entry challenge', bytes));
+}
+
+/**
+ * Makes a code for a browser that is signed in.
+ *
+ * @param sessionToken - of the account
+ * @param challenge - as {@link challengeOf} returned it
+ * @returns `undefined` if the session or the challenge is none
+ */
+export function createEntryCode(state: KeyServerState, sessionToken: string, challenge: string): string | undefined {
+  const { database, now } = state;
+  const [session, challengeBytes] = [sessionHashOf(sessionToken), fromBase64url(challenge, SHA256_LENGTH)];
+  if (!session || !challengeBytes) return undefined;
+  const code = randomBytes(LENGTH);
+  return inTransaction(database, () => {
+    run(database, 'DELETE FROM entries WHERE expires < ?', now());
+    const sql = `INSERT INTO entries (code_hash, session, challenge, expires)
+      SELECT ?, token_hash, ?, ? FROM sessions WHERE token_hash = ? AND expires >= ?`;
+    const codeHash = digest('entry code', code);
+    const made = run(database, sql, codeHash, challengeBytes, now() + CODE_LIFETIME, session, now());
+    return made.changes === 1 ? toBase64url(code) : undefined;
+  });
+}
+
+/**
+ * Uses a code up. The account's session has one session of documents: an earlier one ends.
+ *
+ * @param secret - of the browser that brings the code
+ * @returns the token of the new session; `undefined` if code and secret do not fit, or the code was used or has expired
+ */
+export function enterWithCode(state: KeyServerState, code: string, secret: string): string | undefined {
+  const { database, now } = state;
+  const [codeBytes, challenge] = [fromBase64url(code, LENGTH), fromBase64url(challengeOf(secret) ?? '', SHA256_LENGTH)];
+  if (!codeBytes || !challenge) return undefined;
+  return inTransaction(database, () => {
+    const taken = first<{ session: Uint8Array; challenge: Uint8Array; expires: number }>(
+      database,
+      'DELETE FROM entries WHERE code_hash = ? RETURNING session, challenge, expires',
+      digest('entry code', codeBytes),
+    );
+    if (!taken || taken.expires < now() || !Buffer.from(taken.challenge).equals(challenge)) return undefined;
+    const token = randomBytes(LENGTH);
+    const sql = 'INSERT OR REPLACE INTO document_sessions (token_hash, session) VALUES (?, ?)';
+    run(database, sql, digest('document session token', token), taken.session);
+    return toBase64url(token);
+  });
+}
+
+/** Who reads with a token; `undefined` if its session, or that of the account, has ended. */
+export function findDocumentSession({ database, now }: KeyServerState, token: string): Subscriber | undefined {
+  const bytes = fromBase64url(token, LENGTH);
+  if (!bytes) return undefined;
+  return first<Subscriber>(
+    database,
+    `SELECT subscribers.id, name, revoked FROM document_sessions
+       JOIN sessions ON sessions.token_hash = session JOIN subscribers ON subscribers.id = subscriber
+     WHERE document_sessions.token_hash = ? AND expires >= ?`,
+    digest('document session token', bytes),
+    now(),
+  );
+}

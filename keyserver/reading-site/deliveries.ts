@@ -1,0 +1,68 @@
+/**
+ * Bounds the documents that are being sent. Each holds a connection to a content host until its reader has taken all of it, and readers who take
+ * nothing would hold them for as long as they like. So one address has a few at a time, and a delivery without progress is cut.
+ */
+import type { Request, RequestHandler, Response } from 'express';
+import { ipKeyGenerator } from 'express-rate-limit';
+import { cutConnection } from '../http/cut.ts';
+import type { RequestLimits } from '../http/limits.ts';
+
+type DeliveryLimits = Pick<RequestLimits, 'openDocumentsPerAddress' | 'documentWait' | 'readerSilence'>;
+
+/** The deliveries of one address. */
+interface Line {
+  open: number;
+  /** What hands a place to those that wait, in order. */
+  readonly waiting: Set<() => void>;
+}
+
+/**
+ * Lets a request for a document pass when its address has room for one more, and cuts it later if its reader falls silent.
+ *
+ * @param refuse - answers a request whose turn did not come in time
+ */
+export function takeTurns(limits: DeliveryLimits, refuse: RequestHandler): RequestHandler {
+  const lines = new Map<string, Line>();
+  const leave = (address: string, line: Line) => {
+    const [takePlace] = line.waiting;
+    if (takePlace) return takePlace();
+    line.open -= 1;
+    if (line.open === 0) lines.delete(address);
+  };
+  return async (request, response, next) => {
+    const address = ipKeyGenerator(request.ip ?? 'unknown');
+    const line = lines.get(address) ?? { open: 0, waiting: new Set() };
+    lines.set(address, line);
+    if (line.open < limits.openDocumentsPerAddress) line.open += 1;
+    else if (!(await hasPlace(line, response, limits.documentWait))) return refuse(request, response, next);
+    if (response.destroyed) return leave(address, line); // no event would report any more that its client has left
+    response.once('close', () => leave(address, line));
+    cutIfSilent(request, response, limits.readerSilence);
+    next();
+  };
+}
+
+/** Waits for a place. @returns whether there was one before the client left, and in time */
+function hasPlace({ waiting }: Line, response: Response, milliseconds: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = (place: boolean) => {
+      clearTimeout(timer);
+      response.off('close', giveUp);
+      waiting.delete(takePlace);
+      resolve(place);
+    };
+    const takePlace = () => end(true);
+    const giveUp = () => end(false);
+    const timer = setTimeout(giveUp, milliseconds);
+    response.once('close', giveUp);
+    waiting.add(takePlace);
+  });
+}
+
+/** Node reports a connection on which nothing moved in either direction; while the content host is slow, that is not the reader's fault. */
+function cutIfSilent(request: Request, response: Response, milliseconds: number): void {
+  response.setTimeout(milliseconds, () => {
+    if (response.writableLength > 0) cutConnection(request.socket);
+    else request.socket.setTimeout(milliseconds);
+  });
+}

@@ -1,0 +1,108 @@
+/**
+ * The origin that shows the documents of the site, each at its own path. It has no sign-in, no account and no form. Its own few addresses
+ * stand below `/-/`, where no document is.
+ */
+import type { Express, Request, RequestHandler, Response } from 'express';
+import type { Freshness } from '../../core/publication/site-publication.ts';
+import { ago } from '../../core/reading/confirmation.ts';
+import { READING_SITE_PAGES } from '../../core/site/path.ts';
+import type { DoorOptions } from '../http/door.ts';
+import type { RequestLimits } from '../http/limits.ts';
+import type { ProviderReader } from '../publication/provider.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import type { ContentHosts } from './content-host.ts';
+import { takeTurns } from './deliveries.ts';
+import { addEntrance, begin, type Entrance, readerOf } from './entrance.ts';
+import {
+  createReadingDoor,
+  documentLimit,
+  handleError,
+  mastheadOf,
+  named,
+  type OwnPages,
+  readingOnly,
+  refuseTooMany,
+  sendRefusal,
+} from './own-pages.ts';
+import { noticePage } from './pages.ts';
+import type { ReadPublications } from './publications.ts';
+import { refusalFor } from './refusals.ts';
+import { entryCookie, sessionCookie } from './session-cookie.ts';
+import { answerForSite, type SiteService } from './site.ts';
+import { isOpened } from './targets.ts';
+
+export interface DocumentsSiteOptions extends DoorOptions {
+  readonly state: KeyServerState;
+  readonly provider: ProviderReader;
+  readonly hosts: ContentHosts;
+  readonly publications: ReadPublications;
+  readonly limits: RequestLimits;
+  /** The origin at which people sign in, which the publisher's descriptor names as the reading site. */
+  readonly account: string;
+}
+
+/** The documents as an Express app, not listening. */
+export function createDocumentsSite(options: DocumentsSiteOptions): Express {
+  const { state, provider, origin, dev, account, limits } = options;
+  const entrance: Entrance = {
+    state,
+    origin,
+    account,
+    session: sessionCookie(origin, dev),
+    secret: entryCookie(origin, dev),
+  };
+  const pages: OwnPages = {
+    account,
+    masthead: () => mastheadOf(provider, account),
+    isSignedIn: (request) => readerOf(entrance, request) !== undefined,
+  };
+  const site: SiteService = { ...options, sendNotice: (...visit) => sendNotice(state, pages, ...visit) };
+  const app = createReadingDoor(options, pages, ['/-/style.css']);
+  addEntrance(app, entrance, documentLimit(limits));
+  app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
+  const turns = takeTurns(limits, refuseTooMany);
+  app.use(named, documentLimit(limits), readingOnly(pages), ownPagesOnly(pages), turns, async (request, response) => {
+    const subscriber = readerOf(entrance, request);
+    await answerForSite(site, { provider: await provider.read(), subscriber }, request, response);
+  });
+  app.use(handleError(options, pages, ({ code }, request, response) => signInFirst(entrance, code, request, response)));
+  return app;
+}
+
+/** Leads to the sign-in, where a document that needs it is opened in a window of its own. @returns whether it did */
+function signInFirst(entrance: Entrance, code: string, request: Request, response: Response): boolean {
+  if (code !== 'not-signed-in' || !isOpened(request)) return false;
+  begin(entrance, request, response, request.originalUrl);
+  return true;
+}
+
+/**
+ * Documents go to pages of this origin, and to windows; not into pages of other sites. A service worker would get
+ * between the reader and every later page.
+ */
+function ownPagesOnly(pages: OwnPages): RequestHandler {
+  return async (request, response, next) => {
+    const { 'sec-fetch-site': site, 'service-worker': worker } = request.headers;
+    const own = site === undefined || site === 'same-origin' || site === 'none';
+    if ((own || isOpened(request)) && worker === undefined) next();
+    else await sendRefusal(pages, request, response, refusalFor('foreign-page'));
+  };
+}
+
+/** Stands in front of a page once in a while, also where signing in comes next. */
+async function sendNotice(
+  state: KeyServerState,
+  pages: OwnPages,
+  request: Request,
+  response: Response,
+  { confirmed, shownUntil }: Freshness,
+): Promise<void> {
+  const page = {
+    target: request.originalUrl,
+    checked: ago(confirmed, state.now()),
+    confirmed: new Date(confirmed * 1000).toISOString(),
+    shownUntil: new Date(shownUntil * 1000).toISOString(),
+  };
+  response.status(503).set('Cache-Control', 'no-store').type('html');
+  response.send(noticePage(await pages.masthead(), page));
+}

@@ -1,0 +1,64 @@
+/**
+ * How a browser that is signed in at the account's origin gets a session at the documents' origin, which cannot see the other's cookie: from here
+ * to the account's `/-/enter` with a challenge, and back to `/-/enter` here with a code. Only the browser that began has the secret behind the
+ * challenge, so a code that somebody else slips to it opens nothing.
+ */
+import type { Express, Request, RequestHandler, Response } from 'express';
+import { KeyServerError } from '../errors.ts';
+import { challengeOf, createEntrySecret, enterWithCode, findDocumentSession } from '../readers/document-sessions.ts';
+import type { Subscriber } from '../readers/subscribers.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import { noStore, openedOnly } from './own-pages.ts';
+import type { ReadingCookie } from './session-cookie.ts';
+import { documentTarget, queryOf } from './targets.ts';
+
+/** At the documents' origin. */
+export interface Entrance {
+  readonly state: KeyServerState;
+  /** Of the documents. */
+  readonly origin: string;
+  /** Where people sign in. */
+  readonly account: string;
+  readonly session: ReadingCookie;
+  readonly secret: ReadingCookie;
+}
+
+/** Adds the routes below `/-/` of the documents' origin. */
+export function addEntrance(app: Express, entrance: Entrance, limit: RequestHandler): void {
+  app.get('/-/begin', limit, noStore, openedOnly, (request, response) => {
+    const to = queryOf(request, 'to');
+    if (!readerOf(entrance, request)) begin(entrance, request, response, to);
+    else response.redirect(303, documentTarget(to, entrance.origin));
+  });
+  app.get('/-/enter', limit, noStore, openedOnly, (request, response) => enter(entrance, request, response));
+  app.get('/-/leave', limit, noStore, (_request, response) => {
+    entrance.session.clear(response);
+    // Decrypted pages must not come back out of the browser's cache for the next person at this browser.
+    response.set('Clear-Site-Data', '"cache"').redirect(303, `${entrance.account}/-/sign-in`);
+  });
+}
+
+/** Who reads, by the cookie. */
+export function readerOf({ state, session }: Entrance, request: Request): Subscriber | undefined {
+  const token = session.read(request);
+  return token === undefined ? undefined : findDocumentSession(state, token);
+}
+
+/** Leads to the account's origin for a code. Windows that are opened at the same time share the secret. @param to - the document wanted */
+export function begin({ origin, account, secret }: Entrance, request: Request, response: Response, to: string): void {
+  let kept = secret.read(request) ?? '';
+  if (challengeOf(kept) === undefined) {
+    kept = createEntrySecret();
+    secret.set(response, kept);
+  }
+  const query = new URLSearchParams({ challenge: challengeOf(kept) ?? '', to: documentTarget(to, origin) });
+  response.set('Cache-Control', 'no-store').redirect(303, `${account}/-/enter?${query}`);
+}
+
+/** A browser that keeps no cookies gets a page here, and is not sent round and round. */
+function enter({ state, origin, session, secret }: Entrance, request: Request, response: Response): void {
+  const token = enterWithCode(state, queryOf(request, 'code'), secret.read(request) ?? '');
+  if (token === undefined) throw new KeyServerError('entry-refused', 'code and browser do not belong together');
+  session.set(response, token);
+  response.set('Referrer-Policy', 'no-referrer').redirect(303, documentTarget(queryOf(request, 'to'), origin));
+}

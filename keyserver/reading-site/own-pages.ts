@@ -1,0 +1,121 @@
+/** What both origins of the reading site answer with instead of what was asked for: pages of refusal, without a form. */
+import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
+import { KeyServerError } from '../errors.ts';
+import { createDoor, type DoorOptions } from '../http/door.ts';
+import { limitRequests, type RequestLimits } from '../http/limits.ts';
+import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
+import { ASSETS, type Masthead, refusalPage } from './pages.ts';
+import { INTERNAL_REFUSAL, type Refusal, refusalFor } from './refusals.ts';
+import { isOpened } from './targets.ts';
+
+export interface OwnPages {
+  /** The origin at which people sign in. */
+  readonly account: string;
+  readonly masthead: () => Promise<Masthead>;
+  readonly isSignedIn: (request: Request) => boolean;
+}
+
+/** A door of the reading site, with the files that its pages load. */
+export function createReadingDoor(options: DoorOptions, pages: OwnPages, assets: readonly string[]): Express {
+  const app = createDoor(
+    options,
+    (request, response) => void sendRefusal(pages, request, response, refusalFor('misdirected-request')),
+  );
+  for (const path of assets) {
+    const { type, content } = ASSETS[path] ?? { type: '', content: '' };
+    app.get(
+      path,
+      (_request, response) => void response.set({ 'Content-Type': type, 'Cache-Control': 'no-cache' }).end(content),
+    );
+  }
+  return app;
+}
+
+/** What stands at the head of the pages of both origins. @param account - the origin that the descriptor names */
+export async function mastheadOf(provider: ProviderReader, account: string): Promise<Masthead> {
+  const known = await provider.read();
+  const site = known && siteReadAt(known.descriptor, account);
+  return {
+    publisher: known?.descriptor.name ?? 'Reading site',
+    site: site?.site ?? new URL(account).host,
+    signed: site !== undefined,
+  };
+}
+
+export async function sendRefusal(
+  pages: OwnPages,
+  request: Request,
+  response: Response,
+  refusal: Refusal = INTERNAL_REFUSAL,
+): Promise<void> {
+  response.status(refusal.status).set('Cache-Control', 'no-store');
+  if (!wantsPage(request)) return void response.type('text').send(`${refusal.title} (${refusal.code})\n`);
+  const links = { account: pages.account, signedIn: pages.isSignedIn(request) };
+  response.type('html').send(refusalPage(await pages.masthead(), refusal, links));
+}
+
+/** @param handle - answers some errors in its own way; returns whether it did */
+export function handleError(
+  { log }: DoorOptions,
+  pages: OwnPages,
+  handle: (refusal: Refusal, request: Request, response: Response) => boolean = () => false,
+): ErrorRequestHandler {
+  return async (error, request, response, _next) => {
+    const refusal = isFormError(error) ? refusalFor('bad-request') : refusalFor(error);
+    if (!refusal && !isDisconnect(error)) log.error({ err: error }, 'unforeseen error');
+    else if (refusal && refusal.status >= 500) log.warn({ code: refusal.code }, 'refused');
+    // A clean end would pass for the whole document.
+    if (response.headersSent || response.destroyed) return void response.destroy();
+    if (refusal && handle(refusal, request, response)) return;
+    await sendRefusal(pages, request, response, refusal ?? INTERNAL_REFUSAL);
+  };
+}
+
+export function readingOnly(pages: OwnPages): RequestHandler {
+  return async (request, response, next) => {
+    if (request.method === 'GET' || request.method === 'HEAD') next();
+    else await sendRefusal(pages, request, response.set('Allow', 'GET, HEAD'), refusalFor('method-not-allowed'));
+  };
+}
+
+/** Public documents need no signing in, and the whole of one is fetched and checked for the least part of it. */
+export function documentLimit({ documentsPerAddress }: RequestLimits): RequestHandler {
+  return limitRequests(documentsPerAddress, 'address', refuseTooMany, { failuresOnly: false });
+}
+
+/** Answers 429. */
+export const refuseTooMany: RequestHandler = (_request, _response, next) =>
+  next(new KeyServerError('too-many-requests', 'too many attempts'));
+
+export const noStore: RequestHandler = (_request, response, next) => {
+  response.set('Cache-Control', 'no-store');
+  next();
+};
+
+/** Frames and scripts begin and end nothing. @throws KeyServerError `cross-site`, to the error handler */
+export const openedOnly: RequestHandler = (request, _response, next) =>
+  next(isOpened(request) ? undefined : new KeyServerError('cross-site', 'a page tried to sign in by itself'));
+
+/** In logs, documents have no names. */
+export const named: RequestHandler = (_request, response, next) => {
+  response.locals.route = 'document';
+  next();
+};
+
+/** Pictures, styles and scripts that fail get a line of text; windows, and programs that do not say, get a page. */
+function wantsPage({ headers }: Request): boolean {
+  const destination = headers['sec-fetch-dest'];
+  return destination === undefined || destination === 'document' || destination === 'iframe';
+}
+
+/** What express.urlencoded throws: a form too large, cut short, or in a coding. */
+function isFormError(error: unknown): boolean {
+  return (
+    !(error instanceof KeyServerError) && error instanceof Error && 'status' in error && Number(error.status) < 500
+  );
+}
+
+/** The browser went away. */
+function isDisconnect(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
+}

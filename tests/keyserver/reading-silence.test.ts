@@ -1,0 +1,124 @@
+import { request as httpRequest } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { randomBytes } from '#primitives';
+import { postFrom } from '../support/device.ts';
+import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { publish } from '../support/publisher-with-sets.ts';
+import { signOnto } from '../support/signed-publication.ts';
+
+/** Milliseconds. */
+const SILENCE = 3000;
+/** Requests for metadata and for what others read that can be under way besides. */
+const METADATA = 16;
+/** More than kernels take for a reader that takes nothing. */
+const FILM = { path: '/film.mp4', content: randomBytes(12_000_000), mediaType: 'video/mp4' };
+const PASSWORD = 'correct horse battery';
+
+let rig: Rig;
+const clients: Socket[] = [];
+beforeAll(async () => {
+  rig = await startRig({ limits: { readerSilence: SILENCE, documentWait: 1000 } });
+  await publish(rig.publisher, rig.host, FILM);
+  await publish(rig.publisher, rig.host, { path: '/index.html', content: '<h1>Front</h1>', mediaType: 'text/html' });
+});
+afterAll(async () => {
+  for (const client of clients) client.destroy();
+  await rig.close();
+});
+
+/** A client that asks for the film, and reads nothing of it, not even that its connection has ended. */
+function openSilently(times: number): void {
+  const { host, port } = new URL(rig.server.documentsUrl);
+  const client = connect({ port: Number(port), host: '127.0.0.1' });
+  clients.push(client.on('error', () => undefined).pause());
+  client.write(`GET ${FILM.path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`.repeat(times));
+}
+
+/** Asks from an address of its own. @returns the status */
+function getFrom(localAddress: string, path: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const url = (path.startsWith('/-/') ? rig.server.readingUrl : rig.server.documentsUrl) + path;
+    httpRequest(url, { localAddress, agent: false }, (response) => {
+      response.resume().once('end', () => resolve(response.statusCode ?? 0));
+    })
+      .once('error', reject)
+      .end();
+  });
+}
+
+describe.each([
+  ['64 clients', 64, 1],
+  ['1,000 clients', 1000, 1],
+  ['40 requests one behind the other', 1, 40],
+])('%s that ask for a large document and read nothing', (_, count, times) => {
+  it('attack 98: keep no other address from pages, sign-in and new publications, and are gone after a while', async () => {
+    let most = 0;
+    const watch = setInterval(() => {
+      most = Math.max(most, rig.host.open());
+    }, 10);
+    for (let client = 0; client < count; client++) openSilently(times);
+    await expect.poll(() => rig.host.open(), { timeout: 30_000 }).toBeGreaterThan(16);
+    for (const path of ['/', '/-/sign-in']) {
+      const status = await getFrom('127.0.0.2', path);
+      expect([path, status]).toEqual([path, 200]);
+    }
+    const { accountCode } = rig.invite({ name: `anna ${count} ${times}` });
+    const form = `code=${accountCode}&password=${encodeURIComponent(PASSWORD)}`;
+    const headers = { origin: rig.server.readingUrl, 'content-type': 'application/x-www-form-urlencoded' };
+    expect(await postFrom('127.0.0.2', rig.server.readingUrl, '/-/join', form, { headers })).toBe(303);
+    await publish(rig.publisher, rig.host, {
+      path: '/news.html',
+      content: `${count} ${times}`,
+      mediaType: 'text/html',
+    });
+    expect(await getFrom('127.0.0.2', '/news.html')).toBe(200);
+    await expect.poll(() => rig.host.open(), { timeout: 60_000, interval: 100 }).toBe(0);
+    clearInterval(watch);
+    expect(most).toBeLessThan(32 + METADATA);
+    expect(await getFrom('127.0.0.1', '/')).toBe(200);
+  });
+});
+
+it('attack 98: one who reads slowly is not taken for silent', async () => {
+  const { host, port } = new URL(rig.server.documentsUrl);
+  const client = connect({ port: Number(port), host: '127.0.0.1' });
+  clients.push(client);
+  client.write(`GET ${FILM.path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  let received = 0;
+  let resting = 0;
+  client.on('data', (piece) => {
+    received += piece.length;
+    if (received < 2_000_000 * (resting + 1)) return;
+    resting += 1;
+    client.pause();
+    setTimeout(() => client.resume(), SILENCE / 4);
+  });
+  await new Promise((resolve) => client.once('end', resolve));
+  expect(received).toBeGreaterThan(FILM.content.length);
+});
+
+it('attack 98: documents that a host does not deliver keep nobody from seeing what is new', async () => {
+  const own = await startRig({ limits: { openDocumentsPerAddress: 1000 } });
+  const { publisher, host, server } = own;
+  const clients = new AbortController();
+  try {
+    for (const path of ['/slow.txt', '/old.txt'])
+      await publish(publisher, host, { path, content: path, mediaType: 'text/plain' });
+    const [name = ''] = [...host.files.keys()].filter((file) => file.endsWith('.slow.txt'));
+    host.handlers.set(name, () => undefined);
+    const ask = (path: string) => fetch(server.documentsUrl + path, { signal: clients.signal });
+    expect((await ask('/old.txt')).status).toBe(200);
+    const kept = Array.from({ length: 300 }, () => ask('/slow.txt').catch(() => undefined));
+    await expect.poll(() => host.open(), { timeout: 30_000 }).toBe(256);
+    publisher.publication.remove('/old.txt');
+    await signOnto(publisher.publication, host.files);
+    await server.publications.check();
+    expect((await ask('/old.txt')).status).toBe(404);
+    expect(host.open()).toBe(256);
+    clients.abort();
+    await Promise.all(kept);
+  } finally {
+    await own.close();
+  }
+});
