@@ -46,14 +46,18 @@ export async function serveSite(access: DeliveryAccess, wanted: SiteRequest): Pr
   try {
     await serveResolved(access, wanted);
   } catch (error) {
-    if (response.headersSent || !mayBeOutdated(error) || !(await hasMovedOn(bound))) throw error;
+    if (response.headersSent || !mayBeOutdated(error) || !(await bound.publication.hasMovedOn())) throw error;
     await serveResolved(access, wanted);
   }
 }
 
 async function serveResolved(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
-  const { publication } = wanted.bound.publication;
-  const resolution = await publication.resolve(wanted.target, wanted.now());
+  const { publication } = wanted.bound;
+  const look = () => publication.publication.resolve(wanted.target, wanted.now());
+  let resolution = await look();
+  // The link may lead to a page that was published this minute.
+  if (resolution.kind === 'missing' && isNavigation(wanted.request) && (await publication.hasMovedOn()))
+    resolution = await look();
   switch (resolution.kind) {
     case 'document':
       return serve(access, wanted, resolution, 200);
@@ -125,10 +129,4 @@ function isNavigation({ method, headers }: IncomingMessage): boolean {
 /** Whether a newer publication could help: files of the current one were removed or replaced. */
 function mayBeOutdated(error: unknown): boolean {
   return error instanceof CodedError && (error.code === 'head-unexpected' || error.code === 'object-missing');
-}
-
-async function hasMovedOn({ publication: keeper }: BoundSite): Promise<boolean> {
-  const before = keeper.publication.state?.snapshot;
-  await keeper.current(true);
-  return keeper.publication.state?.snapshot !== before;
 }

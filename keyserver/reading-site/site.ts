@@ -2,6 +2,7 @@
 import type { Request, Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
+import type { Resolution } from '../../core/publication/resolve.ts';
 import type { Freshness, SitePublication } from '../../core/publication/site-publication.ts';
 import { asksForNewest, CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
@@ -12,6 +13,7 @@ import { type Provider, siteReadAt } from '../publication/provider.ts';
 import type { Subscriber } from '../readers/subscribers.ts';
 import { type DocumentService, sendDocument } from './documents.ts';
 import type { ReadPublications } from './publications.ts';
+import { isOpened } from './targets.ts';
 
 export interface SiteService extends DocumentService {
   /** Origin of the reading site, as the descriptor names it. */
@@ -52,13 +54,22 @@ export async function answerForSite(
   const freshness = await keeper.current(asksForNewest(request.headers));
   response.set(CONFIRMED_HEADER, confirmedAt(freshness));
   if (freshness.stale && isEntering(request)) return service.sendNotice(request, response, freshness);
+  const look = () => keeper.publication.resolve(request.originalUrl, service.state.now());
+  let resolution = await look();
+  // The link may lead to a page that was published this minute.
+  if (resolution.kind === 'missing' && isOpened(request) && (await keeper.hasMovedOn())) resolution = await look();
   const visited = { provider, subscriber, site, publication: keeper.publication };
-  return answer(service, visited, request, response);
+  return answer(service, visited, resolution, request, response);
 }
 
-async function answer(service: SiteService, visited: Visited, request: Request, response: Response): Promise<void> {
+async function answer(
+  service: SiteService,
+  visited: Visited,
+  resolution: Resolution,
+  request: Request,
+  response: Response,
+): Promise<void> {
   const { publication, site } = visited;
-  const resolution = await publication.resolve(request.originalUrl, service.state.now());
   switch (resolution.kind) {
     case 'document':
       return sendDocument(service, { ...visited, ...resolution, status: 200 }, request, response);

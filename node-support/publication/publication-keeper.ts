@@ -81,6 +81,18 @@ export class PublicationKeeper {
     return freshness;
   }
 
+  /**
+   * Looks for a newer publication because something is missing from this one; not again within `checkIntervalUrgent`.
+   *
+   * @returns whether there is one, which is in use then
+   * @throws as {@link current}
+   */
+  async hasMovedOn(): Promise<boolean> {
+    const before = this.publication.state?.snapshot;
+    await this.current(true);
+    return this.publication.state?.snapshot !== before;
+  }
+
   /** Checks for a newer publication now; one check at a time. @param newest - past caches on the way */
   check(newest = false): Promise<void> {
     this.#checking ??= this.#check(newest).finally(() => {

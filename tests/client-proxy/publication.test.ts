@@ -56,6 +56,14 @@ describe('what there is at an address', () => {
     expect(rig.host.requests.every(({ url }) => url.startsWith('/.well-known/wispr/'))).toBe(true);
   });
 
+  it('is found at once when a link leads to a page that was published a moment ago', async () => {
+    expect((await get()).status).toBe(200);
+    rig.publisher.afterPublishing = async () => undefined; // no other check for 30 seconds
+    await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
+    expect((await get('/new.html', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' })).status).toBe(404);
+    await expect.poll(async () => (await get('/new.html', NAVIGATION)).text, { timeout: 15_000 }).toBe('new');
+  });
+
   it('attack 81: paths that are words of the language are signed 404s, and can be documents', async () => {
     for (const path of ['/constructor', '/__proto__', '/toString', '/a/__proto__/b'])
       expect([path, refusalCode(await get(path))]).toEqual([path, 'no-such-document']);

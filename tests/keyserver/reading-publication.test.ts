@@ -59,6 +59,16 @@ it('attack 92: does not show an object that is signed well, and that the publica
   expectRefused(await visitor.get('/'), 404, 'no-such-document');
 });
 
+it('finds a page at once when a link leads to it a moment after it was published', async () => {
+  expect((await visitor.get('/')).status).toBe(200);
+  rig.publisher.afterPublishing = async () => undefined; // no other check for 30 seconds
+  await publish(rig.publisher, rig.host, { ...FRONT, path: '/new.html' });
+  expect((await visitor.get('/new.html', { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'image' })).status).toBe(
+    404,
+  );
+  await expect.poll(async () => (await visitor.get('/new.html', ENTERING)).status, { timeout: 15_000 }).toBe(200);
+});
+
 it("attack 23: shows the publisher's own page with status 404, whole, and to all visitors", async () => {
   const content = '<h1>Not here</h1>'.repeat(1000);
   await publish(rig.publisher, rig.host, { path: '/404.html', content, mediaType: 'text/html' });
