@@ -16,7 +16,7 @@ import type { ContentHosts } from './content-host.ts';
 import { type Masthead, noticePage, refusalPage } from './pages.ts';
 import type { ReadPublications } from './publications.ts';
 import { INTERNAL_REFUSAL, type Refusal, refusalFor } from './refusals.ts';
-import { sessionCookie } from './session-cookie.ts';
+import { knownBrowserCookie, sessionCookie } from './session-cookie.ts';
 import { answerForSite, type SiteService } from './site.ts';
 
 export interface ReadingSiteOptions extends DoorOptions {
@@ -33,6 +33,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   const pages: AccountPages = {
     ...options,
     cookie: sessionCookie(origin, dev),
+    knownBrowser: knownBrowserCookie(origin, dev),
     masthead: () => masthead(provider, origin),
   };
   const site: SiteService = { ...options, sendNotice: (...visit) => sendNotice(pages, ...visit) };

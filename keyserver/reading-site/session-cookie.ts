@@ -1,9 +1,10 @@
-/** The session cookie, and the check that a form was sent by a page of this origin. */
+/** The cookies of the reading site, and the check that a form was sent by a page of this origin. */
 import type { CookieOptions, Request, RequestHandler, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
 import { SESSION_LIFETIME } from '../readers/accounts.ts';
+import { KNOWN_BROWSER_LIFETIME } from '../readers/known-browsers.ts';
 
-export interface SessionCookie {
+export interface ReadingCookie {
   readonly read: (request: Request) => string | undefined;
   readonly set: (response: Response, token: string) => void;
   readonly clear: (response: Response) => void;
@@ -13,12 +14,21 @@ export interface SessionCookie {
  * `__Host-` keeps other hosts from setting it. Over the plain HTTP of `--dev` browsers refuse that prefix; there the port is in the
  * name, because cookies do not tell ports apart.
  */
-export function sessionCookie(origin: string, dev: boolean): SessionCookie {
-  const name = dev ? `wispr-${new URL(origin).port}` : '__Host-wispr';
+export function sessionCookie(origin: string, dev: boolean): ReadingCookie {
+  return cookieOf(dev ? `wispr-${new URL(origin).port}` : '__Host-wispr', dev, { maxAge: SESSION_LIFETIME * 1000 });
+}
+
+/** Holds the mark of a known browser. */
+export function knownBrowserCookie(origin: string, dev: boolean): ReadingCookie {
+  const name = dev ? `wispr-known-${new URL(origin).port}` : '__Host-wispr-known';
+  return cookieOf(name, dev, { maxAge: KNOWN_BROWSER_LIFETIME * 1000 });
+}
+
+function cookieOf(name: string, dev: boolean, lifetime: CookieOptions): ReadingCookie {
   const options: CookieOptions = { path: '/', httpOnly: true, secure: !dev, sameSite: 'lax' };
   return {
     read: (request) => readCookie(request.headers.cookie, name),
-    set: (response, token) => void response.cookie(name, token, { ...options, maxAge: SESSION_LIFETIME * 1000 }),
+    set: (response, token) => void response.cookie(name, token, { ...options, ...lifetime }),
     clear: (response) => void response.clearCookie(name, options),
   };
 }
