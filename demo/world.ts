@@ -149,7 +149,7 @@ export class World {
     // On this machine no certificate speaks for the site, so the person says by hand that it is the publisher's.
     await bindSite({ ...own, link: invitationLinks(invitation, server.origins).device, trustSites: [this.site] });
     const password = toBase64url(randomBytes(9));
-    await joinWithCode(server.state, normaliseCode(invitation.accountCode) ?? '', password);
+    await joinWithCode(server.state, normaliseCode(invitation.accountCode) ?? '', { password, address: name });
     return { name, proxy, password };
   }
 

@@ -46,6 +46,7 @@ async function run(name: string, options: Options): Promise<void> {
     if (options.json) print(JSON.stringify(asJson(invitation, links)));
     else sayInvitation(invitation, links);
     if (!readProviderRow(state.database)) sayNoPublisher();
+    else if (invitation.unmatched.length > 0) sayUnmatched(invitation.unmatched);
   });
 }
 
@@ -65,6 +66,12 @@ function sayInvitation({ subscriber, created, grants, kept, expires }: Invitatio
 function sayNoPublisher(): void {
   say('there is no publisher here yet: the links lead to nothing until its key bundle is imported');
   sayHint('"wispr admin import FILE", with the bundle that "wispr protect" makes; these links work from then on');
+}
+
+/** Sets may come later, so this is no error. */
+function sayUnmatched(patterns: readonly string[]): void {
+  say(`no set matches ${patterns.join(', ')} yet`);
+  sayHint('`wispr admin list` shows the sets that there are');
 }
 
 function asJson({ subscriber, created, grants, kept, expires, deviceCode, accountCode }: Invitation, links: Links) {

@@ -8,7 +8,7 @@ import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { createState } from '../../keyserver/storage/state.ts';
 import { currentIo } from '../io/context.ts';
 import { stopRequested } from '../io/signals.ts';
-import { print, say } from '../io/voice.ts';
+import { print, say, sayHint } from '../io/voice.ts';
 
 interface Options {
   readonly config: string;
@@ -63,15 +63,29 @@ function sayNextSteps(file: string): void {
 }
 
 function sayRunning(server: RunningKeyServer, config: KeyServerConfig, { json }: Options): void {
-  const { url, readingUrl, documentsUrl, metricsUrl } = server;
+  const { url, readingUrl, documentsUrl, metricsUrl, ports } = server;
   if (config.dev) say('development: plain HTTP, on this machine only');
-  say(`key server: ${url}`);
-  say(`reading site: ${readingUrl}, which shows documents on ${documentsUrl}`);
+  const { reading } = config;
+  sayDoor(`key server: ${url}`, url, config.listen.host, ports.keyServer, config);
+  sayDoor(`reading site: ${readingUrl}`, readingUrl, reading.listen.host, ports.reading, config);
+  sayDoor(`documents: ${documentsUrl}`, documentsUrl, reading.documents.listen.host, ports.documents, config);
   if (metricsUrl !== undefined) say(`metrics: ${metricsUrl}`);
   if (json) {
     const { masterKey, publicKey } = config;
     print(JSON.stringify({ keyserver: url, reading: readingUrl, documents: documentsUrl, publicKey, masterKey }));
   }
+}
+
+/** Where a door listens, and whether its origin leads there: without a proxy, readers come to the port of the origin. */
+function sayDoor(what: string, origin: string, host: string, port: number, { behindProxy }: KeyServerConfig): void {
+  say(`${what}, listening on ${host.includes(':') ? `[${host}]` : host}:${port}`);
+  const { protocol, port: named } = new URL(origin);
+  const expected = named === '' ? (protocol === 'https:' ? 443 : 80) : Number(named);
+  if (behindProxy || expected === port) return;
+  say(`readers come to port ${expected} of ${origin}, where this does not listen`);
+  sayHint(
+    `forward port ${expected} to ${port}, set "port" to ${expected}, or set "behindProxy" if a proxy is in front`,
+  );
 }
 
 /** SIGTERM and Ctrl-C stop the server when running requests have ended; SIGHUP reads renewed certificates. */

@@ -8,7 +8,7 @@ import { PublicationError } from '../../core/publication/errors.ts';
 import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { KeyServerError, type KeyServerErrorCode } from '../errors.ts';
 import { createDoor, type DoorOptions } from '../http/door.ts';
-import { countRefusedCode, limitRefusedCodes, limitRequests, type RequestLimits } from '../http/limits.ts';
+import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';
 import type { ProviderReader } from '../publication/provider.ts';
@@ -56,7 +56,7 @@ export function createApiApp(options: ApiOptions): Express {
   app.post(
     BINDING_PATH,
     noStore,
-    ...bindingLimits(limits),
+    bindingLimit(limits),
     body(MESSAGE_LIMITS.bindingRequest),
     async (request, response) => {
       send(response, 'application/json', await bindDevice(state, provider, origin, bytesOf(request.body)));
@@ -77,8 +77,8 @@ export function createApiApp(options: ApiOptions): Express {
   return app;
 }
 
-function bindingLimits({ bindingsPerAddress, bindingsTotal }: RequestLimits): RequestHandler[] {
-  return [limitRequests(bindingsPerAddress, 'address', refuseTooMany), limitRefusedCodes(bindingsTotal, refuseTooMany)];
+function bindingLimit({ bindingsPerAddress }: RequestLimits): RequestHandler {
+  return limitRequests(bindingsPerAddress, 'address', refuseTooMany);
 }
 
 function keyRequestLimit({ keyRequestsPerAddress }: RequestLimits): RequestHandler {
@@ -89,7 +89,6 @@ function keyRequestLimit({ keyRequestsPerAddress }: RequestLimits): RequestHandl
 function handleError({ log }: DoorOptions): ErrorRequestHandler {
   return (error, _request, response, next) => {
     if (response.headersSent) return next(error);
-    if (error instanceof KeyServerError && error.code === 'code-refused') countRefusedCode(response);
     if (error instanceof KeyServerError && error.code === 'token-refused') response.set('WWW-Authenticate', 'Bearer');
     if (error instanceof KeyError) return sendError(response, 400, error.code);
     if (error instanceof PublicationError)

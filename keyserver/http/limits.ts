@@ -1,23 +1,25 @@
-/** Every limit on requests, in one place. Failed attempts are counted where guessing is the danger, all of them where load is. */
+/** Every limit on requests, in one place: docs/keyserver.md, "Limits". Failures are counted where guessing is the danger, all requests where load is. */
 import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
 import { nameKey } from '../readers/subscribers.ts';
+import { CountStore } from './count-store.ts';
 
 const QUARTER_OF_AN_HOUR = 15 * 60_000;
 const MINUTE = 60_000;
 
 export interface RequestLimits {
-  /** In 15 minutes: failed bindings of one address, and codes refused to all together. */
+  /** Failed bindings in 15 minutes of one address. Codes have 80 bits: there is no limit in all, which outsiders could use up. */
   readonly bindingsPerAddress: number;
-  readonly bindingsTotal: number;
   /** Key requests a minute of one address. */
   readonly keyRequestsPerAddress: number;
-  /** Failed sign-ins in 15 minutes, of one address and for one name. */
+  /** Failed sign-ins in 15 minutes: for one name from one address, of one address, for one name from everywhere. */
+  readonly signInsPerNameAndAddress: number;
   readonly signInsPerAddress: number;
   readonly signInsPerName: number;
-  /** At the reading site in 15 minutes: failed attempts to join of one address, and codes refused to all together. */
+  /** Failed sign-ins in 15 minutes of one known browser, which the three limits above do not count. */
+  readonly signInsPerKnownBrowser: number;
+  /** At the reading site in 15 minutes: failed attempts to join of one address. */
   readonly joinsPerAddress: number;
-  readonly joinsTotal: number;
   /** Requests for documents a minute of one address: each can make the reading site fetch the whole of one. */
   readonly documentsPerAddress: number;
   /** Documents that are sent to one address at a time, milliseconds that a further one waits for its turn, and those without progress. */
@@ -33,12 +35,12 @@ export interface RequestLimits {
 
 export const DEFAULT_LIMITS: RequestLimits = {
   bindingsPerAddress: 20,
-  bindingsTotal: 1000,
   keyRequestsPerAddress: 1200,
+  signInsPerNameAndAddress: 10,
   signInsPerAddress: 30,
-  signInsPerName: 10,
+  signInsPerName: 1000,
+  signInsPerKnownBrowser: 10,
   joinsPerAddress: 20,
-  joinsTotal: 1000,
   documentsPerAddress: 600,
   openDocumentsPerAddress: 32,
   documentWait: 10_000,
@@ -51,13 +53,13 @@ export const DEFAULT_LIMITS: RequestLimits = {
 /** Bytes of a form's body; those of the API are in `MESSAGE_LIMITS`. */
 export const MAXIMUM_FORM_LENGTH = 8192;
 
-/** What a limit counts. */
-export type CountedBy = 'address' | 'name';
+/** What a limit counts by. A name is the form's field `name`. */
+export type CountedBy = 'address' | 'known-browser' | 'name' | 'name-and-address';
 
 /**
- * Refuses with 429 whatever exceeds `limit`, after which `refuse` writes the body.
+ * Refuses with 429 whatever exceeds `limit`, after which `refuse` writes the body. A known browser is counted as such, and by nothing else.
  *
- * @param options - `failuresOnly`: counts answers of 400 and above, in 15 minutes; otherwise all of a minute
+ * @param options - `failuresOnly`: counts failures, in 15 minutes; otherwise all requests, of a minute
  */
 export function limitRequests(
   limit: number,
@@ -65,41 +67,54 @@ export function limitRequests(
   refuse: RequestHandler,
   { failuresOnly }: { readonly failuresOnly: boolean } = { failuresOnly: true },
 ): RequestHandler {
+  const windowMs = failuresOnly ? QUARTER_OF_AN_HOUR : MINUTE;
   return rateLimit({
-    windowMs: failuresOnly ? QUARTER_OF_AN_HOUR : MINUTE,
+    windowMs,
     limit,
+    store: new CountStore(windowMs),
+    skip: (_request, response) => (knownBrowserOf(response) !== undefined) !== (countedBy === 'known-browser'),
     skipSuccessfulRequests: failuresOnly,
-    keyGenerator: (request) => keyOf(request, countedBy),
+    requestWasSuccessful: (_request, { statusCode }) => !isFailure(statusCode),
+    keyGenerator: (request, response) => keyOf(request, response, countedBy),
     handler: refuse,
     legacyHeaders: false,
     standardHeaders: false,
   });
 }
 
-/**
- * Refuses all requests once `limit` codes were refused within 15 minutes, from all addresses. Only {@link countRefusedCode} counts: were
- * it everything that fails, or that breaks off, then a thousand empty requests would keep good codes out.
- */
-export function limitRefusedCodes(limit: number, refuse: RequestHandler): RequestHandler {
-  let refused = 0;
-  let begun = performance.now();
-  return (request, response, next) => {
-    if (performance.now() - begun > QUARTER_OF_AN_HOUR) [refused, begun] = [0, performance.now()];
-    if (refused >= limit) return refuse(request, response, next);
-    response.locals.countRefusedCode = () => {
-      refused += 1;
-    };
-    next();
-  };
+/** Has this request counted as one of a known browser, named by `id`. */
+export function countAsKnownBrowser(response: Response, id: string): void {
+  response.locals.knownBrowser = id;
 }
 
-/** Notes that a well-formed code was refused in this answer. */
-export function countRefusedCode(response: Response): void {
-  response.locals.countRefusedCode?.();
+/** Where a request comes from, as limits and queues tell addresses apart: an IPv4 address, or the first 56 bits of an IPv6 address. */
+export function addressOf({ ip }: Request): string {
+  return ipKeyGenerator(ip ?? 'unknown');
 }
 
-function keyOf(request: Request, countedBy: CountedBy): string {
-  if (countedBy === 'address') return ipKeyGenerator(request.ip ?? 'unknown');
+/** What the client did wrong. The server's own failures are not the client's, and 429 says nothing of what was sent. */
+function isFailure(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 429;
+}
+
+function keyOf(request: Request, response: Response, countedBy: CountedBy): string {
+  switch (countedBy) {
+    case 'address':
+      return addressOf(request);
+    case 'known-browser':
+      return knownBrowserOf(response) ?? '';
+    case 'name':
+      return nameOf(request);
+    case 'name-and-address':
+      return `${addressOf(request)} ${nameOf(request)}`;
+  }
+}
+
+function knownBrowserOf(response: Response): string | undefined {
+  return response.locals.knownBrowser;
+}
+
+function nameOf(request: Request): string {
   const name: unknown = request.body?.name;
   return typeof name === 'string' ? nameKey(name).slice(0, 100) : '';
 }

@@ -14,6 +14,20 @@ export const SESSION_LIFETIME = 30 * 86_400;
 const TOKEN_LENGTH = 32;
 const ACCOUNT_USER = 'account';
 
+/** An account as it stands in the database. */
+export interface Account {
+  readonly subscriber: number;
+  /** Its hash, as `hashPassword` returned it. */
+  readonly password: string;
+}
+
+/** Who signs in, and from where; addresses take turns. */
+export interface SignInAttempt {
+  readonly name: string;
+  readonly password: string;
+  readonly address: string;
+}
+
 /** A new session: always a new token. */
 export interface NewSession {
   readonly token: string;
@@ -27,9 +41,13 @@ export interface NewSession {
  * @param password - one that `isAcceptablePassword`
  * @throws KeyServerError `code-refused`, `busy`
  */
-export async function joinWithCode(state: KeyServerState, code: string, password: string): Promise<NewSession> {
+export async function joinWithCode(
+  state: KeyServerState,
+  code: string,
+  { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
+): Promise<NewSession> {
   findInvitation(state, code, 'account', ''); // before the costly part
-  const stored = await hashPassword(password);
+  const stored = await hashPassword(password, address);
   const { database, now } = state;
   return inTransaction(database, () => {
     const invitation = findInvitation(state, code, 'account', '');
@@ -47,10 +65,13 @@ export async function joinWithCode(state: KeyServerState, code: string, password
  * @returns `undefined` if the two do not fit
  * @throws KeyServerError `busy`
  */
-export async function signIn(state: KeyServerState, name: string, password: string): Promise<NewSession | undefined> {
+export async function signIn(
+  state: KeyServerState,
+  { name, password, address }: SignInAttempt,
+): Promise<NewSession | undefined> {
   const { database } = state;
-  const account = findAccount(database, name);
-  if (!(await verifyPassword(account?.password, password)) || !account) return undefined;
+  const account = findAccount(database, findSubscriber(database, name)?.id);
+  if (!(await verifyPassword(account?.password, password, address)) || !account) return undefined;
   return inTransaction(database, () => createSession(state, account.subscriber));
 }
 
@@ -72,9 +93,9 @@ export function endSession({ database }: KeyServerState, token: string): void {
   if (tokenHash) run(database, 'DELETE FROM sessions WHERE token_hash = ?', tokenHash);
 }
 
-function findAccount(database: Database, name: string): { subscriber: number; password: string } | undefined {
-  const subscriber = findSubscriber(database, name);
-  return first(database, 'SELECT subscriber, password FROM accounts WHERE subscriber = ?', subscriber?.id ?? -1);
+/** The account of a subscriber, by the subscriber's id. */
+export function findAccount(database: Database, subscriber: number = -1): Account | undefined {
+  return first(database, 'SELECT subscriber, password FROM accounts WHERE subscriber = ?', subscriber);
 }
 
 function createSession({ database, now }: KeyServerState, subscriber: number): NewSession {

@@ -4,7 +4,7 @@ import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
 import { KeyServerError } from '../errors.ts';
 import { setPlace } from '../publication/import-bundle.ts';
-import { first } from '../storage/database.ts';
+import { all, type Database, first } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type Grant, grantsOf, type Subscriber } from './subscribers.ts';
 
@@ -65,6 +65,12 @@ export function decideGrant(
     return { notAfter: Math.min(end, now + MAXIMUM_VALIDITY) };
   }
   return matching.some(({ until }) => until !== null && until < now) ? 'lapsed' : 'not-entitled';
+}
+
+/** Those patterns that match no set which is known here. */
+export function patternsWithoutSet(database: Database, patterns: readonly string[]): string[] {
+  const sets = all<{ name: string }>(database, 'SELECT DISTINCT name FROM sets');
+  return patterns.filter((pattern) => !sets.some(({ name }) => matchesPattern(pattern, name)));
 }
 
 /** Whether `pattern`, in which `*` stands for any characters, matches the whole of `name`. In time linear in both. */

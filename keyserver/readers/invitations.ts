@@ -5,6 +5,7 @@ import { KeyServerError } from '../errors.ts';
 import { type Database, first, run } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { patternsWithoutSet } from './entitlement.ts';
 import {
   findSubscriber,
   type Grant,
@@ -42,6 +43,8 @@ export interface Invitation {
   readonly grants: readonly Grant[];
   /** Those of the grants that stood before, beside the sets that were named now: naming sets takes nothing away. */
   readonly kept: readonly Grant[];
+  /** Those of the patterns named now that match no set yet: misspelt, or of sets to come. */
+  readonly unmatched: readonly string[];
   /** When the codes expire: seconds since 1970. */
   readonly expires: number;
   readonly deviceCode: string;
@@ -77,6 +80,7 @@ export function inviteSubscriber(state: KeyServerState, request: InvitationReque
       created: !known,
       grants,
       kept: patterns ? grants.filter(({ pattern }) => !patterns.includes(pattern)) : [],
+      unmatched: patternsWithoutSet(database, patterns ?? []),
       expires,
       deviceCode: createCode(database, 'device', id, expires),
       accountCode: createCode(database, 'account', id, expires),

@@ -21,7 +21,6 @@ import type { Subscriber } from './subscribers.ts';
 
 /** Seconds between two notes of when a device was last seen. */
 const LAST_SEEN_INTERVAL = 3600;
-const DECOY_PLACE = { table: 'devices', row: 'decoy', keyId: 'decoy' };
 
 interface DeviceRow {
   readonly id: number;
@@ -57,13 +56,14 @@ export async function answerKeyRequest(
   return encodeKeyAnswer(answer, bytes, device.key.key);
 }
 
-/** Known or not, a device costs the same: one look-up, one decoy, one sealed row opened, one MAC. */
+/** Known or not, a device costs the same: one look-up, one sealed row opened, one MAC. */
 async function authenticate(state: KeyServerState, keyServer: string, request: KeyRequest): Promise<Device> {
   const { vault } = state;
   const row = findDevice(state, request.device);
-  const decoy = await vault.seal(DECOY_PLACE, await vault.decoyKey(request.device));
-  const place = row ? devicePlace(row.keys_digest, request.device) : DECOY_PLACE;
-  const key = await vault.open(place, row?.sealed ?? decoy);
+  const { place, sealed } = row
+    ? { place: devicePlace(row.keys_digest, request.device), sealed: row.sealed }
+    : vault.decoy;
+  const key = await vault.open(place, sealed);
   const proved = await isRequestBy(request, keyServer, key);
   if (row && proved) return { row, key: { id: request.device, key } };
   throw new KeyServerError('request-refused', 'the request does not prove possession of a device key');

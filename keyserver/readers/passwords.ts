@@ -1,8 +1,9 @@
-/** Password hashing: Argon2id, a bounded number at a time. Stored as `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
+/** Password hashing: Argon2id. Stored as `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
 import { equalSecrets, randomBytes } from '#primitives';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { ARGON2ID_LENGTH, ARGON2ID_SALT_LENGTH, type Argon2idCost, argon2id } from '../../node-support/argon2id.ts';
 import { KeyServerError } from '../errors.ts';
+import { FairQueue } from './fair-queue.ts';
 
 interface StoredPassword extends Argon2idCost {
   readonly salt: Uint8Array;
@@ -26,20 +27,18 @@ export function isAcceptablePassword(password: string): boolean {
   return [...password].length >= MINIMUM_PASSWORD_LENGTH && utf8(password).length <= MAXIMUM_PASSWORD_BYTES;
 }
 
-/** At most so many hashes at a time; a few more wait; the rest are turned away, so that signing in cannot exhaust the machine. */
-const CONCURRENT = 2;
-const WAITING = 64;
-let running = 0;
-const queue: (() => void)[] = [];
+/** Hashing cannot exhaust the machine, and those who do much of it keep others waiting least: two at a time, in turn by address. */
+const turns = new FairQueue({ running: 2, waitingPerAddress: 16, waiting: 256 });
 
 /**
  * Hashes a new password.
  *
+ * @param address - in whose turn
  * @throws KeyServerError `busy`
  */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, address: string): Promise<string> {
   const salt = randomBytes(ARGON2ID_SALT_LENGTH);
-  const hash = await derive(password, COST, salt);
+  const hash = await turns.run(address, () => argon2id(password, COST, salt));
   const { memory, passes, parallelism } = COST;
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(hash)}`;
 }
@@ -48,13 +47,13 @@ export async function hashPassword(password: string): Promise<string> {
  * Whether `password` is the one that was hashed.
  *
  * @param stored - `undefined` where there is no account: costs the same, and is never right
+ * @param address - in whose turn
  * @throws KeyServerError `store-unusable` for a stored hash outside the bounds, uncomputed; `busy`
  */
-export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
-  const expected = stored === undefined ? noAccount() : parseStored(stored);
-  const { memory, passes, parallelism } = expected;
-  const hash = await derive(password, { memory, passes, parallelism }, expected.salt);
-  return equalSecrets(hash, expected.hash) && stored !== undefined;
+export async function verifyPassword(stored: string | undefined, password: string, address: string): Promise<boolean> {
+  const { salt, hash, ...cost } = stored === undefined ? noAccount() : parseStored(stored);
+  const given = await turns.run(address, () => argon2id(password, cost, salt));
+  return equalSecrets(given, hash) && stored !== undefined;
 }
 
 function parseStored(text: string): StoredPassword {
@@ -69,26 +68,6 @@ function parseStored(text: string): StoredPassword {
 
 function noAccount(): StoredPassword {
   return { ...COST, salt: new Uint8Array(ARGON2ID_SALT_LENGTH), hash: new Uint8Array(ARGON2ID_LENGTH) };
-}
-
-async function derive(password: string, cost: Argon2idCost, salt: Uint8Array): Promise<Uint8Array> {
-  await takeTurn();
-  try {
-    return await argon2id(password, cost, salt);
-  } finally {
-    const next = queue.shift();
-    if (next) next();
-    else running--;
-  }
-}
-
-async function takeTurn(): Promise<void> {
-  if (running < CONCURRENT) {
-    running++;
-    return;
-  }
-  if (queue.length >= WAITING) throw new KeyServerError('busy', 'too many people are signing in at this moment');
-  await new Promise<void>((resolve) => queue.push(resolve)); // a finished hash hands its turn on
 }
 
 function base64(bytes: Uint8Array): string {

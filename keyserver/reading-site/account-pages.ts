@@ -1,16 +1,16 @@
 /** The pages below `/-/`: signing in and out, joining with an invitation, the account. */
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import express, { type Express, type Request, type Response } from 'express';
 import { normaliseCode } from '../../core/keys/binding.ts';
 import { KeyServerError } from '../errors.ts';
+import { addressOf, limitRequests, MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
 import {
-  type CountedBy,
-  countRefusedCode,
-  limitRefusedCodes,
-  limitRequests,
-  MAXIMUM_FORM_LENGTH,
-  type RequestLimits,
-} from '../http/limits.ts';
-import { endSession, findSession, joinWithCode, type NewSession, signIn } from '../readers/accounts.ts';
+  endSession,
+  findSession,
+  joinWithCode,
+  type NewSession,
+  type SignInAttempt,
+  signIn,
+} from '../readers/accounts.ts';
 import { createEntryCode } from '../readers/document-sessions.ts';
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../readers/passwords.ts';
 import { grantsOf, type Subscriber } from '../readers/subscribers.ts';
@@ -18,14 +18,13 @@ import type { KeyServerState } from '../storage/state.ts';
 import { documentLimit, noStore, openedOnly, refuseTooMany } from './own-pages.ts';
 import { accountPage, type JoinPage, joinPage, type Masthead, type SignInPage, signInPage } from './pages.ts';
 import { type ReadingCookie, sameOriginOnly } from './session-cookie.ts';
+import { limitSignIns, rememberBrowser, type SignInLimits } from './sign-in-limits.ts';
 import { documentTarget, localTarget, queryOf } from './targets.ts';
 
-export interface AccountPages {
-  readonly state: KeyServerState;
+export interface AccountPages extends SignInLimits {
   readonly origin: string;
   /** The origin of the documents. */
   readonly documents: string;
-  readonly limits: RequestLimits;
   readonly cookie: ReadingCookie;
   readonly masthead: () => Promise<Masthead>;
 }
@@ -47,16 +46,16 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
     sendJoin(pages, response, 200, { code: '', problem: undefined }),
   );
   app.get('/-/account', noStore, async (request, response) => showAccount(pages, request, response));
-  const signInLimits = [limit(limits.signInsPerAddress, 'address'), form, limit(limits.signInsPerName, 'name')];
-  app.post('/-/sign-in', ...ownForm, ...signInLimits, async (request, response) =>
+  app.post('/-/sign-in', ...ownForm, form, ...limitSignIns(pages, refuseTooMany), async (request, response) =>
     takeSignIn(pages, request, response),
   );
-  const joinLimits = [
-    limit(limits.joinsPerAddress, 'address'),
-    limitRefusedCodes(limits.joinsTotal, refuseTooMany),
+  app.post(
+    '/-/join',
+    ...ownForm,
+    limitRequests(limits.joinsPerAddress, 'address', refuseTooMany),
     form,
-  ];
-  app.post('/-/join', ...ownForm, ...joinLimits, async (request, response) => takeJoin(pages, request, response));
+    async (request, response) => takeJoin(pages, request, response),
+  );
   app.post('/-/sign-out', ...ownForm, (request, response) => takeSignOut(pages, request, response));
 }
 
@@ -125,33 +124,31 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
 async function takeSignIn(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const [name, password] = [field(request, 'name'), field(request, 'password')];
   const to = localTarget(field(request, 'to'), pages.origin);
-  const session = await signIn(pages.state, name, password);
+  const session = await signIn(pages.state, { name, password, address: addressOf(request) });
   if (!session) return sendSignIn(pages, response, 403, { to, name, failed: true });
-  beginSession(pages, request, response, session);
+  await beginSession(pages, request, response, session);
   response.redirect(303, to);
 }
 
 async function takeJoin(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const [text, password] = [field(request, 'code'), field(request, 'password')];
   if (!isAcceptablePassword(password)) return sendJoin(pages, response, 400, { code: text, problem: 'password' });
-  const session = await join(pages.state, text, password, response);
+  const session = await join(pages.state, text, { password, address: addressOf(request) });
   if (!session) return sendJoin(pages, response, 403, { code: text, problem: 'code' });
-  beginSession(pages, request, response, session);
+  await beginSession(pages, request, response, session);
   response.redirect(303, '/-/account');
 }
 
 async function join(
   state: KeyServerState,
   text: string,
-  password: string,
-  response: Response,
+  attempt: Pick<SignInAttempt, 'address' | 'password'>,
 ): Promise<NewSession | undefined> {
   const code = normaliseCode(text);
   try {
-    return code === undefined ? undefined : await joinWithCode(state, code, password);
+    return code === undefined ? undefined : await joinWithCode(state, code, attempt);
   } catch (error) {
     if (!(error instanceof KeyServerError && error.code === 'code-refused')) throw error;
-    countRefusedCode(response);
     return undefined;
   }
 }
@@ -162,10 +159,16 @@ function takeSignOut(pages: AccountPages, request: Request, response: Response):
   response.set('Clear-Site-Data', '"cache"').redirect(303, `${pages.documents}/-/leave`);
 }
 
-/** The token is always new; a session that the browser had ends. */
-function beginSession(pages: AccountPages, request: Request, response: Response, { token }: NewSession): void {
+/** The token is always new; a session that the browser had ends. From now on the browser is known. */
+async function beginSession(
+  pages: AccountPages,
+  request: Request,
+  response: Response,
+  { token, subscriber }: NewSession,
+): Promise<void> {
   endSessionOf(pages, request);
   pages.cookie.set(response, token);
+  await rememberBrowser(pages, response, subscriber);
 }
 
 function endSessionOf({ state, cookie }: AccountPages, request: Request): void {
@@ -177,8 +180,4 @@ function endSessionOf({ state, cookie }: AccountPages, request: Request): void {
 function field(request: Request, name: string): string {
   const value: unknown = request.body?.[name];
   return typeof value === 'string' ? value : '';
-}
-
-function limit(requests: number, countedBy: CountedBy): RequestHandler {
-  return limitRequests(requests, countedBy, refuseTooMany);
 }

@@ -20,7 +20,7 @@ import {
   sendRefusal,
 } from './own-pages.ts';
 import { refusalFor } from './refusals.ts';
-import { sessionCookie } from './session-cookie.ts';
+import { knownBrowserCookie, sessionCookie } from './session-cookie.ts';
 import { isOpened } from './targets.ts';
 
 export interface ReadingSiteOptions extends DoorOptions {
@@ -38,6 +38,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     ...options,
     account: origin,
     cookie: sessionCookie(origin, dev),
+    knownBrowser: knownBrowserCookie(origin, dev),
     masthead: () => mastheadOf(provider, origin),
     isSignedIn: (request) => subscriberOf(pages, request) !== undefined,
   };

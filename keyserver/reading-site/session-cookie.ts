@@ -2,6 +2,7 @@
 import type { CookieOptions, Request, RequestHandler, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
 import { SESSION_LIFETIME } from '../readers/accounts.ts';
+import { KNOWN_BROWSER_LIFETIME } from '../readers/known-browsers.ts';
 
 export interface ReadingCookie {
   readonly read: (request: Request) => string | undefined;
@@ -20,6 +21,12 @@ export function sessionCookie(origin: string, dev: boolean): ReadingCookie {
 /** Holds the secret with which a browser has begun to sign in, until the browser is closed. */
 export function entryCookie(origin: string, dev: boolean): ReadingCookie {
   return cookieOf(dev ? `wispr-entry-${new URL(origin).port}` : '__Host-wispr-entry', dev);
+}
+
+/** Holds the mark of a known browser. */
+export function knownBrowserCookie(origin: string, dev: boolean): ReadingCookie {
+  const name = dev ? `wispr-known-${new URL(origin).port}` : '__Host-wispr-known';
+  return cookieOf(name, dev, { maxAge: KNOWN_BROWSER_LIFETIME * 1000 });
 }
 
 function cookieOf(name: string, dev: boolean, lifetime: CookieOptions = {}): ReadingCookie {

@@ -3,7 +3,7 @@
  * moved to another row does not open.
  *
  *   master key version: u32 || nonce (12) || AES-256-GCM ciphertext || tag (16)
- *   key  = HKDF-Expand(master key, "wispr/1 rows")
+ *   key  = HKDF-Expand(master key, "wispr/1 rows"); of version 0, which no row has: HKDF-Expand(oldest master key, "wispr/1 decoys")
  *   AAD  = lp("wispr/1 row") || u32(version) || lp(table) || lp(row id) || lp(key id)
  */
 import { aes256GcmOpen, aes256GcmSeal, hmacSha256, randomBytes } from '#primitives';
@@ -14,6 +14,9 @@ import type { MasterKeys } from './master-key.ts';
 
 const NONCE_LENGTH = 12;
 const MINIMUM_LENGTH = 4 + NONCE_LENGTH + 16;
+const DECOY_VERSION = 0;
+/** As long as the place of a device. */
+const DECOY_PLACE: Place = { table: 'devices', row: '-'.repeat(43), keyId: '-'.repeat(43) };
 
 /** Where a sealed value belongs. */
 export interface Place {
@@ -23,36 +26,40 @@ export interface Place {
   readonly keyId: string;
 }
 
+/** A sealed value, and where it belongs. */
+export interface Sealed {
+  readonly place: Place;
+  readonly sealed: Uint8Array;
+}
+
 export class Vault {
+  /** By version; the decoys' among them. */
   readonly #rowKeys: ReadonlyMap<number, Uint8Array>;
   readonly #current: number;
-  readonly #decoySeed: Uint8Array;
+  readonly #macKey: Uint8Array;
+  readonly #decoy: Sealed;
 
-  private constructor(rowKeys: ReadonlyMap<number, Uint8Array>, decoySeed: Uint8Array) {
+  private constructor(rowKeys: ReadonlyMap<number, Uint8Array>, macKey: Uint8Array, decoy: Sealed) {
     this.#rowKeys = rowKeys;
     this.#current = Math.max(...rowKeys.keys());
-    this.#decoySeed = decoySeed;
+    this.#macKey = macKey;
+    this.#decoy = decoy;
   }
 
   static async create(masterKeys: MasterKeys): Promise<Vault> {
-    const derived = [...masterKeys].map(
-      async ([version, key]) => [version, await deriveKey(key, 'wispr/1 rows')] as const,
-    );
-    const rowKeys = new Map(await Promise.all(derived));
+    const rowKeys = new Map<number, Uint8Array>();
+    for (const [version, key] of masterKeys) rowKeys.set(version, await deriveKey(key, 'wispr/1 rows'));
     const oldest = masterKeys.get(Math.min(...masterKeys.keys())) ?? new Uint8Array(32);
-    return new Vault(rowKeys, await deriveKey(oldest, 'wispr/1 decoys'));
+    const decoyKey = await deriveKey(oldest, 'wispr/1 decoys');
+    rowKeys.set(DECOY_VERSION, decoyKey);
+    const sealed = await seal(decoyKey, DECOY_VERSION, DECOY_PLACE, randomBytes(32));
+    const macKey = await deriveKey(oldest, 'wispr/1 known browsers');
+    return new Vault(rowKeys, macKey, { place: DECOY_PLACE, sealed });
   }
 
   /** Encrypts `secret` for one place in the database. */
-  async seal(place: Place, secret: Uint8Array): Promise<Uint8Array> {
-    const nonce = randomBytes(NONCE_LENGTH);
-    const sealed = await aes256GcmSeal(
-      this.#rowKey(this.#current),
-      nonce,
-      secret,
-      additionalData(this.#current, place),
-    );
-    return concat(u32(this.#current), nonce, sealed);
+  seal(place: Place, secret: Uint8Array): Promise<Uint8Array> {
+    return seal(this.#rowKey(this.#current), this.#current, place, secret);
   }
 
   /**
@@ -80,9 +87,17 @@ export class Vault {
     return key && aes256GcmOpen(key, nonce, sealed.subarray(4 + NONCE_LENGTH), additionalData(version, place));
   }
 
-  /** A key that no device holds, always the same for the same name: the stand-in for an unknown device. */
-  decoyKey(name: string): Promise<Uint8Array> {
-    return hmacSha256(this.#decoySeed, utf8(name));
+  /**
+   * Stands in for the row of a device that there is not: it opens at the same cost, to a key that no device holds. It is made once, under a
+   * key of its own, so that requests of outsiders use up no nonces of the key of the rows.
+   */
+  get decoy(): Sealed {
+    return this.#decoy;
+  }
+
+  /** HMAC-SHA-256 under a key of its own, by which something that was given out is known again. */
+  macOf(message: Uint8Array): Promise<Uint8Array> {
+    return hmacSha256(this.#macKey, message);
   }
 
   #rowKey(version: number): Uint8Array {
@@ -90,6 +105,11 @@ export class Vault {
     if (key === undefined) throw new RangeError('no such version of the master key');
     return key;
   }
+}
+
+async function seal(key: Uint8Array, version: number, place: Place, secret: Uint8Array): Promise<Uint8Array> {
+  const nonce = randomBytes(NONCE_LENGTH);
+  return concat(u32(version), nonce, await aes256GcmSeal(key, nonce, secret, additionalData(version, place)));
 }
 
 function additionalData(version: number, { table, row, keyId }: Place): Uint8Array {

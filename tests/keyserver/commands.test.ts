@@ -100,6 +100,15 @@ describe('beside the running key server', () => {
     expect(grants).toMatchObject([{ pattern: 'day-1', until: Date.UTC(2099, 11, 31, 23, 59, 59) / 1000 }]);
   });
 
+  it('an invitation says which of its patterns match no set yet', async () => {
+    const typed = await runWispr(['invite', 'paula', '--sets', 'day-*,days-1,2027-*'], { cwd: folder });
+    expect(typed.code).toBe(0);
+    expect(typed.stderr).toContain('wispr: no set matches days-1, 2027-* yet\nwispr: hint: "wispr admin list"');
+    const good = await runWispr(['invite', 'paula', '--sets', 'day-*'], { cwd: folder });
+    expect(good.stderr).not.toContain('no set matches');
+    await runWispr(['admin', 'revoke', 'paula'], { cwd: folder });
+  });
+
   it('the list shows everything but secrets', async () => {
     const { stdout } = await runWispr(['admin', 'list'], { cwd: folder });
     expect(stdout).toMatch(
@@ -109,6 +118,7 @@ describe('beside the running key server', () => {
     expect(JSON.parse(json).subscribers).toMatchObject([
       { name: 'anna', account: true, devices: [{}] },
       { name: 'early' },
+      { name: 'paula' },
     ]);
     for (const { key } of publisher.sets.values()) expect(json).not.toContain(Buffer.from(key).toString('base64url'));
     expect(json).not.toMatch(/argon2|sealed|password/);

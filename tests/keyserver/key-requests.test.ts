@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/keys/key-request.ts';
-import { unwrapKey, wrapKey } from '../../core/keys/wrapped-key.ts';
+import { type NamedKey, unwrapKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
 import { run } from '../../keyserver/storage/database.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -146,6 +146,33 @@ describe('a key request', () => {
     expect(await observe(elsewhere)).toEqual(answer);
     revokeSubscriber(rig.server.state, 'jens');
     expect(await observe(unproved)).toEqual(answer);
+  });
+
+  it('attack 45: unknown device and wrong proof cost the same, and use up no nonce of the keys at rest', async () => {
+    const device = await connect('lea');
+    const wrongKey = randomBytes(32);
+    const stranger = { id: await keyIdOf('device', wrongKey), key: wrongKey };
+    const { vault } = rig.server.state;
+    const [open, seal] = [vi.spyOn(vault, 'open'), vi.spyOn(vault, 'seal')];
+    const opened = async (key: NamedKey) => {
+      open.mockClear();
+      const request = await encodeKeyRequest(key, rig.server.url, [day1().id], nowInSeconds());
+      expect(await observe(request)).toMatchObject({ status: 403 });
+      return open.mock.calls.map(([place, sealed]) => [
+        place.table,
+        place.row.length,
+        place.keyId.length,
+        sealed.length,
+      ]);
+    };
+    try {
+      const unproved = await opened({ ...device.deviceKey, key: wrongKey });
+      expect(unproved).toHaveLength(1);
+      expect(await opened(stranger)).toEqual(unproved);
+      expect(seal).not.toHaveBeenCalled();
+    } finally {
+      vi.restoreAllMocks();
+    }
   });
 
   it('attack 74: a request that comes back as an answer, or the answer to another request, is not accepted', async () => {

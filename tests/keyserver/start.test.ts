@@ -158,6 +158,35 @@ it('a database of version 1 keeps what it has, and gets what is new', async () =
   await server.close();
 });
 
+describe('where it listens', () => {
+  const started = async (args: string[]) => {
+    const server = await startWispr(args, { cwd: folder });
+    await server.stop();
+    return server.stderr();
+  };
+
+  it('is said, with a warning where an origin leads to another port', async () => {
+    writeConfiguration({ origin: 'http://127.0.0.1:9' });
+    const said = await started(['keyserver', '--dev']);
+    expect(said).toMatch(/wispr: key server: http:\/\/127\.0\.0\.1:9, listening on 127\.0\.0\.1:\d{4,5}\n/);
+    expect(said).toMatch(
+      /wispr: readers come to port 9 of http:\/\/127\.0\.0\.1:9, where .*\nwispr: hint: .*port 9 to \d/,
+    );
+    expect(said).toMatch(/reading site: http:\/\/127\.0\.0\.1:(\d+), listening on 127\.0\.0\.1:\1\n/);
+    expect(said.match(/readers come/g)).toHaveLength(1);
+  });
+
+  it('is said without a warning behind a proxy, which has the port of the origin', async () => {
+    const listen = { host: '::1', port: 0 };
+    const documents = { origin: 'https://pages.news.example', listen };
+    const reading = { origin: 'https://read.news.example', listen, documents };
+    writeConfiguration({ origin: 'https://keys.news.example', listen, reading, behindProxy: true });
+    const said = await started(['keyserver']);
+    expect(said).toMatch(/key server: https:\/\/keys\.news\.example, listening on \[::1\]:\d+\n/);
+    expect(said).not.toContain('readers come');
+  });
+});
+
 describe('the way from the certificate error', () => {
   it('leads to a server on loopback, whatever hosts the file says', async () => {
     await runWispr(['keyserver'], { cwd: folder });

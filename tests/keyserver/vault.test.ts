@@ -46,8 +46,20 @@ describe('the vault', () => {
     expect(await both.tryOpen(PLACE, fresh)).toBeDefined();
   });
 
-  it('has the same decoy for the same name, also after the master key got another version', async () => {
-    expect(await old.decoyKey('x')).toEqual(await both.decoyKey('x'));
-    expect(await old.decoyKey('x')).not.toEqual(await old.decoyKey('y'));
+  it('has a decoy as long as a sealed device key, not under the key of any row', async () => {
+    const { place, sealed } = both.decoy;
+    expect(await both.open(place, sealed)).toHaveLength(32);
+    expect(sealed).toHaveLength((await both.seal(place, first)).length);
+    for (const version of [1, 2]) {
+      const asRow = Uint8Array.from(sealed);
+      asRow[3] = version;
+      expect(await both.tryOpen(place, asRow)).toBeUndefined();
+    }
+  });
+
+  it('knows its MACs again after the master key got another version', async () => {
+    const message = randomBytes(20);
+    expect(await old.macOf(message)).toEqual(await both.macOf(message));
+    expect(await old.macOf(message)).not.toEqual(await old.macOf(randomBytes(20)));
   });
 });

@@ -19,8 +19,13 @@ export function createDeviceKeys(provider: Provider): Promise<DeviceKeys> {
   return deriveDeviceKeys(randomBytes(32), provider);
 }
 
-export function post(origin: string, path: string, body: Uint8Array | string): Promise<Response> {
-  return fetch(origin + path, { method: 'POST', body: body as BodyInit, redirect: 'manual' });
+export function post(
+  origin: string,
+  path: string,
+  body: Uint8Array | string,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(origin + path, { method: 'POST', body: body as BodyInit, redirect: 'manual', headers });
 }
 
 /**

@@ -85,12 +85,12 @@ export async function startRig(
 /** All tests come from one address. */
 const GENEROUS: Partial<RequestLimits> = {
   bindingsPerAddress: 1000,
-  bindingsTotal: 1000,
   keyRequestsPerAddress: 1000,
+  signInsPerNameAndAddress: 1000,
   signInsPerAddress: 1000,
   signInsPerName: 1000,
+  signInsPerKnownBrowser: 1000,
   joinsPerAddress: 1000,
-  joinsTotal: 1000,
   documentsPerAddress: 10_000,
   publishingRefusals: 1000,
   publishingPerAddress: 1000,

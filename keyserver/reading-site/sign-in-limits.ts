@@ -1,0 +1,49 @@
+/** The limits on signing in, and the browsers that are known: docs/keyserver.md, "Limits". */
+import type { Request, RequestHandler, Response } from 'express';
+import { countAsKnownBrowser, limitRequests, type RequestLimits } from '../http/limits.ts';
+import { findKnownBrowser, markKnownBrowser } from '../readers/known-browsers.ts';
+import type { Subscriber } from '../readers/subscribers.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import type { ReadingCookie } from './session-cookie.ts';
+
+export interface SignInLimits {
+  readonly state: KeyServerState;
+  readonly limits: RequestLimits;
+  /** Holds the mark of a known browser. Signing out leaves it. */
+  readonly knownBrowser: ReadingCookie;
+}
+
+/**
+ * What stands before an attempt to sign in, and behind its form.
+ *
+ * @param refuse - answers 429
+ */
+export function limitSignIns(pages: SignInLimits, refuse: RequestHandler): RequestHandler[] {
+  const { limits } = pages;
+  return [
+    recogniseBrowser(pages),
+    limitRequests(limits.signInsPerKnownBrowser, 'known-browser', refuse),
+    // First, so that one address cannot use up what all of them may do.
+    limitRequests(limits.signInsPerNameAndAddress, 'name-and-address', refuse),
+    limitRequests(limits.signInsPerAddress, 'address', refuse),
+    limitRequests(limits.signInsPerName, 'name', refuse),
+  ];
+}
+
+/** Has a browser in which a subscriber has signed in pass the limits that outsiders can use up. */
+export async function rememberBrowser(
+  { state, knownBrowser }: SignInLimits,
+  response: Response,
+  { id }: Subscriber,
+): Promise<void> {
+  knownBrowser.set(response, await markKnownBrowser(state, id));
+}
+
+function recogniseBrowser({ state, knownBrowser }: SignInLimits): RequestHandler {
+  return async (request: Request, response, next) => {
+    const [name, mark]: [unknown, string | undefined] = [request.body?.name, knownBrowser.read(request)];
+    const known = typeof name === 'string' && mark !== undefined && (await findKnownBrowser(state, name, mark));
+    if (known) countAsKnownBrowser(response, known);
+    next();
+  };
+}

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { FairQueue } from '../../keyserver/readers/fair-queue.ts';
+
+/** A queue whose works end when they are told to, and what began and was refused, in order. */
+function controlled(bounds: ConstructorParameters<typeof FairQueue>[0]) {
+  const queue = new FairQueue(bounds);
+  const begun: string[] = [];
+  const refused: string[] = [];
+  const ends: (() => void)[] = [];
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  return {
+    begun,
+    refused,
+    /** Adds works, named by address and number. */
+    add: async (...names: string[]) => {
+      for (const name of names) {
+        const work = () => {
+          begun.push(name);
+          return new Promise<void>((resolve) => ends.push(resolve));
+        };
+        queue.run(name[0] ?? '', work).catch(({ code }) => refused.push(`${name} ${code}`));
+        await settle();
+      }
+    },
+    /** Lets the oldest running work end. */
+    end: async (count = 1) => {
+      for (let index = 0; index < count; index++) {
+        ends.shift()?.();
+        await settle();
+      }
+    },
+  };
+}
+
+describe('a fair queue', () => {
+  it('runs so many at a time, and takes addresses in turn', async () => {
+    const { begun, add, end } = controlled({ running: 2, waitingPerAddress: 9, waiting: 9 });
+    await add('a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1');
+    expect(begun).toEqual(['a1', 'a2']);
+    await end(8);
+    expect(begun).toEqual(['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2', 'a5']);
+  });
+
+  it('lets an address that comes late wait for one work of each other', async () => {
+    const { begun, add, end } = controlled({ running: 1, waitingPerAddress: 9, waiting: 99 });
+    await add('a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'b3');
+    await end();
+    await add('c1');
+    await end(3);
+    expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'c1']);
+  });
+
+  it('attack 104: turns away what exceeds the bound of an address', async () => {
+    const { refused, add, end, begun } = controlled({ running: 1, waitingPerAddress: 2, waiting: 9 });
+    await add('a1', 'a2', 'a3', 'a4', 'b1');
+    expect(refused).toEqual(['a4 busy']);
+    await end(4);
+    expect(begun).toEqual(['a1', 'a2', 'b1', 'a3']);
+    await add('a5');
+    expect(begun.at(-1)).toBe('a5');
+  });
+
+  it('attack 104: full, turns away the newest of the address with most, never a newcomer with less', async () => {
+    const { begun, refused, add, end } = controlled({ running: 1, waitingPerAddress: 9, waiting: 4 });
+    await add('a1', 'a2', 'a3', 'a4', 'b1', 'c1');
+    expect(refused).toEqual(['a4 busy']);
+    await add('d1');
+    expect(refused).toEqual(['a4 busy', 'a3 busy']);
+    await add('e1', 'b2');
+    expect(refused).toEqual(['a4 busy', 'a3 busy', 'e1 busy', 'b2 busy']);
+    await end(5);
+    expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'd1']);
+  });
+
+  it('hands the place on after a work that fails', async () => {
+    const queue = new FairQueue({ running: 1, waitingPerAddress: 1, waiting: 1 });
+    const failing = queue.run('a', () => Promise.reject(new Error('broken')));
+    const next = queue.run('b', async () => 'done');
+    await expect(failing).rejects.toThrow('broken');
+    expect(await next).toBe('done');
+    expect(await queue.run('c', async () => 'done')).toBe('done');
+  });
+});

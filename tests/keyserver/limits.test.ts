@@ -1,0 +1,224 @@
+/** Outsiders lock no subscriber out: docs/keyserver.md, "Limits". */
+import { afterEach, describe, expect, it } from 'vitest';
+import { BINDING_PATH, encodeBindingRequest } from '../../core/keys/binding.ts';
+import { MAXIMUM_COUNTED } from '../../keyserver/http/count-store.ts';
+import { DEFAULT_LIMITS, type RequestLimits } from '../../keyserver/http/limits.ts';
+import { joinWithCode } from '../../keyserver/readers/accounts.ts';
+import { KNOWN_BROWSER_LIFETIME } from '../../keyserver/readers/known-browsers.ts';
+import { first, run } from '../../keyserver/storage/database.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { bind, createDeviceKeys, post } from '../support/device.ts';
+import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
+
+const PASSWORD = 'correct horse battery';
+const WRONG_CODE = '0000000000000000';
+let rig: Rig;
+afterEach(() => rig.close());
+
+/** A key server behind a proxy, which says where requests come from. */
+async function start(limits: Partial<RequestLimits> = {}): Promise<void> {
+  rig = await startRig({ limits, config: { behindProxy: true } });
+}
+
+const from = (address: string) => ({ origin: rig.server.readingUrl, 'x-forwarded-for': address });
+const browser = () => createVisitor(rig.server.readingUrl);
+
+/** An address of one of many networks, every second one IPv6; numbers that differ are limited apart. */
+function addressOf(network: number): string {
+  const part = network.toString(16);
+  return network % 2 === 0 ? `203.0.${network >> 8}.${network & 0xff}` : `2001:db8:${part}:ff00::${part}`;
+}
+
+/** Joins, and returns the browser that is signed in then. */
+async function join(name: string, at = '192.0.2.1'): Promise<Visitor> {
+  const reader = browser();
+  const { accountCode } = rig.invite({ name });
+  expect((await reader.post('/-/join', { code: accountCode, password: PASSWORD }, from(at))).status).toBe(303);
+  return reader;
+}
+
+async function signIn(name: string, password: string, address: string, reader = browser()): Promise<number> {
+  return (await reader.post('/-/sign-in', { name, password, to: '/' }, from(address))).status;
+}
+
+const fail = (name: string, address: string, reader?: Visitor) => signIn(name, 'wrong password', address, reader);
+
+/** The statuses of attempts one after the other. */
+async function inTurn(count: number, attempt: (index: number) => Promise<number>): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let index = 0; index < count; index++) statuses.push(await attempt(index));
+  return statuses;
+}
+
+describe('failed sign-ins', () => {
+  it('attack 102: wrong passwords from one address keep its own attempts out, and not the person', async () => {
+    await start({ signInsPerNameAndAddress: 3, signInsPerAddress: 5, signInsPerName: 4 });
+    await join('anna');
+    expect(await inTurn(20, () => fail('Anna ', '203.0.113.1'))).toEqual([403, 403, 403, ...Array(17).fill(429)]);
+    expect(await inTurn(4, (index) => fail(`name ${index}`, '203.0.113.1'))).toEqual([403, 403, 429, 429]);
+    expect(await signIn('anna', PASSWORD, '203.0.113.2')).toBe(303);
+  });
+
+  it('attack 102: wrong passwords from many addresses keep new browsers out, and not a known one', async () => {
+    await start({ signInsPerNameAndAddress: 1, signInsPerAddress: 1, signInsPerName: 4 });
+    const [known, other] = [await join('anna'), await join('bert')];
+    expect(await inTurn(6, (index) => fail('anna', addressOf(index)))).toEqual([403, 403, 403, 403, 429, 429]);
+    expect(await signIn('anna', PASSWORD, '192.0.2.1')).toBe(429);
+    expect(await signIn('anna', PASSWORD, '192.0.2.1', other)).toBe(429);
+    await known.post('/-/sign-out', {}, from('192.0.2.1'));
+    expect(await signIn('anna', PASSWORD, '192.0.2.1', known)).toBe(303);
+    expect(await signIn('anna', PASSWORD, addressOf(0), known)).toBe(303);
+  });
+
+  it('attack 102: 2001:db8::/56 is one address', async () => {
+    await start({ signInsPerNameAndAddress: 1 });
+    const statuses = await inTurn(4, (index) => fail('anna', `2001:db8:0:${index.toString(16)}::${index}`));
+    expect(statuses).toEqual([403, 429, 429, 429]);
+    expect(await fail('anna', '2001:db8:0:100::1')).toBe(403);
+  });
+
+  it('attack 102: failures of the server count for nothing, nor do refusals by the limits', async () => {
+    await start({ signInsPerNameAndAddress: 2, signInsPerAddress: 2, signInsPerName: 2, signInsPerKnownBrowser: 2 });
+    const known = await join('anna');
+    const { database } = rig.server.state;
+    const { password } = first<{ password: string }>(database, 'SELECT password FROM accounts') ?? {};
+    run(database, 'UPDATE accounts SET password = ?', 'not a hash');
+    expect(await inTurn(4, () => signIn('anna', PASSWORD, '192.0.2.1'))).toEqual([500, 500, 500, 500]);
+    run(database, 'UPDATE accounts SET password = ?', password ?? '');
+    expect(await inTurn(3, () => fail('anna', '203.0.113.1'))).toEqual([403, 403, 429]);
+    expect(await inTurn(3, () => signIn('anna', PASSWORD, '192.0.2.1'))).toEqual([429, 429, 429]);
+    expect(await fail('bert', '192.0.2.1')).toBe(403);
+    expect(await signIn('anna', PASSWORD, '192.0.2.1', known)).toBe(303);
+  });
+});
+
+describe('a known browser', () => {
+  const mark = (reader: Visitor) => reader.cookies.get(`wispr-known-${rig.server.ports.reading}`) ?? '';
+  const withMark = (text: string) => {
+    const reader = browser();
+    reader.cookies.set(`wispr-known-${rig.server.ports.reading}`, text);
+    return reader;
+  };
+
+  /** One failure, of anybody, and only known browsers may try again. */
+  const strict = () => start({ signInsPerNameAndAddress: 1, signInsPerName: 1, signInsPerKnownBrowser: 2 });
+
+  it('attack 102: has attempts of its own, and not without end', async () => {
+    await strict();
+    const known = await join('anna');
+    await fail('anna', '203.0.113.1');
+    const copy = withMark(mark(known));
+    expect(await inTurn(3, (index) => fail('anna', addressOf(index), copy))).toEqual([403, 403, 429]);
+    expect(await signIn('anna', PASSWORD, '192.0.2.1', copy)).toBe(429);
+  });
+
+  it('attack 102: each browser is counted by itself', async () => {
+    await strict();
+    const first = await join('anna');
+    const second = browser();
+    expect(await signIn('anna', PASSWORD, '192.0.2.1', second)).toBe(303);
+    expect(await inTurn(3, () => fail('anna', '192.0.2.1', withMark(mark(first))))).toEqual([403, 403, 429]);
+    expect(await signIn('anna', PASSWORD, '192.0.2.1', second)).toBe(303);
+  });
+
+  it('gives nothing but the right to try', async () => {
+    await strict();
+    const thief = withMark(mark(await join('anna')));
+    expect((await thief.get('/-/account')).status).toBe(401);
+    expect(await fail('anna', '192.0.2.1', thief)).toBe(403);
+  });
+
+  it('is not one with a mark that is altered, cut, made up, too old, or of the password before', async () => {
+    await strict();
+    const good = mark(await join('anna'));
+    await fail('anna', '203.0.113.1');
+    const tried = (text: string) => signIn('anna', PASSWORD, '192.0.2.1', withMark(text));
+    const altered = Array.from({ length: 52 }, (_, offset) => {
+      const bytes = Buffer.from(good, 'base64url');
+      bytes[offset] = (bytes[offset] ?? 0) ^ 1;
+      return bytes.toString('base64url');
+    });
+    for (const bad of [...altered, good.slice(1), `${good}A`, 'A'.repeat(good.length), '', '__proto__'])
+      expect([bad, await tried(bad)]).toEqual([bad, 429]);
+    rig.passTime(KNOWN_BROWSER_LIFETIME + 1);
+    expect(await tried(good)).toBe(429);
+    rig.passTime(-KNOWN_BROWSER_LIFETIME - 1);
+    const code = rig.invite({ name: 'anna' }).accountCode.replaceAll('-', '');
+    const again = await joinWithCode(rig.server.state, code, { password: PASSWORD, address: 'test' });
+    expect(again.subscriber.name).toBe('anna');
+    expect(await tried(good)).toBe(429);
+  });
+});
+
+describe('attack 103: a flood of wrong codes from many addresses', () => {
+  const NETWORKS = 70;
+  const OF_EACH = 16;
+
+  it('does not keep a good code out of the API; the address that guesses is kept out', async () => {
+    await start(DEFAULT_LIMITS);
+    const device = await createDeviceKeys(rig.provider);
+    const wrong = encodeBindingRequest(device, rig.provider.publisher, WRONG_CODE, nowInSeconds());
+    const guess = (network: number) =>
+      post(rig.server.url, BINDING_PATH, wrong, { 'x-forwarded-for': addressOf(network) });
+    const statuses = await inTurn(NETWORKS * OF_EACH, async (index) => (await guess(index % NETWORKS)).status);
+    expect(new Set(statuses)).toEqual(new Set([403]));
+    await bind(rig.provider, rig.invite({ name: 'anna' }).deviceCode);
+    for (const network of [0, 1]) {
+      const more = await inTurn(6, async () => (await guess(network)).status);
+      expect(more).toEqual([403, 403, 403, 403, 429, 429]);
+    }
+  });
+
+  it('does not keep a good code out of the reading site; the address that guesses is kept out', async () => {
+    await start(DEFAULT_LIMITS);
+    const guesser = browser();
+    const guess = async (network: number) =>
+      (await guesser.post('/-/join', { code: WRONG_CODE, password: PASSWORD }, from(addressOf(network)))).status;
+    const statuses = await inTurn(NETWORKS * OF_EACH, (index) => guess(index % NETWORKS));
+    expect(new Set(statuses)).toEqual(new Set([403]));
+    await join('anna');
+    for (const network of [0, 1]) expect(await inTurn(6, () => guess(network))).toEqual([403, 403, 403, 403, 429, 429]);
+  });
+});
+
+describe('attack 104: a flood of sign-ins', () => {
+  it('from few addresses: others sign in and join before it is done, and 503 is the answer to the flood alone', async () => {
+    await start();
+    await join('anna');
+    let unanswered = 0;
+    const flood = Array.from({ length: 300 }, async (_, index) => {
+      unanswered++;
+      const status = await fail(`no such name ${index}`, addressOf(index % 3));
+      unanswered--;
+      return status;
+    });
+    await expect.poll(() => unanswered).toBeLessThan(300);
+    const reader = browser();
+    const { accountCode } = rig.invite({ name: 'bert' });
+    const others = [
+      signIn('anna', PASSWORD, '192.0.2.1'),
+      reader.post('/-/join', { code: accountCode, password: PASSWORD }, from('192.0.2.2')).then(({ status }) => status),
+    ];
+    expect(await Promise.all(others)).toEqual([303, 303]);
+    // Of 48 attempts that wait, an attempt of another address lets those pass that run, and one of each address.
+    expect(unanswered).toBeGreaterThan(30);
+    const statuses = await Promise.all(flood);
+    expect(new Set(statuses)).toEqual(new Set([403, 503]));
+    expect(statuses.filter((status) => status === 503).length).toBeGreaterThan(200);
+  });
+});
+
+it('attack 107: beyond the addresses that a limit counts, the server forgets those that failed longest ago', async () => {
+  await start({ bindingsPerAddress: 1 });
+  const guesser = createVisitor(rig.server.url);
+  const guess = async (index: number) =>
+    (await guesser.post(BINDING_PATH, '{}', from(`10.0.${index >> 8}.${index & 0xff}`))).status;
+  let next = 0;
+  const workers = Array.from({ length: 16 }, async () => {
+    while (next < MAXIMUM_COUNTED + 100) expect(await guess(next++)).toBe(400);
+  });
+  await Promise.all(workers);
+  expect(await guess(MAXIMUM_COUNTED + 99)).toBe(429);
+  expect(await guess(0)).toBe(400);
+});
