@@ -9,6 +9,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyServerConfig } from '../../keyserver/config.ts';
 import { cutConnection, rememberConnections } from '../../keyserver/http/cut.ts';
+import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 
@@ -103,13 +104,13 @@ async function withServer(
   }
 }
 
-function get(host: string, port: number, options: RequestOptions = {}): Promise<IncomingMessage> {
+function get(host: string, port: number, options: RequestOptions = {}, body = ''): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const ca = readFileSync(files(host).certificate);
     const all = { host: '127.0.0.1', port, servername: host, ca, headers: { host }, agent: false, ...options };
     httpsRequest(all, (response) => resolve(response.resume()))
       .on('error', reject)
-      .end();
+      .end(body);
   });
 }
 
@@ -145,6 +146,20 @@ describe('with certificates', () => {
       expect(response.statusCode).toBe(303);
       expect(response.headers['set-cookie']?.[0]).toMatch(
         /^__Host-wispr=; Path=\/; Expires=.*; HttpOnly; Secure; SameSite=Lax$/,
+      );
+    });
+  });
+
+  it('sets the mark of a known browser for a year, that no script reads and only this host can have set', async () => {
+    await withServer({}, async ({ reading: read }, { state }) => {
+      const { accountCode } = inviteSubscriber(state, { name: 'anna' });
+      const body = new URLSearchParams({ code: accountCode, password: 'correct horse battery' }).toString();
+      const type = { 'content-type': 'application/x-www-form-urlencoded' };
+      const headers = { host: READ, origin: `https://${READ}`, ...type };
+      const response = await get(READ, read, { path: '/-/join', method: 'POST', headers }, body);
+      expect(response.statusCode).toBe(303);
+      expect(response.headers['set-cookie']?.[1]).toMatch(
+        /^__Host-wispr-known=[\w-]{70}; Max-Age=31536000; Path=\/; Expires=.*; HttpOnly; Secure; SameSite=Lax$/,
       );
     });
   });
