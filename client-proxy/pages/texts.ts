@@ -64,6 +64,11 @@ const UNREACHABLE: RefusalText = {
   lead: 'It could not be reached.',
   advice: [CHECK_CONNECTION, TRY_LATER],
 };
+const MALFORMED: RefusalText = {
+  ...UNREACHABLE,
+  title: 'The server gave a malformed answer',
+  lead: 'What it sent cannot be used.',
+};
 const NO_ACCESS: RefusalText = {
   status: 403,
   title: 'Your subscription does not include this page',
@@ -179,11 +184,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     lead: 'The page is in the publisher’s signed list, but the server that should have it does not.',
     advice: [TRY_LATER, TELL_PUBLISHER],
   },
-  'content-host-answer': {
-    ...UNREACHABLE,
-    title: 'The server gave a malformed answer',
-    lead: 'What it sent cannot be used.',
-  },
+  'content-host-answer': MALFORMED,
   'content-host-unreachable': UNREACHABLE,
   'wrapped-key-invalid': KEY_TROUBLE,
   'answer-unreadable': KEY_TROUBLE,
@@ -328,11 +329,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     title: 'The site does not answer',
     advice: ['Check the address for a missing or extra letter.', CHECK_CONNECTION, TRY_LATER],
   },
-  'host-answer': {
-    ...UNREACHABLE,
-    title: 'The site gave a malformed answer',
-    lead: 'What it sent cannot be passed on.',
-  },
+  'host-answer': MALFORMED,
   'parent-proxy-unreachable': {
     title: 'The parent proxy does not answer',
     lead: 'The Reader is set to go through another proxy, which is down, does not speak HTTP, or did not accept its name and password. The site may well be up.',

@@ -1,10 +1,9 @@
 /** A database together with what opens its secrets, which can be locked away and opened again while the database stays in use. */
 import type { DatabaseSync } from 'node:sqlite';
-import { randomBytes } from '#primitives';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { readerLocked, unwritable } from './errors.ts';
-import { createCheck, type KeyPlace, readProtection, writeProtection } from './protection.ts';
+import { type KeyPlace, newProtection, readProtection, writeProtection } from './protection.ts';
 import { type Sealing, sealAnew } from './sealing.ts';
 import { discardKey, type NewKey, type Opened, openSealing } from './storage-key.ts';
 import type { StorageKeyOptions } from './types.ts';
@@ -203,9 +202,7 @@ export class SealedDatabase {
   }
 
   async #sealUnder({ key, place }: NewKey, previous: Opened): Promise<void> {
-    const storeId = randomBytes(16);
-    const { sealing, check } = await createCheck(key, storeId);
-    const protection = { storeId, place, check };
+    const { sealing, protection } = await newProtection(key, place);
     for (;;) {
       const writes = this.#writes;
       const writeSecrets = await sealAnew(this.database, previous.sealing, sealing);

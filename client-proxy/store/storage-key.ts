@@ -25,8 +25,8 @@ import { LIMITS } from '../limits.ts';
 import { diskFull, unwritable } from './errors.ts';
 import { deleteFromKeyring, KeyringUnavailable, readKeyring, whyNoKeyring, writeKeyring } from './keyring.ts';
 import {
-  createCheck,
   type KeyPlace,
+  newProtection,
   openWith,
   type Protection,
   readProtection,
@@ -95,9 +95,7 @@ function keyringUnavailable(error: unknown): Error {
 /** Decides how a fresh database is protected. */
 async function protect(database: DatabaseSync, options: StorageKeyOptions): Promise<Opened> {
   const { key, place } = await chooseKey(options);
-  const storeId = randomBytes(16);
-  const { sealing, check } = await createCheck(key, storeId);
-  const protection = { storeId, place, check };
+  const { sealing, protection } = await newProtection(key, place);
   try {
     inTransaction(database, () => writeProtection(database, protection));
   } catch (error) {
