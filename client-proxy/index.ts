@@ -22,15 +22,20 @@ export { ParentProxy } from './network/parent-proxy.ts';
 export { type FetchedDocument, fetchDocument, type WantedRange } from './offline/fetch-document.ts';
 export { syncSite } from './offline/sync-site.ts';
 export type { FailedLook, RefusedSet, SyncOptions, SyncProgress, SyncSummary } from './offline/types.ts';
-export { DocumentRefused } from './running/document-refused.ts';
-export { folderBytes, type KnownStatus, readStatus } from './running/read-status.ts';
-export type { ReaderStatus, SiteStatus } from './running/status.ts';
+export { DocumentRefused } from './running/conversation.ts';
+export { folderBytes, type KnownStatus, type ReaderStatus, readStatus, type SiteStatus } from './running/status.ts';
 export { UNIT_NAME, unitFile } from './running/unit.ts';
 export type { ProxyOptions } from './server/open-reader.ts';
 export { checkInstallable, foreignUnit, type Installed, installService } from './service/install.ts';
-export { readerFiles } from './service/places.ts';
 export { type RunningProxy, startProxy } from './service/proxy.ts';
-export { checkErasable, eraseData, planRemoval, type ReaderFiles, removeService } from './service/remove.ts';
+export {
+  checkErasable,
+  eraseData,
+  planRemoval,
+  type ReaderFiles,
+  readerFiles,
+  removeService,
+} from './service/remove.ts';
 export { type ServiceState, serviceState } from './service/systemctl.ts';
 export type { HostReport } from './site/host-health.ts';
 export type { ConnectedPublisher } from './store/identity-store.ts';

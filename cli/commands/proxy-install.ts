@@ -9,7 +9,6 @@ import {
   UNIT_NAME,
   unitFile,
 } from '../../client-proxy/index.ts';
-import { printable } from '../../node-support/printable.ts';
 import { askYesOrNo, canAsk } from '../io/terminal.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 import { addProxyOptions, type ProxyFlags, parentProxyOptions, readerOptions } from './reader-options.ts';
@@ -52,7 +51,7 @@ async function install(flags: InstallFlags): Promise<void> {
     ...(data !== undefined && { dataDirectory: resolve(data) }),
     ...(keyFile !== undefined && { keyFile: resolve(keyFile) }),
   });
-  await checkInstallable({ dataDirectory });
+  await checkInstallable(dataDirectory);
   await confirm(flags);
   const installed = await installService({ command: serviceCommand(flags), dataDirectory });
   if (json) print(JSON.stringify(describe(installed)));
@@ -67,22 +66,17 @@ async function confirm({ yes }: InstallFlags): Promise<void> {
     throw new UsageError('nothing was installed');
 }
 
-function describe({ file, changed, dropped, running }: Installed) {
+function describe({ file, changed, running }: Installed) {
   return {
     unit: file,
     changed,
-    ...(dropped.length > 0 && { dropped }),
     running: running !== undefined,
     ...(running && { proxy: running.url }),
   };
 }
 
-function tell({ file, changed, dropped, running }: Installed): void {
+function tell({ file, changed, running }: Installed): void {
   say(`${changed ? 'wrote' : 'already there:'} ${file}`);
-  if (dropped.length > 0) {
-    say(`not in it any more, because they were not given again: ${printable(dropped.join(' '))}`);
-    say('hint: to have them back, install again with all options that you want');
-  }
   if (running) {
     say(`the Reader runs on ${running.url}, and will at every login`);
     return;

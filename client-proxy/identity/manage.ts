@@ -8,8 +8,8 @@ import type { ObjectCache } from '../documents/cache/object-cache.ts';
 import { ReaderError } from '../errors.ts';
 import { describeError, RunningReaderError, type SentError } from '../running/conversation.ts';
 import { askReader, inReader } from '../running/in-reader.ts';
-import { askStatus } from '../running/read-status.ts';
 import { SOCKET_FOLDER } from '../running/socket.ts';
+import { askStatus } from '../running/status.ts';
 import type { ConnectedPublisher } from '../store/identity-store.ts';
 import { whyNoKeyring } from '../store/keyring.ts';
 import {

@@ -3,17 +3,16 @@
  * refusal is the same refusal.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { CodedError } from '../../core/errors.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
+import { request } from '../../node-support/http.ts';
 import { ReaderError } from '../errors.ts';
-import { DocumentRefused } from '../running/document-refused.ts';
+import { DocumentRefused } from '../running/conversation.ts';
 import { inReader } from '../running/in-reader.ts';
 import { type OpenReader, type OwnDoor, openReader, type ProxyOptions } from '../server/open-reader.ts';
 import type { BoundSite } from '../site/bound-sites.ts';
 import { missingSoFar } from '../site/missing-so-far.ts';
 import { hasDatabase, storeOptions } from '../store/locations.ts';
-import { ask } from './ask.ts';
 import { cutRange, isForAnother, withoutField } from './cut-range.ts';
 import { type Located, locate } from './locate.ts';
 
@@ -103,13 +102,11 @@ async function fetchLocally<Result>(
   use: (document: FetchedDocument) => Promise<Result>,
 ): Promise<Result> {
   const reader = await openReader(options);
-  const door = new Door(reader);
+  // This process ends with the document, and looks for newer publications with it: so they are waited for.
+  const look = (bound: BoundSite) => bound.publication.check().catch(ignore);
   try {
-    // This process ends with the document, and looks for newer publications with it: so they are waited for.
-    const look = (bound: BoundSite) => bound.publication.check().catch(ignore);
-    return await use(await follow(reader, door, options, look));
+    return await throughDoor(reader, async (door) => use(await follow(reader, door, options, look)));
   } finally {
-    await door.close();
     await reader.close();
   }
 }
@@ -121,33 +118,49 @@ export async function fetchInReader(
   { head, content }: FetchDialog,
   signal: AbortSignal,
 ): Promise<void> {
-  const door = new Door(reader);
-  try {
-    await reader.sites.refresh();
+  await reader.sites.refresh();
+  await throughDoor(reader, async (door) => {
     const { content: pieces, ...described } = await follow(reader, door, { ...request, signal });
     await head(described);
     for await (const piece of pieces) await content(piece);
+  });
+}
+
+/** Doors for one document, and what they have refused. */
+interface Door extends OwnDoor {
+  readonly refusals: readonly CodedError[];
+}
+
+async function throughDoor<Result>({ openDoor }: OpenReader, work: (door: Door) => Promise<Result>): Promise<Result> {
+  const refusals: CodedError[] = [];
+  const door = openDoor((error) => refusals.push(error));
+  try {
+    return await work({ ...door, refusals });
   } finally {
     await door.close();
   }
 }
 
-/** Doors for one document, and what they refuse. */
-class Door {
-  readonly refusals: CodedError[] = [];
-  readonly #door: OwnDoor;
-
-  constructor({ openDoor }: Pick<OpenReader, 'openDoor'>) {
-    this.#door = openDoor((error) => this.refusals.push(error));
-  }
-
-  connect(): Duplex {
-    return this.#door.connect();
-  }
-
-  close(): Promise<void> {
-    return this.#door.close();
-  }
+/** One request to the doors of this process, as a program would send it to the proxy. Resolves with the head of the answer. */
+function ask(
+  { connect }: Door,
+  target: string,
+  { method, headers, signal }: Pick<FetchRequest, 'method' | 'headers'> & { readonly signal?: AbortSignal | undefined },
+): Promise<IncomingMessage> {
+  const connection = connect().on('error', ignore); // told by the answer
+  const fields = ['host', new URL(target).host, ...(headers ?? [])];
+  return new Promise((resolve, reject) => {
+    request({
+      createConnection: () => connection,
+      method,
+      path: target,
+      headers: fields,
+      ...(signal && { signal }),
+    })
+      .once('response', resolve)
+      .once('error', reject)
+      .end();
+  });
 }
 
 /** Redirects are signed, so they are followed, to connected sites. @param look - at each site, before it is read */
@@ -165,11 +178,11 @@ async function follow(
 ): Promise<FetchedDocument> {
   const fields = ['accept', '*/*', ...headers];
   if (!isNamed('accept-encoding', headers)) fields.push('accept-encoding', 'identity');
-  if (range) fields.push('range', rangeField(range));
+  if (range) fields.push('range', `bytes=${range.start ?? ''}-${range.end ?? ''}`);
   let { bound, target } = locate(address, sites);
   for (let turn = 0; turn <= MAXIMUM_REDIRECTS; turn++) {
     await look(bound);
-    const answer = await ask(door.connect(), { method, target, headers: fields, signal });
+    const answer = await ask(door, target, { method, headers: fields, signal });
     const location = redirectOf(answer);
     if (location === undefined)
       return describe(answer, { address: target, range, fields }, door.refusals).catch((error: unknown) => {
@@ -276,16 +289,6 @@ async function* untilItEnds(
   } finally {
     answer.destroy();
   }
-}
-
-function rangeField({
-  start = '',
-  end = '',
-}: {
-  readonly start?: number | '' | undefined;
-  readonly end?: number | '' | undefined;
-}): string {
-  return `bytes=${start}-${end}`;
 }
 
 function isNamed(name: string, headers: readonly string[]): boolean {

@@ -47,6 +47,6 @@ function withoutCredentials(url: URL | undefined, address: string): string {
   return url && (url.username || url.password) ? `${url.protocol}//…@${url.host}/` : address;
 }
 
-function notConnected(host: string): ReaderError {
-  return new ReaderError('not-connected', `this device is not connected with ${host}`);
+export function notConnected(site: string): ReaderError {
+  return new ReaderError('not-connected', `this device is not connected with ${site}`);
 }

@@ -1,8 +1,7 @@
 /** `wispr sync`: a site, or a part of it, into the cache, for when there is no network. */
 
 import { statfs } from 'node:fs/promises';
-import type { ErrorFields } from '../../core/errors.ts';
-import { CodedError } from '../../core/errors.ts';
+import { CodedError, type ErrorFields } from '../../core/errors.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import type { WantedDocument } from '../../core/reading/open-at.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
@@ -16,12 +15,14 @@ import { type OpenReader, openReader } from '../server/open-reader.ts';
 import type { BoundSites } from '../site/bound-sites.ts';
 import { hasDatabase, storeOptions } from '../store/locations.ts';
 import { MEGABYTE } from '../store/settings.ts';
-import { SyncProgressReport } from './progress.ts';
+import { notConnected } from './locate.ts';
 import { fetchWhole, measure, type SyncContext } from './sync-document.ts';
 import type { FailedDocument, FailedLook, SyncOptions, SyncProgress, SyncSummary, SyncWish } from './types.ts';
 import { type Listing, lengthIfKept, listWanted } from './wanted.ts';
 
 const ignore = () => undefined;
+/** Milliseconds. */
+const PROGRESS_INTERVAL = 100;
 
 /**
  * Fetches what is wanted into the cache, verified, and keeps it there while the publication names it, whatever else is read. A run that was
@@ -35,7 +36,7 @@ export async function syncSite({ onProgress, signal, ...options }: SyncOptions):
   const { site, sets, prefixes, parallel, ownOptions } = options;
   const wish = { site, ...(sets && { sets }), ...(prefixes && { prefixes }), ...(parallel && { parallel }) };
   const progress = onProgress ?? ignore;
-  if (!hasDatabase(directory)) throw siteUnknown(site); // looking makes none
+  if (!hasDatabase(directory)) throw notConnected(site); // looking makes none
   const command = { directory, name: 'sync', request: wish, dialog: { progress }, signal, ownOptions } as const;
   return inReader(command, async () => {
     const reader = await openReader(options);
@@ -69,10 +70,6 @@ async function sync(
   return new Sync({ access, ...current, now, signal }, { ...wish, onProgress }, found).run();
 }
 
-function siteUnknown(site: string): ReaderError {
-  return new ReaderError('not-connected', `this device is not connected with ${site}`);
-}
-
 /** What a look for the newest publication has come to. */
 interface Found {
   readonly freshness: Freshness;
@@ -83,7 +80,7 @@ interface Found {
 async function currentSite(sites: BoundSites, { site }: SyncWish, signal: AbortSignal | undefined) {
   await sites.refresh();
   const bound = sites.find(site);
-  if (bound === undefined) throw siteUnknown(site);
+  if (bound === undefined) throw notConnected(site);
   await unlessEnded(bound.publication.checkAnew().catch(ignore), signal);
   const freshness = await unlessEnded(bound.publication.current(), signal);
   const { failure, followFailure } = bound.publication;
@@ -122,7 +119,9 @@ class Sync {
   readonly #options: ParallelWish;
   readonly #found: Found;
   readonly #parallel: number;
-  readonly #report: SyncProgressReport;
+  readonly #tell: (progress: SyncProgress) => void;
+  #progress: SyncProgress = { step: 'listing', documents: 0, ofDocuments: 0, bytes: 0, ofBytes: 0 };
+  #told = Number.NEGATIVE_INFINITY;
   /** Bytes of what was here already, and of what is missing, by document. */
   readonly #kept = new Map<WantedDocument, number>();
   readonly #missing = new Map<WantedDocument, number>();
@@ -134,13 +133,13 @@ class Sync {
     this.#options = options;
     this.#found = found;
     this.#parallel = Math.max(1, options.parallel ?? LIMITS.syncAtOnce);
-    this.#report = new SyncProgressReport(options.onProgress);
+    this.#tell = options.onProgress ?? ignore;
   }
 
   async run(): Promise<SyncSummary> {
     const { access, bound, now } = this.#context;
     if (access.cache.mostForSyncs === 0) throw noCache(access.cache);
-    this.#report.step('listing');
+    this.#begin('listing');
     const listing = await listWanted(bound, this.#options, now());
     await this.#measure(listing.documents);
     await this.#makeRoom(listing);
@@ -148,15 +147,33 @@ class Sync {
     return this.#summary(listing);
   }
 
+  #begin(step: SyncProgress['step'], progress: Partial<SyncProgress> = {}): void {
+    this.#progress = { documents: 0, ofDocuments: 0, bytes: 0, ofBytes: 0, ...progress, step };
+    this.#report();
+  }
+
+  /** One more document is here. The first and the last are always told of, not all others: there may be thousands a second. */
+  #add(bytes = 0): void {
+    const { documents, ofDocuments, bytes: before } = this.#progress;
+    this.#progress = { ...this.#progress, documents: documents + 1, bytes: before + bytes };
+    if (documents === 0 || documents + 1 === ofDocuments || performance.now() - this.#told > PROGRESS_INTERVAL)
+      this.#report();
+  }
+
+  #report(): void {
+    this.#told = performance.now();
+    this.#tell(this.#progress);
+  }
+
   /** What is here, and how long the rest is. */
   async #measure(documents: readonly WantedDocument[]): Promise<void> {
-    this.#report.step('measuring', { ofDocuments: documents.length });
+    this.#begin('measuring', { ofDocuments: documents.length });
     const { cache } = this.#context.access;
     await this.#each(documents, async (document) => {
       const kept = await lengthIfKept(cache, document);
       if (kept === undefined) this.#missing.set(document, await measure(document, this.#context));
       else this.#kept.set(document, kept);
-      this.#report.add(kept);
+      this.#add(kept);
     });
   }
 
@@ -184,7 +201,7 @@ class Sync {
 
   async #fetch(): Promise<void> {
     const [kept, missing] = [sum(this.#kept.values()), sum(this.#missing.values())];
-    this.#report.step('fetching', {
+    this.#begin('fetching', {
       documents: this.#kept.size,
       ofDocuments: this.#kept.size + this.#missing.size,
       bytes: kept,
@@ -193,7 +210,7 @@ class Sync {
     await this.#each(this.#missing.keys(), async (document) => {
       const bytes = await fetchWhole(document, this.#context);
       this.#fetched.set(document, bytes);
-      this.#report.add(bytes);
+      this.#add(bytes);
     });
   }
 
@@ -215,7 +232,6 @@ class Sync {
       documents: lengths.size,
       bytes: sum(lengths.values()),
     });
-    const [fetched, alreadyThere] = [count(this.#fetched), count(this.#kept)];
     const { failedLook, failedDescriptor, freshness } = this.#found;
     const { version, confirmed, shownUntil } = freshness;
     return {
@@ -225,12 +241,9 @@ class Sync {
       ...(failedLook && { failedLook }),
       ...(failedDescriptor && { failedDescriptor }),
       readableUntil: Math.min(shownUntil, keysUntil),
-      here: {
-        documents: fetched.documents + alreadyThere.documents,
-        bytes: fetched.bytes + alreadyThere.bytes,
-      },
-      fetched,
-      alreadyThere,
+      here: count(new Map([...this.#fetched, ...this.#kept])),
+      fetched: count(this.#fetched),
+      alreadyThere: count(this.#kept),
       refused,
       withoutKey,
       failed: [...failed, ...this.#failed],
@@ -265,9 +278,7 @@ function tooSmall(missing: number, what: string, fields: ErrorFields = {}): Read
 }
 
 function sum(lengths: Iterable<number>): number {
-  let total = 0;
-  for (const length of lengths) total += length;
-  return total;
+  return Array.from(lengths).reduce((total, length) => total + length, 0);
 }
 
 function spaceOfAll(lengths: Iterable<number>): number {

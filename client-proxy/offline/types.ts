@@ -1,8 +1,6 @@
 /** What `wispr sync` asks for, hears on the way, and gets. */
 import type { KeyId } from '../../core/keys/key-id.ts';
-import type { ConnectTo } from '../network/connect-to.ts';
-import type { AllowLocal } from '../network/local-addresses.ts';
-import type { Passphrase } from '../store/types.ts';
+import type { ProxyOptions } from '../server/open-reader.ts';
 
 /** Which documents of a site; without any wish all that the reader is entitled to. */
 export interface SyncWish {
@@ -14,25 +12,9 @@ export interface SyncWish {
   readonly prefixes?: readonly string[];
 }
 
-export interface SyncOptions extends SyncWish {
-  readonly dataDirectory?: string;
-  readonly keyFile?: string;
-  readonly passphrase?: Passphrase;
-  readonly askPassphrase?: Passphrase;
-  readonly connectTo?: readonly ConnectTo[];
-  /** What may be reached on this computer and in its own network. */
-  readonly allowLocal?: readonly AllowLocal[];
-  readonly parentProxy?: string;
-  /** PEM of a certificate authority to trust besides the usual ones. */
-  readonly ca?: string;
-  /** The folder of what was read; `cache` in the data directory, where one is given. */
-  readonly cacheDirectory?: string;
-  /** The most that it may hold. */
-  readonly cacheBytes?: number;
+export interface SyncOptions extends SyncWish, Omit<ProxyOptions, 'port' | 'onRefusal'> {
   /** Documents fetched at the same time. */
   readonly parallel?: number;
-  /** Seconds since 1970. */
-  readonly now?: () => number;
   /** Called whenever something has changed, several times a second at most. */
   readonly onProgress?: (progress: SyncProgress) => void;
   /** Ends it; what was fetched stays, and the next run goes on from there. */
@@ -58,28 +40,23 @@ export interface SyncCount {
   readonly bytes: number;
 }
 
-/** A set whose key the reader does not have. */
-export interface RefusedSet {
-  readonly set: KeyId;
-  readonly documents: number;
-  /** One of docs/errors.md. */
-  readonly code: string;
-  readonly message: string;
-}
-
-/** A document that could not be had, although its key is there; or a whole list of documents that is no good. */
-export interface FailedDocument {
-  /** Of a list its name, such as `sports`: paths begin with a slash. */
-  readonly path: string;
-  readonly code: string;
-  readonly message: string;
-}
-
-/** Why nobody knows whether there is a newer publication than the one at hand; or why the newer descriptor that it names could not be had. */
+/** Why something could not be had: the newest publication, or the newer descriptor that it names. */
 export interface FailedLook {
   /** One of docs/errors.md. */
   readonly code: string;
   readonly message: string;
+}
+
+/** A set whose key the reader does not have. */
+export interface RefusedSet extends FailedLook {
+  readonly set: KeyId;
+  readonly documents: number;
+}
+
+/** A document that could not be had, although its key is there; or a whole list of documents that is no good. */
+export interface FailedDocument extends FailedLook {
+  /** Of a list its name, such as `sports`: paths begin with a slash. */
+  readonly path: string;
 }
 
 export interface SyncSummary {

@@ -7,76 +7,56 @@ import type { Offer, WantedDocument } from './proposals.ts';
 import { defineTemplate, type Fact, type FormField, type Page, type PageAlert, type PageForm } from './template.ts';
 import { shownName } from './words.ts';
 
-const TEXT = {
-  title: (name: string) => `Connect with ${name}?`,
-  titleMore: (name: string) => `More sites of ${name}?`,
-  lead: 'Nothing is connected yet.',
-  sites: 'It would be the publisher of',
-  proof: {
-    host: 'The site itself says that this is its publisher.',
-    'trusted-by-hand': 'Not proved: you chose on the command line to trust it.',
-  },
-  also: 'Connected already',
-  agree: 'What that means',
-  shows: (sites: readonly string[]) =>
-    sites.length === 1
-      ? `It can show you pages under ${sites[0]}, and everything else under that name is refused.`
-      : `It can show you pages under ${sites.join(', ')}, and everything else under these names is refused.`,
-  nothingElse: 'It can show you nothing under any other name, and does not learn what else you read.',
-  keyServer: (host: string) =>
-    `Its key server, ${host}, gives this computer the keys to what you may read. It learns which sets of pages you open, and when.`,
-  carriers:
-    'The computers that carry the pages learn which addresses are asked for. They learn neither keys nor content.',
-  back: 'You can disconnect at any time.',
-  name: 'The publisher chose this name itself. The fingerprint under “Details” is the proof, if you know it from elsewhere.',
-  facts: {
-    fingerprint: 'Fingerprint',
-    keyServer: 'Key server',
-    reading: (site: string) => `${site} in the browser`,
-    content: (site: string) => `${site} is carried by`,
-  },
-  submit: 'Connect',
-  cancel: 'Not now',
-  nothingNew: 'You are connected with all of its sites already.',
-  gone: {
-    text: 'This invitation was opened too long ago, or has been used.',
-    hint: 'Paste its link once more.',
-  },
+const PROOF = {
+  host: 'The site itself says that this is its publisher.',
+  'trusted-by-hand': 'Not proved: you chose on the command line to trust it.',
 } as const;
+
+const GONE: PageAlert = {
+  text: 'This invitation was opened too long ago, or has been used.',
+  hint: 'Paste its link once more.',
+};
 
 interface ConfirmPage extends Page {
   readonly sites: readonly { readonly site: string; readonly proof: string }[];
   /** Connected before. */
   readonly also: readonly string[];
-  /** What agreeing means, a sentence each. */
-  readonly meaning: readonly string[];
+  /** What it could show pages under, in words. */
+  readonly shows: string;
+  /** Host of the key server. */
+  readonly keyServer: string;
   readonly form: PageForm;
   readonly facts: readonly Fact[];
 }
 
-const CONFIRM = `<% const { sites, also, meaning, form, facts } = it.page; const text = it.words; %>
-<h2><%= text.sites %></h2>
+const renderConfirm = defineTemplate<ConfirmPage>(
+  'confirm',
+  `<% const { sites, also, shows, keyServer, form, facts } = it.page; %>
+<h2>It would be the publisher of</h2>
 <ul class="sites">
 <% for (const { site, proof } of sites) { %><li><p><strong><%= site %></strong><span><%= proof %></span></p></li><% } %>
 </ul>
-<% if (also.length > 0) { %><p class="soft"><%= text.also %>: <%= also.join(', ') %></p><% } %>
-<h2><%= text.agree %></h2>
+<% if (also.length > 0) { %><p class="soft">Connected already: <%= also.join(', ') %></p><% } %>
+<h2>What that means</h2>
 <ul>
-<% for (const line of meaning) { %><li><%= line %></li><% } %>
+<li>It can show you pages under <%= shows %>.</li>
+<li>It can show you nothing under any other name, and does not learn what else you read.</li>
+<li>Its key server, <%= keyServer %>, gives this computer the keys to what you may read. It learns which sets of pages you open, and when.</li>
+<li>The computers that carry the pages learn which addresses are asked for. They learn neither keys nor content.</li>
+<li>You can disconnect at any time.</li>
 </ul>
-<p class="soft"><%= text.name %></p>
+<p class="soft">The publisher chose this name itself. The fingerprint under “Details” is the proof, if you know it from elsewhere.</p>
 <details>
-<summary><%= it.text.details %></summary>
+<summary>Details</summary>
 <%~ include('@facts', { facts }) %>
 </details>
-<%~ include('@form', { form, text: it.text }) %>
-`;
-
-const renderConfirm = defineTemplate<ConfirmPage>('confirm', CONFIRM, TEXT);
+<%~ include('@form', { form }) %>
+`,
+);
 
 export async function showProposal(context: PagesContext, { part: name }: Asked): Promise<PageAnswer> {
   const proposal = context.proposals.get(name);
-  if (proposal === undefined) return connectPage(context, { link: '', alert: TEXT.gone });
+  if (proposal === undefined) return connectPage(context, { link: '', alert: GONE });
   return { html: renderProposal(context, name, proposal) };
 }
 
@@ -90,7 +70,7 @@ export async function acceptProposal(
   const sites = form.getAll('site');
   try {
     const accepted = await context.proposals.accept(name, (shown) => connect(context, shown, sites));
-    if (!accepted) return connectPage(context, { link: '', alert: TEXT.gone });
+    if (!accepted) return connectPage(context, { link: '', alert: GONE });
     return { goTo: afterConnecting(sites, proposal?.wanted) };
   } catch (error) {
     if (proposal === undefined) throw error;
@@ -108,23 +88,26 @@ function afterConnecting(sites: readonly string[], wanted?: WantedDocument): str
 
 function renderProposal(context: PagesContext, name: string, { request, fetched }: Offer, alert?: PageAlert): string {
   const publisher = shownName(request.name);
+  const names = request.sites.map(({ site }) => site);
   const also = request.sites.filter(({ confirmed }) => confirmed).map(({ site }) => site);
   const open = request.sites.filter(({ confirmed }) => !confirmed);
+  const isNew = open.length > 0 || also.length === 0;
   return renderConfirm({
-    title: (also.length > 0 ? TEXT.titleMore : TEXT.title)(publisher),
-    lead: open.length > 0 || also.length === 0 ? TEXT.lead : TEXT.nothingNew,
+    title: also.length > 0 ? `More sites of ${publisher}?` : `Connect with ${publisher}?`,
+    lead: isNew ? 'Nothing is connected yet.' : 'You are connected with all of its sites already.',
     place: 'connect',
     alert,
-    sites: open.map(({ site, proof }) => ({ site, proof: TEXT.proof[proof] })),
+    sites: open.map(({ site, proof }) => ({ site, proof: PROOF[proof] })),
     also,
-    meaning: meaningOf(request),
+    shows: `${names.join(', ')}, and everything else under ${names.length === 1 ? 'that name' : 'these names'} is refused`,
+    keyServer: new URL(request.keyServer).host,
     facts: factsOf(request, fetched.descriptor.sites),
     form: {
       action: `/connect/${name}`,
       token: context.token,
       fields: open.map(({ site }) => fieldOf(site, open.length > 1)),
-      submit: TEXT.submit,
-      cancel: { text: TEXT.cancel, url: '/' },
+      submit: 'Connect',
+      cancel: 'Not now',
     },
   });
 }
@@ -136,27 +119,16 @@ function fieldOf(site: string, choice: boolean): FormField {
     : { kind: 'hidden', name: 'site', value: site };
 }
 
-function meaningOf({ sites, keyServer }: ConnectionRequest): string[] {
-  return [
-    TEXT.shows(sites.map(({ site }) => site)),
-    TEXT.nothingElse,
-    TEXT.keyServer(new URL(keyServer).host),
-    TEXT.carriers,
-    TEXT.back,
-  ];
-}
-
 function factsOf(
   { publisher, keyServer }: ConnectionRequest,
   sites: Proposal['fetched']['descriptor']['sites'],
 ): Fact[] {
-  const { facts } = TEXT;
   return [
-    [facts.fingerprint, publisher],
-    [facts.keyServer, keyServer],
+    ['Fingerprint', publisher],
+    ['Key server', keyServer],
     ...sites.flatMap(({ site, reading, content }): Fact[] => [
-      [facts.reading(site), reading],
-      [facts.content(site), content.join(', ')],
+      [`${site} in the browser`, reading],
+      [`${site} is carried by`, content.join(', ')],
     ]),
   ];
 }

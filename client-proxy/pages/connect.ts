@@ -1,5 +1,4 @@
 /** Connecting with a publisher in the browser, by the same code as `wispr bind`: first the link of the invitation; then confirm.ts. */
-import { CodedError } from '../../core/errors.ts';
 import { normaliseCode } from '../../core/keys/binding.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import { isSite } from '../../core/site/site.ts';
@@ -10,57 +9,19 @@ import { ReaderError } from '../errors.ts';
 import type { Asked, PageAnswer, PagesContext } from './context.ts';
 import type { WantedDocument } from './proposals.ts';
 import { newSites } from './publishers.ts';
-import {
-  doneText,
-  type FormField,
-  KEPT_BEFORE,
-  type PageAlert,
-  type PageForm,
-  type ProblemText,
-  renderPage,
-  unwrittenText,
-} from './template.ts';
+import { doneText, type FormField, KEPT_BEFORE, type PageAlert, type PageForm, renderPage } from './template.ts';
+import { alertFor, type ProblemText } from './texts.ts';
 
 const LINK_LENGTH = 500;
 const SITE_LENGTH = 253;
 /** Percent-encoded once more in a form, it still fits into what the guard reads. */
 const PATH_LENGTH = 4096;
 
-const TEXT = {
-  title: 'Connect with a publisher',
-  lead: 'An invitation is a link that you have from a publisher. You will see who it is from before anything is connected.',
-  leadSite: (site: string) =>
-    `To read ${site} in the Reader, paste the link of your invitation. You will see who it is from before anything is connected.`,
-  link: 'Link or code of your invitation',
-  linkHint: 'For example https://keys.news.example#ABCD-EFGH-JKMN-PQRS. It works once.',
-  siteLabel: 'Site that it is for',
-  siteHint: 'For example news.example. Only a code alone needs it.',
-  submit: 'Continue',
-  known: (site: string) => `${site} is connected already`,
-  justNow: (site: string) => `${site} is connected`,
-  knownLead: 'There is nothing to do: you can open it.',
-  none: 'You have no invitation?',
-  noneHint: (site: string | undefined) =>
-    site === undefined
-      ? 'Publishers give them to their subscribers. Ask yours for one “for the Reader”.'
-      : `The publisher of ${site} gives them to its subscribers. Ask for one “for the Reader”, or read in the browser.`,
-} as const;
-
-const TELL_PUBLISHER = 'Try again in a few minutes. If it happens again, tell the publisher the code below.';
-const KEY_SERVER_WRONG: ProblemText = {
-  text: 'The key server of this invitation gave a malformed answer.',
-  hint: TELL_PUBLISHER,
-};
-const PUBLICATION_WRONG: ProblemText = {
-  text: 'The publisher’s signed files could not be loaded, or are not valid.',
-  hint: TELL_PUBLISHER,
-};
 const DAMAGED: ProblemText = {
-  text: 'The answer to this computer was changed on its way.',
+  text: 'The answer of the key server is malformed, or was changed on its way.',
   hint: 'Try another network. If it happens again, tell the publisher the code below.',
 };
-
-/** Why a connection failed, by code. */
+/** Why a connection failed, by code, where it is not for a reason that the pages of documents have too. */
 const PROBLEMS: Readonly<Record<string, ProblemText>> = {
   'link-malformed': {
     text: 'This is not the whole link of an invitation for the Reader.',
@@ -70,11 +31,6 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
     text: 'This invitation no longer works: its code is mistyped, used or too old.',
     hint: 'Copy the whole link once more. If it was used on another device, ask the publisher for a new invitation.',
   },
-  'clock-off': {
-    text: 'The clock of this computer is wrong.',
-    hint: 'It is more than five minutes off. Set it, and try again.',
-  },
-  'descriptor-expired': { ...KEY_SERVER_WRONG, text: 'The publisher’s signed description has expired.' },
   'site-taken': {
     text: 'One of these sites is connected already, with another publisher or key server.',
     hint: 'Two publishers never share a site. If the site has changed hands, disconnect the previous publisher first.',
@@ -88,26 +44,13 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
     hint: 'It did not answer. Check your connection, and try again; your invitation still works.',
   },
   'argument-invalid': { text: 'No site was chosen, so nothing was connected.', hint: 'Choose at least one.' },
-  'key-server-unreachable': {
-    text: 'The key server of this invitation does not answer.',
-    hint: 'Check the link and your connection, and try again.',
-  },
-  'key-server-certificate': {
-    text: 'The key server of this invitation cannot prove its identity.',
-    hint: 'Check the link, and the clock of this computer. Another network may help.',
-  },
-  'key-server-answer': KEY_SERVER_WRONG,
-  'descriptor-malformed': KEY_SERVER_WRONG,
+  'descriptor-malformed': DAMAGED,
   'binding-malformed': DAMAGED,
-  'metadata-missing': PUBLICATION_WRONG,
-  'content-host-unreachable': { ...PUBLICATION_WRONG, text: 'The site does not answer.' },
-  'root-unexpected': PUBLICATION_WRONG,
 };
 
-/** What to say of a failed attempt to connect. */
-export function problemText(code: string): ProblemText {
-  const fallback = { text: 'The connection failed. Nothing was changed.' };
-  return PROBLEMS[code] ?? unwrittenText(code, 'the connection could not be kept') ?? fallback;
+/** What to say of a failed attempt to connect. @throws errors without a code */
+export function alertOf(error: unknown): PageAlert {
+  return alertFor(error, PROBLEMS);
 }
 
 interface FormValues {
@@ -125,24 +68,26 @@ export function connectForm(token: string, { site, path, link, asksSite }: FormV
     {
       kind: 'text',
       name: 'link',
-      label: TEXT.link,
-      hint: TEXT.linkHint,
+      label: 'Link or code of your invitation',
+      hint: 'For example https://keys.news.example#ABCD-EFGH-JKMN-PQRS. It works once.',
       value: link ?? '',
       required: true,
       focus: link === undefined,
       maximumLength: LINK_LENGTH,
     },
-    ...(site === undefined && !asksSite ? [] : [siteField(site, asksSite === true)]),
-    ...(path === undefined ? [] : [{ kind: 'hidden', name: 'path', value: path } as const]),
   ];
-  return { action: '/connect', token, fields, submit: TEXT.submit };
-}
-
-function siteField(site = '', visible: boolean): FormField {
-  const { siteLabel: label, siteHint: hint } = TEXT;
-  return visible
-    ? { kind: 'text', name: 'site', label, hint, value: site, maximumLength: SITE_LENGTH }
-    : { kind: 'hidden', name: 'site', value: site };
+  if (asksSite)
+    fields.push({
+      kind: 'text',
+      name: 'site',
+      label: 'Site that it is for',
+      hint: 'For example news.example. Only a code alone needs it.',
+      value: site,
+      maximumLength: SITE_LENGTH,
+    });
+  else if (site !== undefined) fields.push({ kind: 'hidden', name: 'site', value: site });
+  if (path !== undefined) fields.push({ kind: 'hidden', name: 'path', value: path });
+  return { action: '/connect', token, fields, submit: 'Continue' };
 }
 
 /** `?site=` comes from links on fallback pages, or from any page: it only words the page, and opens what is connected already. */
@@ -150,13 +95,13 @@ export async function showConnect(context: PagesContext, { query }: Asked): Prom
   const { site, path } = wantedIn(query);
   const bound = site === undefined ? undefined : context.sites.find(site);
   if (site === undefined || bound === undefined) return connectPage(context, { site, path });
-  const status = query.get('done') === 'connected' ? doneText('connected') : undefined;
+  const isNew = query.get('done') === 'connected';
   const html = renderPage({
-    title: status === undefined ? TEXT.known(site) : TEXT.justNow(site),
-    lead: status === undefined ? TEXT.knownLead : undefined,
+    title: isNew ? `${site} is connected` : `${site} is connected already`,
+    lead: isNew ? undefined : 'There is nothing to do: you can open it.',
     place: 'connect',
-    status,
-    note: status === undefined ? KEPT_BEFORE : undefined,
+    status: isNew ? doneText('connected') : undefined,
+    note: isNew ? undefined : KEPT_BEFORE,
     action: { text: `Open ${site}`, url: context.urlOf(bound.label) + (path ?? '/').slice(1) },
   });
   return { html };
@@ -168,14 +113,22 @@ interface Attempt extends FormValues {
 
 export function connectPage({ token }: PagesContext, { alert, ...values }: Attempt): PageAnswer {
   const { site } = values;
+  const beginning =
+    site === undefined
+      ? 'An invitation is a link that you have from a publisher.'
+      : `To read ${site} in the Reader, paste the link of your invitation.`;
+  const whereFrom =
+    site === undefined
+      ? 'Publishers give them to their subscribers. Ask yours for one “for the Reader”.'
+      : `The publisher of ${site} gives them to its subscribers. Ask for one “for the Reader”, or read in the browser.`;
   const html = renderPage({
-    title: TEXT.title,
-    lead: site === undefined ? TEXT.lead : TEXT.leadSite(site),
+    title: 'Connect with a publisher',
+    lead: `${beginning} You will see who it is from before anything is connected.`,
     place: 'connect',
     alert,
     form: connectForm(token, values),
-    advice: alert ? [] : [TEXT.noneHint(site)],
-    adviceTitle: TEXT.none,
+    advice: alert ? [] : [whereFrom],
+    adviceTitle: 'You have no invitation?',
   });
   return alert ? { html, status: 422 } : { html };
 }
@@ -243,10 +196,4 @@ function wantedIn(values: URLSearchParams): FormValues {
   const path = values.get('path') ?? '';
   const isPath = path.length <= PATH_LENGTH && documentPathOf(path) !== undefined;
   return { site: isSite(site) ? site : undefined, path: isPath ? path : undefined };
-}
-
-/** @throws errors without a code, which are faults of this program */
-export function alertOf(error: unknown): PageAlert {
-  if (!(error instanceof CodedError)) throw error;
-  return { ...problemText(error.code), code: error.code, detail: error.message };
 }

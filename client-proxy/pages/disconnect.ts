@@ -6,30 +6,22 @@ import { checkOwnLink } from './guard.ts';
 import { renderPage } from './template.ts';
 import { shownName } from './words.ts';
 
-const TEXT = {
-  title: (name: string) => `Disconnect ${name}?`,
-  lead: (sites: string) =>
-    `${sites} will no longer be read through the Reader, and the publisher’s keys are removed from this computer. To connect again you need a new invitation.`,
-  hint: 'The publisher is not notified. Sites of other publishers still work.',
-  submit: 'Disconnect',
-  cancel: 'Keep it',
-} as const;
-
 export async function showDisconnect(context: PagesContext, asked: Asked): Promise<PageAnswer> {
   checkOwnLink(asked.request);
   const { id, descriptor, sites } = await findBinding(context, asked);
+  const names = sites.map(({ site }) => site).join(', ');
   const html = renderPage({
-    title: TEXT.title(shownName(descriptor.name)),
-    lead: TEXT.lead(sites.map(({ site }) => site).join(', ')),
+    title: `Disconnect ${shownName(descriptor.name)}?`,
+    lead: `${names} will no longer be read through the Reader, and the publisher’s keys are removed from this computer. To connect again you need a new invitation.`,
     place: 'other',
-    note: TEXT.hint,
+    note: 'The publisher is not notified. Sites of other publishers still work.',
     form: {
       action: `/publishers/${id}/disconnect`,
       token: context.token,
       fields: [],
-      submit: TEXT.submit,
+      submit: 'Disconnect',
       grave: true,
-      cancel: { text: TEXT.cancel, url: '/' },
+      cancel: 'Keep it',
     },
   });
   return { html };

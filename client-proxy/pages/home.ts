@@ -14,60 +14,29 @@ import { clockOf, isoOf } from './words.ts';
 
 const SHOWN_AT_ONCE = 8;
 
-const TEXT = {
-  title: 'Your sites',
-  lead: 'What you open here is checked against its publisher’s signature, and decrypted on this computer.',
-  emptyTitle: 'No site is connected yet',
-  emptyLead: 'A publisher’s invitation connects this computer with its sites. Paste its link here.',
-  seenTitle: 'Sites you came across',
-  seen: 'These have protected pages, and are not connected. With an invitation you can connect them.',
-  connect: (site: string) => `Connect ${site}`,
-  browserTitle: 'This browser',
-  byProxy:
-    'This browser uses the Reader as its proxy, so the usual http:// addresses of your sites are checked, except for copies that it kept from before.',
-  byProxyLately: (when: string) =>
-    `A browser of this kind used the Reader as its proxy ${when}. The usual http:// addresses of your sites are checked then, except for copies that it kept from before.`,
-  byGateway:
-    'This browser needs no settings for the links above: the addresses that end in “localhost” lead to the Reader.',
-  pac: 'Address for automatic proxy configuration',
-  pacHint:
-    'With this in your browser’s network settings, the usual http:// addresses of your sites lead through the Reader, and nothing else does.',
-  tunnels: (site: string, when: string) =>
-    `${site} was opened with https:// ${when}. That bypasses the Reader and shows the public page. Open the site by the link above instead.`,
-  lately: 'Recently read',
-  latelyNone: 'Nothing since the Reader was started.',
-  latelyOff: 'This list is turned off in the settings.',
-  latelyHint: 'Kept in memory only, until the Reader stops.',
-  earlier: (count: number) => `${count} earlier`,
-  from: { host: 'fetched', cache: 'from this computer’s store', browser: 'kept by the browser, still good' },
-  clear: 'Clear this list',
-  lock: 'Your keys',
-  lockHint: 'A locked Reader has no keys in memory, and opens nothing until you type your passphrase again.',
+const FROM = {
+  host: 'fetched',
+  cache: 'from this computer’s store',
+  browser: 'kept by the browser, still good',
 } as const;
 
 interface HomePage extends Page {
   readonly publishers: readonly PublisherView[];
   /** Sites with protected content that the reader is not connected with. */
-  readonly seen: readonly { readonly site: string; readonly url: string }[];
+  readonly seen: readonly string[];
   /** How this browser comes here; left out where no site is connected. */
   readonly browser: string | undefined;
   /** Address of the proxy configuration file. */
   readonly pac: string;
-  /** Sites that were opened past the Reader, in a sentence each. */
-  readonly tunnels: readonly string[];
-  /** Left out where no site is connected. */
-  readonly lately: LatelyView | undefined;
+  /** Sites that were opened past the Reader, and when. */
+  readonly tunnels: readonly { readonly site: string; readonly when: string }[];
+  /** What was read, the latest first; left out where no site is connected. */
+  readonly lately: readonly VerifiedView[] | undefined;
+  /** In place of an empty list. */
+  readonly latelyNone: string;
+  readonly clear: PageForm;
   /** Where locking protects anything: where a passphrase is asked for afterwards. */
   readonly lock: PageForm | undefined;
-}
-
-interface LatelyView {
-  /** In place of the list. */
-  readonly none: string | undefined;
-  readonly entries: readonly VerifiedView[];
-  /** More of them, folded. */
-  readonly earlier: readonly VerifiedView[];
-  readonly clear: PageForm;
 }
 
 interface VerifiedView {
@@ -94,112 +63,99 @@ const VERIFIED = `<ul class="log">
 </ul>
 `;
 
-const HOME = `<% const { warning, publishers, seen, browser, pac, tunnels, lately, lock, form } = it.page; const text = it.words; %>
-<% if (warning) { %>
-<section class="box alarm" aria-labelledby="warning">
-<h2 id="warning"><%= warning.title %></h2>
-<% for (const line of warning.lines) { %><p><%= line %></p><% } %>
-<details><summary><%= text.details %></summary><p><%= warning.detail %></p></details>
-</section>
-<% } %>
-<% if (form) { %><%~ include('@form', { form, text: it.text }) %><% } %>
+const HOME = `<% const { publishers, seen, browser, pac, tunnels, lately, latelyNone, clear, lock, form } = it.page; %>
+<% if (form) { %><%~ include('@form', { form }) %><% } %>
 <% publishers.forEach((publisher, index) => { %><%~ include('@publisher', { publisher, index }) %><% }) %>
 <% if (seen.length > 0) { %>
 <section aria-labelledby="seen">
-<h2 id="seen"><%= text.seenTitle %></h2>
-<p><%= text.seen %></p>
+<h2 id="seen">Sites you came across</h2>
+<p>These have protected pages, and are not connected. With an invitation you can connect them.</p>
 <ul>
-<% for (const { site, url } of seen) { %><li><a href="<%= url %>"><%= text.connect(site) %></a></li><% } %>
+<% for (const site of seen) { %><li><a href="/connect?site=<%= encodeURIComponent(site) %>">Connect <%= site %></a></li><% } %>
 </ul>
 </section>
 <% } %>
 <% if (lately) { %>
 <section aria-labelledby="lately">
-<h2 id="lately"><%= text.lately %></h2>
-<% if (lately.none) { %>
-<p class="soft"><%= lately.none %></p>
-<% } else { %>
-<p class="soft"><%= text.latelyHint %></p>
-<%~ include('@verified', { entries: lately.entries }) %>
-<% if (lately.earlier.length > 0) { %>
-<details><summary><%= text.earlier(lately.earlier.length) %></summary><%~ include('@verified', { entries: lately.earlier }) %></details>
+<h2 id="lately">Recently read</h2>
+<% if (lately.length === 0) { %>
+<p class="soft"><%= latelyNone %></p>
+<% } else { const earlier = lately.slice(${SHOWN_AT_ONCE}); %>
+<p class="soft">Kept in memory only, until the Reader stops.</p>
+<%~ include('@verified', { entries: lately.slice(0, ${SHOWN_AT_ONCE}) }) %>
+<% if (earlier.length > 0) { %>
+<details><summary><%= earlier.length %> earlier</summary><%~ include('@verified', { entries: earlier }) %></details>
 <% } %>
-<div class="inline"><%~ include('@button', { form: lately.clear }) %></div>
+<div class="inline"><%~ include('@button', { form: clear }) %></div>
 <% } %>
 </section>
 <% } %>
 <% if (browser) { %>
 <section aria-labelledby="browser">
-<h2 id="browser"><%= text.browserTitle %></h2>
+<h2 id="browser">This browser</h2>
 <p><%= browser %></p>
-<% for (const line of tunnels) { %><div class="box"><p><%= line %></p></div><% } %>
-<%~ include('@link', { id: 'pac', label: text.pac, hint: text.pacHint, url: pac }) %>
+<% for (const { site, when } of tunnels) { %><div class="box"><p><%= site %> was opened with https:// <%= when %>. That bypasses the Reader and shows the public page. Open the site by the link above instead.</p></div><% } %>
+<%~ include('@link', { id: 'pac', label: 'Address for automatic proxy configuration', hint: 'With this in your browser’s network settings, the usual http:// addresses of your sites lead through the Reader, and nothing else does.', url: pac }) %>
 </section>
 <% } %>
 <% if (lock) { %>
 <section aria-labelledby="lock">
-<h2 id="lock"><%= text.lock %></h2>
-<p class="soft"><%= text.lockHint %></p>
+<h2 id="lock">Your keys</h2>
+<p class="soft">A locked Reader has no keys in memory, and opens nothing until you type your passphrase again.</p>
 <div class="inline"><%~ include('@button', { form: lock }) %></div>
 </section>
 <% } %>
 `;
 
-const renderHome = defineTemplate<HomePage>('home', HOME, TEXT, {
+const renderHome = defineTemplate<HomePage>('home', HOME, {
   button: BUTTON,
   verified: VERIFIED,
   publisher: PUBLISHER_TEMPLATE,
 });
 
 export async function showHome(context: PagesContext, asked: Asked): Promise<PageAnswer> {
+  const { token, settings } = context;
   const publishers = await describePublishers(context);
   const isEmpty = publishers.length === 0;
-  const page: HomePage = {
-    title: isEmpty ? TEXT.emptyTitle : TEXT.title,
-    lead: isEmpty ? TEXT.emptyLead : TEXT.lead,
+  const html = renderHome({
+    title: isEmpty ? 'No site is connected yet' : 'Your sites',
+    lead: isEmpty
+      ? 'A publisher’s invitation connects this computer with its sites. Paste its link here.'
+      : 'What you open here is checked against its publisher’s signature, and decrypted on this computer.',
     place: 'home',
     status: doneText(asked.query.get('done')),
-    form: isEmpty ? connectForm(context.token) : undefined,
+    form: isEmpty ? connectForm(token) : undefined,
     publishers,
-    seen: seenSites(context),
+    seen: context.seen.names().filter((name) => isSite(name) && context.sites.find(name) === undefined),
     browser: isEmpty ? undefined : describeBrowser(context, asked),
     pac: `http://${HOST}:${context.port()}${PROXY_FILE_PATH}`,
     tunnels: describeTunnels(context),
-    lately: isEmpty ? undefined : describeLately(context),
+    lately: isEmpty ? undefined : context.activity.list().flatMap((verified) => describeVerified(verified, context)),
+    latelyNone: settings.current.activity
+      ? 'Nothing since the Reader was started.'
+      : 'This list is turned off in the settings.',
+    clear: { action: '/activity/forget', token, fields: [], submit: 'Clear this list' },
     lock: context.lock.needsPassphrase ? lockForm(context) : undefined,
-  };
-  return { html: renderHome(page) };
-}
-
-function seenSites({ seen, sites }: PagesContext): HomePage['seen'] {
-  const unbound = seen.names().filter((name) => isSite(name) && sites.find(name) === undefined);
-  return unbound.map((site) => ({ site, url: `/connect?site=${encodeURIComponent(site)}` }));
+  });
+  return { html };
 }
 
 /** Browsers do not use a proxy for this machine's own addresses, so their requests for other sites have to show it. */
 function describeBrowser({ browsers, now }: PagesContext, { request, throughProxy }: Asked): string {
-  if (throughProxy) return TEXT.byProxy;
+  const checked = 'The usual http:// addresses of your sites are checked';
+  const copies = 'except for copies that it kept from before.';
+  if (throughProxy) return `This browser uses the Reader as its proxy. ${checked}, ${copies}`;
   const last = browsers.when(request.headers['user-agent'] ?? '');
-  return last === undefined ? TEXT.byGateway : TEXT.byProxyLately(ago(last, now()));
+  return last === undefined
+    ? 'This browser needs no settings for the links above: the addresses that end in “localhost” lead to the Reader.'
+    : `A browser of this kind used the Reader as its proxy ${ago(last, now())}. ${checked} then, ${copies}`;
 }
 
-function describeTunnels({ tunnels, sites, now }: PagesContext): string[] {
+function describeTunnels({ tunnels, sites, now }: PagesContext): HomePage['tunnels'] {
   return sites.all().flatMap(({ site }) => {
     const last = tunnels.of(site)?.last;
-    return last === undefined ? [] : [TEXT.tunnels(site, ago(last, now()))];
+    return last === undefined ? [] : [{ site, when: ago(last, now()) }];
   });
-}
-
-function describeLately(context: PagesContext): LatelyView {
-  const { activity, settings, token } = context;
-  const entries = activity.list().flatMap((verified) => describeVerified(verified, context));
-  const none = settings.current.activity ? TEXT.latelyNone : TEXT.latelyOff;
-  return {
-    none: entries.length === 0 ? none : undefined,
-    entries: entries.slice(0, SHOWN_AT_ONCE),
-    earlier: entries.slice(SHOWN_AT_ONCE),
-    clear: { action: '/activity/forget', token, fields: [], submit: TEXT.clear },
-  };
 }
 
 function describeVerified(verified: Verified, { sites, urlOf, now }: PagesContext): VerifiedView[] {
@@ -207,7 +163,7 @@ function describeVerified(verified: Verified, { sites, urlOf, now }: PagesContex
   const bound = sites.find(site);
   if (bound === undefined) return [];
   const url = urlOf(bound.label) + urlPathOf(path).slice(1);
-  return [{ url, text: site + path, how: TEXT.from[from], time: clockOf(time, now()), iso: isoOf(time) }];
+  return [{ url, text: site + path, how: FROM[from], time: clockOf(time, now()), iso: isoOf(time) }];
 }
 
 export async function clearActivity({ activity, seen }: PagesContext): Promise<PageAnswer> {

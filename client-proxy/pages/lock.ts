@@ -1,14 +1,7 @@
 /** Locking the Reader, and the page that a locked one shows in place of all that needs its keys. */
-import { CodedError } from '../../core/errors.ts';
 import type { Asked, PageAnswer, PagesContext } from './context.ts';
-import {
-  type FormField,
-  type PageAlert,
-  type PageForm,
-  type ProblemText,
-  renderPage,
-  unwrittenText,
-} from './template.ts';
+import { type FormField, type PageAlert, type PageForm, renderPage } from './template.ts';
+import { alertFor, type ProblemText } from './texts.ts';
 
 const TARGET_LENGTH = 4096;
 
@@ -17,7 +10,6 @@ const LOCKED_TEXT = {
   lead: 'It can’t open your sites until you unlock it. Other sites still work.',
   passphrase: 'Passphrase',
   passphraseHint: 'The one that protects your keys. It stays on this computer.',
-  noPassphrase: 'No passphrase is needed: this computer has the key.',
   submit: 'Unlock',
 } as const;
 
@@ -32,7 +24,7 @@ const ANEW_TEXT = {
 } as const;
 
 const ON_COMMAND_LINE = 'Without one, start the Reader on the command line: it says how to go on.';
-/** Why a Reader stays locked, by code. */
+/** Why a Reader stays locked, by code, where it is not for a reason that the pages of documents have too. */
 const PROBLEMS: Readonly<Record<string, ProblemText>> = {
   'passphrase-wrong': {
     text: 'This is not the passphrase. The Reader is still locked.',
@@ -56,17 +48,6 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
   },
 };
 
-/** What to say of a failed attempt to unlock. */
-function unlockProblemText(code: string): ProblemText {
-  return (
-    PROBLEMS[code] ??
-    unwrittenText(code, 'the Reader is still locked') ?? {
-      text: 'The Reader is still locked: its key could not be loaded.',
-      hint: 'Stop the Reader, and start it again on the command line: it says how to go on.',
-    }
-  );
-}
-
 /** The button. */
 export function lockForm({ token }: PagesContext): PageForm {
   return { action: '/lock', token, fields: [], submit: 'Lock now' };
@@ -88,9 +69,8 @@ export async function unlock(context: PagesContext, form: URLSearchParams): Prom
   try {
     await context.lock.unlock(context.lock.takesPassphrase ? (form.get('passphrase') ?? '') : undefined);
   } catch (error) {
-    if (!(error instanceof CodedError)) throw error;
-    const alert = { ...unlockProblemText(error.code), code: error.code };
-    return { html: renderLocked(context, to, alert), status: error.code === 'too-many-requests' ? 429 : 422 };
+    const alert = alertFor(error, PROBLEMS);
+    return { html: renderLocked(context, to, alert), status: alert.code === 'too-many-requests' ? 429 : 422 };
   }
   return { goTo: to ?? '/?done=unlocked' };
 }
@@ -98,30 +78,26 @@ export async function unlock(context: PagesContext, form: URLSearchParams): Prom
 function renderLocked({ token, lock }: PagesContext, to?: string, alert?: PageAlert): string {
   const { takesPassphrase, needsNewPassphrase } = lock;
   const text = needsNewPassphrase ? ANEW_TEXT : LOCKED_TEXT;
-  const fields: FormField[] = [
-    ...(takesPassphrase ? [passphraseField(text, alert === undefined)] : []),
-    ...(to === undefined ? [] : [{ kind: 'hidden', name: 'to', value: to } as const]),
-  ];
+  const fields: FormField[] = [];
+  // Browsers are not asked to keep it: they would fill it in for whatever program has this port another day.
+  if (takesPassphrase)
+    fields.push({
+      kind: 'password',
+      name: 'passphrase',
+      label: text.passphrase,
+      hint: text.passphraseHint,
+      required: true,
+      focus: alert === undefined,
+    });
+  if (to !== undefined) fields.push({ kind: 'hidden', name: 'to', value: to });
   return renderPage({
     title: text.title,
     lead: text.lead,
     place: 'home',
     alert,
-    ...(!takesPassphrase && { note: LOCKED_TEXT.noPassphrase }),
+    note: takesPassphrase ? undefined : 'No passphrase is needed: this computer has the key.',
     form: { action: '/unlock', token, fields, submit: text.submit },
   });
-}
-
-/** Browsers are not asked to keep it: they would fill it in for whatever program has this port another day. */
-function passphraseField(text: typeof ANEW_TEXT | typeof LOCKED_TEXT, focus: boolean): FormField {
-  return {
-    kind: 'password',
-    name: 'passphrase',
-    label: text.passphrase,
-    hint: text.passphraseHint,
-    required: true,
-    focus,
-  };
 }
 
 /** Only the page that links from elsewhere lead to is worth coming back to, and nothing else is believed. */

@@ -1,4 +1,5 @@
 /** What the doors notice and the first page shows: in memory only, and bounded. */
+import { LRUCache } from 'lru-cache';
 import { LIMITS } from '../limits.ts';
 
 /** A document that was read. */
@@ -14,20 +15,16 @@ export interface Verified {
 
 /** The documents that were read last; without queries, and the reader can clear it. */
 export class Activity {
-  /** By site and path, the latest last. */
-  readonly #entries = new Map<string, Verified>();
+  /** By site and path. */
+  readonly #entries = new LRUCache<string, Verified>({ max: LIMITS.activity });
 
   record(verified: Verified): void {
-    const name = `${verified.site}${verified.path}`;
-    this.#entries.delete(name);
-    this.#entries.set(name, verified);
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size > LIMITS.activity && oldest !== undefined) this.#entries.delete(oldest);
+    this.#entries.set(`${verified.site}${verified.path}`, verified);
   }
 
   /** The latest first. */
   list(): Verified[] {
-    return [...this.#entries.values()].reverse();
+    return [...this.#entries.values()];
   }
 
   clear(): void {
@@ -36,30 +33,25 @@ export class Activity {
 
   /** Removes the documents of sites that are no longer connected. */
   forgetSites(sites: ReadonlySet<string>): void {
-    for (const [name, { site }] of this.#entries) if (sites.has(site)) this.#entries.delete(name);
+    for (const { site, path } of this.list()) if (sites.has(site)) this.#entries.delete(`${site}${path}`);
   }
 }
 
 /** Names with the times at which they were seen last, in seconds since 1970. */
 export class Observed {
-  /** The latest last. */
-  readonly #times = new Map<string, number>();
+  readonly #times = new LRUCache<string, number>({ max: LIMITS.observed });
 
   note(name: string, time: number): void {
-    const short = name.slice(0, LIMITS.observedName);
-    this.#times.delete(short);
-    this.#times.set(short, time);
-    const [oldest] = this.#times.keys();
-    if (this.#times.size > LIMITS.observed && oldest !== undefined) this.#times.delete(oldest);
+    this.#times.set(name.slice(0, LIMITS.observedName), time);
   }
 
   when(name: string): number | undefined {
-    return this.#times.get(name.slice(0, LIMITS.observedName));
+    return this.#times.peek(name.slice(0, LIMITS.observedName));
   }
 
   /** The latest first. */
   names(): string[] {
-    return [...this.#times.keys()].reverse();
+    return [...this.#times.keys()];
   }
 
   clear(): void {

@@ -9,44 +9,13 @@ import { refusalText } from './texts.ts';
 import { dayOf, momentOf, shownName } from './words.ts';
 
 const KEYS_LISTED = 50;
-
-const TEXT = {
-  unread: 'Not opened yet.',
-  refused: (why: string) => `Not shown at the moment: ${why}.`,
-  confirmed: (when: string) => `Up to date ${when}.`,
-  notConfirmed: (when: string) => `Last confirmed ${when}; there may be an update you haven’t received.`,
-  withdrawn: 'The publisher no longer publishes this site. Nothing of it is shown.',
-  readable: 'What you may read',
-  noKeys: 'Public pages. Keys for others come when you first open one of them.',
-  publicOnly: 'Public pages.',
-  keysUntil: (count: number, until: string) => `${collections(count)}, with keys until ${until}`,
-  keysFrom: (count: number, from: string) => `${collections(count)}, from ${from} on`,
-  keysEnded: (count: number) => `${collections(count)} with expired keys`,
-  keysRenewed: 'New keys are fetched automatically for as long as you are subscribed.',
-  revoked:
-    'The publisher has disconnected this device, and gives it no new keys. Ask the publisher for a new invitation.',
-  asksTitle: (publisher: string, site: string) => `${publisher} would like to show you ${site} as well`,
-  asks: 'You have not agreed to that, so the Reader does not open anything under that name.',
-  look: 'Continue',
-  decline: 'No, thank you',
-  disconnect: 'Disconnect …',
-  details: 'Details',
-  connectAfterAll: (site: string) => `Connect ${site} after all`,
-  facts: {
-    keyServer: 'Key server',
-    fingerprint: 'Fingerprint',
-    since: 'Description signed',
-    declined: 'Declined',
-    key: 'Collection',
-  },
-} as const;
+const PUBLIC = 'Public pages.';
 
 function collections(count: number): string {
   return count === 1 ? 'One collection' : `${count} collections`;
 }
 
 export interface PublisherView {
-  readonly text: typeof TEXT;
   readonly name: string;
   readonly sites: readonly SiteView[];
   /** What may be read until when, in a few words each. */
@@ -71,14 +40,14 @@ interface SiteView {
   readonly state: string;
 }
 
-export const PUBLISHER_TEMPLATE = `<% const { publisher, index } = it; const { text } = publisher; %>
+export const PUBLISHER_TEMPLATE = `<% const { publisher, index } = it; %>
 <section aria-labelledby="publisher-<%= index %>">
 <h2 id="publisher-<%= index %>"><bdi><%= publisher.name %></bdi></h2>
-<% if (publisher.isRevoked) { %><div class="box alarm"><p><%= text.revoked %></p></div><% } %>
+<% if (publisher.isRevoked) { %><div class="box alarm"><p>The publisher has disconnected this device, and gives it no new keys. Ask the publisher for a new invitation.</p></div><% } %>
 <% for (const ask of publisher.asks) { %>
 <div class="box">
 <h3><%= ask.title %></h3>
-<p><%= text.asks %></p>
+<p>You have not agreed to that, so the Reader does not open anything under that name.</p>
 <div class="inline"><%~ include('@button', { form: ask.look }) %><%~ include('@button', { form: ask.decline }) %></div>
 </div>
 <% } %>
@@ -87,17 +56,17 @@ export const PUBLISHER_TEMPLATE = `<% const { publisher, index } = it; const { t
 <li><% if (url) { %><a href="<%= url %>" rel="noreferrer"><strong><%= site %></strong><span><%= state %></span></a><% } else { %><p><strong><%= site %></strong><span><%= state %></span></p><% } %></li>
 <% } %>
 </ul>
-<h3><%= text.readable %></h3>
+<h3>What you may read</h3>
 <ul>
 <% for (const line of publisher.readable) { %><li><%= line %></li><% } %>
 </ul>
-<% if (publisher.renews) { %><p class="soft"><%= text.keysRenewed %></p><% } %>
+<% if (publisher.renews) { %><p class="soft">New keys are fetched automatically for as long as you are subscribed.</p><% } %>
 <details>
-<summary><%= text.details %><span class="unseen"> · <bdi><%= publisher.name %></bdi></span></summary>
+<summary>Details<span class="unseen"> · <bdi><%= publisher.name %></bdi></span></summary>
 <%~ include('@facts', { facts: publisher.facts }) %>
 <div class="inline">
 <% for (const form of publisher.declined) { %><%~ include('@button', { form }) %><% } %>
-<a class="button quiet" href="<%= publisher.disconnect %>"><%= text.disconnect %></a>
+<a class="button quiet" href="<%= publisher.disconnect %>">Disconnect …</a>
 </div>
 </details>
 </section>
@@ -118,20 +87,23 @@ async function describePublisher(binding: StoredBinding, context: PagesContext):
   const declined = newSites(binding).filter((site) => !asked.includes(site));
   const form = (action: string, site: string, submit: string) => siteForm(action, binding.id, site, submit, token);
   return {
-    text: TEXT,
     name,
     sites: await Promise.all(bound.map((site) => describeSite(site, context))),
-    readable: describeReadable(keys, now(), isRevoked ? TEXT.publicOnly : TEXT.noKeys),
+    readable: describeReadable(
+      keys,
+      now(),
+      isRevoked ? PUBLIC : `${PUBLIC} Keys for others come when you first open one of them.`,
+    ),
     isRevoked,
     renews: !isRevoked && keys.some(({ notAfter }) => now() <= notAfter),
     asks: asked.map((site) => ({
-      title: TEXT.asksTitle(name, site),
-      look: form('/sites/look', site, TEXT.look),
-      decline: form('/sites/decline', site, TEXT.decline),
+      title: `${name} would like to show you ${site} as well`,
+      look: form('/sites/look', site, 'Continue'),
+      decline: form('/sites/decline', site, 'No, thank you'),
     })),
     disconnect: `/publishers/${binding.id}/disconnect`,
     facts: factsOf(binding, keys, declined),
-    declined: declined.map((site) => form('/sites/look', site, TEXT.connectAfterAll(site))),
+    declined: declined.map((site) => form('/sites/look', site, `Connect ${site} after all`)),
   };
 }
 
@@ -150,20 +122,25 @@ function siteForm(action: string, binding: number, site: string, submit: string,
 
 async function describeSite(bound: BoundSite, { urlOf, now }: PagesContext): Promise<SiteView> {
   const { site, label, description, publication } = bound;
-  if (description === undefined) return { site, url: undefined, state: TEXT.withdrawn };
+  if (description === undefined)
+    return {
+      site,
+      url: undefined,
+      state: 'The publisher no longer publishes this site. Nothing of it is shown.',
+    };
   return { site, url: urlOf(label), state: describeState(await publication.status(), now()) };
 }
 
 function describeState(status: Awaited<ReturnType<BoundSite['publication']['status']>>, now: number): string {
   switch (status.kind) {
     case 'unread':
-      return TEXT.unread;
+      return 'Not opened yet.';
     case 'refused':
-      return TEXT.refused(refusalText(status.code).title);
+      return `Not shown at the moment: ${refusalText(status.code).title}.`;
     case 'current':
-      return TEXT.confirmed(ago(status.confirmed, now));
+      return `Up to date ${ago(status.confirmed, now)}.`;
     case 'stale':
-      return TEXT.notConfirmed(ago(status.confirmed, now));
+      return `Last confirmed ${ago(status.confirmed, now)}; there may be an update you haven’t received.`;
   }
 }
 
@@ -173,9 +150,13 @@ function describeReadable(keys: readonly KeyTime[], now: number, none: string): 
   const early = keys.filter(({ notBefore }) => now < notBefore);
   const expired = keys.length - valid.length - early.length;
   const lines = [
-    ...countByDay(valid.map(({ notAfter }) => notAfter)).map(([day, count]) => TEXT.keysUntil(count, day)),
-    ...countByDay(early.map(({ notBefore }) => notBefore)).map(([day, count]) => TEXT.keysFrom(count, day)),
-    ...(expired > 0 ? [TEXT.keysEnded(expired)] : []),
+    ...countByDay(valid.map(({ notAfter }) => notAfter)).map(
+      ([day, count]) => `${collections(count)}, with keys until ${day}`,
+    ),
+    ...countByDay(early.map(({ notBefore }) => notBefore)).map(
+      ([day, count]) => `${collections(count)}, from ${day} on`,
+    ),
+    ...(expired > 0 ? [`${collections(expired)} with expired keys`] : []),
   ];
   return lines.length > 0 ? lines : [none];
 }
@@ -187,19 +168,15 @@ function countByDay(times: readonly number[]): [day: string, count: number][] {
 }
 
 function factsOf({ descriptor }: StoredBinding, keys: readonly KeyTime[], declined: readonly string[]): Fact[] {
-  const { facts } = TEXT;
   return [
-    [facts.keyServer, descriptor.keyServer],
-    [facts.fingerprint, descriptor.publisher],
-    [facts.since, momentOf(descriptor.issued)],
-    ...declined.map((site): Fact => [facts.declined, site]),
-    ...keys
-      .slice(0, KEYS_LISTED)
-      .map(
-        ({ id, notBefore, notAfter }): Fact => [
-          `${facts.key} ${id.slice(0, 8)}`,
-          `${momentOf(notBefore)} – ${momentOf(notAfter)}`,
-        ],
-      ),
+    ['Key server', descriptor.keyServer],
+    ['Fingerprint', descriptor.publisher],
+    ['Description signed', momentOf(descriptor.issued)],
+    ...declined.map((site): Fact => ['Declined', site]),
+    ...keys.slice(0, KEYS_LISTED).map(factOf),
   ];
+}
+
+function factOf({ id, notBefore, notAfter }: KeyTime): Fact {
+  return [`Collection ${id.slice(0, 8)}`, `${momentOf(notBefore)} – ${momentOf(notAfter)}`];
 }

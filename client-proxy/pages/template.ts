@@ -1,7 +1,6 @@
 /** The one template of the Reader's pages. Eta escapes every value; nothing but the style sheet and finished parts is put in unescaped. */
 import { Eta } from 'eta';
 import { STYLE, STYLE_SOURCE } from './style.ts';
-import { LANGUAGE } from './words.ts';
 
 /** Everything a page can show; what is left out is not there. */
 export interface Page {
@@ -51,8 +50,8 @@ export interface PageForm {
   readonly submit: string;
   /** The button does something that cannot be taken back. */
   readonly grave?: boolean;
-  /** The way out. */
-  readonly cancel?: { readonly text: string; readonly url: string };
+  /** Words of the way out, to the first page. */
+  readonly cancel?: string;
 }
 
 interface Labelled {
@@ -71,8 +70,6 @@ interface TextField extends Labelled {
   readonly required?: boolean;
   /** Where a reader begins. */
   readonly focus?: boolean;
-  /** As in HTML; `off` if left out. */
-  readonly autocomplete?: 'current-password' | 'new-password' | 'url';
   /** Characters; bounds of a number. */
   readonly maximumLength?: number;
   readonly minimum?: number;
@@ -94,60 +91,52 @@ interface HiddenField {
 
 export type FormField = TextField | CheckField | HiddenField;
 
-const FRAME_TEXT = {
-  language: LANGUAGE.tag,
-  brand: 'wispr Reader',
-  skip: 'Skip to the content',
-  advice: 'What you can do',
-  code: 'Code',
-  details: 'Details',
-  publicLink: 'Public link',
-  publicLinkHint: 'The address of this page for everybody. Select it to copy it.',
-  places: [
-    ['home', '/', 'Your sites'],
-    ['connect', '/connect', 'Connect'],
-    ['settings', '/settings', 'Settings'],
-  ],
-} as const;
+const BRAND = 'wispr Reader';
+/** The navigation of the Reader's own pages. */
+const PLACES = [
+  ['home', '/', 'Your sites'],
+  ['connect', '/connect', 'Connect'],
+  ['settings', '/settings', 'Settings'],
+] as const;
 
-const LAYOUT = `<!doctype html>
-<html lang="<%= it.text.language %>">
+const LAYOUT = `<% const { title, place, alert, status, lead } = it.page; %><!doctype html>
+<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title><%= it.page.title %><% if (it.page.place) { %> · <%= it.text.brand %><% } %></title>
-<style><%~ it.style %></style>
+<title><%= title %><% if (place) { %> · ${BRAND}<% } %></title>
+<style>${STYLE}</style>
 </head>
 <body>
-<% if (it.page.place) { %>
-<a class="skip" href="#main"><%= it.text.skip %></a>
+<% if (place) { %>
+<a class="skip" href="#main">Skip to the content</a>
 <% } %>
 <header>
-<p class="brand"><%= it.text.brand %></p>
-<% if (it.page.place) { %>
-<nav aria-label="<%= it.text.brand %>">
+<p class="brand">${BRAND}</p>
+<% if (place) { %>
+<nav aria-label="${BRAND}">
 <ul>
-<% for (const [place, url, name] of it.text.places) { %>
-<li><a href="<%= url %>"<% if (place === it.page.place) { %> aria-current="page"<% } %>><%= name %></a></li>
+<% for (const [name, url, text] of it.places) { %>
+<li><a href="<%= url %>"<% if (name === place) { %> aria-current="page"<% } %>><%= text %></a></li>
 <% } %>
 </ul>
 </nav>
 <% } %>
 </header>
 <main id="main" tabindex="-1">
-<h1><%= it.page.title %></h1>
-<% if (it.page.alert) { const { text, hint, code, detail } = it.page.alert; %>
+<h1><%= title %></h1>
+<% if (alert) { const { text, hint, code, detail } = alert; %>
 <div class="box alarm" role="alert" tabindex="-1" autofocus>
 <p><strong><%= text %></strong></p>
 <% if (hint) { %><p><%= hint %></p><% } %>
-<% if (code) { %><p class="soft"><%= it.text.code %>: <code><%= code %></code></p><% } %>
-<% if (detail) { %><details><summary><%= it.text.details %></summary><p><%= detail %></p></details><% } %>
+<% if (code) { %><p class="soft">Code: <code><%= code %></code></p><% } %>
+<% if (detail) { %><details><summary>Details</summary><p><%= detail %></p></details><% } %>
 </div>
-<% } else if (it.page.status) { %>
-<div class="box" role="status" tabindex="-1" autofocus><p><%= it.page.status %></p></div>
+<% } else if (status) { %>
+<div class="box" role="status" tabindex="-1" autofocus><p><%= status %></p></div>
 <% } %>
-<% if (it.page.lead) { %>
-<p><%= it.page.lead %></p>
+<% if (lead) { %>
+<p><%= lead %></p>
 <% } %>
 <%~ it.body %>
 </main>
@@ -155,26 +144,26 @@ const LAYOUT = `<!doctype html>
 </html>
 `;
 
-const MESSAGE = `<% layout('@layout', it) %>
-<% if (it.page.note) { %><p class="soft"><%= it.page.note %></p><% } %>
-<% if (it.page.form) { %><%~ include('@form', { form: it.page.form, text: it.text }) %><% } %>
-<% if (it.page.advice?.length > 0) { %>
-<h2><%= it.page.adviceTitle ?? it.text.advice %></h2>
+const MESSAGE = `<% const { note, form, advice, adviceTitle, action, publicLink, facts } = it.page; %>
+<% if (note) { %><p class="soft"><%= note %></p><% } %>
+<% if (form) { %><%~ include('@form', { form }) %><% } %>
+<% if (advice?.length > 0) { %>
+<h2><%= adviceTitle ?? 'What you can do' %></h2>
 <ul>
-<% for (const advice of it.page.advice) { %>
-<li><%= advice %></li>
+<% for (const line of advice) { %>
+<li><%= line %></li>
 <% } %>
 </ul>
 <% } %>
-<% if (it.page.action) { %>
-<p class="action"><a class="button" href="<%= it.page.action.url %>" rel="noreferrer"><%= it.page.action.text %></a></p>
+<% if (action) { %>
+<p class="action"><a class="button" href="<%= action.url %>" rel="noreferrer"><%= action.text %></a></p>
 <% } %>
-<% if (it.page.publicLink || it.page.facts) { %>
+<% if (publicLink || facts) { %>
 <div class="print">
-<% if (it.page.publicLink) { %>
-<%~ include('@link', { id: 'public-link', label: it.text.publicLink, hint: it.text.publicLinkHint, url: it.page.publicLink }) %>
+<% if (publicLink) { %>
+<%~ include('@link', { id: 'public-link', label: 'Public link', hint: 'The address of this page for everybody. Select it to copy it.', url: publicLink }) %>
 <% } %>
-<% if (it.page.facts) { %><%~ include('@facts', { facts: it.page.facts }) %><% } %>
+<% if (facts) { %><%~ include('@facts', { facts }) %><% } %>
 </div>
 <% } %>
 `;
@@ -197,14 +186,14 @@ const FORM = `<% const { form } = it; %>
 <% if (field.kind === 'lines') { %>
 <textarea id="<%= id %>" name="<%= field.name %>" rows="3" spellcheck="false"<%~ include('@attributes', { field, described }) %>><%= field.value ?? '' %></textarea>
 <% } else if (field.kind !== 'check') { %>
-<input type="<%= field.kind %>" id="<%= id %>" name="<%= field.name %>" value="<%= field.value ?? '' %>" spellcheck="false" autocapitalize="off" autocomplete="<%= field.autocomplete ?? 'off' %>"<%~ include('@attributes', { field, described }) %>>
+<input type="<%= field.kind %>" id="<%= id %>" name="<%= field.name %>" value="<%= field.value ?? '' %>" spellcheck="false" autocapitalize="off" autocomplete="off"<%~ include('@attributes', { field, described }) %>>
 <% } %>
 <% if (field.wrong) { %><p class="wrong" id="<%= id %>-wrong"><%= field.wrong %></p><% } %>
 </div>
 <% }) %>
 <p class="action">
 <button<% if (form.grave) { %> class="alarm"<% } %>><%= form.submit %></button>
-<% if (form.cancel) { %><a href="<%= form.cancel.url %>"><%= form.cancel.text %></a><% } %>
+<% if (form.cancel) { %><a href="/"><%= form.cancel %></a><% } %>
 </p>
 </form>
 `;
@@ -246,65 +235,27 @@ export function doneText(word: string | null): string | undefined {
   return word !== null && Object.hasOwn(DONE, word) ? DONE[word] : undefined;
 }
 
-/** What went wrong on a page that can still be used. */
-export interface ProblemText {
-  readonly text: string;
-  readonly hint?: string;
-}
-
-const UNWRITTEN: Readonly<Record<string, Required<ProblemText>>> = {
-  'disk-full': {
-    text: 'The disk of this computer is full',
-    hint: 'Make room on the disk, and try again. The Reader need not be restarted.',
-  },
-  'store-unwritable': {
-    text: 'The Reader cannot write to its database',
-    hint: 'Check that its disk and folder can be written, and try again. The Reader need not be restarted.',
-  },
-};
-
-/** For a database that cannot be written. @param so - what follows from it */
-export function unwrittenText(code: string, so: string): ProblemText | undefined {
-  const found = UNWRITTEN[code];
-  return found && { text: `${found.text}, so ${so}.`, hint: found.hint };
-}
-
 const eta = new Eta({ autoEscape: true });
-const PARTS = {
-  layout: LAYOUT,
-  message: MESSAGE,
-  link: LINK,
-  facts: FACTS,
-  form: FORM,
-  attributes: ATTRIBUTES,
-};
+const PARTS = { layout: LAYOUT, link: LINK, facts: FACTS, form: FORM, attributes: ATTRIBUTES };
 for (const [name, text] of Object.entries(PARTS)) eta.loadTemplate(`@${name}`, text);
 
-/** HTML of a page of the usual form. */
-export function renderPage(page: Page): string {
-  return render('@message', page);
-}
-
 /**
- * Adds a template of another form.
+ * Adds a page with a body of its own: a template with `it.page`.
  *
- * @param words - its texts, `it.words` in the template
  * @param parts - further templates, to be included
  */
 export function defineTemplate<Data extends Page>(
   name: string,
-  text: string,
-  words: object,
+  body: string,
   parts: Readonly<Record<string, string>> = {},
 ): (page: Data) => string {
   for (const [part, partText] of Object.entries(parts)) eta.loadTemplate(`@${part}`, partText);
-  eta.loadTemplate(`@${name}`, `<% layout('@layout', it) %>\n${text}`);
-  return (page) => render(`@${name}`, page, words);
+  eta.loadTemplate(`@${name}`, `<% layout('@layout', it) %>\n${body}`);
+  return (page) => eta.render(`@${name}`, { page, places: PLACES });
 }
 
-function render(template: string, page: Page, words: object = {}): string {
-  return eta.render(template, { page, style: STYLE, text: FRAME_TEXT, words });
-}
+/** HTML of a page of the usual form. */
+export const renderPage = defineTemplate<Page>('message', MESSAGE);
 
 const POLICY = `default-src 'none'; style-src ${STYLE_SOURCE}; base-uri 'none'`;
 

@@ -2,15 +2,17 @@
  * What the pages say in place of a document that cannot be shown: what happened and what to do, in about thirty words. By error code; the message
  * of the error is shown as the detail.
  */
+import { CodedError } from '../../core/errors.ts';
 import type { KeyErrorCode } from '../../core/keys/errors.ts';
 import type { ObjectErrorCode } from '../../core/object/errors.ts';
 import type { PublicationErrorCode } from '../../core/publication/errors.ts';
 import type { ReadingErrorCode } from '../../core/reading/errors.ts';
 import type { ReaderErrorCode } from '../errors.ts';
+import type { PageAlert } from './template.ts';
 
 export interface RefusalText {
-  /** HTTP status of the page. */
-  readonly status: number;
+  /** HTTP status of the page. Default: 502. */
+  readonly status?: number;
   readonly title: string;
   readonly lead: string;
   readonly advice: readonly string[];
@@ -30,50 +32,42 @@ const TELL_PUBLISHER = 'If it happens again, tell the publisher the code below.'
 const CHECK_CONNECTION = 'Check your connection.';
 const CHECK_CLOCK = 'Check the clock of this computer.';
 const OTHER_NETWORK = 'Try another network.';
-const SET_CLOCK = 'Set the clock, and reload.';
 const NO_RESTART = 'The Reader need not be restarted.';
 
 const CHANGED: RefusalText = {
-  status: 502,
   title: 'This page is not what the publisher signed',
   lead: 'It was changed or mixed up on its way to you, so it is not shown.',
   advice: [RELOAD, OTHER_NETWORK, TELL_PUBLISHER],
 };
 const NOT_A_DOCUMENT: RefusalText = {
-  status: 502,
   title: 'A server on the way sent something else',
   lead: 'On this site only what the publisher signed is shown, and the answer was not that.',
   advice: [RELOAD, TRY_LATER, TELL_PUBLISHER],
 };
-const INCOMPLETE: RefusalText = {
-  status: 502,
-  title: 'This page did not arrive complete',
-  lead: 'A server on the way sent only a part of it.',
-  advice: [RELOAD, TELL_PUBLISHER],
-};
 const LIST_CHANGED: RefusalText = {
-  status: 502,
   title: 'The page list of this site is not what the publisher signed',
   lead: 'It was changed or mixed up on its way to you. Without it no page can be checked, so none is shown.',
   advice: [RELOAD, OTHER_NETWORK, TELL_PUBLISHER],
 };
 const LIST_MISSING: RefusalText = {
-  status: 502,
   title: 'The page list for this site could not be loaded',
   lead: 'Without the publisher’s signed list no page can be checked, so none is shown.',
   advice: [CHECK_CONNECTION, TRY_LATER, TELL_PUBLISHER],
 };
 const LIST_OLD: RefusalText = {
-  status: 502,
   title: 'This site has not been confirmed for too long',
   lead: 'The publisher has not confirmed this site recently enough, so it may be out of date.',
   advice: [CHECK_CONNECTION, CHECK_CLOCK, TELL_PUBLISHER],
 };
 const UNREACHABLE: RefusalText = {
-  status: 502,
   title: 'The server with this page does not answer',
   lead: 'It could not be reached.',
   advice: [CHECK_CONNECTION, TRY_LATER],
+};
+const MALFORMED: RefusalText = {
+  ...UNREACHABLE,
+  title: 'The server gave a malformed answer',
+  lead: 'What it sent cannot be used.',
 };
 const NO_ACCESS: RefusalText = {
   status: 403,
@@ -82,29 +76,15 @@ const NO_ACCESS: RefusalText = {
   advice: ['If you have just subscribed, wait a minute and reload.', 'Otherwise ask the publisher.'],
   sameOnReadingSite: true,
 };
-const NOT_NOW: RefusalText = {
-  status: 403,
-  title: 'Your key for this page is not valid now',
-  lead: 'Keys are valid for a limited time. This one has expired, or is not valid yet.',
-  advice: [CHECK_CLOCK, 'Renew your subscription, or ask the publisher.'],
-};
 const KEY_TROUBLE: RefusalText = {
-  status: 502,
   title: 'The key for this page failed a check',
   lead: 'The publisher’s server sent a key that is not usable. It was not kept.',
   advice: [TRY_LATER, 'Connect again with a new invitation.', TELL_PUBLISHER],
 };
 const KEY_SERVER_SILENT: RefusalText = {
-  status: 502,
   title: 'The publisher’s key server does not answer',
   lead: 'The key for this page is not on this computer yet. Pages that you have keys for can still be read.',
   advice: [CHECK_CONNECTION, TRY_LATER],
-};
-const CLOCK_WRONG: RefusalText = {
-  status: 502,
-  title: 'The clock of this computer is wrong',
-  lead: 'It is more than five minutes off, so neither keys nor the page list of this site can be trusted.',
-  advice: [SET_CLOCK],
 };
 const NO_SUCH_DOCUMENT: RefusalText = {
   status: 404,
@@ -126,24 +106,21 @@ const REFUSED: RefusalText = {
   lead: 'This request was refused, to protect you and the sites you read.',
   advice: [],
 };
-const PARENT_PROXY: RefusalText = {
-  status: 502,
-  title: 'The parent proxy does not answer',
-  lead: 'The Reader is set to go through another proxy, which is down, does not speak HTTP, or did not accept its name and password. The site may well be up.',
-  advice: ['Check that proxy and its address, in the Reader’s settings or in --parent-proxy, or remove it there.'],
-};
 
 /** By code; what is not here is not expected on a page. */
 const TEXTS: { readonly [code in Code]?: RefusalText } = {
   'object-unrecognised': NOT_A_DOCUMENT,
   'object-version': {
-    status: 502,
     title: 'This page needs a newer Reader',
     lead: 'Its format is newer than this version of wispr.',
     advice: ['Update wispr.'],
   },
   'header-invalid': CHANGED,
-  'object-truncated': INCOMPLETE,
+  'object-truncated': {
+    title: 'This page did not arrive complete',
+    lead: 'A server on the way sent only a part of it.',
+    advice: [RELOAD, TELL_PUBLISHER],
+  },
   'publisher-unexpected': {
     ...CHANGED,
     title: 'Another publisher signed this page',
@@ -154,7 +131,12 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
   'site-mismatch': CHANGED,
   'path-mismatch': CHANGED,
   'key-missing': NO_ACCESS,
-  'key-not-valid-now': NOT_NOW,
+  'key-not-valid-now': {
+    status: 403,
+    title: 'Your key for this page is not valid now',
+    lead: 'Keys are valid for a limited time. This one has expired, or is not valid yet.',
+    advice: [CHECK_CLOCK, 'Renew your subscription, or ask the publisher.'],
+  },
   'key-id-mismatch': KEY_TROUBLE,
   'payload-invalid': CHANGED,
   'object-trailing': CHANGED,
@@ -178,7 +160,6 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
   'metadata-expired': LIST_OLD,
   'publication-expired': LIST_OLD,
   'publication-withdrawn': {
-    status: 502,
     title: 'The publisher has withdrawn this site for now',
     lead: 'It asked readers not to show the current version, and has not published a new one yet.',
     advice: [TRY_LATER],
@@ -203,16 +184,11 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     lead: 'The page is in the publisher’s signed list, but the server that should have it does not.',
     advice: [TRY_LATER, TELL_PUBLISHER],
   },
-  'content-host-answer': {
-    ...UNREACHABLE,
-    title: 'The server gave a malformed answer',
-    lead: 'What it sent cannot be used.',
-  },
+  'content-host-answer': MALFORMED,
   'content-host-unreachable': UNREACHABLE,
   'wrapped-key-invalid': KEY_TROUBLE,
   'answer-unreadable': KEY_TROUBLE,
   'descriptor-expired': {
-    status: 502,
     title: 'The publisher’s signed description has expired',
     lead: 'A newer one could not be loaded.',
     advice: [CHECK_CONNECTION, CHECK_CLOCK, TELL_PUBLISHER],
@@ -229,7 +205,11 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     lead: 'The publisher no longer gives it keys.',
     advice: ['Ask the publisher for a new invitation.'],
   },
-  'clock-off': CLOCK_WRONG,
+  'clock-off': {
+    title: 'The clock of this computer is wrong',
+    lead: 'It is more than five minutes off, so neither keys nor the page list of this site can be trusted.',
+    advice: ['Set the clock, and reload.'],
+  },
   'key-server-unreachable': KEY_SERVER_SILENT,
   'key-server-certificate': {
     ...KEY_SERVER_SILENT,
@@ -239,7 +219,6 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
   },
   'key-server-answer': { ...KEY_SERVER_SILENT, title: 'The publisher’s key server gave a malformed answer' },
   'site-withdrawn': {
-    status: 502,
     title: 'The publisher no longer publishes this site',
     lead: 'You are connected with a publisher for this site, but its signed description does not list the site any more.',
     advice: [TELL_PUBLISHER],
@@ -350,13 +329,32 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     title: 'The site does not answer',
     advice: ['Check the address for a missing or extra letter.', CHECK_CONNECTION, TRY_LATER],
   },
-  'host-answer': {
-    ...UNREACHABLE,
-    title: 'The site gave a malformed answer',
-    lead: 'What it sent cannot be passed on.',
+  'host-answer': MALFORMED,
+  'parent-proxy-unreachable': {
+    title: 'The parent proxy does not answer',
+    lead: 'The Reader is set to go through another proxy, which is down, does not speak HTTP, or did not accept its name and password. The site may well be up.',
+    advice: ['Check that proxy and its address, in the Reader’s settings or in --parent-proxy, or remove it there.'],
   },
-  'parent-proxy-unreachable': PARENT_PROXY,
 };
+
+/** What went wrong with a form, on the page that shows it again. */
+export interface ProblemText {
+  readonly text: string;
+  readonly hint?: string;
+}
+
+/**
+ * What a form says of an error.
+ *
+ * @param problems - texts of this form, by code; where there is none, it says what a page of a document would say
+ * @throws errors without a code, which are faults of this program
+ */
+export function alertFor(error: unknown, problems: Readonly<Record<string, ProblemText>>): PageAlert {
+  if (!(error instanceof CodedError)) throw error;
+  const { code, message } = error;
+  const { title, advice } = refusalText(code);
+  return { ...(problems[code] ?? { text: `${title}.`, hint: advice.join(' ') }), code, detail: message };
+}
 
 /** The text for a code. */
 export function refusalText(code: string): RefusalText {

@@ -1,12 +1,8 @@
 /** How the Reader's pages write times, and names that others chose. */
 import { lazily } from '../../node-support/lazily.ts';
 
-/** Of all texts, and of the way dates are written. */
-export const LANGUAGE = { tag: 'en', dates: 'en-GB' } as const;
-
 // Each takes 10 ms to make, and Node.js's tables of languages into memory.
-const formatOf = (options: Intl.DateTimeFormatOptions) =>
-  lazily(() => new Intl.DateTimeFormat(LANGUAGE.dates, options));
+const formatOf = (options: Intl.DateTimeFormatOptions) => lazily(() => new Intl.DateTimeFormat('en-GB', options));
 const day = formatOf({ dateStyle: 'long' });
 const moment = formatOf({ dateStyle: 'medium', timeStyle: 'short' });
 const clock = formatOf({ timeStyle: 'short' });

@@ -110,3 +110,18 @@ export class RunningReaderError extends CodedError {
     });
   }
 }
+
+/** What kept a document, or the rest of it, from being had: a program that asks for several has to hear which address it was, too. */
+export class DocumentRefused extends CodedError {
+  /** After redirects that the publisher signed. */
+  readonly address: string;
+  /** The refusal's own sentence. */
+  readonly reason: string;
+
+  /** @param reason - in the place of the cause's own sentence */
+  constructor(address: string, cause: CodedError, reason = cause.message) {
+    super({}, cause.code, `${address}: ${reason}`, { cause });
+    this.address = address;
+    this.reason = reason;
+  }
+}

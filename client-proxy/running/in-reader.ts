@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../core/errors.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { Conversation, type Frame, RunningReaderError, type SentError } from './conversation.ts';
-import { DocumentRefused } from './document-refused.ts';
+import { Conversation, DocumentRefused, type Frame, RunningReaderError, type SentError } from './conversation.ts';
 import { reach } from './socket.ts';
 
 /** What the Reader may ask of the command while it carries it out. Arguments and answers are JSON, or content. */

@@ -5,6 +5,7 @@
 import { lstatSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join, resolve } from 'node:path';
+import { reasonOf } from '../../core/errors.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { LIMITS } from '../limits.ts';
 
@@ -31,57 +32,51 @@ export async function reach(directory: string): Promise<Socket | undefined> {
   }
 }
 
-export class CommandSocket {
-  readonly #directory: string;
-  readonly #sockets = new Set<Socket>();
-  readonly #serve: (socket: Socket) => Promise<void>;
-  #server: Server | undefined;
-  #problem: string | undefined;
-
-  /** @param directory - of the database, which this process has open: a socket that is there is one of a Reader that was killed */
-  constructor(directory: string, serve: (socket: Socket) => Promise<void>) {
-    this.#directory = directory;
-    this.#serve = serve;
-  }
-
-  /** Why commands cannot reach this Reader, in a sentence for its reader; `undefined` where they can. */
-  get problem(): string | undefined {
-    return this.#problem && `warning: commands such as "wispr bind" cannot reach this Reader: ${this.#problem}`;
-  }
-
-  /** Reading does not depend on it: what keeps it from listening is its {@link problem}. */
-  async open(): Promise<void> {
-    const path = pathIn(this.#directory);
-    if (process.platform === 'win32') this.#problem = 'this system has no sockets for it';
-    else if (Buffer.byteLength(path) > LONGEST_PATH) this.#problem = `the path ${path} is too long for a socket`;
-    if (this.#problem !== undefined) return;
-    try {
-      makeFolder(join(path, '..'));
-      rmSync(path, { force: true });
-      this.#server = await listen(path, (socket) => this.#take(socket));
-    } catch (error) {
-      this.#problem = error instanceof Error ? error.message : String(error);
-    }
-  }
-
+export interface CommandSocket {
+  /** Why commands cannot reach this Reader, in a sentence for its reader; `undefined` where they can. Reading does not depend on it. */
+  readonly problem: string | undefined;
   /** Ends all conversations. */
-  async close(): Promise<void> {
-    const server = this.#server;
-    if (server === undefined) return;
-    const closed = new Promise<void>((done) => server.close(() => done()));
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
-    try {
-      rmdirSync(join(pathIn(this.#directory), '..'));
-    } catch {
-      // something else is in it, or it is gone
-    }
-  }
+  close(): Promise<void>;
+}
 
-  #take(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket)).on('error', () => socket.destroy());
-    void this.#serve(socket);
+/**
+ * Listens for commands.
+ *
+ * @param directory - of the database, which this process has open: a socket that is there is one of a Reader that was killed
+ */
+export async function openSocket(directory: string, serve: (socket: Socket) => Promise<void>): Promise<CommandSocket> {
+  const path = pathIn(directory);
+  if (process.platform === 'win32') return unreached('this system has no sockets for it');
+  if (Buffer.byteLength(path) > LONGEST_PATH) return unreached(`the path ${path} is too long for a socket`);
+  const sockets = new Set<Socket>();
+  const take = (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket)).on('error', () => socket.destroy());
+    void serve(socket);
+  };
+  try {
+    makeFolder(join(path, '..'));
+    rmSync(path, { force: true });
+    const server = await listen(path, take);
+    return { problem: undefined, close: () => close(server, sockets, path) };
+  } catch (error) {
+    return unreached(reasonOf(error));
+  }
+}
+
+function unreached(why: string): CommandSocket {
+  const problem = `warning: commands such as "wispr bind" cannot reach this Reader: ${why}`;
+  return { problem, close: async () => undefined };
+}
+
+async function close(server: Server, sockets: ReadonlySet<Socket>, path: string): Promise<void> {
+  const closed = new Promise<void>((done) => server.close(() => done()));
+  for (const socket of sockets) socket.destroy();
+  await closed;
+  try {
+    rmdirSync(join(path, '..'));
+  } catch {
+    // something else is in it, or it is gone
   }
 }
 

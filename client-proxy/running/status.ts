@@ -1,12 +1,20 @@
-/** What `wispr proxy status` tells: of the Reader that runs, and of what it is connected with. */
-
+/** What `wispr proxy status` tells: of the Reader that runs, or out of the database itself, without asking the network. */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { PublicationStatus } from '../../node-support/publication/publication-keeper.ts';
-import packageJson from '../../package.json' with { type: 'json' };
 import type { CacheStatus } from '../documents/cache/object-cache.ts';
+import { ReaderError } from '../errors.ts';
 import { gatewayUrl } from '../gateway/label.ts';
-import type { BoundSites } from '../site/bound-sites.ts';
+import { Upstream } from '../network/upstream.ts';
+import { BoundSites } from '../site/bound-sites.ts';
+import { HostHealth } from '../site/host-health.ts';
+import { hasDatabase, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
+import { ReaderStore } from '../store/store.ts';
+import type { Passphrase } from '../store/types.ts';
+import { askReader, inReader } from './in-reader.ts';
+import { expectedPort } from './unit.ts';
 
 /** One connected site, and how its publication is. */
 export interface SiteStatus {
@@ -34,30 +42,6 @@ export interface ReaderStatus {
   readonly keysIn?: KeyPlace['kind'];
 }
 
-/** What the status of a running Reader is made of. */
-interface StatusParts {
-  readonly sites: BoundSites;
-  readonly cache: { status(): CacheStatus };
-  readonly lock: {
-    readonly isLocked: boolean;
-    readonly isEmpty: boolean;
-    readonly keysIn: KeyPlace['kind'] | undefined;
-  };
-}
-
-/** How a Reader that starts now is, whenever it is asked. @param url - of the proxy */
-export function statusOf({ sites, cache, lock }: StatusParts, url: string) {
-  const known = { version: packageJson.version, process: process.pid, started: nowInSeconds(), url };
-  const port = Number(new URL(url).port);
-  return async (): Promise<ReaderStatus> => ({
-    ...known,
-    sites: await siteStatuses(sites, port),
-    cache: cache.status(),
-    locked: lock.isLocked && !lock.isEmpty,
-    ...(lock.keysIn !== undefined && { keysIn: lock.keysIn }),
-  });
-}
-
 /** @param port - of the gateway */
 export async function siteStatuses(sites: BoundSites, port: number): Promise<SiteStatus[]> {
   await sites.refresh();
@@ -69,4 +53,78 @@ export async function siteStatuses(sites: BoundSites, port: number): Promise<Sit
       publication: await publication.status(),
     })),
   );
+}
+
+export interface StoredStatusOptions {
+  readonly dataDirectory?: string;
+  readonly keyFile?: string;
+  readonly passphrase?: Passphrase;
+  /** Where the Reader would listen, unless its service or its settings say something else. */
+  readonly port: number;
+}
+
+export interface KnownStatus {
+  /** As it says of itself; `undefined` where none runs. */
+  readonly reader: ReaderStatus | undefined;
+  /** As they were read last. */
+  readonly sites: readonly SiteStatus[];
+  /** Why nothing can be told of the sites, or of a Reader that runs and gives no answer. */
+  readonly problem: ReaderError | undefined;
+  /** `undefined` where there is no database, or none that says it. */
+  readonly keysIn: KeyPlace['kind'] | undefined;
+}
+
+/** The Reader that runs on a database; `undefined` where none does. @throws ReaderError `reader-unreachable` */
+export async function askStatus(directory: string): Promise<ReaderStatus | undefined> {
+  return (await askReader<ReaderStatus>({ directory, name: 'status' }))?.result;
+}
+
+/** Makes no database where there is none. */
+export async function readStatus({ port, ...options }: StoredStatusOptions): Promise<KnownStatus> {
+  const { directory } = storeOptions(options);
+  const nothing = { reader: undefined, sites: [], problem: undefined, keysIn: undefined };
+  if (!hasDatabase(directory)) return nothing;
+  try {
+    const command = { directory, name: 'status' } as const;
+    const found = await inReader<ReaderStatus | KnownStatus>(command, () => readStored(options, port));
+    return 'process' in found ? { ...nothing, reader: found, sites: found.sites, keysIn: found.keysIn } : found;
+  } catch (problem) {
+    if (!(problem instanceof ReaderError)) throw problem;
+    return { ...nothing, problem };
+  }
+}
+
+async function readStored(options: Omit<StoredStatusOptions, 'port'>, port: number): Promise<KnownStatus> {
+  const storage = storeOptions(options);
+  const store = ReaderStore.openLocked(storage);
+  const keysIn = store.keyPlace?.kind;
+  const known = { reader: undefined, sites: [], problem: undefined, keysIn };
+  try {
+    await store.unlock(await options.passphrase?.(false));
+    return { ...known, sites: await storedSites(store, expectedPort(storage.directory, store.preferences) ?? port) };
+  } catch (problem) {
+    if (!(problem instanceof ReaderError)) throw problem;
+    return { ...known, problem };
+  } finally {
+    store.close();
+  }
+}
+
+async function storedSites(store: ReaderStore, port: number): Promise<SiteStatus[]> {
+  const upstream = new Upstream();
+  try {
+    return await siteStatuses(new BoundSites(store, upstream, new HostHealth(), nowInSeconds), port);
+  } finally {
+    await upstream.close();
+  }
+}
+
+/** Bytes of all files below a folder; 0 where there is none. */
+export async function folderBytes(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  let bytes = 0;
+  for (const entry of entries) {
+    if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name)).catch(() => ({ size: 0 }))).size;
+  }
+  return bytes;
 }

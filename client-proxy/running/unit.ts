@@ -1,9 +1,11 @@
 /** The systemd user unit that keeps the Reader running: systemd.service(5), systemd.exec(5), systemd.syntax(7). */
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
-import { baseDirectory } from '../store/locations.ts';
+import { baseDirectory, defaultDataDirectory } from '../store/locations.ts';
+import type { Preferences } from '../store/preferences.ts';
+import { SettingsKeeper } from '../store/settings.ts';
 
 export const UNIT_NAME = 'wispr.service';
 
@@ -13,21 +15,19 @@ const MARK = '# Written by "wispr proxy install"; "wispr proxy remove" takes it 
 /** Folders that the session that installs has elsewhere than usual: the service would look for the Reader's files in the usual ones. */
 const CARRIED = ['XDG_DATA_HOME', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME'];
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-export function unitFile(environment: Environment = process.env): string {
-  return join(baseDirectory(environment.XDG_CONFIG_HOME, '.config'), 'systemd', 'user', UNIT_NAME);
+export function unitFile(): string {
+  return join(baseDirectory(process.env.XDG_CONFIG_HOME, '.config'), 'systemd', 'user', UNIT_NAME);
 }
 
 /** The link that starts it when the user logs in. */
-export function wantsLink(environment: Environment = process.env): string {
-  return join(unitFile(environment), '..', 'default.target.wants', UNIT_NAME);
+export function wantsLink(): string {
+  return join(unitFile(), '..', 'default.target.wants', UNIT_NAME);
 }
 
 /** The folders in which these are, the innermost first. They are made where they are missing. */
-export function unitFolders(environment: Environment = process.env): string[] {
-  const folder = dirname(unitFile(environment));
-  return [dirname(wantsLink(environment)), folder, dirname(folder)];
+export function unitFolders(): string[] {
+  const folder = dirname(unitFile());
+  return [dirname(wantsLink()), folder, dirname(folder)];
 }
 
 /** What stands there: a unit of this program, somebody else's, or none. */
@@ -48,9 +48,9 @@ export function readUnit(file: string): { readonly text: string; readonly own: b
  * @param command - program and arguments, with absolute paths
  * @throws ReaderError `service-failed` for what a unit cannot hold
  */
-export function unitText(command: readonly string[], environment: Environment = process.env): string {
+export function unitText(command: readonly string[]): string {
   const carried = CARRIED.flatMap((name) => {
-    const value = environment[name];
+    const value = process.env[name];
     return value?.startsWith('/') ? [`Environment=${quote(`${name}=${value}`, false)}`] : [];
   });
   return `${MARK}
@@ -82,7 +82,7 @@ WantedBy=default.target
 }
 
 /** Program and arguments of a unit that {@link unitText} wrote. */
-export function commandOf(text: string): string[] {
+function commandOf(text: string): string[] {
   const [, line = ''] = /^ExecStart=(.*)$/m.exec(text) ?? [];
   const words = Array.from(line.matchAll(/"((?:\\.|[^"\\])*)"/g), ([, word = '']) => word);
   return words.map((word) => word.replace(/\\(.)/g, '$1').replaceAll('%%', '%').replaceAll('$$', '$'));
@@ -94,4 +94,19 @@ function quote(word: string, isCommand: boolean): string {
     throw new ReaderError('service-failed', 'a path or an argument has a control character, which no unit can hold');
   const escaped = word.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%');
   return `"${isCommand ? escaped.replaceAll('$', '$$$$') : escaped}"`;
+}
+
+/** Where a Reader on this database will listen that is not told otherwise: by its service, or its settings; `undefined`: as usual. */
+export function expectedPort(directory: string, preferences: Preferences): number | undefined {
+  return installedPort(directory) ?? new SettingsKeeper(preferences).current.port;
+}
+
+/** The port that the service was installed with, if it is there, opens this database and was given one. */
+function installedPort(directory: string): number | undefined {
+  const unit = readUnit(unitFile());
+  if (!unit?.own) return undefined;
+  const command = commandOf(unit.text);
+  const argumentOf = (name: string) => command.find((_, index) => command[index - 1] === name);
+  if ((argumentOf('--data') ?? defaultDataDirectory()) !== resolve(directory)) return undefined;
+  return Number(argumentOf('--port')) || undefined;
 }

@@ -14,8 +14,8 @@ import { type DeliveryAccess, serveDocument } from '../documents/document-door.t
 import { type Door, documentHeaders } from '../documents/document-headers.ts';
 import type { GatewayLinks } from '../gateway/links.ts';
 import { VIA } from '../network/answer-fields.ts';
-import { sendNotice } from '../pages/notice.ts';
 import type { Activity } from '../pages/noticed.ts';
+import { sendNotice } from '../pages/refusal.ts';
 import type { BoundSite } from '../site/bound-sites.ts';
 import { MissingSoFar } from '../site/missing-so-far.ts';
 

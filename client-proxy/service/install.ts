@@ -6,11 +6,8 @@ import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { askStatus } from '../running/read-status.ts';
-import type { ReaderStatus } from '../running/status.ts';
-import { commandOf, readUnit, UNIT_NAME, unitFile, unitText } from '../running/unit.ts';
-import { droppedOptions } from './dropped-options.ts';
-import { refuseRunning } from './refuse-running.ts';
+import { askStatus, type ReaderStatus } from '../running/status.ts';
+import { readUnit, UNIT_NAME, unitFile, unitText } from '../running/unit.ts';
 import { type ServiceState, serviceState, systemctl } from './systemctl.ts';
 
 /** It names the reader's files, and what may be reached locally: nobody else's concern. */
@@ -27,8 +24,6 @@ export interface Installed {
   readonly file: string;
   /** The unit is another than before. */
   readonly changed: boolean;
-  /** Options of the Reader that the unit had before, and has not any more. */
-  readonly dropped: readonly string[];
   /** The Reader as it answers now; `undefined`: no manager of this session answers, and it was not started. */
   readonly running: ReaderStatus | undefined;
 }
@@ -38,13 +33,11 @@ export interface Installed {
  *
  * @throws ReaderError `service-failed`, `reader-running`, `reader-unreachable`
  */
-export async function checkInstallable({
-  dataDirectory,
-}: Pick<InstallOptions, 'dataDirectory'>): Promise<ServiceState> {
+export async function checkInstallable(dataDirectory: string): Promise<ServiceState> {
   const state = await serviceState();
   if (state.manager === 'absent') throw new ReaderError('service-failed', 'there is no systemd on this machine');
   refuseForeign(state);
-  await refuseRunning(dataDirectory, { why: 'started by hand', but: state.process });
+  await refuseRunning(dataDirectory, 'started by hand', state.process);
   return state;
 }
 
@@ -65,23 +58,35 @@ export function refuseForeign(state: Pick<ServiceState, 'file'>): void {
 }
 
 /**
+ * For what a Reader that runs on a database is in the way of.
+ *
+ * @param why - follows "a Reader runs already, on …"
+ * @param but - the process of the service: that one is not in the way
+ * @throws ReaderError `reader-running`; `reader-unreachable` where it gives no answer
+ */
+export async function refuseRunning(directory: string, why: string, but?: number): Promise<void> {
+  const running = await askStatus(directory);
+  if (running === undefined || running.process === but) return;
+  const { url, process } = running;
+  throw new ReaderError('reader-running', `a Reader runs already, on ${url}, ${why}`, { fields: { process } });
+}
+
+/**
  * Writes the unit, and starts it now and at every login. Doing it again changes nothing, or brings the unit up to date.
  *
  * @throws ReaderError of {@link checkInstallable}, `service-failed`
  */
 export async function installService(options: InstallOptions): Promise<Installed> {
-  const state = await checkInstallable(options);
+  const state = await checkInstallable(options.dataDirectory);
   const file = unitFile();
   const text = unitText(options.command);
-  const before = readUnit(file);
-  const changed = before?.text !== text;
-  const dropped = before ? droppedOptions(commandOf(before.text), options.command) : [];
+  const changed = readUnit(file)?.text !== text;
   if (changed) writeUnit(file, text);
-  if (state.manager !== 'answers') return { file, changed, dropped, running: undefined };
+  if (state.manager !== 'answers') return { file, changed, running: undefined };
   await systemctl('daemon-reload');
   await systemctl('enable', UNIT_NAME);
   if (changed || !state.active) await systemctl('restart', UNIT_NAME);
-  return { file, changed, dropped, running: await untilReady(options.dataDirectory) };
+  return { file, changed, running: await untilReady(options.dataDirectory) };
 }
 
 function writeUnit(file: string, text: string): void {

@@ -5,9 +5,8 @@ import { CACHE_FOLDERS } from '../documents/cache/layout.ts';
 import { ReaderError } from '../errors.ts';
 import { discardKeyOf } from '../identity/manage.ts';
 import { readUnit, UNIT_NAME, unitFile, unitFolders, wantsLink } from '../running/unit.ts';
-import { DATABASE_FILES } from '../store/locations.ts';
-import { refuseForeign } from './install.ts';
-import { refuseRunning } from './refuse-running.ts';
+import { cacheDirectoryFor, DATABASE_FILES, defaultDataDirectory, defaultKeyFile } from '../store/locations.ts';
+import { refuseForeign, refuseRunning } from './install.ts';
 import { serviceState, systemctl } from './systemctl.ts';
 
 const IN_USE = 'and what is to be erased is in use';
@@ -18,6 +17,15 @@ export interface ReaderFiles {
   readonly cacheDirectory: string;
   /** `undefined`: not to be erased, because other databases may need it. */
   readonly keyFile: string | undefined;
+}
+
+/** Where the Reader's files are, with what was given and what is usual. The usual key belongs to the usual database. */
+export function readerFiles({ dataDirectory, keyFile }: { dataDirectory?: string; keyFile?: string }): ReaderFiles {
+  return {
+    dataDirectory: dataDirectory ?? defaultDataDirectory(),
+    cacheDirectory: cacheDirectoryFor(dataDirectory),
+    keyFile: keyFile ?? (dataDirectory === undefined ? defaultKeyFile() : undefined),
+  };
 }
 
 export interface Removal {
@@ -64,11 +72,11 @@ export async function removeService(): Promise<string[]> {
  *
  * @throws ReaderError `service-failed`, `reader-running`, `reader-unreachable`
  */
-export async function checkErasable({ dataDirectory }: Pick<ReaderFiles, 'dataDirectory'>): Promise<void> {
+export async function checkErasable({ dataDirectory }: ReaderFiles): Promise<void> {
   const state = await serviceState();
   refuseForeign(state);
-  if (!state.active) await refuseRunning(dataDirectory, { why: IN_USE });
-  else await refuseRunning(dataDirectory, { why: IN_USE, but: state.process }).catch(unlessSilent); // it will be ended
+  if (!state.active) await refuseRunning(dataDirectory, IN_USE);
+  else await refuseRunning(dataDirectory, IN_USE, state.process).catch(unlessSilent); // it will be ended
 }
 
 function unlessSilent(error: unknown): void {
@@ -82,7 +90,7 @@ function unlessSilent(error: unknown): void {
  * @throws ReaderError `reader-running` while one uses them, `reader-unreachable` where that one does not answer
  */
 export async function eraseData(files: ReaderFiles): Promise<string[]> {
-  await refuseRunning(files.dataDirectory, { why: IN_USE });
+  await refuseRunning(files.dataDirectory, IN_USE);
   const { data } = await planRemoval(files);
   await discardKeyOf(files.dataDirectory).catch((error: unknown) => {
     if (error instanceof ReaderError && error.code === 'store-busy') throw error;

@@ -9,7 +9,7 @@ import { fetchInReader } from '../offline/fetch-document.ts';
 import { syncInReader } from '../offline/sync-site.ts';
 import { Conversation, describeError } from '../running/conversation.ts';
 import type { CommandName, Dialog } from '../running/in-reader.ts';
-import { CommandSocket } from '../running/socket.ts';
+import { type CommandSocket, openSocket } from '../running/socket.ts';
 import type { ReaderStatus } from '../running/status.ts';
 import type { OpenReader } from '../server/open-reader.ts';
 
@@ -45,10 +45,8 @@ const OPERATIONS: Readonly<Record<CommandName, Operation>> = {
 };
 
 /** Listens for commands until it is closed. */
-export async function serveCommands(reader: RunningReader): Promise<CommandSocket> {
-  const socket = new CommandSocket(reader.directory, (connection) => serve(connection, reader));
-  await socket.open();
-  return socket;
+export function serveCommands(reader: RunningReader): Promise<CommandSocket> {
+  return openSocket(reader.directory, (connection) => serve(connection, reader));
 }
 
 async function serve(socket: Socket, reader: RunningReader): Promise<void> {

@@ -1,17 +1,15 @@
 /** The identity as a whole: what a roaming file holds, and forgetting. */
 import type { DatabaseSync } from 'node:sqlite';
 import { insertBinding, readDescriptor, sealDeviceKey } from './binding-rows.ts';
-import {
-  findOwnRoaming,
-  findRoaming,
-  type OwnRoaming,
-  openOwnRoaming,
-  saveRoaming,
-  sealRoamingKey,
-} from './roaming-store.ts';
+import { damaged } from './errors.ts';
 import type { SealedDatabase } from './sealed-database.ts';
-import { SEED_PLACE } from './sealing.ts';
-import type { NewBinding, RoamingKey, SeenRoaming } from './types.ts';
+import { roamingPlace, SEED_PLACE, type Sealing, unseal } from './sealing.ts';
+import type { NewBinding, RoamingKey, Row, SeenRoaming } from './types.ts';
+
+/** The newest roaming file of the line that this device writes, with what the next one can be written by. */
+interface OwnRoaming extends SeenRoaming {
+  readonly key: RoamingKey;
+}
 
 /** What comes with a roaming file. */
 export interface Arrival {
@@ -44,8 +42,8 @@ export class IdentityStore {
   readonly #database: DatabaseSync;
   readonly #sealed: SealedDatabase;
 
-  constructor(database: DatabaseSync, sealed: SealedDatabase) {
-    this.#database = database;
+  constructor(sealed: SealedDatabase) {
+    this.#database = sealed.database;
     this.#sealed = sealed;
   }
 
@@ -68,7 +66,8 @@ export class IdentityStore {
 
   /** The newest file of a line that this device has seen; known while the Reader is locked, too. */
   seenRoaming(id: string): SeenRoaming | undefined {
-    return findRoaming(this.#database, id);
+    const row = this.#database.prepare('SELECT * FROM roaming WHERE id = ?').get(id);
+    return row && seenIn(row);
   }
 
   /** Whether this device has written a roaming file, or taken one over. Known while the Reader is locked, too. */
@@ -78,31 +77,43 @@ export class IdentityStore {
 
   /** The newest file of the line that this device writes; known while the Reader is locked, too. */
   ownRoaming(): SeenRoaming | undefined {
-    return findOwnRoaming(this.#database);
+    const row = this.#ownRow();
+    return row && seenIn(row);
   }
 
   /** The same, with what the next one can be written by. */
   openOwnRoaming(): Promise<OwnRoaming | undefined> {
-    return this.#sealed.use((sealing) => openOwnRoaming(this.#database, sealing));
+    return this.#sealed.use(async (sealing) => {
+      const row = this.#ownRow();
+      if (row === undefined) return undefined;
+      const { salt } = row;
+      if (!(salt instanceof Uint8Array)) throw damaged('table roaming', 'a salt is missing');
+      const stretched = await unseal(sealing, row.key, roamingPlace(String(row.id), salt));
+      return { ...seenIn(row), key: { salt, stretched } };
+    });
+  }
+
+  #ownRow(): Row | undefined {
+    return this.#database.prepare('SELECT * FROM roaming WHERE key IS NOT NULL').get();
   }
 
   /** Remembers a roaming file that this device writes. */
   saveOwnRoaming(seen: SeenRoaming, key: RoamingKey): Promise<void> {
-    return this.#sealed.use(async (sealing) => {
-      const sealed = await sealRoamingKey(sealing, seen.id, key);
-      this.#sealed.requireCurrent(sealing);
-      this.#sealed.write(() => saveRoaming(this.#database, seen, sealed));
-    });
+    return this.#sealed.writeSealed(
+      (sealing) => sealRoamingKey(sealing, seen.id, key),
+      (sealed) => saveRoaming(this.#database, seen, sealed),
+    );
   }
 
   /** Takes over what came with a roaming file. All or nothing. @throws ReaderError `site-taken` */
   saveArrival({ replace, seed, bindings, seen, key }: Arrival, now: number): Promise<void> {
-    return this.#sealed.use(async (sealing) => {
-      const deviceKeys = await Promise.all(bindings.map((binding) => sealDeviceKey(sealing, binding)));
-      const sealedSeed = seed && (await sealing.seal(seed, SEED_PLACE));
-      const sealedKey = key && (await sealRoamingKey(sealing, seen.id, key));
-      this.#sealed.requireCurrent(sealing);
-      this.#sealed.write(() => {
+    return this.#sealed.writeSealed(
+      async (sealing) => ({
+        deviceKeys: await Promise.all(bindings.map((binding) => sealDeviceKey(sealing, binding))),
+        sealedSeed: seed && (await sealing.seal(seed, SEED_PLACE)),
+        sealedKey: key && (await sealRoamingKey(sealing, seen.id, key)),
+      }),
+      ({ deviceKeys, sealedSeed, sealedKey }) => {
         if (replace) this.#database.exec('DELETE FROM bindings');
         if (sealedSeed)
           this.#database.prepare("INSERT OR REPLACE INTO secrets VALUES ('device-seed', ?)").run(sealedSeed);
@@ -110,8 +121,8 @@ export class IdentityStore {
           insertBinding(this.#database, binding, deviceKeys[index], now);
         });
         saveRoaming(this.#database, seen, sealedKey);
-      });
-    });
+      },
+    );
   }
 
   /**
@@ -145,4 +156,31 @@ export class IdentityStore {
       return false; // no space for it: what was asked for is done all the same
     }
   }
+}
+
+async function sealRoamingKey(sealing: Sealing, id: string, { salt, stretched }: RoamingKey) {
+  return { salt, sealed: await sealing.seal(stretched, roamingPlace(id, salt)) };
+}
+
+/** To be called in a transaction. With a key, the line becomes the one that this device writes. */
+function saveRoaming(
+  database: DatabaseSync,
+  { id, number, digest, written }: SeenRoaming,
+  key?: { readonly salt: Uint8Array; readonly sealed: Uint8Array },
+): void {
+  database
+    .prepare(
+      `INSERT INTO roaming (id, number, digest, written) VALUES (?, ?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET number = excluded.number, digest = excluded.digest, written = excluded.written
+       WHERE excluded.number >= number`,
+    )
+    .run(id, number, digest, written);
+  if (key === undefined) return;
+  database.prepare('UPDATE roaming SET salt = NULL, key = NULL WHERE id <> ?').run(id);
+  database.prepare('UPDATE roaming SET salt = ?, key = ? WHERE id = ?').run(key.salt, key.sealed, id);
+}
+
+function seenIn({ id, number, digest, written }: Row): SeenRoaming {
+  if (!(digest instanceof Uint8Array)) throw damaged('table roaming', 'a digest is missing');
+  return { id: String(id), number: Number(number), digest, written: Number(written) };
 }

@@ -42,10 +42,10 @@ export async function deleteFromKeyring(entry: string): Promise<void> {
 }
 
 /** Why there can be no keyring, as far as that shows without asking; `undefined` if there may be one. */
-export function whyNoKeyring(environment: NodeJS.ProcessEnv = process.env): string | undefined {
+export function whyNoKeyring(): string | undefined {
   if (isSea()) return 'this single file carries no library for it';
   if (process.platform === 'win32' || process.platform === 'darwin') return undefined;
-  const { DBUS_SESSION_BUS_ADDRESS: address, XDG_RUNTIME_DIR: runtime } = environment;
+  const { DBUS_SESSION_BUS_ADDRESS: address, XDG_RUNTIME_DIR: runtime } = process.env;
   if (address || (runtime && existsSync(join(runtime, 'bus')))) return undefined;
   return 'no desktop session runs here';
 }

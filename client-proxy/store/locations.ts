@@ -8,22 +8,20 @@ import type { Passphrase, StoreOptions } from './types.ts';
 /** The database, and what SQLite keeps beside it. */
 export const DATABASE_FILES = ['reader.db', 'reader.db-wal'] as const;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The folder of the database. */
-export function defaultDataDirectory(environment: Environment = process.env): string {
-  return join(baseDirectory(environment.XDG_DATA_HOME, '.local', 'share'), 'wispr');
+export function defaultDataDirectory(): string {
+  return join(baseDirectory(process.env.XDG_DATA_HOME, '.local', 'share'), 'wispr');
 }
 
 /** The file of the storage key; not beside the database, so that a copy of the one is not a copy of both. */
-export function defaultKeyFile(environment: Environment = process.env): string {
-  return join(baseDirectory(environment.XDG_CONFIG_HOME, '.config'), 'wispr', 'reader.key');
+export function defaultKeyFile(): string {
+  return join(baseDirectory(process.env.XDG_CONFIG_HOME, '.config'), 'wispr', 'reader.key');
 }
 
 /** The folder of what was read; beside the database, where that was put somewhere else than usual. */
-export function cacheDirectoryFor(dataDirectory: string | undefined, environment: Environment = process.env): string {
+export function cacheDirectoryFor(dataDirectory: string | undefined): string {
   if (dataDirectory !== undefined) return join(dataDirectory, 'cache');
-  return join(baseDirectory(environment.XDG_CACHE_HOME, '.cache'), 'wispr');
+  return join(baseDirectory(process.env.XDG_CACHE_HOME, '.cache'), 'wispr');
 }
 
 /** One of the specification's folders; relative values are ignored. */

@@ -1,13 +1,14 @@
 /** What the reader chose on the Reader's own pages: settings, and sites that a publisher asked for and the reader declined. Not secret. */
 import type { DatabaseSync } from 'node:sqlite';
-import { inTransaction } from '../../node-support/sqlite.ts';
-import { unwritable } from './errors.ts';
+import type { SealedDatabase } from './sealed-database.ts';
 
 export class Preferences {
   readonly #database: DatabaseSync;
+  readonly #write: SealedDatabase['writeQuietly'];
 
-  constructor(database: DatabaseSync) {
-    this.#database = database;
+  constructor(sealed: SealedDatabase) {
+    this.#database = sealed.database;
+    this.#write = (work) => sealed.writeQuietly(work);
   }
 
   /** All settings that were ever chosen, as texts; settings.ts knows what they mean. */
@@ -37,13 +38,5 @@ export class Preferences {
   /** The reader does not want this site of a publisher, and shall not be asked again. Goes with the binding. */
   decline(binding: number, site: string): void {
     this.#write(() => this.#database.prepare('INSERT OR IGNORE INTO declined VALUES (?, ?)').run(binding, site));
-  }
-
-  #write(work: () => unknown): void {
-    try {
-      inTransaction(this.#database, () => void work());
-    } catch (error) {
-      throw unwritable(error, this.#database.location());
-    }
   }
 }

@@ -1,5 +1,6 @@
 /** What the table `storage` says of a database's protection: where its storage key is, and what shows that the right one is at hand. */
 import type { DatabaseSync } from 'node:sqlite';
+import { randomBytes } from '#primitives';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import {
   canonicalJson,
@@ -31,13 +32,14 @@ export interface Protection {
   readonly check: Uint8Array;
 }
 
-/** The sealing under a storage key, and the row that shows later whether a key is this one. */
-export async function createCheck(
+/** For a database that has had none, or changes its key: the sealing under that key, and what is written of it. */
+export async function newProtection(
   key: Uint8Array,
-  storeId: Uint8Array,
-): Promise<{ readonly sealing: Sealing; readonly check: Uint8Array }> {
+  place: KeyPlace,
+): Promise<{ readonly sealing: Sealing; readonly protection: Protection }> {
+  const storeId = randomBytes(16);
   const sealing = await Sealing.create(key, storeId);
-  return { sealing, check: await sealing.seal(CHECK, CHECK_PLACE) };
+  return { sealing, protection: { storeId, place, check: await sealing.seal(CHECK, CHECK_PLACE) } };
 }
 
 /** `undefined` if this is not the storage key. */

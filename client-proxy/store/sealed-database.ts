@@ -1,10 +1,9 @@
 /** A database together with what opens its secrets, which can be locked away and opened again while the database stays in use. */
 import type { DatabaseSync } from 'node:sqlite';
-import { randomBytes } from '#primitives';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { readerLocked, unwritable } from './errors.ts';
-import { createCheck, type KeyPlace, readProtection, writeProtection } from './protection.ts';
+import { type KeyPlace, newProtection, readProtection, writeProtection } from './protection.ts';
 import { type Sealing, sealAnew } from './sealing.ts';
 import { discardKey, type NewKey, type Opened, openSealing } from './storage-key.ts';
 import type { StorageKeyOptions } from './types.ts';
@@ -20,7 +19,7 @@ export interface ProtectionChange {
 }
 
 export class SealedDatabase {
-  readonly #database: DatabaseSync;
+  readonly database: DatabaseSync;
   readonly #keyOptions: Pick<StorageKeyOptions, 'keyFile' | 'keyring'>;
   #opened: Opened | undefined;
   #keyWasIn: KeyPlace['kind'] | undefined;
@@ -29,31 +28,34 @@ export class SealedDatabase {
   #locks = 0;
   #onLock: () => void = () => undefined;
 
-  private constructor(database: DatabaseSync, { keyFile, keyring }: StorageKeyOptions) {
-    this.#database = database;
+  /** Locked, until {@link begin} or {@link unlock}. */
+  protected constructor(database: DatabaseSync, { keyFile, keyring }: StorageKeyOptions) {
+    this.database = database;
     this.#keyOptions = { keyFile, keyring };
-    this.#keyWasIn = readProtection(database)?.place.kind;
+    this.#keyWasIn = this.keyPlace?.kind;
   }
 
-  /** @param mayWait - begins locked where a person has to bring the key, instead of failing */
-  static async open(database: DatabaseSync, options: StorageKeyOptions, mayWait: boolean): Promise<SealedDatabase> {
-    const sealed = new SealedDatabase(database, options);
+  /** @param mayWait - stays locked where a person has to bring the key, instead of failing */
+  protected async begin(options: StorageKeyOptions, mayWait: boolean): Promise<void> {
     try {
-      sealed.#use(await openSealing(database, options));
+      this.#use(await openSealing(this.database, options));
     } catch (error) {
       if (!mayWait || !(error instanceof ReaderError) || !CAN_WAIT.includes(error.code)) throw error;
     }
-    return sealed;
   }
 
-  /** Locked from the start, whatever its key. */
-  static locked(database: DatabaseSync, options: StorageKeyOptions): SealedDatabase {
-    return new SealedDatabase(database, options);
+  /** Whether the database was made just now. */
+  get isFresh(): boolean {
+    return this.#opened?.fresh ?? false;
   }
 
-  /** `undefined` while it is locked. */
-  get opened(): Opened | undefined {
-    return this.#opened;
+  get isLocked(): boolean {
+    return this.#opened === undefined;
+  }
+
+  /** Where the key of the database is; `undefined` where all was forgotten. */
+  get keyPlace(): KeyPlace | undefined {
+    return readProtection(this.database)?.place;
   }
 
   /** Where the key is, or was until everything was forgotten. */
@@ -61,8 +63,23 @@ export class SealedDatabase {
     return this.#keyWasIn;
   }
 
-  /** Counts changes of bindings, locks and unlocks. */
-  get changes(): number {
+  /**
+   * What is wrong with the key file of the database: it is missing, others may read it, or it is another one's. `undefined` where nothing is,
+   * or where the key is elsewhere: looking into the keyring, or making a key out of a passphrase, is for those who need it.
+   */
+  async keyFileProblem(keyFile: string): Promise<ReaderError | undefined> {
+    if (this.keyPlace?.kind !== 'key-file') return undefined;
+    try {
+      await openSealing(this.database, { keyFile });
+      return undefined;
+    } catch (error) {
+      if (error instanceof ReaderError) return error;
+      throw error;
+    }
+  }
+
+  /** Grows with every change of bindings, every lock and unlock. */
+  get version(): number {
     return this.#changes;
   }
 
@@ -76,7 +93,7 @@ export class SealedDatabase {
     return this.#locks;
   }
 
-  /** Drops the keys. An {@link unlock} that is under way fails, however long it takes. */
+  /** Drops all keys; what is no secret can still be asked for. An {@link unlock} that is under way fails, however long it takes. */
   lock(): void {
     this.#locks++;
     this.#opened = undefined;
@@ -85,12 +102,15 @@ export class SealedDatabase {
   }
 
   /**
-   * @param asked - {@link locks} when it was asked for
+   * Gets the keys back.
+   *
+   * @param passphrase - where the database is protected by one
+   * @param asked - {@link locks} when it was asked for, where that is a while ago
    * @throws ReaderError of storage-key.ts; `reader-locked` where it was locked since
    */
-  async unlock(passphrase: string | undefined, asked = this.#locks): Promise<void> {
+  async unlock(passphrase?: string, asked = this.#locks): Promise<void> {
     const given = passphrase === undefined ? {} : { passphrase: async () => passphrase };
-    const opened = await openSealing(this.#database, { ...this.#keyOptions, ...given });
+    const opened = await openSealing(this.database, { ...this.#keyOptions, ...given });
     if (this.#locks !== asked) throw readerLocked();
     this.#use(opened);
     this.#changes++;
@@ -98,7 +118,7 @@ export class SealedDatabase {
 
   /** Whether the passphrase is that of the database. @throws ReaderError `passphrase-wrong` and others of storage-key.ts */
   async checkPassphrase(passphrase: string): Promise<void> {
-    await openSealing(this.#database, { ...this.#keyOptions, passphrase: async () => passphrase });
+    await openSealing(this.database, { ...this.#keyOptions, passphrase: async () => passphrase });
   }
 
   /**
@@ -128,16 +148,35 @@ export class SealedDatabase {
   /** As {@link write}, where no binding changes. */
   writeQuietly<Result>(work: () => Result): Result {
     try {
-      const result = inTransaction(this.#database, work);
+      const result = inTransaction(this.database, work);
       this.#writes++;
       return result;
     } catch (error) {
-      throw error instanceof ReaderError ? error : unwritable(error, this.#database.location());
+      throw error instanceof ReaderError ? error : unwritable(error, this.database.location());
     }
   }
 
+  /**
+   * Seals secrets, and writes them in one transaction.
+   *
+   * @param quietly - no binding changes
+   * @throws ReaderError `reader-locked`, also where it was locked meanwhile; `disk-full`, `store-unwritable`; whatever `write` throws
+   */
+  writeSealed<Sealed>(
+    seal: (sealing: Sealing) => Promise<Sealed>,
+    write: (sealed: Sealed) => void,
+    { quietly = false } = {},
+  ): Promise<void> {
+    return this.use(async (sealing) => {
+      const sealed = await seal(sealing);
+      this.#requireCurrent(sealing);
+      this.writeQuietly(() => write(sealed));
+      if (!quietly) this.#changes++;
+    });
+  }
+
   /** Throws where something was sealed under a key that is not in use any more: {@link use} runs again. */
-  requireCurrent(sealing: Sealing): void {
+  #requireCurrent(sealing: Sealing): void {
     if (this.#opened?.sealing !== sealing) throw readerLocked();
   }
 
@@ -163,22 +202,20 @@ export class SealedDatabase {
   }
 
   async #sealUnder({ key, place }: NewKey, previous: Opened): Promise<void> {
-    const storeId = randomBytes(16);
-    const { sealing, check } = await createCheck(key, storeId);
-    const protection = { storeId, place, check };
+    const { sealing, protection } = await newProtection(key, place);
     for (;;) {
       const writes = this.#writes;
-      const writeSecrets = await sealAnew(this.#database, previous.sealing, sealing);
-      this.requireCurrent(previous.sealing);
+      const writeSecrets = await sealAnew(this.database, previous.sealing, sealing);
+      this.#requireCurrent(previous.sealing);
       if (writes !== this.#writes) continue; // a secret may have been added meanwhile
       this.writeQuietly(() => {
         writeSecrets();
-        writeProtection(this.#database, protection);
+        writeProtection(this.database, protection);
       });
       break;
     }
     this.#use({ sealing, protection, fresh: false });
-    this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)'); // the log still has what was sealed under the previous key
+    this.database.exec('PRAGMA wal_checkpoint(TRUNCATE)'); // the log still has what was sealed under the previous key
   }
 
   #use(opened: Opened): void {

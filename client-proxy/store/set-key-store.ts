@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
 import type { SealedDatabase } from './sealed-database.ts';
-import { setKeyPlace, unseal } from './sealing.ts';
+import { type Sealing, setKeyPlace, unseal } from './sealing.ts';
 
 /** A key that this device has, and when it is good: seconds since 1970. */
 export interface KeyTime {
@@ -17,10 +17,12 @@ export class SetKeyStore {
   readonly #sealed: SealedDatabase;
   readonly #select: StatementSync;
 
-  constructor(database: DatabaseSync, sealed: SealedDatabase) {
-    this.#database = database;
+  constructor(sealed: SealedDatabase) {
+    this.#database = sealed.database;
     this.#sealed = sealed;
-    this.#select = database.prepare('SELECT not_before, not_after, key FROM set_keys WHERE binding = ? AND id = ?');
+    this.#select = sealed.database.prepare(
+      'SELECT not_before, not_after, key FROM set_keys WHERE binding = ? AND id = ?',
+    );
   }
 
   /** When the keys of a binding are good; those that end last, first. */
@@ -51,17 +53,16 @@ export class SetKeyStore {
     const insert = this.#database.prepare(
       'INSERT OR REPLACE INTO set_keys SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM bindings WHERE id = ?1)',
     );
-    return this.#sealed.use(async (sealing) => {
-      const rows = await Promise.all(
-        Array.from(keys, async ([id, { key, notBefore, notAfter }]) => {
-          const sealed = await sealing.seal(key, setKeyPlace(binding, id, notBefore, notAfter));
-          return [binding, id, notBefore, notAfter, sealed] as const;
-        }),
-      );
-      this.#sealed.requireCurrent(sealing);
-      this.#sealed.writeQuietly(() => {
+    const seal = async (sealing: Sealing, id: KeyId, { key, notBefore, notAfter }: SetKey) => {
+      const sealed = await sealing.seal(key, setKeyPlace(binding, id, notBefore, notAfter));
+      return [binding, id, notBefore, notAfter, sealed] as const;
+    };
+    return this.#sealed.writeSealed(
+      (sealing) => Promise.all(Array.from(keys, ([id, key]) => seal(sealing, id, key))),
+      (rows) => {
         for (const row of rows) insert.run(...row);
-      });
-    });
+      },
+      { quietly: true },
+    );
   }
 }

@@ -2,9 +2,12 @@
  * The key under which the secrets of the database are sealed: in the system's keyring, derived from a passphrase, or in a file of its own.
  * A database says which, and it can be changed (SealedDatabase.changeProtection).
  */
+import { readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { reasonOf } from '../../core/errors.ts';
 import {
   ARGON2ID_SALT_LENGTH,
   isLongEnough,
@@ -12,15 +15,18 @@ import {
   LEAST_PASSPHRASE,
   newParameters,
 } from '../../node-support/argon2id.ts';
+import { isDiskFull } from '../../node-support/disk-full.ts';
+import { createFile } from '../../node-support/files/write-file.ts';
+import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { unwritable } from './errors.ts';
-import { makeKeyFile, readKeyFile, wrongKeyFile } from './key-file.ts';
+import { diskFull, unwritable } from './errors.ts';
 import { deleteFromKeyring, KeyringUnavailable, readKeyring, whyNoKeyring, writeKeyring } from './keyring.ts';
 import {
-  createCheck,
   type KeyPlace,
+  newProtection,
   openWith,
   type Protection,
   readProtection,
@@ -75,7 +81,7 @@ async function fromKeyring(entry: string): Promise<Uint8Array> {
   } catch (error) {
     throw keyringUnavailable(error);
   }
-  throw new ReaderError('storage-key-refused', `the system's keyring has no entry "${entry}" of wispr`);
+  throw refused(`the system's keyring has no entry "${entry}" of wispr`);
 }
 
 /** The error for a keyring that is needed and cannot be asked. */
@@ -89,9 +95,7 @@ function keyringUnavailable(error: unknown): Error {
 /** Decides how a fresh database is protected. */
 async function protect(database: DatabaseSync, options: StorageKeyOptions): Promise<Opened> {
   const { key, place } = await chooseKey(options);
-  const storeId = randomBytes(16);
-  const { sealing, check } = await createCheck(key, storeId);
-  const protection = { storeId, place, check };
+  const { sealing, protection } = await newProtection(key, place);
   try {
     inTransaction(database, () => writeProtection(database, protection));
   } catch (error) {
@@ -162,11 +166,46 @@ export async function discardKey(place: KeyPlace): Promise<boolean> {
   }
 }
 
+/** @throws ReaderError `storage-key-refused` */
+function readKeyFile(file: string): Uint8Array {
+  let text: string;
+  let mode: number;
+  try {
+    mode = statSync(file).mode;
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw refused(`the key of the reader's database cannot be read: ${describeUnreadable(file, error)}`, error);
+  }
+  if ((mode & 0o077) !== 0 && process.platform !== 'win32') {
+    const message = `other users of this machine may read the key of the reader's database ${file}`;
+    throw new ReaderError('storage-key-refused', message, { fields: { file } });
+  }
+  const key = fromBase64url(text.trimEnd(), STORAGE_KEY_LENGTH);
+  if (key === undefined) throw refused(`${file} holds no key, so it is not that of the reader's database`);
+  return key;
+}
+
+/** Makes the file, or reads the one that is there: several databases of one person share it. */
+function makeKeyFile(file: string): Uint8Array {
+  try {
+    makeDirectoryNow(dirname(file), 0o700);
+    createFile(file, `${toBase64url(randomBytes(STORAGE_KEY_LENGTH))}\n`, 0o600);
+  } catch (error) {
+    const what = `the key of the reader's database cannot be written: ${file}`;
+    if (isDiskFull(error)) throw diskFull(what, error);
+    throw new ReaderError('store-unusable', `${what}: ${reasonOf(error)}`, { cause: error });
+  }
+  return readKeyFile(file);
+}
+
 function wrongKey(place: KeyPlace, keyFile: string): ReaderError {
-  if (place.kind === 'key-file') return wrongKeyFile(keyFile);
-  if (place.kind === 'keyring')
-    return new ReaderError('storage-key-refused', `the entry "${place.entry}" of the keyring is not the right key`);
+  if (place.kind === 'key-file') return refused(`${keyFile} is not the key of the reader's database`);
+  if (place.kind === 'keyring') return refused(`the entry "${place.entry}" of the keyring is not the right key`);
   return new ReaderError('passphrase-wrong', "this passphrase does not open the reader's database");
+}
+
+function refused(message: string, cause?: unknown): ReaderError {
+  return new ReaderError('storage-key-refused', message, { cause });
 }
 
 export function unexpectedPassphrase(): ReaderError {

@@ -305,7 +305,10 @@ describe('attack 60: a tunnel', () => {
     expect(got).toMatch(
       /^HTTP\/1.1 200 Connection established\r\nVia: 1.1 wispr\r\n\r\nHTTP\/1.1 200 OK[\s\S]*private$/,
     );
-    expect([rig.proxy.boundTunnels('news.example'), rig.proxy.boundTunnels('elsewhere.example')]).toEqual([1, 0]);
+    expect([rig.proxy.tunnels.of('news.example')?.count, rig.proxy.tunnels.of('elsewhere.example')]).toEqual([
+      1,
+      undefined,
+    ]);
     const past = await sendRaw(rig.proxy.port, 'CONNECT news.example:80 HTTP/1.1\r\nHost: x\r\n\r\n');
     expect(past).toMatch(/^wispr-refusal: port-refused\r$/m);
     await rig.restart({ allowLocal: [] });

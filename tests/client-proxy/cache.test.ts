@@ -232,7 +232,7 @@ describe('the folder', () => {
       await get(`/${index}.bin`);
       await expect.poll(async () => (await files()).some((file) => !before.includes(file))).toBe(true);
       for (const file of await files()) if (!before.includes(file)) await utimes(file, 1000 + index, 1000 + index);
-      await expect.poll(() => rig.proxy.cacheStatus().bytes ?? 0).toBeLessThanOrEqual(4 * MiB);
+      await expect.poll(() => rig.proxy.cache.status().bytes ?? 0).toBeLessThanOrEqual(4 * MiB);
     }
     const sizes = await Promise.all((await files()).map(async (file) => (await stat(file)).size));
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(4 * MiB);
@@ -306,7 +306,7 @@ describe('the folder', () => {
     await writeFile(blocked, 'a file where a folder should be');
     await rig.restart({ cacheDirectory: blocked });
     expect((await get('/a.bin')).body).toHaveLength(400_000);
-    expect(rig.proxy.cacheStatus().problem).toMatch(/EEXIST|ENOTDIR/);
+    expect(rig.proxy.cache.status().problem).toMatch(/EEXIST|ENOTDIR/);
     await mkdir(join(rig.directory, 'gone'));
     await rig.restart({ cacheDirectory: join(rig.directory, 'gone') });
     await chmod(join(rig.directory, 'gone', 'partial'), 0o000);

@@ -1,10 +1,11 @@
 /** Connecting on the Reader's page, where it takes more than one good link and one press of the button. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Proposal } from '../../client-proxy/connect/connection.ts';
-import { parseConnectTo } from '../../client-proxy/index.ts';
+import { parseConnectTo, ReaderError } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
-import { problemText } from '../../client-proxy/pages/connect.ts';
+import { alertOf } from '../../client-proxy/pages/connect.ts';
 import { Proposals } from '../../client-proxy/pages/proposals.ts';
+import { KeyError } from '../../core/keys/errors.ts';
 import { type Received, send } from '../support/http-client.ts';
 import { type InvitedReader, startInvitedReader } from '../support/invited-reader.ts';
 
@@ -84,7 +85,8 @@ describe('a site that does not answer', () => {
     await reader.restart({ connectTo: [':443:127.0.0.1:9'].map(parseConnectTo) });
     const answer = await post('/connect', { link: reader.keyServer.invite() });
     expect([answer.status, answer.text]).toEqual([422, expect.stringContaining('<code>host-unreachable</code>')]);
-    expect(problemText('host-unreachable')).not.toEqual(problemText('host-proof'));
+    const unreachable = alertOf(new ReaderError('host-unreachable', 'why'));
+    expect(unreachable.text).not.toBe(alertOf(new KeyError('host-proof', 'why')).text);
     const byCode = await post('/connect', { link: codeOf(reader.keyServer.invite()), site: 'news.example' });
     expect(byCode.text).toContain('<code>host-unreachable</code>');
     expect(await siteNames()).toEqual([]);

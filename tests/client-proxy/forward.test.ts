@@ -309,7 +309,7 @@ describe('a parent proxy', () => {
         expect(answer.text).toContain('parent proxy');
         expect(answer.text).not.toMatch(new RegExp(`secret|ECONN|:${gone.port}\\b|content host`));
       }
-      expect(proxy.contentHosts()).toEqual([]);
+      expect(proxy.health.reports()).toEqual([]);
       expect(told.map(({ cause }) => String(cause))).toEqual(Array(2).fill(expect.stringContaining(`:${gone.port}`)));
     } finally {
       await proxy.close();

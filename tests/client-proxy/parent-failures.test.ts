@@ -77,7 +77,7 @@ async function refusesAll(code: string, { proxy, port, told, refused }: Behind):
   const wish = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
   const answer = await sendRaw(proxy.port, `GET ${ELSEWHERE} HTTP/1.1\r\nHost: elsewhere.example\r\n${wish}\r\n`);
   expect(answer).toMatch(new RegExp(`^HTTP/1.1 502 [\\s\\S]*^wispr-refusal: ${code}\\r$`, 'm'));
-  expect(proxy.contentHosts()).toEqual([]);
+  expect(proxy.health.reports()).toEqual([]);
   expect(told.map(({ cause }) => String(cause))).toEqual(Array(6).fill(expect.stringContaining(`127.0.0.1:${port}: `)));
 }
 
@@ -108,7 +108,7 @@ describe('a parent proxy that wants a password', () => {
       answering,
       async ({ proxy, refused }) => {
         await refused('parent-proxy-unreachable', rig.url('/far'));
-        expect(proxy.contentHosts()).toEqual([]);
+        expect(proxy.health.reports()).toEqual([]);
       },
       { storage },
     );
@@ -190,7 +190,7 @@ describe('behind a parent proxy that works', () => {
       (head, socket) => (isFor(head, MIRROR) ? give(head, socket) : answer(head, socket)),
       async ({ proxy }) => {
         expect((await send(proxy.port, rig.url('/far'))).text).toBe('far');
-        expect(proxy.contentHosts()).toEqual([]);
+        expect(proxy.health.reports()).toEqual([]);
       },
     ),
   );
@@ -207,7 +207,7 @@ describe('behind a parent proxy that works', () => {
           'host-unreachable',
           'content-host-unreachable',
         ]);
-        expect(proxy.contentHosts()).not.toEqual([]);
+        expect(proxy.health.reports()).not.toEqual([]);
       },
     ));
 

@@ -139,9 +139,9 @@ describe('the size of the cache', () => {
   it('is that of the settings, and of the command line where it says one', async () => {
     await withStore((store) => new SettingsKeeper(store.preferences).save(new Map([['cacheBytes', '100']])));
     const first = await start({ port: 0 });
-    expect(first.cacheStatus().limit).toBe(100 * 1_048_576);
+    expect(first.cache.status().limit).toBe(100 * 1_048_576);
     await first.close();
-    expect((await start({ port: 0, cacheBytes: 0 })).cacheStatus().limit).toBe(0);
+    expect((await start({ port: 0, cacheBytes: 0 })).cache.status().limit).toBe(0);
   });
 });
 
