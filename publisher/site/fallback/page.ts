@@ -34,6 +34,8 @@ export interface FallbackSettings {
   /** Origin of the reading site. */
   readonly reading: string;
   readonly redirectAfter: number | 'never';
+  /** BCP 47: of pages that name none; English if left out. */
+  readonly language?: string | undefined;
 }
 
 /** Characters that a fallback page shows, so that it stays small. */
@@ -43,10 +45,10 @@ const INDEX = /(?<=\/)index\.html$/;
 
 /** The fallback page of the document at `path`. */
 export function fallbackPageOf(path: string, teaser: Teaser, settings: FallbackSettings): FallbackPage {
-  const { publisher, site, content, reading, redirectAfter } = settings;
+  const { publisher, site, content, reading, redirectAfter, language = 'en' } = settings;
   const urlPath = urlPathOf(path).replace(INDEX, '');
   return {
-    language: teaser.language || 'en',
+    language: teaser.language || language,
     direction: teaser.direction,
     title: shorten(teaser.title, SHOWN.title) || publisher,
     description: shorten(teaser.description, SHOWN.description),
