@@ -25,8 +25,9 @@ export interface Appearance {
   readonly fallbackPage: (path: string, teaser: string | undefined) => string;
 }
 
-/** Raised whenever this program would make other objects out of the same sources, or teasers and pages out of the same words. */
+/** Raised whenever this program would make other objects out of the same sources, other teasers out of the same pages, or other pages out of the same words. */
 const OBJECT_VERSION = 1;
+export const TEASER_VERSION = 2;
 const PAGE_VERSION = 2;
 
 /**

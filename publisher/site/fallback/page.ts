@@ -4,6 +4,7 @@
  */
 import { urlPathOf } from '../../../core/site/path.ts';
 import type { Teaser } from '../page.ts';
+import { shorten } from '../shorten.ts';
 
 /** The values of a fallback page. All are text; nothing in them is markup. */
 export interface FallbackPage {
@@ -66,12 +67,6 @@ export function fallbackPageOf(path: string, teaser: Teaser, settings: FallbackS
 function canonicalUrl(given: string, own: string): string {
   const url = given !== '' && URL.canParse(given, own) ? new URL(given, own) : undefined;
   return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url.href : own;
-}
-
-function shorten(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const cut = text.slice(0, length).toWellFormed();
-  return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), length / 2))}…`;
 }
 
 function shortenAll(paragraphs: readonly string[], length: number): string[] {
