@@ -1,7 +1,6 @@
 /** Counts which documents belong where, and why. */
 import { headTargetOf } from '../../core/publication/names.ts';
 import { printable } from '../../node-support/printable.ts';
-import { HASH_PREFIX } from '../site/names.ts';
 import { Sections } from '../site/sections.ts';
 import type { Decision } from '../site/sets.ts';
 import type { SectionRule } from '../workspace/configuration/names.ts';
@@ -79,8 +78,6 @@ const REFUSED_BY_WINDOWS = /[:*"<>|]/;
 /** Why a name may not come through every host as it is; `undefined` if it will. */
 export function oddityOf(path: string): string | undefined {
   const segments = path.slice(1).split('/');
-  const name = segments.at(-1) ?? '';
-  if (HASH_PREFIX.test(name)) return 'it looks like one of the files that wispr makes';
   if (/[%?#]/.test(path)) return 'hosts and links often misread %, ? and # in names';
   if (segments.some((segment) => /[. ]$/.test(segment))) return 'some hosts drop dots and spaces at the end of names';
   if (segments.some((segment) => /^ /.test(segment))) return 'some hosts drop spaces at the beginning of names';

@@ -25,9 +25,10 @@ export interface Appearance {
   readonly fallbackPage: (path: string, teaser: string | undefined) => string;
 }
 
-/** Raised whenever this program would make other objects out of the same sources, or teasers and pages out of the same words. */
+/** Raised whenever this program would make other objects out of the same sources, other teasers out of the same pages, or other pages out of the same words. */
 const OBJECT_VERSION = 1;
-const PAGE_VERSION = 1;
+export const TEASER_VERSION = 2;
+const PAGE_VERSION = 2;
 
 /**
  * @param directory - where the configuration lies
@@ -44,7 +45,8 @@ export async function appearanceOf(
   const template = await readFallbackTemplate(file);
   const text = file === undefined ? BUILT_IN_TEMPLATE : await readFile(file, 'utf8');
   const origin = (typeof content === 'string' ? content : content[0]) ?? `https://${site}`;
-  const settings = { publisher: name, site, content: origin, reading, redirectAfter: fallback.redirectAfter };
+  const { redirectAfter, language } = fallback;
+  const settings = { publisher: name, site, content: origin, reading, redirectAfter, language };
   return {
     objectFacts: JSON.stringify([OBJECT_VERSION, site, publisher, padding]),
     pageFacts: hash('sha256', JSON.stringify([PAGE_VERSION, settings, text])).slice(0, 32),

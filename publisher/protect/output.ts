@@ -120,7 +120,7 @@ class Inspection {
   readonly metadata = new Set<string>();
   /** Names of those that are, byte for byte, what the index says was signed. */
   readonly signed: ReadonlySet<string>;
-  /** Hashes of the descriptor and the settings that were published last, as far as they are there. */
+  /** Hashes of the descriptor and the settings that were published last, as far as they are there, byte for byte. */
   readonly ownTargets = new Set<string>();
   /** Files that an interrupted run had begun, as paths in the output. */
   readonly unfinished: string[] = [];
@@ -187,7 +187,7 @@ class Inspection {
     const name = parseImmutableName(path);
     if (name && OWN_TARGETS.includes(name.path)) {
       const isPublished = this.#published.includes(name.hash);
-      if (isPublished) this.ownTargets.add(name.hash);
+      if (isPublished && digestOf(join(this.#out, path)) === name.hash) this.ownTargets.add(name.hash);
       return isPublished;
     }
     const row = name && this.#index.findDecision(name.path);

@@ -16,6 +16,7 @@ import { SECTION_DEPTH } from '../workspace/configuration/names.ts';
 import type { IndexedDecision } from '../workspace/index/publisher-index.ts';
 import type { Change, Form, Task } from '../workspace/index/schema.ts';
 import { IdSet } from '../workspace/index/statements.ts';
+import { TEASER_VERSION } from './appearance.ts';
 import { isThere } from './output.ts';
 import type { Run } from './protect.ts';
 import { readPageFacts } from './site-page.ts';
@@ -249,7 +250,8 @@ class Planner {
   #optionsOf(path: string, mediaType: string, form: Form): string {
     const { objectFacts, pageFacts, headers } = this.#context.appearance;
     const further = headers.headersOf(path) ?? {};
-    const text = JSON.stringify([objectFacts, mediaType, form, form === 'carrier' ? pageFacts : '', further]);
+    const shown = { copy: '', none: '', page: TEASER_VERSION, carrier: pageFacts }[form];
+    const text = JSON.stringify([objectFacts, mediaType, form, shown, further]);
     const known = this.#optionDigests.get(text) ?? hash('sha256', text).slice(0, 32);
     this.#optionDigests.set(text, known);
     return known;

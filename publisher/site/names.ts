@@ -11,8 +11,12 @@ const MAXIMUM_NAME_BYTES = 255 - 65 - OBJECT_SUFFIX.length;
 /** SHA-256 in hexadecimal and a dot: what stands in front of immutable names. */
 export const HASH_PREFIX = /^[0-9a-f]{64}\./;
 
-/** Where wispr puts files of its own. */
-const OWN_PLACES = /^\/\.well-known\/wispr(?:$|\/|-)/;
+/** The same as file systems see it that make no difference between upper and lower case. */
+const LIKE_IMMUTABLE = /^[0-9a-f]{64}\./i;
+const LIKE_OBJECT = /\.protected$/i;
+
+/** Where wispr puts files of its own, and the directory above. */
+const OWN_PLACES = /^\/\.well-known(?:$|\/wispr(?:$|\/|-))/i;
 
 /** The name that `bytes` spell, or how to show it where they are not valid UTF-8. */
 export function decodeName(bytes: Uint8Array): { name: string; valid: boolean } {
@@ -27,14 +31,19 @@ export function problemOfDirectory(path: string): string | undefined {
   if (/[\u0000-\u001f\u007f]/.test(path)) return 'control characters cannot stand in a path';
   if (path === READING_SITE_PAGES)
     return `the reading site's own pages stand at ${READING_SITE_PAGES}/, and would hide it`;
+  if (LIKE_IMMUTABLE.test(nameOf(path)))
+    return 'names that begin with 64 hexadecimal digits and a dot are those of published files';
   return isDocumentPath(path) ? undefined : 'its path is longer than 2,048 bytes';
 }
 
-/** Why a file with this path cannot be published; `undefined` if it can. */
+/**
+ * Why a file with this path cannot be published; `undefined` if it can. No file of the output has two writers, because this refuses every
+ * path that is like one of another document's files, or of wispr's own: a document writes its own path, `<hash>.name` beside it and
+ * `<hash>.name.protected`, each of which tells whose it is.
+ */
 export function problemOfFile(path: string): string | undefined {
-  if (path.endsWith(OBJECT_SUFFIX)) return `names that end in ${OBJECT_SUFFIX} are those of protected objects`;
-  const name = path.slice(path.lastIndexOf('/') + 1);
-  if (utf8(name).length > MAXIMUM_NAME_BYTES) {
+  if (LIKE_OBJECT.test(path)) return `names that end in ${OBJECT_SUFFIX} are those of protected objects`;
+  if (utf8(nameOf(path)).length > MAXIMUM_NAME_BYTES) {
     return `its name is longer than ${MAXIMUM_NAME_BYTES} bytes, and published files have longer ones than their documents`;
   }
   return OWN_PLACES.test(path) ? 'wispr itself puts a file there' : problemOfDirectory(path);
@@ -42,7 +51,11 @@ export function problemOfFile(path: string): string | undefined {
 
 /** Files that are not published: hidden ones, but for `.well-known` at the top, and what desktops leave behind. */
 export function isHidden(path: string): boolean {
-  const name = path.slice(path.lastIndexOf('/') + 1);
+  const name = nameOf(path);
   if (path === '/.well-known') return false;
   return name.startsWith('.') || name === 'Thumbs.db' || name === 'desktop.ini';
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
 }

@@ -1,10 +1,12 @@
 /** What a page says about itself: its set, and what its author shows to people who cannot read it yet. */
 import { isUtf8 } from 'node:buffer';
 import { Parser } from 'htmlparser2';
+import { firstSentence, shorten } from './shorten.ts';
 
 /** The part of a page that its fallback page shows. */
 export interface Teaser {
   readonly title: string;
+  /** As the author wrote it, or its first sentence: generators copy whole texts there. */
   readonly description: string;
   /** BCP 47, from `<html lang>`. */
   readonly language: string;
@@ -31,6 +33,12 @@ export const OPEN_GRAPH = ['og:title', 'og:description', 'og:image', 'og:type', 
 
 /** Characters that are kept of each text; a fallback page shows fewer. */
 const KEPT = 2000;
+
+/** Characters of a description; of a longer one, the first sentence is left. */
+const DESCRIPTION = 200;
+
+/** Characters of the body in which a description is looked for. */
+const SEARCHED = 20_000;
 
 // Where one of these begins or ends inside an excerpt, a paragraph ends.
 const BLOCKS = new Set(
@@ -73,6 +81,9 @@ class PageHandler {
   readonly #facts = { description: '', language: '', direction: '', canonical: '' };
   readonly #openGraph = new Map<string, string>();
   readonly #excerpt: string[] = [''];
+  /** The text of the body, as far as descriptions are looked for in it. */
+  #text = '';
+  #inCode = false;
   /** Open elements inside the marked one, which is the first; empty outside. */
   readonly #inExcerpt: string[] = [];
 
@@ -83,6 +94,7 @@ class PageHandler {
     else if (name === 'html') this.#html(attributes);
     else if (name === 'title' && this.#inHead && this.#title === '') this.#titleDepth = 1;
     if (!IN_HEAD.has(name)) this.#inHead = false;
+    if (name === 'script' || name === 'style') this.#inCode = true;
     if (BLOCKS.has(name)) this.#endParagraph();
     if (VOID.has(name)) return;
     if (this.#inExcerpt.length > 0 || 'data-wispr-excerpt' in attributes) this.#inExcerpt.push(name);
@@ -90,6 +102,7 @@ class PageHandler {
 
   ontext(text: string): void {
     if (this.#titleDepth > 0) this.#title = keep(this.#title + text);
+    if (!this.#inHead && !this.#inCode && this.#text.length < SEARCHED) this.#text += text;
     if (this.#inExcerpt.length === 0 || this.#inExcerpt.some((name) => UNSHOWN.has(name))) return;
     const last = this.#excerpt.length - 1;
     this.#excerpt[last] = keep(this.#excerpt[last] + text);
@@ -99,6 +112,7 @@ class PageHandler {
     const name = localNameOf(qualifiedName);
     if (name === 'title') this.#titleDepth = 0;
     if (name === 'head') this.#inHead = false;
+    if (name === 'script' || name === 'style') this.#inCode = false;
     if (BLOCKS.has(name)) this.#endParagraph();
     const opened = this.#inExcerpt.lastIndexOf(name);
     if (opened >= 0) this.#inExcerpt.length = opened;
@@ -109,10 +123,32 @@ class PageHandler {
     const teaser = {
       ...this.#facts,
       title: collapse(this.#title),
-      openGraph: this.#openGraph,
+      description: this.#opening(this.#facts.description),
+      openGraph: this.#openGraphShown(),
       excerpt: this.#excerpt.map(collapse).filter((paragraph) => paragraph !== ''),
     };
     return { teaser, set: this.#sets[0], problem: this.#problem() };
+  }
+
+  #openGraphShown(): Map<string, string> {
+    const description = this.#openGraph.get('og:description');
+    return description === undefined
+      ? this.#openGraph
+      : this.#openGraph.set('og:description', this.#opening(description));
+  }
+
+  /** What everybody may see of a description: where it is long, or the page's own text, only the first sentence. */
+  #opening(description: string): string {
+    const first = firstSentence(description);
+    const isLong = description.length > DESCRIPTION;
+    if (!isLong && (first === description || !this.#says(description))) return description;
+    return shorten(first, DESCRIPTION);
+  }
+
+  /** Whether the body has this text, however it is spaced and divided; an ellipsis may end it. */
+  #says(description: string): boolean {
+    const bare = withoutSpace(description.replace(/\s*(?:\[?(?:…|\.{3})\]?)$/, ''));
+    return withoutSpace(this.#text).includes(bare);
   }
 
   #problem(): string | undefined {
@@ -185,4 +221,8 @@ function keep(text: string): string {
 
 function collapse(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
+}
+
+function withoutSpace(text: string): string {
+  return text.replace(/\s+/g, '');
 }

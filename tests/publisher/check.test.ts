@@ -334,7 +334,7 @@ describe('what is worth knowing', () => {
   });
 
   it('are names that hosts take for one, change or misread', async () => {
-    const odd = ['50%.html', 'a?b.html', 'a#b.html', 'dot./x', 'space /x', ' lead.txt', 'a:b', `${'0'.repeat(64)}.css`];
+    const odd = ['50%.html', 'a?b.html', 'a#b.html', 'dot./x', 'space /x', ' lead.txt', 'a:b'];
     const report = await check({
       ...Object.fromEntries(odd.map((name) => [name, 'x'])),
       'A.txt': 'x',

@@ -44,10 +44,32 @@ describe('a fallback page', () => {
     '"isAccessibleForFree":false',
     '<p>One.</p>',
     'href="https://read.news.example/a/b.html"',
-    '<a id="reader" href="http://localhost:8001/connect?site=news.example&amp;path=/a/b.html" rel="nofollow noreferrer">Open in Reader</a>',
+    '<a id="reader" href="http://localhost:8001/connect?site=news.example&amp;path=/a/b.html" rel="nofollow noreferrer">Im Reader öffnen</a>',
     '<noscript><meta http-equiv="refresh" content="1;url=https://read.news.example/a/b.html"></noscript>',
   ])('has %s', (part) => {
     expect(page).toContain(part);
+  });
+
+  it.each([
+    ['de-AT', 1, ['>Weiterlesen</a>', 'Für Abonnenten. Weiter zu read.news.example …', '>Im Reader öffnen</a>, wenn ']],
+    [
+      'ja',
+      'never',
+      ['>続きを読む</a>', '購読者限定です。read.news.example でお読みいただけます。', '>Reader で開く</a>（'],
+    ],
+  ] as const)('speaks the language of the page: %s', (language, redirectAfter, words) => {
+    const html = render({ language }, { redirectAfter });
+    for (const part of [`<html lang="${language}">`, '<footer>', ...words]) expect(html).toContain(part);
+    expect(html).not.toMatch(/lang="en"|subscribers|Reader<\/a>, if/);
+  });
+
+  it('speaks the language of the site where the page names none, and English in any other', () => {
+    expect(render({}, { language: 'fr' })).toMatch(/<html lang="fr">[\s\S]*Lire la suite/);
+    expect(render({ language: 'de' }, { language: 'fr' })).toContain('>Weiterlesen</a>');
+    expect(render({})).toMatch(/<html lang="en">[\s\S]*<footer>\n[\s\S]*For subscribers/);
+    const arabic = render({ language: 'ar', direction: 'rtl' });
+    expect(arabic).toMatch(/<html lang="ar" dir="rtl">[\s\S]*<footer lang="en" dir="ltr">\n[\s\S]*For subscribers/);
+    expect(render({ language: 'constructor' })).toContain('For subscribers');
   });
 
   it('is smaller than 4 KB', () => {
@@ -113,7 +135,7 @@ describe('recognising a fallback page', () => {
     const teaser = fc.record({
       title: text,
       description: text,
-      language: fc.constantFrom('', 'de', 'zh-Hant'),
+      language: fc.constantFrom('', 'de', 'zh-Hant', 'ar'),
       direction: fc.constantFrom('', 'rtl'),
       canonical: fc.oneof(fc.constant(''), fc.webUrl()),
       openGraph: fc

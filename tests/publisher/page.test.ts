@@ -85,4 +85,49 @@ describe('the teaser of a page', () => {
     const { teaser } = read(`<title>${long}</title><div data-wispr-excerpt><p>${long}<p>${long}</div>`);
     expect(JSON.stringify({ ...teaser, openGraph: [] }).length).toBeLessThan(10_000);
   });
+
+  describe('has no more of the page than its first sentence, where a generator copied the text', () => {
+    const copied = (description: string, body: string) => {
+      const meta = `<meta name="description" content="${description}"><meta property="og:description" content="${description}">`;
+      const { teaser } = read(`<title>T</title>${meta}<body><header>News</header>${body}`);
+      expect(teaser.openGraph.get('og:description')).toBe(teaser.description);
+      return teaser.description;
+    };
+    const first = 'The mayor resigned on Monday.';
+
+    it.each([
+      [
+        'the whole body',
+        `${first} She gave no reason.`,
+        `<h1>T</h1><p>${first}</p><script>1</script><p>She gave <b>no</b> reason.`,
+      ],
+      ['its beginning', `${first} She gave …`, `<p>${first}\n She gave no reason.`],
+      ['its beginning, with brackets', `${first} She gave [...]`, `<p>${first} She gave no reason.`],
+      ['a long text that the page does not have', `${first} ${'It goes on. '.repeat(20)}`, '<p>Something else.'],
+    ])('%s', (_, description, body) => {
+      expect(copied(description, body)).toBe(first);
+    });
+
+    it('in Japanese', () => {
+      expect(copied('市長が辞任した。理由は不明だ。', '<p>市長が辞任した。理由は不明だ。続報を待つ。')).toBe(
+        '市長が辞任した。',
+      );
+    });
+
+    it('and at most 200 characters of that, whole ones', () => {
+      const words = copied('word '.repeat(100), '<p>x');
+      expect(words).toMatch(/ word…$/);
+      expect(words.length).toBeLessThanOrEqual(200);
+      const family = '👩‍👩‍👧‍👦';
+      const shown = copied(family.repeat(40), '<p>x');
+      expect(shown).toBe(`${family.repeat(Math.floor(199 / family.length))}…`);
+    });
+
+    it('but all that an author wrote himself, and marked', () => {
+      const own = 'A mayor leaves. What now?';
+      expect(copied(own, `<p>${first} She gave no reason.`)).toBe(own);
+      const marked = `${first} She gave no reason.`;
+      expect(read(`<body><p data-wispr-excerpt>${marked}`).teaser.excerpt).toEqual([marked]);
+    });
+  });
 });

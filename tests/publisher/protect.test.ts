@@ -73,6 +73,20 @@ describe('protecting a site', () => {
     expect(await readFile(join(workspace.out, 'a.html'), 'utf8')).toContain('<p>Teaser.</p>');
   });
 
+  it.each(['beside', 'html'] as const)(
+    'leaves no more in clear of a page that is its own description than its first sentence (carrier %s)',
+    async (carrier) => {
+      const body = 'The mayor resigned. SECRETBYTES follow.';
+      const page = `<title>A page</title><meta name="description" content="${body}"><p>${body}</p>`;
+      workspace = await createWorkspace({ 'a.html': page }, { carrier, fallback: { language: 'pl' } });
+      await workspace.protect();
+      const shown = await readFile(join(workspace.out, 'a.html'), 'utf8');
+      expect(shown).not.toContain('SECRETBYTES');
+      for (const part of ['<p class="about">The mayor resigned.</p>', '<html lang="pl">', 'Czytaj dalej'])
+        expect(shown).toContain(part);
+    },
+  );
+
   it('publishes public documents as they are, with a signed head', async () => {
     workspace = await createWorkspace(
       { 'index.html': PAGE, 'style.css': TEXT, 'a.html': PAGE },

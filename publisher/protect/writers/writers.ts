@@ -1,4 +1,7 @@
 import { availableParallelism } from 'node:os';
+import { printable } from '../../../node-support/printable.ts';
+import { PublishError } from '../../errors.ts';
+import { problemOfFile } from '../../site/names.ts';
 import type { WrittenDocument } from './jobs.ts';
 import { type Placement, stopped, type ThreadContext, type ThreadData, threadContext, type WriteTask } from './jobs.ts';
 import { isForAllThreads, writeLargeDocument } from './large-document.ts';
@@ -37,7 +40,8 @@ export class DocumentWriters {
    *
    * @throws PublishError `source-refused`, `output-failed`, `stopped`
    */
-  write(task: WriteTask): Promise<WrittenDocument> {
+  async write(task: WriteTask): Promise<WrittenDocument> {
+    checkPath(task.path);
     if (!isForAllThreads(task)) return this.#pool.perform({ kind: 'write', task }, task.source.size);
     const lane = this.#nextLane++ % LARGE_DOCUMENTS;
     const written = (this.#lanes[lane] ?? Promise.resolve()).then(() =>
@@ -51,9 +55,10 @@ export class DocumentWriters {
    * Replaces what lies at the document's own name.
    *
    * @returns bytes of the file
-   * @throws PublishError `output-failed`, `stopped`
+   * @throws PublishError `source-refused`, `output-failed`, `stopped`
    */
-  place(placement: Placement): Promise<number> {
+  async place(placement: Placement): Promise<number> {
+    checkPath(placement.path);
     return this.#pool.perform({ kind: 'place', placement }, 0);
   }
 
@@ -69,4 +74,10 @@ export class DocumentWriters {
     Atomics.store(this.#context.stop, 0, 1);
     this.#pool.refuse(stopped());
   };
+}
+
+/** Here every document is written: with such a path, two could have one file. */
+function checkPath(path: string): void {
+  const problem = problemOfFile(path);
+  if (problem !== undefined) throw new PublishError('source-refused', `${printable(path)}: ${problem}`);
 }

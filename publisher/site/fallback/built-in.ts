@@ -37,9 +37,11 @@ h1{font-size:clamp(1.6rem,5vw,2.3rem);line-height:1.2;margin:.4rem 0 1rem;overfl
 <% } %><% if (it.excerpt.length > 0) { %><div class="excerpt">
 <% for (const paragraph of it.excerpt) { %><p><%= paragraph %></p>
 <% } %></div>
-<% } %><a class="go" id="read" href="<%= it.reading %>" lang="en">Read</a>
-<p><small lang="en"><% if (it.redirectAfter === 'never') { %>For subscribers, at <%= it.host %>.<% } else { %>For subscribers. Taking you to <%= it.host %> …<% } %></small></p>
-<p><small lang="en"><a id="reader" href="<%= it.reader %>" rel="nofollow noreferrer">Open in Reader</a>, if you have the wispr Reader on this computer.</small></p>
+<% } %><footer<% if (it.words.language) { %> lang="<%= it.words.language %>" dir="ltr"<% } %>>
+<a class="go" id="read" href="<%= it.reading %>"><%= it.words.read %></a>
+<p><small><%= it.words.note %></small></p>
+<p><small><a id="reader" href="<%= it.reader %>" rel="nofollow noreferrer"><%= it.words.open %></a><%= it.words.ifThere %></small></p>
+</footer>
 </main>
 <script><%~ it.script %></script>
 </body>

@@ -4,6 +4,7 @@
  */
 import { urlPathOf } from '../../../core/site/path.ts';
 import type { Teaser } from '../page.ts';
+import { shorten } from '../shorten.ts';
 
 /** The values of a fallback page. All are text; nothing in them is markup. */
 export interface FallbackPage {
@@ -34,6 +35,8 @@ export interface FallbackSettings {
   /** Origin of the reading site. */
   readonly reading: string;
   readonly redirectAfter: number | 'never';
+  /** BCP 47: of pages that name none; English if left out. */
+  readonly language?: string | undefined;
 }
 
 /** Characters that a fallback page shows, so that it stays small. */
@@ -43,10 +46,10 @@ const INDEX = /(?<=\/)index\.html$/;
 
 /** The fallback page of the document at `path`. */
 export function fallbackPageOf(path: string, teaser: Teaser, settings: FallbackSettings): FallbackPage {
-  const { publisher, site, content, reading, redirectAfter } = settings;
+  const { publisher, site, content, reading, redirectAfter, language = 'en' } = settings;
   const urlPath = urlPathOf(path).replace(INDEX, '');
   return {
-    language: teaser.language || 'en',
+    language: teaser.language || language,
     direction: teaser.direction,
     title: shorten(teaser.title, SHOWN.title) || publisher,
     description: shorten(teaser.description, SHOWN.description),
@@ -64,12 +67,6 @@ export function fallbackPageOf(path: string, teaser: Teaser, settings: FallbackS
 function canonicalUrl(given: string, own: string): string {
   const url = given !== '' && URL.canParse(given, own) ? new URL(given, own) : undefined;
   return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url.href : own;
-}
-
-function shorten(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const cut = text.slice(0, length).toWellFormed();
-  return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), length / 2))}…`;
 }
 
 function shortenAll(paragraphs: readonly string[], length: number): string[] {

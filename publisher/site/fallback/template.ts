@@ -13,6 +13,7 @@ import { PublishError } from '../../errors.ts';
 import { BUILT_IN_TEMPLATE } from './built-in.ts';
 import type { FallbackPage } from './page.ts';
 import { problemOfTemplate } from './trial.ts';
+import { wordsFor } from './words.ts';
 
 /** Milliseconds for a template to make the few pages by which it is tried; it takes some. */
 const TRIAL_TIME = 20_000;
@@ -117,7 +118,8 @@ export function compileFallbackTemplate(text: string, file: string, trialTime = 
 function valuesOf(page: FallbackPage): object {
   const { host, pathname } = new URL(page.reading);
   const reader = openInReaderUrl(page.site, pathname);
-  const values = { ...page, host, reader, jsonLd: jsonLd(page), script: scriptOf(page) };
+  const words = wordsFor(page.language, host, page.redirectAfter !== 'never');
+  const values = { ...page, host, reader, words, jsonLd: jsonLd(page), script: scriptOf(page) };
   return new Proxy(values, {
     get: (known, name) => {
       if (typeof name === 'symbol' || Object.hasOwn(known, name)) return Reflect.get(known, name);

@@ -134,6 +134,11 @@ export const configurationSchema = z
           .union([z.int().min(0).max(3600), z.literal('never')], { error: 'must be 0 to 3600 seconds, or "never"' })
           .default(1)
           .meta({ description: 'Seconds until a fallback page leads to the reading site by itself, or "never".' }),
+        language: z
+          .string()
+          .regex(/^[A-Za-z0-9-]{1,35}$/, { error: 'must be a language as in HTML, such as "de"' })
+          .optional()
+          .meta({ description: 'The language of pages whose `<html lang>` names none; English if left out.' }),
         template: z.string().min(1).optional().meta({
           description:
             'A file with an eta template for fallback pages, relative to this file; wispr has one of its own.',
