@@ -19,7 +19,6 @@ const ABOVE: Layer = {
 const LAYERS: Readonly<Record<string, Layer>> = {
   'core/primitives': { folders: ['core'], packages: ['libsodium-wrappers', 'node:', ...PRIMITIVES] },
   core: { folders: ['core'], packages: PRIMITIVES },
-  'node-support/undici': { folders: ['core', 'node-support'], packages: ['node:', 'undici', '#primitives'] },
   'node-support/storage': {
     folders: ['core', 'node-support'],
     packages: ['node:', '@aws-sdk/client-s3', '@aws-sdk/lib-storage', '#primitives'],
