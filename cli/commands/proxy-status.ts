@@ -1,5 +1,5 @@
 /** `wispr proxy status`: whether the Reader runs, who started it, and how what it is connected with is. */
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import {
   DEFAULT_PORT,
@@ -26,11 +26,9 @@ import { readPassphrase } from '../io/passphrase.ts';
 import { EXIT, print, sayHint } from '../io/voice.ts';
 import { utcMinute } from './describe.ts';
 import { ENABLE_HINT } from './proxy-install.ts';
+import { placeOptions, type StorageFlags } from './reader-options.ts';
 
-interface StatusFlags {
-  readonly data?: string;
-  readonly keyFile?: string;
-  readonly passphraseFile?: string;
+interface StatusFlags extends StorageFlags {
   readonly quiet?: boolean;
   readonly json?: boolean;
 }
@@ -66,11 +64,8 @@ async function status(flags: StatusFlags): Promise<void> {
   else if (!flags.quiet) tell(known);
 }
 
-async function find({ data, keyFile, passphraseFile }: StatusFlags): Promise<Known> {
-  const own = {
-    ...(data !== undefined && { dataDirectory: resolve(data) }),
-    ...(keyFile !== undefined && { keyFile: resolve(keyFile) }),
-  };
+async function find({ passphraseFile, ...flags }: StatusFlags): Promise<Known> {
+  const own = placeOptions(flags);
   const files = readerFiles(own);
   const passphrase = passphraseFile === undefined ? undefined : await readPassphrase(passphraseFile);
   const given = { ...own, port: DEFAULT_PORT, ...(passphrase !== undefined && { passphrase: async () => passphrase }) };
