@@ -127,15 +127,11 @@ async function write(stream: Writable, piece: Uint8Array): Promise<boolean> {
 }
 
 /** Until there is room, or nothing more can be written. */
-function moved(stream: Writable): Promise<void> {
-  const events = ['drain', 'close', 'error'] as const;
-  return new Promise((done) => {
-    const settle = () => {
-      for (const name of events) stream.off(name, settle);
-      done();
-    };
-    for (const name of events) stream.once(name, settle);
-  });
+async function moved(stream: Writable): Promise<void> {
+  const over = new AbortController();
+  const events = ['drain', 'close'].map((name) => once(stream, name, { signal: over.signal }).catch(() => undefined));
+  await Promise.race(events); // an error ends the waiting too
+  over.abort();
 }
 
 /** A program that has read enough of a pipe has what it wanted. */

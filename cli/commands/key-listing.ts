@@ -3,6 +3,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { shortId } from '../../publisher/keys/roots.ts';
 import { type KeyListing, type ListedKey, type ListedRole, SECTION_PREFIX } from '../../publisher/list-keys.ts';
 import { EXPIRY_WARNING, type RoleState } from '../../publisher/publication/expiries.ts';
+import { count } from '../../publisher/text.ts';
 import { say } from '../io/voice.ts';
 import { isoDay, utcMinute } from './describe.ts';
 
@@ -117,7 +118,7 @@ function setsOf(sets: readonly { name: string; id: string; since: number }[]): s
 
 function ageOf(since: number): string {
   const days = Math.floor((nowInSeconds() - since) / DAY);
-  return days < 1 ? 'today' : `${days} day${days === 1 ? '' : 's'} ago`;
+  return days < 1 ? 'today' : `${count(days, 'day')} ago`;
 }
 
 function table(rows: readonly (readonly string[])[]): string[] {
