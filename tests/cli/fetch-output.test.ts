@@ -235,7 +235,7 @@ describe('what is typed wrong is exit code 2', () => {
     [['http://news.example/a.html', '-o', '.'], /directory/],
     [['http://news.example/a.html', '-o', ''], /--output needs the name of a file/],
     [['http://news.example/a.html', '-o', '/nowhere/at/all'], /cannot write .*\n.*hint: /],
-    [['http://news.example/a.html', '-o', `/tmp/${'x'.repeat(250)}`], /cannot write .*\n.*hint: /],
+    [['http://news.example/a.html', '-o', `/tmp/${'x'.repeat(300)}`], /cannot write .*\n.*hint: /],
     [[], /argument/],
   ])('%j', async (args, words) => {
     const { code, stdout, stderr } = await fetched(...args);
