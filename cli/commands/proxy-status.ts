@@ -79,6 +79,7 @@ function startedBy({ process }: ReaderStatus, service: ServiceState): 'service' 
 
 function describe({ reader, service, sites, problem, cacheBytes, keysIn, files }: Known) {
   const { manager, active, enabled, file } = service;
+  const isInFile = keysIn === undefined || keysIn === 'key-file'; // of a database that is not there yet, the usual file
   return {
     running: reader ? { ...reader, startedBy: startedBy(reader, service) } : null,
     service: {
@@ -93,7 +94,7 @@ function describe({ reader, service, sites, problem, cacheBytes, keysIn, files }
     cache: { directory: files.cacheDirectory, bytes: cacheBytes },
     files: {
       database: databaseOf(files),
-      key: isInFile(keysIn) ? (files.keyFile ?? null) : null,
+      key: isInFile ? (files.keyFile ?? null) : null,
       keyIn: keysIn ?? null,
     },
   };
@@ -104,7 +105,7 @@ function tell(known: Known): void {
   if (reader) tellReader(reader, service);
   else if (problem?.code === 'reader-unreachable') print('running, and gives no answer');
   else print('not running');
-  for (const site of sites) tellSite(site);
+  for (const site of sites) print(`${site.site}: ${inWords(site)}: ${site.gateway}`);
   if (!reader && sites.length === 0 && problem === undefined) print('sites: none is connected');
   if (problem !== undefined) print(`sites: ${printable(inOneLine(problem))}`);
   print(`service: ${serviceInWords(service)}`);
@@ -123,10 +124,6 @@ function tellReader(reader: ReaderStatus, service: ServiceState): void {
   const who = startedBy(reader, service) === 'service' ? 'the service' : 'hand';
   print(`running on ${url} since ${utcMinute(started)}, process ${id}, started by ${who}`);
   if (locked) print('locked: its sites are not shown until it has its keys');
-}
-
-function tellSite(site: SiteStatus): void {
-  print(`${site.site}: ${inWords(site)}: ${site.gateway}`);
 }
 
 function inOneLine({ message, code }: CodedError): string {
@@ -170,11 +167,6 @@ function serviceInWords(service: ServiceState): string {
       : `installed, and no systemd of a login session answers here: ${file}`;
   if (file === '') return 'not installed';
   return `${enabled ? 'starts at every login' : 'does not start by itself'}, ${active ? 'active' : 'not active'}: ${file}`;
-}
-
-/** Of a database that is not there yet, the usual file is named. */
-function isInFile(place: KnownStatus['keysIn']): boolean {
-  return place === undefined || place === 'key-file';
 }
 
 function databaseOf({ dataDirectory }: ReaderFiles): string {
