@@ -5,7 +5,6 @@ import { protect1gib, protect10k, protectMemory, republish100k } from './rows/pr
 import { passRows, proxyRows } from './rows/proxy.ts';
 import { memoryRows, ttfbRows } from './rows/proxy-cost.ts';
 import { publicationCheck } from './rows/publication.ts';
-import { video10g } from './rows/video.ts';
 
 interface Measured {
   readonly what: string;
@@ -24,7 +23,6 @@ const ROWS: Readonly<Record<string, Measured>> = {
   'proxy-pass': { what: 'requests to sites that are not connected', run: () => passRows('proxy-pass') },
   'proxy-ttfb': { what: 'time to the first byte through the proxy', run: () => ttfbRows('proxy-ttfb') },
   'proxy-memory': { what: 'memory of the proxy: 10 GiB, 1,000 connections', run: () => memoryRows('proxy-memory') },
-  'video-10g': { what: 'jumps in a film of 10 GiB; takes as much of the disk', run: video10g },
 };
 
 const WIDTH = Math.max(...Object.keys(ROWS).map((name) => name.length));

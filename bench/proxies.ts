@@ -81,7 +81,7 @@ export class Stage {
     const { directory } = this.#workspace;
     const folder = `reader-${++this.#readers}`;
     await cp(join(directory, 'reader'), join(directory, folder), { recursive: true });
-    const command = [...PROFILING, WISPR, 'proxy', '--port', '0', '--json', '--quiet', ...this.#readerOptions(folder)];
+    const command = [WISPR, 'proxy', '--port', '0', '--json', '--quiet', ...this.#readerOptions(folder)];
     const { line, pid, stop } = await startAndReadLine([NODE, ...command, ...options], directory);
     this.#endings.push(stop);
     return { url: String((JSON.parse(line) as { proxy: string }).proxy), pid, stop };
@@ -109,12 +109,6 @@ export class Stage {
     return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? -1, stop };
   }
 }
-
-/** `WISPR_BENCH_PROFILE=FOLDER`: what the Reader does with its time is written there, for Chromium's developer tools. */
-const PROFILING =
-  process.env.WISPR_BENCH_PROFILE === undefined
-    ? []
-    : ['--cpu-prof', `--cpu-prof-dir=${process.env.WISPR_BENCH_PROFILE}`];
 
 /** `wispr init` wrote the addresses that a public site would have. */
 async function adaptConfiguration(directory: string, keyServer: unknown, reading: unknown): Promise<void> {

@@ -1,10 +1,10 @@
 /**
- * Servers as child processes: started in the foreground, ended by their process id with everything they started, and never
+ * Servers as child processes: started in the foreground, ended by their process group, and never
  * left behind. Signals are the caller's business: a program that is told to end calls `stopAll()`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,6 +12,7 @@ import { CacheConfigError } from './errors.ts';
 
 const POLL_MILLISECONDS = 20;
 const STOP_MILLISECONDS = 5_000;
+const GROUP_MILLISECONDS = 500;
 /** Not this process's own: nothing secret goes along. Varnish looks for a compiler in PATH. */
 const ENVIRONMENT = { PATH: `${process.env.PATH ?? ''}:/usr/sbin:/usr/bin:/sbin:/bin`, LC_ALL: 'C' };
 
@@ -67,7 +68,7 @@ export function startChild(
   const watchdog = pid === 0 ? undefined : startWatchdog(pid, remains);
   let stopping: Promise<void> | undefined;
   const stop = () => {
-    stopping ??= endWithDescendants(pid, stopSignal, ended)
+    stopping ??= endGroup(pid, stopSignal, ended)
       .finally(() => Promise.all(remains.map((path) => rm(path, { recursive: true, force: true, maxRetries: 3 }))))
       .finally(() => watchdog?.kill('SIGKILL'))
       .finally(() => running.delete(started));
@@ -91,69 +92,25 @@ function startWatchdog(pid: number, remains: readonly string[]): ChildProcess {
   return watchdog;
 }
 
-async function endWithDescendants(pid: number, stopSignal: NodeJS.Signals, ended: () => unknown): Promise<void> {
+/** The program ends in order where it can; what is left of its process group then is killed. */
+async function endGroup(pid: number, stopSignal: NodeJS.Signals, ended: () => unknown): Promise<void> {
   if (pid === 0) return;
-  const family = descendants(pid);
-  const gone = () => ended() !== undefined && family.every((member) => !isAlive(member));
-  if (ended() === undefined) signal(pid, stopSignal);
-  if (await until(gone, STOP_MILLISECONDS)) return;
+  const hasEnded = () => ended() !== undefined;
+  if (!hasEnded()) signal(pid, stopSignal);
+  await until(hasEnded, STOP_MILLISECONDS);
   signal(-pid, 'SIGKILL');
-  for (const member of family) if (isAlive(member)) signal(member.pid, 'SIGKILL');
-  if (await until(gone, STOP_MILLISECONDS)) return;
-  throw new CacheConfigError('service-failed', `process ${pid} does not end`);
+  if (!(await until(hasEnded, STOP_MILLISECONDS)))
+    throw new CacheConfigError('service-failed', `process ${pid} does not end`);
+  // Not longer: what has been killed may wait for ever for a parent that notices.
+  await until(() => !signal(-pid, 0), GROUP_MILLISECONDS);
 }
 
-function signal(pid: number, name: NodeJS.Signals): void {
+/** @returns whether there is anything to get the signal */
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(pid, name);
+    return process.kill(pid, name);
   } catch {
-    // Gone already: that is what was wanted.
-  }
-}
-
-/** A process, told apart from a later one with the same number by when it started. */
-interface ProcessEntry {
-  readonly pid: number;
-  readonly parent: number;
-  readonly startTime: string;
-}
-
-/** What `/proc` says of a process; `undefined` when it is gone, or dead and not yet collected. */
-function processEntry(pid: number): ProcessEntry | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The program's name stands in parentheses and may contain anything; state, parent and the rest follow it.
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    const [state, parent] = fields;
-    return state === 'Z' || state === 'X' ? undefined : { pid, parent: Number(parent), startTime: fields[19] ?? '' };
-  } catch {
-    return undefined;
-  }
-}
-
-function isAlive(entry: ProcessEntry): boolean {
-  return processEntry(entry.pid)?.startTime === entry.startTime;
-}
-
-/** The process and everything that it started, and those started; empty where there is no `/proc`. */
-function descendants(pid: number): ProcessEntry[] {
-  const entries = processIds().flatMap((id) => processEntry(id) ?? []);
-  const family = new Set([pid]);
-  // A parent's entry may stand behind its child's: go over the list until nothing new is found.
-  for (let before = 0; before !== family.size; ) {
-    before = family.size;
-    for (const entry of entries) if (family.has(entry.parent)) family.add(entry.pid);
-  }
-  return entries.filter((entry) => family.has(entry.pid));
-}
-
-function processIds(): number[] {
-  try {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number);
-  } catch {
-    return [];
+    return false;
   }
 }
 

@@ -132,6 +132,11 @@ export type CacheParameters = { [Name in CacheName]: z.input<(typeof parameters)
 /** The same, with the defaults filled in. */
 export type CompleteParameters = { [Name in CacheName]: z.output<(typeof parameters)[Name]> };
 
+/** Whether the configuration `name` has this parameter. */
+export function hasParameter(name: CacheName, parameter: string): boolean {
+  return parameter in parameters[name].shape;
+}
+
 /**
  * Checks the parameters of the configuration `name` and fills in the defaults.
  *

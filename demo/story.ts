@@ -1,7 +1,9 @@
 /** The journey of a site from its publisher to two readers, told step by step. */
 import { request } from 'undici';
 import { urlPathOf } from '../core/site/path.ts';
+import { size } from '../node-support/size.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
+import { count } from '../publisher/text.ts';
 import type { ContentHost } from './hosts.ts';
 import { type ReadingReport, readSite, throughProxy } from './reading.ts';
 import type { SiteSettings } from './site.ts';
@@ -80,20 +82,18 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
     origin: host.url,
     cache: cache?.url ?? null,
   };
+  const onGateway = `${addresses.gateway.slice(0, -1)}${urlPathOf(sample)}`;
   return {
     addresses,
     good: allSame(first) && allSame(second) && (refused?.good ?? true),
     summary: summarise(first, second, asked, askedAgain, protection, refused?.code),
-    tries: triesFor(
-      sample,
-      object,
-      addresses,
-      settings.site,
-      content,
-      ada,
-      refused !== undefined,
-      paths.includes('/index.html'),
-    ),
+    tries: [
+      ['open in a browser', paths.includes('/index.html') ? addresses.gateway : onGateway],
+      ['or without one', `curl -x ${addresses.proxy} http://${settings.site}${urlPathOf(sample)}`],
+      ['what the cache holds', `curl ${content}${object} | head -c 900 | cat -v`],
+      ['without a Reader', `${content}${urlPathOf(sample)}   (sign in as ${ada.name}, ${ada.password})`],
+      ...(refused ? ([['the refusal', onGateway]] as const) : []),
+    ],
   };
 }
 
@@ -114,29 +114,10 @@ async function readTwice(
   return { first, second, asked, askedAgain };
 }
 
-function triesFor(
-  sample: string,
-  object: string,
-  { proxy, gateway }: Addresses,
-  site: string,
-  content: string,
-  { name, password }: Person,
-  tampered: boolean,
-  hasIndex: boolean,
-): Ending['tries'] {
-  return [
-    ['open in a browser', hasIndex ? gateway : `${gateway.slice(0, -1)}${urlPathOf(sample)}`],
-    ['or without one', `curl -x ${proxy} http://${site}${urlPathOf(sample)}`],
-    ['what the cache holds', `curl ${content}${object} | head -c 900 | cat -v`],
-    ['without a Reader', `${content}${urlPathOf(sample)}   (sign in as ${name}, ${password})`],
-    ...(tampered ? ([['the refusal', `${gateway.slice(0, -1)}${urlPathOf(sample)}`]] as const) : []),
-  ];
-}
-
 function describeProtection(protection: ProtectSummary): string {
   const { documents, sets, public: open, bytesIn, bytesOut, milliseconds } = protection;
   const publicDocuments = open.reduce((sum, group) => sum + group.documents, 0);
-  const sizes = `${readableSize(bytesIn)} became ${readableSize(bytesOut)} of objects`;
+  const sizes = `${size(bytesIn)} became ${size(bytesOut)} of objects`;
   const what = `${count(documents, 'document')}, ${publicDocuments} of them public, in ${count(sets.length, 'set')}`;
   return `${what}; ${sizes} in ${seconds(milliseconds)}`;
 }
@@ -219,14 +200,6 @@ async function settled(count: () => Promise<number>): Promise<number> {
     if (before === now) return now;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-}
-
-function readableSize(bytes: number): string {
-  return bytes < 100_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
-}
-
-function count(number: number, singular: string): string {
-  return `${number} ${singular}${number === 1 ? '' : 's'}`;
 }
 
 function seconds(milliseconds: number): string {

@@ -22,7 +22,6 @@ const CRYPTOGRAPHY = ['libsodium-wrappers', '@noble'];
 const LAYERS: Readonly<Record<string, Layer>> = {
   'core/primitives': { folders: ['core'], packages: ['libsodium-wrappers', '@noble', 'node:', ...PRIMITIVES] },
   core: { folders: ['core'], packages: PRIMITIVES },
-  'node-support/undici': { folders: ['core', 'node-support'], packages: ['node:', 'undici', '#primitives'] },
   'node-support/storage': {
     folders: ['core', 'node-support'],
     packages: ['node:', '@aws-sdk/client-s3', '@aws-sdk/lib-storage', '#primitives'],

@@ -9,6 +9,7 @@ import { type ImportResult, importBundle } from '../../keyserver/publication/imp
 import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
 import { withState } from '../../keyserver/storage/state.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
+import { count } from '../../publisher/text.ts';
 import { print, say } from '../io/voice.ts';
 import { addTokenCommand, describeToken } from './admin-token.ts';
 import { describeGrant, describePublication, isoDay } from './describe.ts';
@@ -119,8 +120,4 @@ function readBundle(file: string): Uint8Array {
   } catch (cause) {
     throw new KeyServerError('argument-invalid', describeUnreadable(file, cause), { cause, typed: true });
   }
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }

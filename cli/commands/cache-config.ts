@@ -1,54 +1,26 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { Argument, type Command, InvalidArgumentError } from 'commander';
-import { CACHE_NAMES, type CacheName, type CacheParameters } from '../../cache-config/parameters.ts';
+import { CACHE_NAMES, type CacheName, type CacheParameters, hasParameter } from '../../cache-config/parameters.ts';
 import { renderCacheConfig } from '../../cache-config/render.ts';
 import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
+import { collect } from '../io/arguments.ts';
 import { UsageError } from '../io/voice.ts';
 
 /** What the command line gives; `undefined` stands for the configuration's own default. */
 export interface CacheConfigOptions {
-  root?: string;
-  host?: string;
-  certificate?: string;
-  certificateKey?: string;
-  httpsPort?: number;
-  readingOrigin?: string;
-  backend?: { host: string; port: number };
-  listen?: { host: string; port: number };
-  client?: string[];
-  maxAge?: number;
-  memory?: number;
-  disk?: number;
-  largest?: number;
-  stateDirectory?: string;
+  readonly listen?: { readonly host: string; readonly port: number };
+  readonly readingOrigin?: string;
+  readonly [option: string]: unknown;
 }
 
-/** Which options mean something to which server, and what they are called there. */
-const MEANING: Record<CacheName, Partial<Record<keyof CacheConfigOptions, string>>> = {
-  nginx: {
-    root: 'root',
-    host: 'host',
-    certificate: 'certificate',
-    certificateKey: 'certificateKey',
-    httpsPort: 'httpsPort',
-    readingOrigin: 'readingOrigin',
-    maxAge: 'maxAgeSeconds',
-    stateDirectory: 'stateDirectory',
-  },
-  varnish: {
-    backend: 'backend',
-    memory: 'memoryMegabytes',
-    largest: 'largestObjectMegabytes',
-    stateDirectory: 'stateDirectory',
-  },
-  squid: {
-    client: 'clients',
-    memory: 'memoryMegabytes',
-    disk: 'diskMegabytes',
-    largest: 'largestObjectMegabytes',
-    stateDirectory: 'stateDirectory',
-  },
+/** What parameters are called whose options have shorter names. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  maxAge: 'maxAgeSeconds',
+  client: 'clients',
+  memory: 'memoryMegabytes',
+  disk: 'diskMegabytes',
+  largest: 'largestObjectMegabytes',
 };
 
 /**
@@ -57,15 +29,11 @@ const MEANING: Record<CacheName, Partial<Record<keyof CacheConfigOptions, string
  * @throws {UsageError} an option that means nothing to this server
  * @throws {CacheConfigError} `argument-invalid`
  */
-export function cacheConfigText(name: CacheName, options: CacheConfigOptions): string {
-  const { listen, ...rest } = options;
+export function cacheConfigText(name: CacheName, { listen, ...options }: CacheConfigOptions): string {
   const parameters: Record<string, unknown> = listen ? { address: listen.host, port: listen.port } : {};
-  for (const [option, value] of Object.entries(rest)) {
-    if (value === undefined) continue;
-    const parameter = MEANING[name][option as keyof CacheConfigOptions];
-    if (parameter === undefined) {
-      throw new UsageError(`${flagOf(option)} means nothing to ${name}`);
-    }
+  for (const [option, value] of Object.entries(options)) {
+    const parameter = PARAMETERS[option] ?? option;
+    if (!hasParameter(name, parameter)) throw new UsageError(`${flagOf(option)} means nothing to ${name}`);
     parameters[parameter] = value;
   }
   if (name === 'nginx' && options.readingOrigin === undefined) {
@@ -124,8 +92,4 @@ function endpoint(text: string): { host: string; port: number } {
   const host = parts?.[1] ?? parts?.[2];
   if (host === undefined) throw new InvalidArgumentError('not of the form host:port');
   return { host, port: Number(parts?.[3]) };
-}
-
-function collect(text: string, before: string[] = []): string[] {
-  return [...before, text];
 }

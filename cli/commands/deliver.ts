@@ -1,14 +1,14 @@
 /** Puts a fetched document where it was asked for: on standard output as it comes, or into a file, whole or not at all. */
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createWriteStream, type Stats, type WriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { DocumentRefused, type FetchedDocument, ReaderError } from '../../client-proxy/index.ts';
 import { CodedError } from '../../core/errors.ts';
 import { isDiskFull } from '../../node-support/disk-full.ts';
+import { replaceFile } from '../../node-support/files/write-file.ts';
 import { size } from '../../node-support/size.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { currentIo } from '../io/context.ts';
@@ -50,7 +50,11 @@ export async function deliver(document: FetchedDocument, wish: DeliveryWish): Pr
   if (isStandardOutput(output)) return toStream(passing, currentIo().stdout, wish, output === undefined);
   const special = await isSpecial(output);
   if (document.status === 304) return leaveAlone(document);
-  return special ? toFile(output, output, passing, wish) : toFileAtOnce(output, document, wish);
+  try {
+    return await (special ? toFile(output, passing, wish) : toFileAtOnce(output, document, wish));
+  } catch (error) {
+    throw error instanceof Error && 'syscall' in error ? cannotWrite(output, error) : error;
+  }
 }
 
 /** Out of content that is handed on as it comes, and cannot be taken back. */
@@ -72,42 +76,27 @@ async function leaveAlone({ content }: FetchedDocument): Promise<Delivered> {
   return { bytes: 0, written: false };
 }
 
-/** Beside it, and renamed: an interrupted run leaves what was there before. */
+/** An interrupted run leaves what was there before. */
 async function toFileAtOnce(file: string, document: FetchedDocument, wish: DeliveryWish): Promise<Delivered> {
-  const beside = `${file}.part-${randomBytes(4).toString('hex')}`;
-  try {
-    const delivered = await toFile(beside, file, document, wish);
-    await rename(beside, file).catch((error) => {
-      throw cannotWrite(file, error);
-    });
-    return delivered;
-  } finally {
-    await rm(beside, { force: true }).catch(() => undefined); // where it could not even be made, that is what is told
-  }
+  let delivered: Delivered = { bytes: 0, written: false };
+  await replaceFile(file, async (temporary) => {
+    delivered = await toFile(temporary, document, wish);
+  });
+  return delivered;
 }
 
-async function toFile(file: string, name: string, document: FetchedDocument, wish: DeliveryWish): Promise<Delivered> {
-  const stream = await openFile(file, name);
+async function toFile(file: string, document: FetchedDocument, wish: DeliveryWish): Promise<Delivered> {
+  // Only what lies on a disk can be brought there for good; pipes and devices refuse to.
+  const stream = createWriteStream(file, { flush: !(await isDeviceOrPipe(file)) });
+  stream.on('error', () => undefined); // the next write reports it
   try {
+    await once(stream, 'open');
     const delivered = await toStream(document, stream, wish, false);
     if (!hasNoReader(stream)) await finished(stream.end());
     return delivered;
   } catch (error) {
     stream.destroy();
-    throw error instanceof Error && 'syscall' in error ? cannotWrite(name, error) : error;
-  }
-}
-
-/** Only what lies on a disk can be brought there for good; pipes and devices refuse to. */
-async function openFile(file: string, name: string): Promise<WriteStream> {
-  const flush = !isDeviceOrPipe(await stat(file).catch(() => undefined));
-  const stream = createWriteStream(file, { flush });
-  stream.on('error', () => undefined); // the next write reports it
-  try {
-    await once(stream, 'open');
-    return stream;
-  } catch (error) {
-    throw cannotWrite(name, error);
+    throw error;
   }
 }
 
@@ -138,15 +127,11 @@ async function write(stream: Writable, piece: Uint8Array): Promise<boolean> {
 }
 
 /** Until there is room, or nothing more can be written. */
-function moved(stream: Writable): Promise<void> {
-  const events = ['drain', 'close', 'error'] as const;
-  return new Promise((done) => {
-    const settle = () => {
-      for (const name of events) stream.off(name, settle);
-      done();
-    };
-    for (const name of events) stream.once(name, settle);
-  });
+async function moved(stream: Writable): Promise<void> {
+  const over = new AbortController();
+  const events = ['drain', 'close'].map((name) => once(stream, name, { signal: over.signal }).catch(() => undefined));
+  await Promise.race(events); // an error ends the waiting too
+  over.abort();
 }
 
 /** A program that has read enough of a pipe has what it wanted. */
@@ -191,30 +176,18 @@ const OPEN_ALREADY =
 
 /** A device or a pipe is written as it is, and so is what is open already; a directory cannot be. */
 async function isSpecial(file: string): Promise<boolean> {
-  const found = await stat(file).catch(() => undefined);
-  if (found?.isDirectory()) throw new UsageError(`${file} is a directory`, 'name a file in it');
-  return isDeviceOrPipe(found) || OPEN_ALREADY.test(resolve(file));
+  return (await isDeviceOrPipe(file)) || OPEN_ALREADY.test(resolve(file));
 }
 
-function isDeviceOrPipe(found: Stats | undefined): boolean {
+async function isDeviceOrPipe(file: string): Promise<boolean> {
+  const found = await stat(file).catch(() => undefined);
+  if (found?.isDirectory()) throw new UsageError(`${file} is a directory`, 'name a file in it');
   return found !== undefined && !found.isFile();
 }
 
-/** By the system's code. */
-const WAYS_OUT: Readonly<Record<string, string>> = {
-  EACCES: 'name a file in a folder that you may write to',
-  EPERM: 'name a file in a folder that you may write to',
-  EROFS: 'name a file in a folder that you may write to',
-  ENOENT: 'make the folder first, or name a file in another',
-  ENOTDIR: 'name a file in a folder',
-  ENAMETOOLONG: 'choose a shorter name',
-  ENOSPC: 'make room on the disk, or name a file on another',
-  EDQUOT: 'make room on the disk, or name a file on another',
-};
-
 /** A full disk is not the fault of what was typed. */
 function cannotWrite(name: string, cause: unknown): CodedError {
-  const hint = WAYS_OUT[systemCode(cause) ?? ''] ?? 'name another file';
   if (isDiskFull(cause)) return new ReaderError('disk-full', `the disk is full: cannot write ${name}`, { cause });
-  return new UsageError(`cannot write ${name}: ${systemReason(cause)}`, hint, { cause });
+  const remedy = 'name a file in a folder that is there, and that you may write to';
+  return new UsageError(`cannot write ${name}: ${systemReason(cause)}`, remedy, { cause });
 }

@@ -9,20 +9,9 @@ import { setExitCode } from '../io/context.ts';
 import { untilSignal } from '../io/signals.ts';
 import { EXIT, print, say, UsageError } from '../io/voice.ts';
 import { type Delivered, deliver } from './deliver.ts';
-import {
-  addCacheOption,
-  addParentProxyOptions,
-  addReaderOptions,
-  type CacheFlags,
-  cacheOptions,
-  ownOptions,
-  type ParentProxyFlags,
-  parentProxyOptions,
-  type ReaderFlags,
-  readerOptions,
-} from './reader-options.ts';
+import { addConnectionOptions, type ConnectionFlags, connectionOptions, ownOptions } from './reader-options.ts';
 
-interface FetchFlags extends ReaderFlags, CacheFlags, ParentProxyFlags {
+interface FetchFlags extends ConnectionFlags {
   readonly range?: WantedRange;
   readonly header?: readonly string[];
   readonly include?: boolean;
@@ -57,7 +46,7 @@ export function addFetchCommand(program: Command): void {
     .option('-o, --output <file>', 'write FILE, whole or not at all')
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'with --output: print what was fetched as one line of JSON');
-  addReaderOptions(addCacheOption(addParentProxyOptions(command))).action(runFetch);
+  addConnectionOptions(command).action(runFetch);
 }
 
 async function runFetch(address: string, flags: FetchFlags): Promise<void> {
@@ -66,12 +55,7 @@ async function runFetch(address: string, flags: FetchFlags): Promise<void> {
     throw new UsageError('--json needs --output, because the document itself goes to standard output');
   if (output === '') throw new UsageError('--output needs the name of a file');
   if (range && head) throw new UsageError('--head has no bytes to take a --range of');
-  const options = {
-    ...(await readerOptions(flags)),
-    ...cacheOptions(flags),
-    ...(await parentProxyOptions(flags)),
-    ...ownOptions(flags),
-  };
+  const options = { ...(await connectionOptions(flags)), ...ownOptions(flags) };
   await untilSignal(async (signal) => {
     const wanted = { ...options, address, headers: header, range, signal, method: head ? 'HEAD' : 'GET' } as const;
     try {

@@ -1,10 +1,10 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { isEncrypted } from '../../core/object/header.ts';
 import { printable } from '../../node-support/printable.ts';
 import { count } from '../../publisher/text.ts';
 import { type Inspection, inspectFile } from '../../publisher/verify/inspect.ts';
-import { checkReadable } from '../io/arguments.ts';
-import { print, say } from '../io/voice.ts';
+import { print, say, UsageError } from '../io/voice.ts';
 
 /** `wispr inspect FILE` */
 export function addInspectCommand(program: Command): void {
@@ -18,7 +18,7 @@ export function addInspectCommand(program: Command): void {
 }
 
 async function inspect(file: string, { json }: { json?: boolean }): Promise<void> {
-  checkReadable(file);
+  if (!existsSync(file)) throw new UsageError(`there is no ${file}`, 'check the path');
   const inspection = await inspectFile(file);
   print(json ? JSON.stringify({ ...inspection, proved: false }) : describe(file, inspection));
   if (!json) say('none of this is proved; "wispr verify" checks it against the publisher\'s key');

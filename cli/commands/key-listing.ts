@@ -3,6 +3,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { shortId } from '../../publisher/keys/roots.ts';
 import { type KeyListing, type ListedKey, type ListedRole, SECTION_PREFIX } from '../../publisher/list-keys.ts';
 import type { RoleState } from '../../publisher/publication/roles.ts';
+import { count } from '../../publisher/text.ts';
 import { say } from '../io/voice.ts';
 import { isoDay, utcMinute } from './describe.ts';
 import { EXPIRY_WARNING } from './expiry-words.ts';
@@ -118,7 +119,7 @@ function setsOf(sets: readonly { name: string; id: string; since: number }[]): s
 
 function ageOf(since: number): string {
   const days = Math.floor((nowInSeconds() - since) / DAY);
-  return days < 1 ? 'today' : `${days} day${days === 1 ? '' : 's'} ago`;
+  return days < 1 ? 'today' : `${count(days, 'day')} ago`;
 }
 
 function table(rows: readonly (readonly string[])[]): string[] {

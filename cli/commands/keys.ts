@@ -22,6 +22,7 @@ import { changePassphrase } from '../../publisher/keys/create-keys.ts';
 import { shortId, TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
 import { readSigner } from '../../publisher/keys/signing-keys.ts';
 import { listKeys, SECTION_PREFIX } from '../../publisher/list-keys.ts';
+import { count } from '../../publisher/text.ts';
 import { locateConfiguration } from '../io/arguments.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { print, say } from '../io/voice.ts';
@@ -34,9 +35,6 @@ interface Flags {
   readonly rootKeys?: string;
   readonly passphraseFile?: string;
   readonly json?: boolean;
-}
-
-interface ThresholdFlags extends Flags {
   readonly threshold?: number;
 }
 
@@ -126,8 +124,7 @@ async function rotatePublisher(options: KeysOptions, { json }: Flags): Promise<v
   const { before, after } = await rotatePublisherKey(options);
   if (json) print(JSON.stringify({ outcome: 'changed', before, publisherKey: after }));
   else print(`The publisher key is ${after} now (before: ${before}).`);
-  const publishing = 'wispr publish';
-  say(`every object is signed again at the next "${publishing}": all of the site is written and uploaded anew`);
+  say('every object is signed again at the next "wispr publish": all of the site is written and uploaded anew');
   say('readers follow by themselves; your fingerprint stays as it is');
   say(
     `hint: tell the operator of your key server, who runs: wispr admin import keys.bundle --new-publisher-key ${after}`,
@@ -139,7 +136,7 @@ async function renew(flags: Flags): Promise<void> {
   tell(await renewRoot(await keysOptions(flags)), flags);
 }
 
-async function add(role: TopLevelRole, file: string, flags: ThresholdFlags): Promise<void> {
+async function add(role: TopLevelRole, file: string, flags: Flags): Promise<void> {
   const publicKey = await readSigner(file);
   const section = sectionIn(role);
   if (section !== undefined)
@@ -147,7 +144,7 @@ async function add(role: TopLevelRole, file: string, flags: ThresholdFlags): Pro
   tell(await addSigner(await keysOptions(flags), role, publicKey, flags.threshold), flags);
 }
 
-async function remove(role: TopLevelRole, keyid: string, flags: ThresholdFlags): Promise<void> {
+async function remove(role: TopLevelRole, keyid: string, flags: Flags): Promise<void> {
   const section = sectionIn(role);
   if (section !== undefined)
     return tellSection(await removeSectionSigner(await keysOptions(flags), section, keyid, flags.threshold), flags);
@@ -177,7 +174,7 @@ function tellSection(outcome: SectionOutcome, { json }: Flags): void {
     return;
   }
   const { section, keyids, threshold, own } = outcome;
-  print(`The section ${section} is signed by ${threshold} of ${keyids.length} ${keyids.length === 1 ? 'key' : 'keys'}:
+  print(`The section ${section} is signed by ${threshold} of ${count(keyids.length, 'key')}:
 ${keyids.map((keyid) => `  ${shortId(keyid)}  ${keyid === own ? 'publisher.keys' : 'elsewhere'}`).join('\n')}`);
   say('readers learn of it with the next "wispr publish", or "wispr protect" where you copy the output yourself');
   say(

@@ -12,6 +12,8 @@ import { print } from '../io/voice.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
 
 const SHOWN_SETS = 12;
+/** Of each kind. */
+const SHOWN_PATHS = 10;
 
 /** Why there is a new publication, where documents do not tell. */
 const REASONS: Readonly<Partial<Record<SigningReason, string>>> = {
@@ -34,7 +36,7 @@ const CHANGES = [
 
 /** The summary of `wispr protect`, which leaves the rest to people. */
 export function describeProtection(summary: ProtectSummary): string {
-  const { out, publication } = summary;
+  const { out, publication, publisher } = summary;
   const fresh = publication.expires.find(({ role }) => role === 'timestamp')?.expires ?? 0;
   return [
     ...describeWork(summary),
@@ -43,7 +45,7 @@ export function describeProtection(summary: ProtectSummary): string {
     `  ${describeFreshness(fresh)}`,
     `  ${describeSignatures(publication.expires)}`,
     ...describeBundle(summary),
-    `  publisher ${summary.publisher}`,
+    `  publisher ${publisher}`,
   ].join('\n');
 }
 
@@ -54,19 +56,14 @@ export function describeProtection(summary: ProtectSummary): string {
  */
 export function describeProtectionToPublish(summary: ProtectSummary, bundleByHand: boolean): string {
   const bundle = bundleByHand ? describeBundle(summary) : [];
-  return [
-    ...describeWork(summary),
-    ...describePublication(summary),
-    ...bundle,
-    `  publisher ${summary.publisher}`,
-  ].join('\n');
+  const lines = [...describeWork(summary), ...describePublication(summary), ...bundle];
+  return [...lines, `  publisher ${summary.publisher}`].join('\n');
 }
 
 function describeWork(summary: ProtectSummary): string[] {
-  const { site, documents, out, bytesIn, milliseconds, ignored } = summary;
-  const left = ignored === 0 ? '' : `; ${ignored} hidden or ignored left out`;
+  const { site, documents, out, bytesIn, milliseconds } = summary;
   return [
-    `Protected ${site}: ${count(documents, 'document')} in ${(milliseconds / 1000).toFixed(1)} s${left}`,
+    `Protected ${site}: ${count(documents, 'document')} in ${(milliseconds / 1000).toFixed(1)} s${leftOut(summary)}`,
     `  ${describeChanges(summary.changes)}`,
     ...describeReasons(summary.reasons),
     '',
@@ -78,6 +75,10 @@ function describeWork(summary: ProtectSummary): string[] {
   ];
 }
 
+function leftOut({ ignored }: { readonly ignored: number }): string {
+  return ignored === 0 ? '' : `; ${ignored} hidden or ignored left out`;
+}
+
 /** What the output holds of the publication; files of earlier ones are counted elsewhere. */
 function describeSizes({ bytesOut, pageBytes, publication }: ProtectSummary): string {
   const sizes = [
@@ -87,9 +88,6 @@ function describeSizes({ bytesOut, pageBytes, publication }: ProtectSummary): st
   ];
   return `${sizes.slice(0, -1).join(', ')} and ${sizes.at(-1)}`;
 }
-
-/** Paths of each kind that are shown to people. */
-const SHOWN_PATHS = 10;
 
 /** Prints what protecting would do, and does nothing. */
 export async function sayWhatWouldBeDone(
@@ -104,13 +102,12 @@ export async function sayWhatWouldBeDone(
 
 /** What `--dry-run` prints. */
 export function describeDryRun(summary: DryRunSummary): string {
-  const { site, documents, changes, paths, ignored } = summary;
-  const left = ignored === 0 ? '' : `; ${ignored} hidden or ignored left out`;
+  const { site, documents, changes, paths } = summary;
   const lists = CHANGES.flatMap(([kind, words]) =>
     kind === 'unchanged' ? [] : describePaths(words, changes[kind], paths[kind]),
   );
   return [
-    `${site}: ${count(documents, 'document')}${left}; nothing was written`,
+    `${site}: ${count(documents, 'document')}${leftOut(summary)}; nothing was written`,
     `  ${describeChanges(changes)}`,
     ...describeReasons(summary.reasons),
     ...describeCircumstances(summary),
@@ -122,25 +119,15 @@ export function describeDryRun(summary: DryRunSummary): string {
   ].join('\n');
 }
 
-/** What has consequences beyond single documents. */
-function describeCircumstances(summary: DryRunSummary): string[] {
-  const { documents, indexLost } = summary;
+/** What has consequences beyond single documents. Without the index and the passphrase it is unknown whose output it is. */
+function describeCircumstances({ documents, indexLost, settingsChanged, keysChanged }: DryRunSummary): string[] {
+  const settings = '"redirects", "cleanUrls", "notFound" or "graceDays"';
   return [
-    ...(summary.settingsChanged ? [`  a new publication with other settings: ${SETTINGS}`] : []),
-    ...(indexLost ? [`  publisher.db is ${indexLost}: ${writtenAnew(documents)}`] : []),
-    ...(summary.keysChanged ? KEYS_CHANGED : []),
+    ...(settingsChanged ? [`  a new publication with other settings: ${settings}`] : []),
+    ...(indexLost ? [`  publisher.db is ${indexLost}: ${count(documents, 'document')} would be written anew`] : []),
+    ...(keysChanged ? KEYS_CHANGED : []),
   ];
 }
-
-/** Without the index and the passphrase it is unknown whose output it is. */
-function writtenAnew(documents: number): string {
-  return documents === 1
-    ? 'its document would be written anew'
-    : `all ${documents.toLocaleString('en')} documents would be written anew`;
-}
-
-/** What the site settings say. */
-const SETTINGS = '"redirects", "cleanUrls", "notFound" or "graceDays"';
 
 /** What is unknown without the passphrase. */
 const KEYS_CHANGED = [
@@ -196,15 +183,13 @@ function describeChanges(changes: ChangeCounts): string {
 
 /** Why documents changed whose sources did not. */
 function describeReasons({ remade, restored }: ChangeReasons): string[] {
-  const [another, missing] = [remade, restored].map((documents) => documents.toLocaleString('en'));
+  const why = 'other settings for them ("headers", "padding", "carrier"), or another publisher key';
+  const number = (documents: number) => documents.toLocaleString('en');
   return [
-    ...(remade > 0 ? [`  ${another} of these only in how they are published: ${PUBLISHED_BY}`] : []),
-    ...(restored > 0 ? [`  ${missing} of these only because files of theirs were missing`] : []),
+    ...(remade > 0 ? [`  ${number(remade)} of these only in how they are published: ${why}`] : []),
+    ...(restored > 0 ? [`  ${number(restored)} of these only because files of theirs were missing`] : []),
   ];
 }
-
-/** What else than its source an object comes from. */
-const PUBLISHED_BY = 'other settings for them ("headers", "padding", "carrier"), or another publisher key';
 
 function describePaths(words: string, total: number, paths: readonly string[]): string[] {
   if (total === 0) return [];

@@ -1,5 +1,4 @@
 /** `wispr proxy install`: lets the Reader run whenever its user is logged in. */
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import {
   checkInstallable,
@@ -9,9 +8,9 @@ import {
   UNIT_NAME,
   unitFile,
 } from '../../client-proxy/index.ts';
-import { askYesOrNo, canAsk } from '../io/terminal.ts';
+import { confirm } from '../io/terminal.ts';
 import { print, say, UsageError } from '../io/voice.ts';
-import { addProxyOptions, type ProxyFlags, parentProxyOptions, readerOptions } from './reader-options.ts';
+import { addProxyOptions, connectionOptions, type ProxyFlags, placeOptions } from './reader-options.ts';
 import { serviceCommand } from './service-command.ts';
 
 /** Where no session answers. */
@@ -39,31 +38,20 @@ export function addProxyInstallCommand(proxy: Command): void {
 }
 
 async function install(flags: InstallFlags): Promise<void> {
-  const { data, keyFile, passphrase, quiet, json } = flags;
+  const { passphrase, yes, quiet, json } = flags;
   if (passphrase)
     throw new UsageError(
       'a service has no terminal to ask for a passphrase on',
       'name a file that only you can read, with --passphrase-file',
     );
-  await readerOptions(flags); // a passphrase file that cannot be read is said now, not by the service
-  await parentProxyOptions(flags); // likewise
-  const { dataDirectory } = readerFiles({
-    ...(data !== undefined && { dataDirectory: resolve(data) }),
-    ...(keyFile !== undefined && { keyFile: resolve(keyFile) }),
-  });
+  await connectionOptions(flags); // a file that cannot be read is said now, not by the service
+  const { dataDirectory } = readerFiles(placeOptions(flags));
   await checkInstallable(dataDirectory);
-  await confirm(flags);
+  const question = `write ${unitFile()}, and start the Reader now and at every login?`;
+  if (!yes) await confirm(question, 'installing a service', 'nothing was installed');
   const installed = await installService({ command: serviceCommand(flags), dataDirectory });
   if (json) print(JSON.stringify(describe(installed)));
   else if (!quiet) tell(installed);
-}
-
-async function confirm({ yes }: InstallFlags): Promise<void> {
-  if (yes) return;
-  if (!canAsk())
-    throw new UsageError('installing a service needs a yes, and there is no terminal to ask on', 'add --yes');
-  if (!(await askYesOrNo(`write ${unitFile()}, and start the Reader now and at every login?`)))
-    throw new UsageError('nothing was installed');
 }
 
 function describe({ file, changed, running }: Installed) {

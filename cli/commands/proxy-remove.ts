@@ -1,5 +1,4 @@
 /** `wispr proxy remove`: undoes `wispr proxy install`, and on request everything that the Reader keeps. */
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import {
   checkErasable,
@@ -9,13 +8,12 @@ import {
   readerFiles,
   removeService,
 } from '../../client-proxy/index.ts';
-import { askYesOrNo, canAsk } from '../io/terminal.ts';
-import { print, say, UsageError } from '../io/voice.ts';
+import { confirm } from '../io/terminal.ts';
+import { print, say } from '../io/voice.ts';
+import { type PlaceFlags, placeOptions } from './reader-options.ts';
 
-interface RemoveFlags {
+interface RemoveFlags extends PlaceFlags {
   readonly eraseData?: boolean;
-  readonly data?: string;
-  readonly keyFile?: string;
   readonly yes?: boolean;
   readonly quiet?: boolean;
   readonly json?: boolean;
@@ -40,12 +38,9 @@ export function addProxyRemoveCommand(proxy: Command): void {
 }
 
 async function remove(flags: RemoveFlags): Promise<void> {
-  const { data, keyFile, quiet, json } = flags;
-  const files = readerFiles({
-    ...(data !== undefined && { dataDirectory: resolve(data) }),
-    ...(keyFile !== undefined && { keyFile: resolve(keyFile) }),
-  });
-  if (flags.eraseData) await confirm(files, flags);
+  const { quiet, json } = flags;
+  const files = readerFiles(placeOptions(flags));
+  if (flags.eraseData) await confirmErasing(files, flags);
   const service = await removeService();
   const removed = [...service, ...(flags.eraseData ? await eraseAfter(service, files) : [])];
   if (json) print(JSON.stringify({ removed }));
@@ -63,15 +58,13 @@ async function eraseAfter(removed: readonly string[], files: ReaderFiles): Promi
 }
 
 /** Before anything is stopped or removed. */
-async function confirm(files: ReaderFiles, { yes, quiet }: RemoveFlags): Promise<void> {
+async function confirmErasing(files: ReaderFiles, { yes, quiet }: RemoveFlags): Promise<void> {
   await checkErasable(files);
   const { unit, data } = await planRemoval(files);
   if (data.length === 0) return;
   if (!quiet) for (const path of [...unit, ...data]) say(`to be erased: ${path}`);
-  if (yes) return;
-  if (!canAsk()) throw new UsageError('erasing needs a yes, and there is no terminal to ask on', 'add --yes');
-  if (!(await askYesOrNo('erase all this? Connecting again takes new invitations.')))
-    throw new UsageError('nothing was removed');
+  const question = 'erase all this? Connecting again takes new invitations.';
+  if (!yes) await confirm(question, 'erasing', 'nothing was removed');
 }
 
 function tell(removed: readonly string[], { eraseData }: RemoveFlags): void {

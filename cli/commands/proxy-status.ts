@@ -1,5 +1,5 @@
 /** `wispr proxy status`: whether the Reader runs, who started it, and how what it is connected with is. */
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import {
   DEFAULT_PORT,
@@ -26,11 +26,9 @@ import { readPassphrase } from '../io/passphrase.ts';
 import { EXIT, print, sayHint } from '../io/voice.ts';
 import { utcMinute } from './describe.ts';
 import { ENABLE_HINT } from './proxy-install.ts';
+import { placeOptions, type StorageFlags } from './reader-options.ts';
 
-interface StatusFlags {
-  readonly data?: string;
-  readonly keyFile?: string;
-  readonly passphraseFile?: string;
+interface StatusFlags extends StorageFlags {
   readonly quiet?: boolean;
   readonly json?: boolean;
 }
@@ -66,11 +64,8 @@ async function status(flags: StatusFlags): Promise<void> {
   else if (!flags.quiet) tell(known);
 }
 
-async function find({ data, keyFile, passphraseFile }: StatusFlags): Promise<Known> {
-  const own = {
-    ...(data !== undefined && { dataDirectory: resolve(data) }),
-    ...(keyFile !== undefined && { keyFile: resolve(keyFile) }),
-  };
+async function find({ passphraseFile, ...flags }: StatusFlags): Promise<Known> {
+  const own = placeOptions(flags);
   const files = readerFiles(own);
   const passphrase = passphraseFile === undefined ? undefined : await readPassphrase(passphraseFile);
   const given = { ...own, port: DEFAULT_PORT, ...(passphrase !== undefined && { passphrase: async () => passphrase }) };
@@ -84,6 +79,7 @@ function startedBy({ process }: ReaderStatus, service: ServiceState): 'service' 
 
 function describe({ reader, service, sites, problem, cacheBytes, keysIn, files }: Known) {
   const { manager, active, enabled, file } = service;
+  const isInFile = keysIn === undefined || keysIn === 'key-file'; // of a database that is not there yet, the usual file
   return {
     running: reader ? { ...reader, startedBy: startedBy(reader, service) } : null,
     service: {
@@ -98,7 +94,7 @@ function describe({ reader, service, sites, problem, cacheBytes, keysIn, files }
     cache: { directory: files.cacheDirectory, bytes: cacheBytes },
     files: {
       database: databaseOf(files),
-      key: isInFile(keysIn) ? (files.keyFile ?? null) : null,
+      key: isInFile ? (files.keyFile ?? null) : null,
       keyIn: keysIn ?? null,
     },
   };
@@ -109,7 +105,7 @@ function tell(known: Known): void {
   if (reader) tellReader(reader, service);
   else if (problem?.code === 'reader-unreachable') print('running, and gives no answer');
   else print('not running');
-  for (const site of sites) tellSite(site);
+  for (const site of sites) print(`${site.site}: ${inWords(site)}: ${site.gateway}`);
   if (!reader && sites.length === 0 && problem === undefined) print('sites: none is connected');
   if (problem !== undefined) print(`sites: ${printable(inOneLine(problem))}`);
   print(`service: ${serviceInWords(service)}`);
@@ -128,10 +124,6 @@ function tellReader(reader: ReaderStatus, service: ServiceState): void {
   const who = startedBy(reader, service) === 'service' ? 'the service' : 'hand';
   print(`running on ${url} since ${utcMinute(started)}, process ${id}, started by ${who}`);
   if (locked) print('locked: its sites are not shown until it has its keys');
-}
-
-function tellSite(site: SiteStatus): void {
-  print(`${site.site}: ${inWords(site)}: ${site.gateway}`);
 }
 
 function inOneLine({ message, code }: CodedError): string {
@@ -175,11 +167,6 @@ function serviceInWords(service: ServiceState): string {
       : `installed, and no systemd of a login session answers here: ${file}`;
   if (file === '') return 'not installed';
   return `${enabled ? 'starts at every login' : 'does not start by itself'}, ${active ? 'active' : 'not active'}: ${file}`;
-}
-
-/** Of a database that is not there yet, the usual file is named. */
-function isInFile(place: KnownStatus['keysIn']): boolean {
-  return place === undefined || place === 'key-file';
 }
 
 function databaseOf({ dataDirectory }: ReaderFiles): string {

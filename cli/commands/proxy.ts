@@ -11,7 +11,7 @@ import { describeDecision } from './keys-place.ts';
 import { addProxyInstallCommand } from './proxy-install.ts';
 import { addProxyRemoveCommand } from './proxy-remove.ts';
 import { addProxyStatusCommand } from './proxy-status.ts';
-import { addProxyOptions, cacheOptions, type ProxyFlags, parentProxyOptions, readerOptions } from './reader-options.ts';
+import { addProxyOptions, connectionOptions, type ProxyFlags } from './reader-options.ts';
 
 interface RunFlags extends ProxyFlags {
   readonly quiet?: boolean;
@@ -34,16 +34,13 @@ export function addProxyCommand(program: Command): void {
 async function runProxy(flags: RunFlags): Promise<void> {
   const { port, otherUsers = false, trustSite = [], dnsServer = [], quiet, json } = flags;
   const stopped = stopRequested();
-  const options = await readerOptions(flags);
   const proxy = await startProxy({
-    ...options,
-    ...cacheOptions(flags),
+    ...(await connectionOptions(flags)),
     trustSites: trustSite,
     dnsServers: dnsServer,
     ...(port !== undefined && { port }),
     otherUsers,
     mayStartLocked: !canAsk() && flags.passphraseFile === undefined,
-    ...(await parentProxyOptions(flags)),
     // Worth a word even with --quiet: somebody changes what readers get.
     onHostFault: ({ origin, fault, code }) => {
       if (fault === 'wrong')

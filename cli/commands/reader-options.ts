@@ -1,5 +1,6 @@
 /** Options of the Reader's commands: where the database is, what opens it, how sockets are redirected, cache, parent proxy and host proofs. */
 import { Resolver } from 'node:dns';
+import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import {
   type AllowLocal,
@@ -16,10 +17,13 @@ import { offerPassphrase, readNewPassphrase, readPassphrase, readSecretLine } fr
 import { canAsk } from '../io/terminal.ts';
 import { plain, UsageError } from '../io/voice.ts';
 
-/** Of the commands that use what is there. */
-export interface StorageFlags {
+export interface PlaceFlags {
   readonly data?: string;
   readonly keyFile?: string;
+}
+
+/** Of the commands that use what is there. */
+export interface StorageFlags extends PlaceFlags {
   readonly passphraseFile?: string;
 }
 
@@ -60,12 +64,19 @@ export async function readerOptions({ passphrase, connectTo = [], allowLocal = [
   return { connectTo, allowLocal, ...(await storageOptions(flags)), ...given };
 }
 
+/** Where the database and its key are, where that was said. */
+export function placeOptions({ data, keyFile }: PlaceFlags) {
+  return {
+    ...(data !== undefined && { dataDirectory: resolve(data) }),
+    ...(keyFile !== undefined && { keyFile: resolve(keyFile) }),
+  };
+}
+
 /** Those that say where the database is and what opens it. */
-export async function storageOptions({ data, keyFile, passphraseFile }: StorageFlags) {
+export async function storageOptions({ passphraseFile, ...place }: StorageFlags) {
   const given = passphraseFile === undefined ? undefined : await fromFile(passphraseFile);
   return {
-    ...(data !== undefined && { dataDirectory: data }),
-    ...(keyFile !== undefined && { keyFile }),
+    ...placeOptions(place),
     ...(given && { passphrase: given }),
     ...(canAsk() && { askPassphrase: offered }),
   };
@@ -103,23 +114,40 @@ const offered: Passphrase = (isNew) =>
     ? offerPassphrase('choose a passphrase for your keys (or just press Enter: they are kept in a file of yours)')
     : fromTerminal(false);
 
-export interface CacheFlags {
+/** Of the commands that connect with hosts, and keep what they read. */
+export interface ConnectionFlags extends ReaderFlags {
   readonly cacheSize?: number;
+  readonly parentProxy?: string;
+  readonly parentProxyFile?: string;
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
 
-export function addCacheOption(command: Command): Command {
-  return command.option(
-    '--cache-size <size>',
-    'size of the encrypted cache: 500M, 20G, 0 for none (default: that of the settings, or 2G)',
-    parseSize,
-  );
+/** The same as {@link addReaderOptions}, with the size of the cache and a parent proxy. */
+export function addConnectionOptions(command: Command): Command {
+  const withOwn = command
+    .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy: http://127.0.0.1:3128')
+    .option('--parent-proxy-file <file>', 'a file with its URL, for one with a password')
+    .option(
+      '--cache-size <size>',
+      'size of the encrypted cache: 500M, 20G, 0 for none (default: that of the settings, or 2G)',
+      parseSize,
+    );
+  return addReaderOptions(withOwn);
 }
 
-/** For the functions of the reader. */
-export function cacheOptions({ cacheSize }: CacheFlags): { cacheBytes?: number } {
-  return cacheSize === undefined ? {} : { cacheBytes: cacheSize };
+/**
+ * The options that the functions of the reader take, with nothing where nothing was named.
+ *
+ * @throws UsageError, ReaderError `argument-invalid`
+ */
+export async function connectionOptions({ cacheSize, parentProxy, parentProxyFile, ...flags }: ConnectionFlags) {
+  const parent = await parentProxyIn(parentProxy, parentProxyFile);
+  return {
+    ...(await readerOptions(flags)),
+    ...(cacheSize !== undefined && { cacheBytes: cacheSize }),
+    ...(parent !== undefined && { parentProxy: parent }),
+  };
 }
 
 function parseSize(text: string): number {
@@ -130,46 +158,20 @@ function parseSize(text: string): number {
   return bytes;
 }
 
-export interface ParentProxyFlags {
-  readonly parentProxy?: string;
-  readonly parentProxyFile?: string;
-}
-
-export function addParentProxyOptions(command: Command): Command {
-  return command
-    .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy: http://127.0.0.1:3128')
-    .option('--parent-proxy-file <file>', 'a file with its URL, for one with a password');
-}
-
-/**
- * @returns what the functions of the reader take, with nothing where no proxy was named
- * @throws UsageError, ReaderError `argument-invalid`
- */
-export async function parentProxyOptions({
-  parentProxy,
-  parentProxyFile,
-}: ParentProxyFlags): Promise<{ readonly parentProxy?: string }> {
-  if (parentProxyFile === undefined)
-    return parentProxy === undefined ? {} : { parentProxy: withoutPassword(parentProxy) };
-  if (parentProxy !== undefined)
+async function parentProxyIn(named?: string, file?: string): Promise<string | undefined> {
+  if (file === undefined) return named === undefined ? undefined : withoutPassword(named);
+  if (named !== undefined)
     throw new UsageError('--parent-proxy and --parent-proxy-file name the same thing', 'leave one of them out');
-  const url = await readSecretLine(parentProxyFile, 'parent proxy');
+  const url = await readSecretLine(file, 'parent proxy');
   new ParentProxy(url); // a malformed URL is reported now, not at the first request
-  return { parentProxy: url };
+  return url;
 }
 
 /** Of a command that a Reader carries out where one runs: the options that it was given, and of which the Reader has its own. */
-export function ownOptions(flags: ReaderFlags & CacheFlags & ParentProxyFlags): { ownOptions: string[] } {
-  const { cacheSize, connectTo, allowLocal, parentProxy, parentProxyFile } = flags;
-  const values = {
-    '--cache-size': cacheSize,
-    '--connect-to': connectTo,
-    '--allow-local': allowLocal,
-    '--parent-proxy': parentProxy,
-    '--parent-proxy-file': parentProxyFile,
-  };
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  return { ownOptions: given.map(([name]) => name) };
+export function ownOptions(flags: ConnectionFlags): { ownOptions: string[] } {
+  const names = ['cacheSize', 'connectTo', 'allowLocal', 'parentProxy', 'parentProxyFile'] as const;
+  const given = names.filter((name) => flags[name] !== undefined);
+  return { ownOptions: given.map((name) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`) };
 }
 
 /** Every user of the machine can see the arguments of a program, for as long as it runs. */
@@ -209,7 +211,7 @@ function collectDnsServer(text: string, previous: readonly string[] = []): reado
 }
 
 /** How the proxy runs, whether by hand or as a service. */
-export interface ProxyFlags extends ReaderFlags, CacheFlags, ParentProxyFlags, ProofFlags {
+export interface ProxyFlags extends ConnectionFlags, ProofFlags {
   readonly port?: number;
   readonly otherUsers?: boolean;
 }
@@ -223,7 +225,7 @@ export function addProxyOptions(command: Command): Command {
       parsePort,
     )
     .option('--other-users', 'serve all users of this machine');
-  return addReaderOptions(addCacheOption(addParentProxyOptions(addProofOptions(command))));
+  return addConnectionOptions(addProofOptions(command));
 }
 
 function parsePort(text: string): number {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { type RollbackPlan, rollBack } from '../../publisher/publish/rollback.ts';
 import { count, someOf } from '../../publisher/text.ts';
-import { askYesOrNo, canAsk } from '../io/terminal.ts';
-import { print, say, sayHint, UsageError } from '../io/voice.ts';
+import { confirm } from '../io/terminal.ts';
+import { print, say, sayHint } from '../io/voice.ts';
 import { describePublishing, warnAboutRest } from './publish-summary.ts';
 import { addSiteFlags, onSite, type SiteFlags } from './timestamp.ts';
 import { parseVersion } from './withdraw.ts';
@@ -25,14 +25,16 @@ export function addRollbackCommand(program: Command): void {
 
 async function rollback(version: number | undefined, flags: Flags): Promise<void> {
   const { yes = false, json, quiet } = flags;
-  const { plan, summary } = await onSite(flags, (site) => rollBack(site, version, (plan) => confirm(plan, yes, quiet)));
+  const { plan, summary } = await onSite(flags, (site) =>
+    rollBack(site, version, (plan) => confirmPlan(plan, yes, quiet)),
+  );
   if (json) print(JSON.stringify({ ...summary, ...plan }));
   else if (!quiet) print(describePublishing(summary));
   warnAboutRest(summary, `\`wispr rollback ${plan.to}\``);
   if (!quiet) sayHint('the next `wispr publish` publishes the source again: correct it first');
 }
 
-async function confirm(
+async function confirmPlan(
   { from, to, added, removed, changed }: RollbackPlan,
   yes: boolean,
   quiet = false,
@@ -43,7 +45,5 @@ async function confirm(
       if (paths.length > 0) say(`  ${count(paths.length, 'document')} ${what}: ${someOf(paths, ', ', paths.length)}`);
     if (added.length + removed.length + changed.length === 0) say('  no document differs');
   }
-  if (yes) return;
-  if (!canAsk()) throw new UsageError('a rollback needs a yes, and there is no terminal to ask on: add --yes');
-  if (!(await askYesOrNo('roll back?'))) throw new UsageError('not rolled back; nothing was changed');
+  if (!yes) await confirm('roll back?', 'a rollback', 'not rolled back; nothing was changed');
 }

@@ -7,7 +7,7 @@ import { describeChanges, shortId, signingId } from '../../publisher/keys/roots.
 import { createSigner, exportTimestampKey } from '../../publisher/keys/signing-keys.ts';
 import { locateConfiguration } from '../io/arguments.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
-import { askYesOrNo, canAsk } from '../io/terminal.ts';
+import { confirm } from '../io/terminal.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 
 interface Flags {
@@ -68,12 +68,10 @@ async function sign(file: string, { key, passphraseFile, yes, json }: Flags): Pr
   const draft = await readDraft(file);
   if (!existsSync(key)) throw new UsageError(`there is no ${key}`, 'name your key file: --key FILE');
   if (!json || !yes) introduce(draft);
-  if (!yes) await confirm();
+  if (!yes) await confirm('sign this?', 'signing', 'not signed, and nothing was changed');
   const { keyids, missing } = await signDraftFile(file, draft, key, await readPassphrase(passphraseFile));
   if (json) return print(JSON.stringify({ file, signed: keyids, missing }));
-  const what =
-    keyids.length > 0 ? `Signed by ${keyids.map(signingId).join(', ')}.` : 'Your signature was there already.';
-  print(what);
+  print(keyids.length > 0 ? `Signed by ${keyids.map(signingId).join(', ')}.` : 'Your signature was there already.');
   const rest = describeMissing(missing);
   say(rest === '' ? 'no signature is missing any more' : `it still needs ${rest}`);
   say(`hint: send ${file} back to the publisher, who runs "wispr keys finish"`);
@@ -83,16 +81,6 @@ function introduce({ rootId, before, after }: RootDraft): void {
   say(`the publisher ${rootId}`);
   say(`asks to replace root ${before.version} by root ${after.version}:`);
   for (const line of describeChanges(before, after)) say(`  ${line}`);
-}
-
-async function confirm(): Promise<void> {
-  if (!canAsk()) {
-    throw new UsageError(
-      'signing needs a yes, and there is no terminal to ask on',
-      'add --yes if you have looked at what changes',
-    );
-  }
-  if (!(await askYesOrNo('sign this?'))) throw new UsageError('not signed, and nothing was changed');
 }
 
 async function exportKey(_role: string, file: string, flags: Flags): Promise<void> {

@@ -49,7 +49,8 @@ export function describeTrouble(summary: SyncSummary): string[] {
     .slice(0, NAMED)
     .map(({ path, code, message }) => `not fetched: ${printable(path)}: ${printable(message)} [${code}]`);
   const more = failed.length - documents.length;
-  const keys = groupedByCode([...refused.filter(isTrouble), ...withoutKey]);
+  // What keeps the key of one set away mostly keeps those of all.
+  const keys = [...Map.groupBy([...refused.filter(isTrouble), ...withoutKey], ({ code }) => code).values()];
   const looks = [failedLook, failedDescriptor].filter((one) => one !== undefined);
   return [
     ...(failedLook ? [describeFailure('look for a newer publication', failedLook)] : []),
@@ -57,7 +58,7 @@ export function describeTrouble(summary: SyncSummary): string[] {
     ...documents,
     ...(more > 0 ? [`not fetched: ${more} more; --json names them`] : []),
     ...keys.map(describeKeys),
-    ...advice([...looks, ...failed, ...keys.map(([one]) => one)], looks.length > 0 ? AGAIN : undefined),
+    ...advice([...looks, ...failed, ...keys.flat()], looks.length > 0 ? AGAIN : undefined),
   ];
 }
 
@@ -69,21 +70,8 @@ function isTrouble({ code }: RefusedSet): boolean {
   return code !== 'not-entitled';
 }
 
-type Sets = readonly [RefusedSet, ...RefusedSet[]];
-
-/** What keeps the key of one set away mostly keeps those of all. */
-function groupedByCode(sets: readonly RefusedSet[]): Sets[] {
-  const groups = new Map<string, [RefusedSet, ...RefusedSet[]]>();
-  for (const set of sets) {
-    const group = groups.get(set.code);
-    if (group) group.push(set);
-    else groups.set(set.code, [set]);
-  }
-  return [...groups.values()];
-}
-
-function describeKeys(sets: Sets): string {
-  const [{ set, code, message }] = sets;
+function describeKeys(sets: readonly RefusedSet[]): string {
+  const { set = '', code = '', message = '' } = sets[0] ?? {};
   const documents = count(
     sets.reduce((total, { documents }) => total + documents, 0),
     'document',

@@ -8,25 +8,14 @@ import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../io/progress.ts';
 import { untilSignal } from '../io/signals.ts';
 import { EXIT, print, say, UsageError } from '../io/voice.ts';
-import {
-  addCacheOption,
-  addParentProxyOptions,
-  addReaderOptions,
-  type CacheFlags,
-  cacheOptions,
-  ownOptions,
-  type ParentProxyFlags,
-  parentProxyOptions,
-  type ReaderFlags,
-  readerOptions,
-} from './reader-options.ts';
+import { addConnectionOptions, type ConnectionFlags, connectionOptions, ownOptions } from './reader-options.ts';
 import { describeTrouble, describeWhatIsHere, describeWhatIsOthers, fitsNothing, hasFailed } from './sync-summary.ts';
 
 type WantedSets = NonNullable<SyncOptions['sets']>;
 
 type Wish = Pick<SyncOptions, 'prefixes' | 'sets'>;
 
-interface SyncFlags extends ReaderFlags, CacheFlags, ParentProxyFlags {
+interface SyncFlags extends ConnectionFlags {
   readonly set?: WantedSets;
   readonly quiet?: boolean;
   readonly json?: boolean;
@@ -48,7 +37,7 @@ export function addSyncCommand(program: Command): void {
     .option('--set <id>', "only this set, by its key id, or 'public'; may be repeated", collectSet)
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print the summary as one JSON object');
-  addReaderOptions(addCacheOption(addParentProxyOptions(command))).action(sync);
+  addConnectionOptions(command).action(sync);
 }
 
 async function sync(named: string, prefixes: readonly string[], flags: SyncFlags): Promise<void> {
@@ -57,9 +46,8 @@ async function sync(named: string, prefixes: readonly string[], flags: SyncFlags
     site: siteOf(named),
     ...(prefixes.length > 0 && { prefixes: prefixes.map(prefixOf) }),
     ...(sets && { sets }),
-    ...(await parentProxyOptions(flags)),
   };
-  const options = { ...(await readerOptions(flags)), ...cacheOptions(flags), ...ownOptions(flags) };
+  const options = { ...(await connectionOptions(flags)), ...ownOptions(flags) };
   await untilSignal(async (signal) => {
     const progress = quiet ? undefined : showSyncing();
     try {

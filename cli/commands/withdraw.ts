@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Withdrawal, withdrawSite } from '../../publisher/publish/withdraw.ts';
-import { askYesOrNo, canAsk } from '../io/terminal.ts';
-import { print, say, sayHint, UsageError } from '../io/voice.ts';
+import { confirm } from '../io/terminal.ts';
+import { print, say, sayHint } from '../io/voice.ts';
 import { describePlaces, warnAboutRest } from './publish-summary.ts';
 import { addSiteFlags, onSite, type SiteFlags } from './timestamp.ts';
 
@@ -31,7 +31,7 @@ async function withdraw(version: number | undefined, flags: Flags): Promise<void
   const { withdrawal, out } = await onSite(
     flags,
     async (site) => ({ withdrawal: await withdrawSite(site, version), out: site.out }),
-    ({ configuration }) => confirm(configuration.site, yes),
+    ({ configuration }) => confirmWithdrawal(configuration.site, yes),
   );
   if (json) print(JSON.stringify(withdrawal));
   else if (!quiet) describe(withdrawal, version, out);
@@ -39,12 +39,11 @@ async function withdraw(version: number | undefined, flags: Flags): Promise<void
 }
 
 /** Said first, because it surprises: readers are shown nothing at all. */
-async function confirm(site: string, yes: boolean): Promise<void> {
+async function confirmWithdrawal(site: string, yes: boolean): Promise<void> {
   if (yes) return;
   say(`readers will be shown nothing of ${site} until the next "wispr publish"`);
   sayHint('after a mistake, `wispr rollback` shows them the previous publication instead');
-  if (!canAsk()) throw new UsageError('withdrawing needs a yes, and there is no terminal to ask on: add --yes');
-  if (!(await askYesOrNo('withdraw?'))) throw new UsageError('not withdrawn; nothing was changed');
+  await confirm('withdraw?', 'withdrawing', 'not withdrawn; nothing was changed');
 }
 
 function describe(withdrawal: Withdrawal, version: number | undefined, out: string): void {

@@ -19,11 +19,6 @@ export function locateConfiguration(directory: string | undefined, config: strin
   throw new PublishError('configuration-invalid', `there is no ${file}`, { typed: true });
 }
 
-/** @throws UsageError if there is nothing at `path` */
-export function checkReadable(path: string): void {
-  if (!existsSync(path)) throw new UsageError(`there is no ${path}`, 'check the path');
-}
-
 /** The values of an option that may be given more than once. */
 export function collect(value: string, values: readonly string[] = []): readonly string[] {
   return [...values, value];

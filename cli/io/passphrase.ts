@@ -16,7 +16,7 @@ export async function readPassphrase(
   prompt = 'passphrase',
   option = PASSPHRASE_FILE,
 ): Promise<string> {
-  return file === undefined ? ask(prompt, option) : readPassphraseFile(file);
+  return file === undefined ? ask(prompt, option) : readSecretLine(file, 'passphrase');
 }
 
 /**
@@ -29,7 +29,7 @@ export async function readNewPassphrase(
   prompt = 'new passphrase',
   option = PASSPHRASE_FILE,
 ): Promise<string> {
-  if (file !== undefined) return readPassphraseFile(file);
+  if (file !== undefined) return readSecretLine(file, 'passphrase');
   return confirmed(await ask(prompt, option), option);
 }
 
@@ -44,10 +44,6 @@ async function confirmed(first: string, option: string): Promise<string> {
   if (!isLongEnough(first)) return first;
   if ((await ask('the same again', option)) === first) return first;
   throw new UsageError('the two passphrases differ', 'nothing was made; try again');
-}
-
-function readPassphraseFile(file: string): Promise<string> {
-  return readSecretLine(file, 'passphrase');
 }
 
 /**

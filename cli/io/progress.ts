@@ -1,4 +1,5 @@
 /** Progress on standard error: a bar on a terminal, now and then a line elsewhere. */
+import type cliProgress from 'cli-progress';
 import type { Progress } from '../../publisher/protect/protect.ts';
 import { currentIo } from './context.ts';
 import { say } from './voice.ts';
@@ -17,15 +18,15 @@ export interface ShownProgress {
   end: () => void;
 }
 
-/** What draws bars is seventeen modules: loaded only where one can be drawn. */
-const bars = process.stderr.isTTY ? await import('./progress-bar.ts') : undefined;
+/** Seventeen modules: loaded only where a bar can be drawn. */
+const library = process.stderr.isTTY ? (await import('cli-progress')).default : undefined;
 
 /** Where no bar can be drawn, a line is written no more often than this. */
 const MILLISECONDS_BETWEEN_LINES = 10_000;
 
 /** Shows `protecting [====    ] 1200/3000 documents, 450/s, 4s left`. */
 export function showProgress(doing: string, what: string): ShownProgress {
-  return bars && currentIo().stderr === process.stderr ? bars.showBar(doing, what) : showLines(doing, what);
+  return library && currentIo().stderr === process.stderr ? showBar(library, doing, what) : showLines(doing, what);
 }
 
 /** The same for protecting a site, as its functions want to be told; nothing is shown where `quiet`. */
@@ -50,4 +51,38 @@ function showLines(doing: string, what: string): ShownProgress {
     },
     end: () => undefined,
   };
+}
+
+function showBar({ Format, Presets, SingleBar }: typeof cliProgress, doing: string, what: string): ShownProgress {
+  const counting = `wispr: {doing}: {value} ${what}`;
+  const whole = `wispr: {doing} {bar} {value}/{total} ${what}{rate}{eta_formatted}`;
+  const options: cliProgress.Options = {
+    stream: process.stderr,
+    clearOnComplete: true,
+    hideCursor: true,
+    etaBuffer: 100,
+    // Nothing while it is unknown: then the library gives `NULL` or `INF` instead of seconds.
+    formatTime: (seconds, ...rest) => (Number.isFinite(seconds) ? `, ${Format.TimeFormat(seconds, ...rest)} left` : ''),
+  };
+  let bar: { shown: cliProgress.SingleBar; state: ProgressState; started: number } | undefined;
+  const begin = (state: ProgressState) => {
+    bar?.shown.stop();
+    const format = state.total === undefined ? counting : whole;
+    const shown = new SingleBar({ ...options, format }, Presets.rect);
+    shown.start(state.total ?? 0, 0, { doing: state.doing ?? doing, rate: '' });
+    return { shown, state, started: performance.now() };
+  };
+  return {
+    update: (state) => {
+      if (bar?.state.doing !== state.doing || bar?.state.total !== state.total) bar = begin(state);
+      const seconds = bar && (performance.now() - bar.started) / 1000;
+      bar?.shown.update(state.done, { rate: rateOf(state.done, seconds ?? 0) });
+    },
+    end: () => bar?.shown.stop(),
+  };
+}
+
+/** Nothing in the first second: until then a rate says more about the start than about the work. */
+function rateOf(done: number, seconds: number): string {
+  return seconds < 1 ? '' : `, ${Math.round(done / seconds).toLocaleString('en')}/s`;
 }

@@ -23,6 +23,19 @@ export async function askYesOrNo(question: string): Promise<boolean> {
 }
 
 /**
+ * Asks for a yes to something that cannot be taken back.
+ *
+ * @param what - that needs it, such as `signing`
+ * @param declined - what is said after a no
+ * @throws UsageError after a no, and where there is no terminal to ask on
+ */
+export async function confirm(question: string, what: string, declined: string): Promise<void> {
+  if (!canAsk())
+    throw new UsageError(`${what} needs a yes, and there is no terminal to ask on`, 'add --yes to mean it');
+  if (!(await askYesOrNo(question))) throw new UsageError(declined);
+}
+
+/**
  * A question whose answer is not shown.
  *
  * @throws UsageError if the person gives up

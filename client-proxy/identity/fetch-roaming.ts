@@ -1,11 +1,11 @@
 /** Gets a roaming file from wherever its reader put it. Nothing of it is believed: the words decide. */
 import { open } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { request } from 'undici';
 import { concatAll } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
-import { request } from '../../node-support/undici.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import type { ConnectTo } from '../network/connect-to.ts';

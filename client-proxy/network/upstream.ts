@@ -1,9 +1,8 @@
 /** Connections to other machines: for content, for key servers, for what passes through, for tunnels, and to a parent proxy where there is one. */
 import type { ClientRequest, ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Dispatcher } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import { Agent as NodeAgent, request as nodeRequest } from '../../node-support/http.ts';
-import { Agent } from '../../node-support/undici.ts';
 import { LIMITS } from '../limits.ts';
 import { type ConnectTo, type Endpoint, unbracket } from './connect-to.ts';
 import { type Connector, createConnector, forUndici } from './connector.ts';

@@ -1,8 +1,8 @@
 /** Lets the Reader run whenever its user is logged in: by a unit of systemd, and by nothing else. */
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { writeFileAtomicSync } from '../../node-support/files/write-file.ts';
-import { makeDirectoryNow } from '../../node-support/make-directory.ts';
+import { writeFileAtomic } from '../../node-support/files/write-file.ts';
+import { makeDirectory } from '../../node-support/make-directory.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -81,7 +81,7 @@ export async function installService(options: InstallOptions): Promise<Installed
   const file = unitFile();
   const text = unitText(options.command);
   const changed = readUnit(file)?.text !== text;
-  if (changed) writeUnit(file, text);
+  if (changed) await writeUnit(file, text);
   if (state.manager !== 'answers') return { file, changed, running: undefined };
   await systemctl('daemon-reload');
   await systemctl('enable', UNIT_NAME);
@@ -89,10 +89,10 @@ export async function installService(options: InstallOptions): Promise<Installed
   return { file, changed, running: await untilReady(options.dataDirectory) };
 }
 
-function writeUnit(file: string, text: string): void {
+async function writeUnit(file: string, text: string): Promise<void> {
   try {
-    makeDirectoryNow(dirname(file), 0o700);
-    writeFileAtomicSync(file, text, { mode: UNIT_MODE });
+    await makeDirectory(dirname(file), 0o700);
+    await writeFileAtomic(file, text, { mode: UNIT_MODE });
   } catch (cause) {
     throw new ReaderError('service-failed', `cannot write ${file}: ${systemReason(cause)}`, { cause });
   }

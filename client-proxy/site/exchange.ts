@@ -1,10 +1,9 @@
 /** One HTTP exchange with a key server or a site's own proof: bounded in size and time, no redirects, HTTPS unless on this machine. */
 
-import type { Dispatcher } from 'undici';
+import { type Dispatcher, request } from 'undici';
 import { concatAll } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { isOrigin } from '../../core/site/site.ts';
-import { request } from '../../node-support/undici.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { connectionReason } from '../network/failures.ts';

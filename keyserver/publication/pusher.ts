@@ -7,7 +7,7 @@ import type { RootMetadata, TimestampMetadata } from '../../core/publication/met
 import { checkNotFuture, verifySnapshot } from '../../core/publication/verify-roles.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import { systemReason } from '../../node-support/system-error.ts';
-import { UnderWay } from '../../node-support/within-time.ts';
+import { withinTime } from '../../node-support/within-time.ts';
 import { KeyServerError } from '../errors.ts';
 import { run } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -41,11 +41,10 @@ const ATTEMPTS = 3;
 
 export class Pusher {
   readonly #options: PusherOptions;
-  readonly #underWay = new UnderWay();
+  readonly #closing = new AbortController();
   #last: Promise<unknown> = Promise.resolve();
   #pending = 0;
   #isQueued = false;
-  #isClosed = false;
 
   constructor(options: PusherOptions) {
     this.#options = options;
@@ -79,8 +78,7 @@ export class Pusher {
 
   /** Gives up what is pending. */
   close(): void {
-    this.#isClosed = true;
-    this.#underWay.end();
+    this.#closing.abort(new Error('it was closed'));
     this.#options.target.close();
   }
 
@@ -101,7 +99,7 @@ export class Pusher {
     for (let attempt = 1; ; attempt++) {
       const look = await this.#look();
       try {
-        if (look) await this.#underWay.within(patience, (signal) => this.#replace(look, signal));
+        if (look) await withinTime(patience, (signal) => this.#replace(look, signal), this.#closing.signal);
         return;
       } catch (error) {
         const wasChanged = error instanceof StorageError && error.code === 'target-changed';
@@ -113,7 +111,7 @@ export class Pusher {
   /** @returns `undefined` before there is a publication */
   async #look(): Promise<Look | undefined> {
     const { state, patience } = this.#options;
-    return this.#underWay.within(patience, async () => {
+    const look = async () => {
       const known = readPublication(state.database);
       const knownRoot = newestRoot(state.database);
       if (!known || !knownRoot) return undefined;
@@ -125,7 +123,8 @@ export class Pusher {
         if (exceeds(timestamp, known, root)) await this.#adopt(found.bytes, timestamp, root, further);
       }
       return { found, root };
-    });
+    };
+    return withinTime(patience, look, this.#closing.signal);
   }
 
   async #adopt(bytes: Uint8Array, timestamp: TimestampMetadata, root: RootMetadata, furtherRoots: Uint8Array[]) {
@@ -177,7 +176,7 @@ export class Pusher {
 
   /** What is given up when the server stops has not failed; the database may be closed by then. */
   #failed(error: unknown): void {
-    if (this.#isClosed) return;
+    if (this.#closing.signal.aborted) return;
     const { log, number } = this.#options;
     log.error({ target: number, reason: reasonFor(error) }, 'the timestamp could not be pushed');
     try {

@@ -1,13 +1,12 @@
 /** Fetches from a site's content hosts. They are not trusted: no redirect is followed, no header looked at, everything is bounded. */
 import type { Readable } from 'node:stream';
-import type { Dispatcher } from 'undici';
+import { Agent, type Dispatcher, request } from 'undici';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { askInOrder } from '../../core/reading/content-hosts.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import type { ContentAnswer, FetchContent } from '../../core/reading/open-at.ts';
 import type { FetchFile, HostedFile } from '../../node-support/publication/hosted-source.ts';
-import { Agent, request } from '../../node-support/undici.ts';
 
 /** Milliseconds. */
 const CONNECT_TIMEOUT = 5000;

@@ -8,13 +8,6 @@ import { open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemCode } from '../system-error.ts';
 
-export interface AtomicWriteOptions {
-  /** Permissions, for example `0o644`. Default: `0o600`. */
-  readonly mode?: number;
-  /** Default: `true`. */
-  readonly durable?: boolean;
-}
-
 const TEMPORARY_NAME = /^\.wispr-new-[0-9a-f]{12}$/;
 
 /** A new name in the directory of `file`. Short, because names may be as long as the system allows. */
@@ -35,12 +28,13 @@ export function removeTemporaryFiles(directory: string): void {
 /**
  * Writes a file, or replaces it.
  *
+ * @param options - `mode`: permissions, for example `0o644`
  * @throws the system's error; the previous file is unchanged then
  */
 export async function writeFileAtomic(
   file: string,
   content: Uint8Array | string,
-  { mode = 0o600, durable = true }: AtomicWriteOptions = {},
+  { mode = 0o600, durable = true }: { readonly mode?: number; readonly durable?: boolean } = {},
 ): Promise<void> {
   await replaceFile(file, (temporary) => writeFile(temporary, content, { mode, flag: 'wx', flush: durable }));
   if (durable) await syncDirectory(dirname(file));
@@ -50,7 +44,7 @@ export async function writeFileAtomic(
 export function writeFileAtomicSync(
   file: string,
   content: Uint8Array | string,
-  { mode = 0o600, durable = true }: AtomicWriteOptions = {},
+  { mode = 0o600, durable = true }: { readonly mode?: number; readonly durable?: boolean } = {},
 ): void {
   replaceFileSync(file, (temporary) => writeFileSync(temporary, content, { mode, flag: 'wx', flush: durable }));
   if (durable) syncDirectorySync(dirname(file));

@@ -68,7 +68,7 @@ export class DirectoryTarget implements Target {
       const given = source instanceof Uint8Array ? source.length : (await lstat(source.file)).size;
       if (given !== length || (await this.head(path))?.length !== length) return false;
       await using own = await this.#open(path);
-      if (source instanceof Uint8Array) return await hasBytes(own, source);
+      if (source instanceof Uint8Array) return (await readAt(own, Buffer.allocUnsafe(length), 0)).equals(source);
       await using other = await open(source.file);
       return await haveSameBytes(own, other, length);
     });
@@ -198,14 +198,6 @@ const LOOKS_IN_FLIGHT = 32;
 
 /** Bytes that are compared at a time. */
 const PIECE = 256 * 1024;
-
-async function hasBytes(file: FileHandle, bytes: Uint8Array): Promise<boolean> {
-  for (let at = 0; at < bytes.length; at += PIECE) {
-    const piece = bytes.subarray(at, at + PIECE);
-    if (!(await readAt(file, Buffer.allocUnsafe(piece.length), at)).equals(piece)) return false;
-  }
-  return true;
-}
 
 /** Memory for no more than there is: most files are small, and there are many. */
 async function haveSameBytes(one: FileHandle, other: FileHandle, length: number): Promise<boolean> {

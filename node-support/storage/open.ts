@@ -5,11 +5,6 @@ import { DirectoryTarget } from './directory.ts';
 import { StorageError } from './errors.ts';
 import { isTargetPath, type Target } from './target.ts';
 
-export interface TargetOptions {
-  /** Relative directories are taken from here; the working directory, if left out. */
-  readonly base?: string;
-}
-
 /** Amazon's rules for names; other servers keep to them. */
 const BUCKET = /^(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
@@ -17,9 +12,10 @@ const BUCKET = /^(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
  * Opens a target. Nothing is asked of it yet.
  *
  * @param text - a directory, a `file:` URL, or `s3://bucket/prefix`
+ * @param base - what relative directories are taken from
  * @throws StorageError `argument-invalid`
  */
-export async function openTarget(text: string, { base = '.' }: TargetOptions = {}): Promise<Target> {
+export async function openTarget(text: string, base = '.'): Promise<Target> {
   if (text.startsWith('s3://')) {
     const { bucket, prefix } = parseBucket(text);
     const { S3Target } = await import('./s3.ts'); // the SDK takes a while to load, and is not needed for directories
@@ -33,13 +29,7 @@ function parseBucket(text: string): { bucket: string; prefix: string } {
   const prefix = rest.join('/').replace(/\/$/, '');
   // Not repeated: it may contain credentials.
   if (!BUCKET.test(bucket) || (prefix !== '' && !isTargetPath(`/${prefix}`)))
-    throw new StorageError(
-      'argument-invalid',
-      'what begins with s3:// has to be like s3://bucket or s3://bucket/prefix',
-      {
-        typed: true,
-      },
-    );
+    throw invalid('what begins with s3:// has to be like s3://bucket or s3://bucket/prefix');
   return { bucket, prefix };
 }
 

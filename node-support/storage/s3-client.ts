@@ -37,8 +37,7 @@ export function createClient(
   onTime: (time: number) => void = () => undefined,
 ): S3Client {
   const client = new S3Client(configuration(environment, limits));
-  listenForTime(client, onTime);
-  boundAnswers(client, limits.answerLength);
+  watchAnswers(client, limits.answerLength, onTime);
   return client;
 }
 
@@ -67,43 +66,35 @@ function configuration(environment: NodeJS.ProcessEnv, { silence }: S3Limits): S
 }
 
 /** The client takes answers into memory as they come; readers of files bound those. */
-function boundAnswers(client: S3Client, maximum: number): void {
+function watchAnswers(client: S3Client, maximum: number, onTime: (time: number) => void): void {
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
         const result = await next(args);
-        const response = result.response as { statusCode: number; body: unknown };
+        const response = result.response as Answer;
+        const time = Date.parse(response.headers.date ?? '') / 1000;
+        if (Number.isFinite(time)) onTime(time);
         const isFile = commandName === 'GetObjectCommand' && response.statusCode < 300;
         if (!isFile && response.body instanceof Readable)
           response.body = Readable.from(startOf(response.body, maximum));
         return result;
       },
-    { step: 'deserialize', priority: 'low', name: 'boundAnswers' },
+    { step: 'deserialize', priority: 'low', name: 'watchAnswers' },
   );
 }
 
-function listenForTime(client: S3Client, onTime: (time: number) => void): void {
-  client.middlewareStack.add(
-    (next) => async (args) => {
-      const result = await next(args);
-      const { headers } = result.response as { headers: Readonly<Record<string, string>> };
-      const time = Date.parse(headers.date ?? '') / 1000;
-      if (Number.isFinite(time)) onTime(time);
-      return result;
-    },
-    { step: 'deserialize', priority: 'low', name: 'listenForTime' },
-  );
+interface Answer {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  body: unknown;
 }
 
 async function* startOf(body: AsyncIterable<Uint8Array>, maximum: number): AsyncGenerator<Uint8Array> {
   let length = 0;
   for await (const part of body) {
     length += part.length;
-    if (length > maximum) throw tooLong(maximum);
+    if (length > maximum)
+      throw new StorageError('target-failed', `the server of the bucket answers with more than ${maximum} bytes`);
     yield part;
   }
-}
-
-function tooLong(maximum: number): StorageError {
-  return new StorageError('target-failed', `the server of the bucket answers with more than ${maximum} bytes`);
 }

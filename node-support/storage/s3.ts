@@ -17,7 +17,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { forEachInFlight } from '../in-flight.ts';
-import { UnderWay } from '../within-time.ts';
+import { withinTime } from '../within-time.ts';
 import { StorageError } from './errors.ts';
 import { createClient, S3_LIMITS, type S3Limits } from './s3-client.ts';
 import { digestIn, expectedTag, lengthOf, PART_LENGTH, partLengthFor } from './s3-digest.ts';
@@ -55,7 +55,7 @@ export class S3Target implements Target {
   readonly #prefix: string;
   readonly #client: S3Client;
   readonly #limits: S3Limits;
-  readonly #underWay = new UnderWay();
+  readonly #closing = new AbortController();
   #time: number | undefined;
   /** Of all listings so far: the files, and the milliseconds for which they were waited for. */
   #listed = { files: 0, milliseconds: 0 };
@@ -167,7 +167,7 @@ export class S3Target implements Target {
 
   /** Gives up what is under way. */
   close(): void {
-    this.#underWay.end();
+    this.#closing.abort(new Error('it was closed'));
     this.#client.destroy();
   }
 
@@ -187,7 +187,7 @@ export class S3Target implements Target {
     const Body = source instanceof Uint8Array ? source : await readFile(source.file);
     const command = new PutObjectCommand({ ...input, Body });
     const time = this.#limits.operation + length / this.#limits.sending;
-    await this.#underWay.within(time, (abortSignal) => this.#client.send(command, { abortSignal }));
+    await withinTime(time, (abortSignal) => this.#client.send(command, { abortSignal }), this.#closing.signal);
   }
 
   async #sendParts(input: PutObjectCommandInput, file: string, length: number): Promise<void> {
@@ -200,7 +200,7 @@ export class S3Target implements Target {
   /** A whole file may take hours, each part has its time. The library that sends them has no bound, and hands no signal on. */
   #clientForParts(milliseconds: number): S3Client {
     const send = (command: Parameters<S3Client['send']>[0]) =>
-      this.#underWay.within(milliseconds, (abortSignal) => this.#client.send(command, { abortSignal }));
+      withinTime(milliseconds, (abortSignal) => this.#client.send(command, { abortSignal }), this.#closing.signal);
     return Object.create(this.#client, { send: { value: send } });
   }
 
@@ -253,7 +253,8 @@ export class S3Target implements Target {
     milliseconds: number = this.#limits.operation,
   ): Promise<Result> {
     const { attempt } = this.#limits;
-    return this.#underWay.within(milliseconds, (abortSignal) => work({ abortSignal, requestTimeout: attempt }));
+    const bounded = (abortSignal: AbortSignal) => work({ abortSignal, requestTimeout: attempt });
+    return withinTime(milliseconds, bounded, this.#closing.signal);
   }
 
   async #find<Found>(

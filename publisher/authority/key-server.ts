@@ -1,13 +1,13 @@
 /** The key server as the publisher talks to it: keys, publications, metadata (docs/spec/keys.md, "Handing over"). The token goes into one header and nowhere else. */
 import type { Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { request } from 'undici';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { isJsonObject, type JsonObject } from '../../core/encoding/canonical-json.ts';
 import { BUNDLE_PATH, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
-import { request } from '../../node-support/undici.ts';
 import { withinTime } from '../../node-support/within-time.ts';
 import { PublishError, stopped } from '../errors.ts';
 import { TIMESTAMP_PATH } from '../publication/files.ts';

@@ -74,7 +74,7 @@ interface SitePlace extends Pick<PublishPlaces, 'workspace' | 'out'> {
 async function openTargets(texts: readonly string[], base: string, place: SitePlace): Promise<Target[]> {
   const targets = new Map<string, Target>();
   for (const text of texts) {
-    const target = await openTarget(text, { base });
+    const target = await openTarget(text, base);
     if (!(target instanceof DirectoryTarget) || !isOutput(target, place)) targets.set(target.name, target);
   }
   return [...targets.values()];

@@ -1,12 +1,12 @@
 /** Where a site lies that is verified: a directory, or a web host. */
 import { type FileHandle, open, opendir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { request } from 'undici';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
-import { request } from '../../node-support/undici.ts';
 import { PublishError } from '../errors.ts';
 import { type PublicationPlace, startOf } from '../publication/places.ts';
 

@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import { freePort } from '../../cache-config/child.ts';
 import { CACHE_NAMES, type CacheName } from '../../cache-config/parameters.ts';
 import { squidServiceName } from '../../cache-config/render.ts';
 import {
@@ -61,19 +60,6 @@ function sharedMemoryOf(directories: string[]): string[] {
 
 const isAlive = (pid: number) => processesOf(pid).includes(pid);
 
-/** A free port below those that the system hands out by itself, so that nobody gets it in between. */
-async function quietPort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 30_000);
-    const server = createServer();
-    const free = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false));
-      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-    });
-    if (free) return port;
-  }
-}
-
 describe.each(CACHE_NAMES)('%s', (name) => {
   test('starts, says what it is, answers, and goes without a trace', async () => {
     const server = await START[name]({});
@@ -101,7 +87,7 @@ describe.each(CACHE_NAMES)('%s', (name) => {
   });
 
   test('takes the wanted port when it is free, and another when a stranger answers there', async () => {
-    const port = await quietPort();
+    const port = await freePort();
     const first = await START[name]({ port });
     expect(first.port).toBe(port);
     const second = await START[name]({ port });

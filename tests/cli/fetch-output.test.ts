@@ -1,4 +1,4 @@
-/** Where `wispr fetch` writes, and what a script learns of it; one reader for all, and a folder for each. */
+/** Where `wispr fetch` writes, what a script learns of it, and what it refuses; one reader for all, and a folder for each. */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -219,5 +219,28 @@ describe('what takes the output', () => {
     });
     expect([late.code, late.shown]).toEqual([2, expect.stringContaining('only its beginning is shown')]);
     expect(late.shown).not.toContain('\u001b]0;upset');
+  });
+});
+
+describe('what is typed wrong is exit code 2', () => {
+  it.each([
+    [['ftp://news.example/a.html'], /address/],
+    [['http://me:secret@news.example/'], /^(?!.*secret).*address/s],
+    [['http://news.example/a.html', '--range', '9-2'], /range/],
+    [['http://news.example/a.html', '--range', '0-1,4-5'], /range/],
+    [['http://news.example/a.html', '--header', 'nonsense'], /header/],
+    [['http://news.example/a.html', '--header', 'Content-Length: 5'], /not for a caller/],
+    [['http://news.example/a.html', '--header', 'A: b\r\nc: d'], /characters/],
+    [['http://news.example/a.html', '--json'], /--output/],
+    [['http://news.example/a.html', '-o', '.'], /directory/],
+    [['http://news.example/a.html', '-o', ''], /--output needs the name of a file/],
+    [['http://news.example/a.html', '-o', '/nowhere/at/all'], /cannot write .*\n.*hint: /],
+    [['http://news.example/a.html', '-o', `/tmp/${'x'.repeat(300)}`], /cannot write .*\n.*hint: /],
+    [[], /argument/],
+  ])('%j', async (args, words) => {
+    const { code, stdout, stderr } = await fetched(...args);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(words)]);
+    expect(isInTheOneVoice(stderr)).toBe(true);
+    expect(existsSync('/nowhere')).toBe(false);
   });
 });

@@ -2,37 +2,20 @@
 import { describe, expect, it } from 'vitest';
 import { runWispr } from '../support/wispr.ts';
 
-const ORDER = [
-  'init',
-  'check',
-  'protect',
-  'publish',
-  'verify',
-  'inspect',
-  'keys',
-  'timestamp',
-  'rollback',
-  'withdraw',
-  'keyserver',
-  'admin',
-  'invite',
-  'proxy',
-  'bind',
-  'fetch',
-  'sync',
-  'identity',
-  'cache-config',
-];
+const ORDER =
+  'init check protect publish verify inspect keys timestamp rollback withdraw keyserver admin invite proxy bind fetch sync identity cache-config';
+const COMMANDS = ORDER.split(' ');
+const SUBCOMMANDS = ['proxy install', 'proxy remove', 'proxy status', 'keys new-signer', 'admin token'];
 
 describe('wispr --help', () => {
   it('names the commands in the order of the work', async () => {
     const { stdout } = await runWispr(['--help']);
     const [, commands = ''] = stdout.split('Commands:\n');
-    expect([...commands.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name)).toEqual([...ORDER, 'help']);
+    expect([...commands.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name)).toEqual([...COMMANDS, 'help']);
   });
 
-  it.each(ORDER)('%s: lower case, without full stop, placeholders as well', async (command) => {
-    const { code, stdout } = await runWispr([command, '--help']);
+  it.each([...COMMANDS, ...SUBCOMMANDS])('%s: lower case, no full stop, in 80 columns', async (command) => {
+    const { code, stdout } = await runWispr([...command.split(' '), '--help']);
     expect(code).toBe(0);
     const [, description = ''] = stdout.split('\n\n');
     expect(description).toMatch(/^[a-z][\s\S]*[^.]$/);
@@ -40,12 +23,4 @@ describe('wispr --help', () => {
     expect(stdout).not.toContain('(default: [])');
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
-
-  it.each([...ORDER, 'proxy install', 'proxy remove', 'proxy status', 'keys new-signer', 'admin token'])(
-    '%s: fits into 80 columns',
-    async (command) => {
-      const { code, stdout } = await runWispr([...command.split(' '), '--help']);
-      expect([code, stdout.split('\n').filter((line) => line.length > 80)]).toEqual([0, []]);
-    },
-  );
 });

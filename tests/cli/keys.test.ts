@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { rotateRole } from '../../publisher/keys/change-roots.ts';
-import type { Ended } from '../support/programs.ts';
+import { expectError, expectOneVoice } from '../support/one-voice.ts';
 import { type SmallPublication, writeSmallPublication } from '../support/small-publication.ts';
 import { runOnTerminal, runWispr } from '../support/wispr.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
@@ -26,22 +26,6 @@ const onTerminal = (args: string[], ...answers: [string, string][]) =>
   runOnTerminal(args, answers, { cwd: workspace.directory });
 const publish = async (what?: SmallPublication) =>
   writeSmallPublication(at(METADATA), await workspace.keyStore(), what);
-
-/** Every line for people has the prefix and no full stop; nothing secret is shown. */
-function expectOneVoice({ stdout, stderr }: Ended): void {
-  for (const line of stderr.trimEnd().split('\n').filter(Boolean)) {
-    expect(line).toMatch(/^wispr: +\S/);
-    expect(line).not.toMatch(/\.$|internal error|^\s+at /);
-  }
-  expect(stdout + stderr).not.toContain(PASSPHRASE);
-}
-
-async function expectError(result: Promise<Ended>, code: number, ...parts: string[]): Promise<void> {
-  const ended = await result;
-  expect([ended.code, ended.stdout]).toEqual([code, '']);
-  for (const part of parts) expect(ended.stderr).toContain(part);
-  expectOneVoice(ended);
-}
 
 describe('wispr keys', () => {
   it('lists roles and sets, with and without the passphrase', async () => {

@@ -8,11 +8,11 @@ import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { OWN_TEMPLATE_MARK } from '../../publisher/site/fallback/template.ts';
 import { startContentHost } from '../support/content-host.ts';
-import { type Ended, ROOT, startCommand, startProgram } from '../support/programs.ts';
+import { expectError, expectOneVoice } from '../support/one-voice.ts';
+import { ROOT, startCommand, startProgram } from '../support/programs.ts';
 import { runOnTerminal, runWispr, runWisprProgram } from '../support/wispr.ts';
-import { snapshot } from '../support/workspace.ts';
+import { PASSPHRASE, snapshot } from '../support/workspace.ts';
 
-const PASSPHRASE = 'correct horse battery staple';
 const PAGE = '<!doctype html><title>A page</title><p>The secret rest.</p>';
 
 const root = mkdtempSync(join(tmpdir(), 'wispr-cli-'));
@@ -32,22 +32,6 @@ async function writeSite(directory: string): Promise<void> {
   await mkdir(join(directory, 'site'), { recursive: true });
   for (const [name, content] of Object.entries({ 'index.html': PAGE, 'robots.txt': 'x', 'a b.bin': 'y' }))
     await writeFile(join(directory, 'site', name), content);
-}
-
-/** Every line for people has the prefix and no full stop; nothing looks like a crash. */
-function expectOneVoice({ stderr }: Ended): void {
-  for (const line of stderr.trimEnd().split('\n')) {
-    expect(line).toMatch(/^wispr: \S/);
-    expect(line).not.toMatch(/\.$|internal error|^\s+at /);
-  }
-}
-
-async function expectError(result: Promise<Ended>, code: number, ...parts: string[]): Promise<void> {
-  const ended = await result;
-  expect([ended.code, ended.stdout]).toEqual([code, '']);
-  for (const part of parts) expect(ended.stderr).toContain(part);
-  expectOneVoice(ended);
-  expect(ended.stderr).not.toContain(PASSPHRASE);
 }
 
 describe('wispr init', () => {

@@ -22,7 +22,7 @@ describeTarget('a directory reached by a link', async () => {
   const place = join(directory, `real-${++number}`);
   await mkdir(place);
   await symlink(place, join(directory, `link-${number}`));
-  return openTarget(`link-${number}`, { base: directory });
+  return openTarget(`link-${number}`, directory);
 });
 
 describe('a directory as a target', () => {

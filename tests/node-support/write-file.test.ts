@@ -9,7 +9,6 @@ import {
   replaceFile,
   temporaryBeside,
   writeFileAtomic,
-  writeFileAtomicSync,
 } from '../../node-support/files/write-file.ts';
 
 let directory: string;
@@ -21,22 +20,19 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-describe.each([
-  ['writeFileAtomic', writeFileAtomic],
-  ['writeFileAtomicSync', async (...given: Parameters<typeof writeFileAtomicSync>) => writeFileAtomicSync(...given)],
-])('%s', (_, write) => {
+describe('writeFileAtomic', () => {
   it('creates and replaces, with the permissions asked for', async () => {
-    await write(file, 'one');
+    await writeFileAtomic(file, 'one');
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    await write(file, 'two', { mode: 0o644, durable: false });
+    await writeFileAtomic(file, 'two', { mode: 0o644, durable: false });
     expect(statSync(file).mode & 0o777).toBe(0o644);
     expect(readFileSync(file, 'utf8')).toBe('two');
     expect(readdirSync(directory)).toEqual(['file']);
   });
 
   it('throws the error of the system and leaves nothing behind', async () => {
-    await expect(write(directory, 'one')).rejects.toMatchObject({ syscall: 'rename' });
-    await expect(write(join(directory, 'missing', 'file'), 'one')).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(writeFileAtomic(directory, 'one')).rejects.toMatchObject({ syscall: 'rename' });
+    await expect(writeFileAtomic(join(directory, 'missing', 'file'), 'one')).rejects.toMatchObject({ code: 'ENOENT' });
     expect(readdirSync(directory)).toEqual([]);
   });
 });
