@@ -15,7 +15,7 @@ import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { payloadUrl } from '../../core/reading/open-at.ts';
 import { LIMITS } from '../limits.ts';
-import type { KeepWish, ObjectCache } from './cache/object-cache.ts';
+import type { ObjectCache } from './cache/object-cache.ts';
 import type { ObjectWriter } from './cache/object-writer.ts';
 import { StoredObject } from './cache/stored-object.ts';
 import type { ContentSource, HostAttempt } from './content-source.ts';
@@ -74,13 +74,13 @@ export class Payload implements BlockSource, RunSupply {
   }
 
   /** The whole is going to be read: it is kept from now on, with what was read already. */
-  beginKeeping(wish?: KeepWish): void {
+  beginKeeping({ synced = false } = {}): void {
     const first = this.#first;
     this.#first = undefined;
     if (this.#origin instanceof StoredObject || first === undefined) return;
     const { cache, site, entry } = this.#supply;
     const { head, payloadLength } = this.#reader;
-    this.#writer = cache.begin(site, entry.head, head.length + payloadLength, wish);
+    this.#writer = cache.begin(site, entry.head, head.length + payloadLength, synced);
     this.#writer?.keep(headBytes(head));
     for (const block of first)
       if (this.#writer) this.#writer.keep(block);
