@@ -118,17 +118,10 @@ export async function openReader(
     await sites.refresh();
     const tunnels = new BoundTunnels(now);
     const lock = new ReaderLock(store, sites, opener.memory);
-    const [urlOf, fixed] = [(label: string) => gatewayUrl(label, port), fixedSettings(options)];
-    const common = {
-      store,
-      sites,
-      lock,
-      upstream,
-      access: { upstream, health, cache, opener, deliveries: new ChangedDeliveries() },
-      settings,
-      now,
-      tunnels,
-    };
+    const access = { upstream, health, cache, opener, deliveries: new ChangedDeliveries() };
+    const common = { store, sites, lock, upstream, access, settings, now, tunnels };
+    const fixed = fixedSettings(options);
+    const urlOf = (label: string) => gatewayUrl(label, port);
     const pages = new Pages({ ...common, cache, proofs: options, port: ownPort, fixed, urlOf });
     const doors = { ...common, pages, ownPort };
     const stopServing = attachDoors(server, { ...doors, refused });
@@ -157,10 +150,6 @@ function fixedSettings({ port, parentProxy, allowLocal = [], cacheBytes }: Proxy
   if (port !== undefined) fixed.set('port', settingText('port', port));
   if (allowLocal.length > 0) fixed.set('allowLocal', settingText('allowLocal', allowLocal));
   if (cacheBytes !== undefined) fixed.set('cacheBytes', settingText('cacheBytes', cacheBytes));
-  if (parentProxy !== undefined) fixed.set('parentProxy', withoutPassword(parentProxy));
+  if (parentProxy !== undefined) fixed.set('parentProxy', URL.parse(parentProxy)?.origin ?? ''); // without its password
   return fixed;
-}
-
-function withoutPassword(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : '';
 }

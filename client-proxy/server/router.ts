@@ -221,10 +221,8 @@ export class Router {
   async #current({ site, publication }: BoundSite, newest: boolean): Promise<CurrentSite> {
     const freshness = await publication.current(newest);
     const known = await this.#reread(site);
-    const renewing = known.bound.descriptor.ensure();
-    if (renewing === undefined) return { ...known, freshness };
-    await renewing;
-    return { ...(await this.#reread(site)), freshness };
+    const isRenewed = await known.bound.descriptor.ensure();
+    return { ...(isRenewed ? await this.#reread(site) : known), freshness };
   }
 
   async #reread(site: string): Promise<Omit<CurrentSite, 'freshness'>> {

@@ -32,7 +32,7 @@ export interface SiteRequest extends SiteExchange {
 /** @throws why there is no answer; if `response.headersSent`, the caller must end it visibly incomplete */
 export async function serveSite(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
   const { bound, freshness, request, response } = wanted;
-  if (freshness.stale && wanted.notices && isNavigation(request) && bound.notice.isDue())
+  if (freshness.stale && wanted.notices && isNavigation(request) && bound.isNoticeDue())
     return sendNotice(response, { ...wanted, site: bound.site, now: wanted.now() });
   try {
     await serveResolved(access, wanted);

@@ -74,14 +74,13 @@ async function readBounded(body: AsyncIterable<Uint8Array>, maximum: number, ori
 function describe(error: unknown, origin: string): ReaderError {
   if (error instanceof ReaderError) return error;
   const { code = '', name } = error as { code?: string; name?: string };
-  const options = { cause: error };
-  if (CERTIFICATE.test(code)) {
-    return new ReaderError('key-server-certificate', `the certificate of ${origin} is not valid: ${reasonOf(error)}`, {
-      ...options,
-    });
-  }
+  const cause = { cause: error };
+  if (CERTIFICATE.test(code))
+    return new ReaderError(
+      'key-server-certificate',
+      `the certificate of ${origin} is not valid: ${reasonOf(error)}`,
+      cause,
+    );
   const why = name === 'TimeoutError' ? 'no answer in time' : connectionReason(error);
-  return new ReaderError('key-server-unreachable', `${origin} could not be reached: ${why}`, {
-    ...options,
-  });
+  return new ReaderError('key-server-unreachable', `${origin} could not be reached: ${why}`, cause);
 }

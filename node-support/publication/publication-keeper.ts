@@ -73,7 +73,7 @@ export class PublicationKeeper {
    * @param reload - whether the reader asks for what is newest
    * @throws PublicationError, and the failure of the check, where none may be used
    */
-  current(reload = false): Freshness | Promise<Freshness> {
+  async current(reload = false): Promise<Freshness> {
     const freshness = this.#isLoaded && !reload ? this.#usable() : undefined;
     if (freshness === undefined || freshness.stale || this.#isMoving || this.#isIdle || this.#isStopped)
       return this.#waitForCurrent(reload);
