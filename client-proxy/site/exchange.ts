@@ -1,7 +1,7 @@
 /** One HTTP exchange with a key server or a site's own proof: bounded in size and time, no redirects, HTTPS unless on this machine. */
 
 import type { Dispatcher } from 'undici';
-import { concatAll } from '../../core/encoding/bytes.ts';
+import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { isOrigin } from '../../core/site/site.ts';
 import { request } from '../../node-support/undici.ts';
@@ -60,15 +60,12 @@ export async function exchange(
 }
 
 async function readBounded(body: AsyncIterable<Uint8Array>, maximum: number, origin: string): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of body) {
-    length += part.length;
-    if (length > maximum)
-      throw new ReaderError('key-server-answer', `${origin} answered with more than ${maximum} bytes`);
-    parts.push(part);
-  }
-  return concatAll(parts);
+  const reader = new ByteReader(body);
+  const bytes = await reader.readUpTo(maximum + 1);
+  await reader.cancel();
+  if (bytes.length > maximum)
+    throw new ReaderError('key-server-answer', `${origin} answered with more than ${maximum} bytes`);
+  return bytes;
 }
 
 function describe(error: unknown, origin: string): ReaderError {
