@@ -113,16 +113,16 @@ export class Payload implements BlockSource, RunSupply {
   async recover(offset: number, error: unknown): Promise<void> {
     const { cache, site, entry, source } = this.#supply;
     if (this.#origin instanceof StoredObject) cache.drop(site, entry.head);
-    else if (!source.failed(this.#origin, error) || isTooMuch(error)) throw error;
+    // Where the object is too long, another host cannot help.
+    else if (!source.failed(this.#origin, error) || (error as { code?: unknown }).code === 'object-trailing')
+      throw error;
     else this.#failed.add(this.#origin.origin);
     const range = { start: offset, end: this.#end };
     try {
-      const found = await source.ask(
-        (attempt) => fetchPayload(this.reader, range, attempt, this.#supply),
-        this.#failed,
-      );
-      this.#bytes = found.bytes;
-      this.#origin = found.attempt;
+      const fetch = (attempt: HostAttempt) => fetchPayload(this.reader, range, attempt, this.#supply);
+      const { bytes, attempt } = await source.ask(fetch, this.#failed);
+      this.#bytes = bytes;
+      this.#origin = attempt;
     } catch {
       throw error; // what went wrong first says more
     }
@@ -183,20 +183,10 @@ export class Payload implements BlockSource, RunSupply {
   }
 }
 
-/** Whether the object is too long: another host cannot help. */
-function isTooMuch(error: unknown): boolean {
-  return error instanceof ObjectError && error.code === 'object-trailing';
-}
-
-/** Bytes of a payload, and the host they come from. */
-export interface FetchedPayload {
-  readonly bytes: ByteReader;
-  readonly attempt: HostAttempt;
-}
-
 /**
  * The payload from the beginning of `range`, once its first bytes are there; where the content host ignores the range, what is before it is skipped.
  *
+ * @returns its bytes, and the host they come from
  * @throws ReadingError `content-host-answer` where the host answers neither with a range nor with the whole, or the payload is not a file of
  * bytes; those of `HostAttempt.fetch`
  */
@@ -204,8 +194,8 @@ export async function fetchPayload(
   { head }: DocumentReader,
   range: ByteRange,
   attempt: HostAttempt,
-  { path, entry }: { readonly path: string; readonly entry: DocumentEntry },
-): Promise<FetchedPayload> {
+  { path, entry }: Pick<Supply, 'path' | 'entry'>,
+): Promise<{ bytes: ByteReader; attempt: HostAttempt }> {
   const encrypted = isEncrypted(head.header);
   if (encrypted && entry.inPage) throw unusable('the object stands in a page as text');
   const offset = encrypted ? head.length : 0; // a signed document's payload is a file of its own
