@@ -16,8 +16,8 @@ export interface Patience {
   readonly hedgeAfter: number;
   /** Checked before the next one is asked. Those that were asked already are still awaited. */
   readonly isEnough?: () => boolean;
-  /** By `performance.now`: the latest time to wait for an answer. */
-  readonly until?: number;
+  /** The latest time to wait for an answer, by `performance.now`, once there is one: from then on all that are left are asked at once. */
+  readonly until?: () => number | undefined;
 }
 
 /** By the order in which they were asked. */
@@ -32,7 +32,7 @@ type Running<Candidate, Result> = Map<number, Promise<[number, Settled<Candidate
 export async function* hedged<Candidate, Result>(
   candidates: readonly Candidate[],
   start: (candidate: Candidate) => Promise<Result>,
-  { hedgeAfter, isEnough = () => false, until = Number.POSITIVE_INFINITY }: Patience,
+  { hedgeAfter, isEnough = () => false, until = () => undefined }: Patience,
 ): AsyncGenerator<Outcome<Candidate, Result>, undefined> {
   const running: Running<Candidate, Result> = new Map();
   let next = 0;
@@ -42,9 +42,11 @@ export async function* hedged<Candidate, Result>(
       running.set(index, outcomeOf(candidates[index] as Candidate, index, start));
     }
     if (running.size === 0) return;
-    const patience = next < candidates.length && !isEnough() ? hedgeAfter : Number.POSITIVE_INFINITY;
-    const first = await firstOf(running, Math.min(patience, until - performance.now()));
-    if (first === undefined && performance.now() >= until) return;
+    const end = until() ?? Number.POSITIVE_INFINITY;
+    const patience = end === Number.POSITIVE_INFINITY ? hedgeAfter : 0;
+    const hasNext = next < candidates.length && !isEnough();
+    const first = await firstOf(running, Math.min(hasNext ? patience : end, end - performance.now()));
+    if (first === undefined && performance.now() >= end) return;
     if (first === undefined) continue;
     const [index, outcome] = first;
     running.delete(index);

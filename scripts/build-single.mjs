@@ -16,7 +16,7 @@ const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'u
 const out = resolve(process.argv[2] ?? join(ROOT, 'dist'));
 const suffix = process.platform === 'win32' ? '.exe' : '';
 const output = join(out, `wispr-${version}-${process.platform}-${process.arch}${suffix}`);
-/** What runs on threads that open documents: client-proxy/documents/opening/thread.ts starts it. */
+/** What runs on threads that open documents: client-proxy/documents/opening/block-opener.ts starts it. */
 const THREAD = 'opening-thread.mjs';
 const WORDS = 'eff-large-wordlist.txt';
 // What old packages ask for by `require` are modules of Node.js.
@@ -25,7 +25,7 @@ const work = mkdtempSync(join(tmpdir(), 'wispr-single-'));
 try {
   mkdirSync(out, { recursive: true });
   const packages = await bundle('cli/single.ts', join(work, 'wispr.mjs'), REQUIRE);
-  await bundle('client-proxy/documents/opening/thread-main.ts', join(work, THREAD)); // nothing in it that is not in the other
+  await bundle('client-proxy/documents/opening/opening-thread.ts', join(work, THREAD)); // nothing in it that is not in the other
   writeFileSync(join(work, 'licenses.txt'), licenses(packages));
   inject();
   report();

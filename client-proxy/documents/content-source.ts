@@ -11,15 +11,16 @@ import { type Answer, fetchBody, PAST_CACHES, type Wanted } from '../site/fetch-
 import { faultOf, type HostHealth, mayAnotherHelp } from '../site/host-health.ts';
 import type { StoredObject } from './cache/stored-object.ts';
 
+type How = Pick<Wanted, 'bodyTimeout' | 'fields'>;
+
 /** One content host's part in a request. */
 export class HostAttempt {
   readonly origin: string;
   readonly #upstream: Upstream;
-  readonly #how: Pick<Wanted, 'bodyTimeout' | 'fields'>;
+  readonly #how: How;
   readonly #ending = new AbortController();
-  #answer: Answer | undefined;
 
-  constructor(upstream: Upstream, origin: string, how: Pick<Wanted, 'bodyTimeout' | 'fields'>) {
+  constructor(upstream: Upstream, origin: string, how: How) {
     this.#upstream = upstream;
     this.origin = origin;
     this.#how = how;
@@ -29,17 +30,10 @@ export class HostAttempt {
   readonly fetch = async (urlPath: string, range?: ByteRange): Promise<Answer> => {
     const { signal } = this.#ending;
     signal.throwIfAborted();
-    const wanted = { path: urlPath, range, ...this.#how };
-    this.#answer = await fetchBody(this.#upstream, this.origin, wanted, signal);
+    const answer = await fetchBody(this.#upstream, this.origin, { path: urlPath, range, ...this.#how }, signal);
     signal.throwIfAborted();
-    return this.#answer;
+    return answer;
   };
-
-  /** Abandons what is coming: something else will be fetched. */
-  release(): void {
-    this.#answer?.body.destroy(new Error('not wanted'));
-    this.#answer = undefined;
-  }
 
   /** Closes everything that is still coming. */
   end(reason: Error): void {
@@ -83,7 +77,7 @@ export class ContentSource {
 
   /** Abandons what is coming: something else will be fetched. */
   release(): void {
-    for (const attempt of this.#attempts) attempt.release();
+    for (const attempt of this.#attempts) attempt.end(NOT_WANTED);
   }
 
   /** Whether any content host was asked; otherwise the cache had all of it. */
@@ -119,7 +113,7 @@ export class ContentSource {
     const waiting = passedOver.size === 0 ? order : order.filter((origin) => !passedOver.has(origin));
     try {
       if (waiting.length !== 1) return await this.#race(waiting, work);
-      return await work(this.#begin(waiting[0] as string, ALONE));
+      return await work(this.#begin(waiting[0] as string));
     } catch (error) {
       if (waiting.length === 1) this.#note(waiting[0] as string, error);
       const mayHelp = waiting.length === 0 || faultOf(error) === 'wrong';
@@ -137,7 +131,7 @@ export class ContentSource {
     if (this.#isPastCaches || this.#ended) throw failure;
     this.#isPastCaches = true;
     try {
-      return await work(this.#begin(origin, PAST));
+      return await work(this.#begin(origin, { fields: PAST_CACHES }));
     } catch (error) {
       throw faultOf(error) === undefined ? error : moreTelling(error, failure);
     }
@@ -174,7 +168,7 @@ export class ContentSource {
     throw failure;
   }
 
-  #begin(origin: string, how: Pick<Wanted, 'bodyTimeout' | 'fields'>): HostAttempt {
+  #begin(origin: string, how: How = {}): HostAttempt {
     if (this.#ended) throw this.#ended;
     if (!this.#opened) this.#timer ??= setTimeout(() => this.end(tooSlow()), LIMITS.openTimeout);
     const attempt = new HostAttempt(this.#upstream, origin, how);
@@ -190,8 +184,7 @@ export class ContentSource {
 }
 
 const NONE: ReadonlySet<string> = new Set();
-const ALONE = { bodyTimeout: LIMITS.bodyTimeout };
-const PAST = { bodyTimeout: LIMITS.bodyTimeout, fields: PAST_CACHES };
+const NOT_WANTED = new Error('not wanted');
 
 /** A host with another object says more than one without an answer: there may be a newer publication. */
 function moreTelling(one: unknown, other: unknown): unknown {

@@ -28,46 +28,37 @@ export interface Delivery {
   readonly spend?: (piece: Uint8Array) => void;
 }
 
-interface ChangedDelivery extends Omit<Delivery, 'length'> {
-  readonly first: IteratorResult<Uint8Array>;
-  readonly changes: Changes;
-}
-
 /**
  * Sends head and content. An error before the first piece is thrown before anything is sent; after a later one the caller has to end the transfer
  * visibly incomplete.
  */
-export async function deliver(response: ServerResponse, delivery: Delivery): Promise<void> {
-  try {
-    await deliverAll(response, delivery);
-  } finally {
-    await delivery.content.return?.(); // what was begun ahead is not wanted any more
-  }
-}
-
-async function deliverAll(
+export async function deliver(
   response: ServerResponse,
   { status, headers, content, length, changes, spend }: Delivery,
 ): Promise<void> {
-  const first = await content.next();
-  if (changes) {
-    const delivery = { status, headers, content, first, changes };
-    return changes.deliveries.run(response, () => deliverChanged(response, delivery));
-  }
-  // Mostly the first piece is all there is; then head and content leave together.
-  if (first.done || first.value.length === length) {
-    if (!first.done) await content.next(); // the end has passed its checks too
+  try {
+    const first = await content.next();
+    if (changes)
+      return await changes.deliveries.run(response, () => {
+        response.writeHead(status, headers);
+        return sendChanged(response, startingWith(first, content), changes);
+      });
+    // Mostly the first piece is all there is; then head and content leave together.
+    if (first.done || first.value.length === length) {
+      if (!first.done) await content.next(); // the end has passed its checks too
+      response.writeHead(status, headers);
+      return endWith(response, first.value, spend);
+    }
     response.writeHead(status, headers);
-    endWith(response, first.value, spend);
-    return;
+    for (let piece: IteratorResult<Uint8Array> = first; !piece.done; piece = await content.next()) {
+      const leaving = write(response, piece.value);
+      if ((leaving && !(await leaving)) || response.destroyed) return;
+      if (leaving && isCopied(response)) spend?.(piece.value);
+    }
+    response.end();
+  } finally {
+    await content.return?.(); // what was begun ahead is not wanted any more
   }
-  response.writeHead(status, headers);
-  for (let piece: IteratorResult<Uint8Array> = first; !piece.done; piece = await content.next()) {
-    const leaving = write(response, piece.value);
-    if ((leaving && !(await leaving)) || response.destroyed) return;
-    if (leaving && isCopied(response)) spend?.(piece.value);
-  }
-  response.end();
 }
 
 /** @param spend - called once the piece is sent */
@@ -82,29 +73,21 @@ function isCopied({ socket }: ServerResponse): boolean {
 }
 
 /** Where content or coding fails after the head, missing chunks show it; without chunks, the connection is reset. */
-async function deliverChanged(
+async function sendChanged(
   response: ServerResponse,
-  { status, headers, content, first, changes }: ChangedDelivery,
+  content: AsyncIterable<Uint8Array>,
+  changes: Changes,
 ): Promise<void> {
-  response.writeHead(status, headers);
   try {
-    await sendChanged(response, changed(startingWith(first, content), changes), changes.deliveries);
+    for await (const piece of changed(content, changes)) {
+      const leaving = write(response, piece);
+      if ((leaving && !(await changes.deliveries.stalled(response, leaving))) || response.destroyed) return;
+    }
+    response.end();
   } catch (error) {
     if (!response.chunkedEncoding) cutOff(response);
     throw error;
   }
-}
-
-async function sendChanged(
-  response: ServerResponse,
-  pieces: AsyncIterable<Uint8Array>,
-  deliveries: ChangedDeliveries,
-): Promise<void> {
-  for await (const piece of pieces) {
-    const leaving = write(response, piece);
-    if ((leaving && !(await deliveries.stalled(response, leaving))) || response.destroyed) return;
-  }
-  response.end();
 }
 
 /** Ending the iteration ends all steps; an error of one of them is thrown by the last. */

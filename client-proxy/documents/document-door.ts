@@ -3,7 +3,6 @@
  * decides what may be shown. Forward proxy and gateway both come here.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Transform } from 'node:stream';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
@@ -31,13 +30,19 @@ export interface DeliveryAccess extends ContentAccess {
   readonly deliveries: ChangedDeliveries;
 }
 
-export interface DocumentRequest {
+/** A request for something of a connected site. */
+export interface SiteExchange {
   readonly bound: BoundSite;
   readonly description: SiteDescription;
   /** By which door the request came. */
   readonly door: Door;
   /** In the gateway: the links that stay in it. */
   readonly links: GatewayLinks | undefined;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+export interface DocumentRequest extends SiteExchange {
   /** The document's path. */
   readonly path: string;
   /** What the publication says of it. */
@@ -46,8 +51,6 @@ export interface DocumentRequest {
   readonly status: 200 | 404;
   /** When the publication was last confirmed, as {@link CONFIRMED_HEADER} says it. */
   readonly confirmed: string;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
 }
 
 /** One request on its way. */
@@ -69,8 +72,7 @@ export async function serveDocument(access: DeliveryAccess, wanted: DocumentRequ
   const source = new ContentSource({ ...access, origins: description.content, inPage: entry.inPage });
   const header = request.method === 'GET' && wanted.status === 200 ? request.headers.range : undefined;
   const range = isSingleRange(header) ? header : undefined;
-  const { cache, opener, deliveries } = access;
-  const exchange = { ...wanted, site: bound.site, cache, opener, deliveries, source, range };
+  const exchange = { ...access, ...wanted, site: bound.site, source, range };
   const stop = () => source.end(CLIENT_LEFT);
   response.once('close', stop);
   try {
@@ -95,10 +97,14 @@ async function serveFresh(exchange: Exchange): Promise<void> {
   if (reader !== known?.reader) bound.remembered.set(path, reader, entry.head);
   const chosen = await represent(reader, exchange);
   if (endEarly(chosen, exchange)) return;
-  if (opened === undefined) response.writeHead(exchange.status, chosen.headers).end();
-  else if (range !== undefined && chosen.ranges && rangeApplies(request.headers, chosen))
-    await serveRangeOf(opened, chosen, range, exchange);
-  else await sendWhole(opened, chosen, exchange);
+  if (opened === undefined) return void response.writeHead(exchange.status, chosen.headers).end();
+  try {
+    if (range !== undefined && chosen.ranges && rangeApplies(request.headers, chosen))
+      await serveRangeOf(opened, chosen, range, exchange);
+    else await sendWhole(opened, chosen, exchange);
+  } finally {
+    opened.payload.stopKeeping();
+  }
 }
 
 /** What needs no content: the answer to a condition. */
@@ -115,20 +121,12 @@ async function sendWhole(
   { headers, undo, rewriting }: Decorated,
   { response, status, deliveries }: Exchange,
 ): Promise<void> {
-  const change = rewriting && (await rewriterFor(rewriting, metadata.headers?.['content-security-policy']));
+  const policy = metadata.headers?.['content-security-policy'];
+  const change = rewriting && (await import('../gateway/rewriter.ts')).createRewriter(rewriting, policy);
   const changes = undo || change ? { undo, change, deliveries } : undefined;
   payload.beginKeeping();
-  try {
-    const { contentLength: length } = metadata;
-    await deliver(response, { status, headers, content, length, changes, spend: (piece) => payload.spend(piece) });
-  } finally {
-    payload.stopKeeping();
-  }
-}
-
-async function rewriterFor(rewriting: Rewriting, policy: string | undefined): Promise<Transform> {
-  const { createRewriter } = await import('../gateway/rewriter.ts');
-  return createRewriter(rewriting, policy);
+  const { contentLength: length } = metadata;
+  await deliver(response, { status, headers, content, length, changes, spend: (piece) => payload.spend(piece) });
 }
 
 /** A range of a document that was just opened: out of what is coming, or, where much would be skipped, by a request of its own. */
@@ -141,11 +139,7 @@ async function serveRangeOf(opened: Opened, chosen: Decorated, header: string, e
   if (range.start <= LIMITS.skippedInStream) {
     if (range.end === metadata.contentLength) payload.beginKeeping();
     else payload.stopKeeping();
-    try {
-      return await sendRange({ content: sliceOf(content, range), payload }, chosen, range, exchange);
-    } finally {
-      payload.stopKeeping();
-    }
+    return sendRange(sliceOf(content, range), payload, chosen, range, exchange);
   }
   source.release();
   if (!(await serveBlocks(reader, chosen, header, exchange))) await serveFresh({ ...exchange, range: undefined });
@@ -200,10 +194,10 @@ async function serveBlocks(
     return true;
   }
   try {
-    const payload: Payload = await openPart(exchange, reader, reader.payloadRange(range));
+    const payload = await openPart(exchange, reader, reader.payloadRange(range));
     payload.stopKeeping();
     const content = tellingWhenOpen(reader.contentRange(range, payload), source);
-    await sendRange({ content, payload }, chosen, range, exchange);
+    await sendRange(content, payload, chosen, range, exchange);
     return true;
   } catch (error) {
     bound.remembered.forget(path);
@@ -225,7 +219,8 @@ async function* tellingWhenOpen(
 }
 
 function sendRange(
-  { content, payload }: { readonly content: AsyncGenerator<Uint8Array>; readonly payload: Payload },
+  content: AsyncGenerator<Uint8Array>,
+  payload: Payload,
   { headers, total }: Decorated,
   { start, end }: ByteRange,
   { response }: Exchange,

@@ -4,7 +4,6 @@
  */
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { giveBack, giveBackIfAlone } from '../../core/encoding/give-back.ts';
-import type { BlockRun } from '../../core/object/block-run.ts';
 import type { BlockSource } from '../../core/object/blocks.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
@@ -15,7 +14,7 @@ import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { payloadUrl } from '../../core/reading/open-at.ts';
 import { LIMITS } from '../limits.ts';
-import type { KeepWish, ObjectCache } from './cache/object-cache.ts';
+import type { ObjectCache } from './cache/object-cache.ts';
 import type { ObjectWriter } from './cache/object-writer.ts';
 import { StoredObject } from './cache/stored-object.ts';
 import type { ContentSource, HostAttempt } from './content-source.ts';
@@ -36,7 +35,7 @@ export interface Supply {
 
 export class Payload implements BlockSource, RunSupply {
   readonly #supply: Supply;
-  readonly #reader: DocumentReader;
+  readonly reader: DocumentReader;
   /** Where the wanted part of the payload ends. */
   readonly #end: number;
   #bytes: ByteReader;
@@ -44,12 +43,12 @@ export class Payload implements BlockSource, RunSupply {
   #origin: HostAttempt | StoredObject;
   readonly #failed = new Set<string>();
   #writer: ObjectWriter | undefined;
-  /** Blocks that have passed before it was known whether they are to be kept. */
-  #first: Uint8Array[] | undefined = [];
+  /** Whether the whole is to be kept is known; until then only block 0 passes, which is held here. */
+  #isDecided = false;
+  #first: Uint8Array | undefined;
   /** Whether blocks were taken out of the file of a stored object that `#bytes` does not know of. */
   #isElsewhere = false;
-  /** Memory of runs that is in use, and whether it may be used again. */
-  readonly #handedOut = new Map<ArrayBufferLike, boolean>();
+  #runs: OpenedRuns | undefined;
 
   constructor(
     supply: Supply,
@@ -59,7 +58,7 @@ export class Payload implements BlockSource, RunSupply {
     end = reader.payloadLength,
   ) {
     this.#supply = supply;
-    this.#reader = reader;
+    this.reader = reader;
     this.#bytes = bytes;
     this.#origin = origin;
     this.#end = end;
@@ -74,23 +73,30 @@ export class Payload implements BlockSource, RunSupply {
   }
 
   /** The whole is going to be read: it is kept from now on, with what was read already. */
-  beginKeeping(wish?: KeepWish): void {
-    const first = this.#first;
-    this.#first = undefined;
-    if (this.#origin instanceof StoredObject || first === undefined) return;
+  beginKeeping({ synced = false } = {}): void {
+    const first = this.#decide();
+    if (this.#origin instanceof StoredObject) return;
     const { cache, site, entry } = this.#supply;
-    const { head, payloadLength } = this.#reader;
-    this.#writer = cache.begin(site, entry.head, head.length + payloadLength, wish);
+    const { head, payloadLength } = this.reader;
+    this.#writer = cache.begin(site, entry.head, head.length + payloadLength, synced);
     this.#writer?.keep(headBytes(head));
-    for (const block of first)
-      if (this.#writer) this.#writer.keep(block);
-      else if (isEncrypted(this.#reader.head.header)) giveBackIfAlone(block); // it was opened, and is not its own message
+    if (first === undefined) return;
+    if (this.#writer) this.#writer.keep(first);
+    else if (isEncrypted(head.header)) giveBackIfAlone(first); // it was opened, and is not its own message
   }
 
   /** It is not kept, or not to its end. Harmless where all has come. */
   stopKeeping(): void {
-    this.#first = undefined;
+    this.#decide();
     this.#writer?.abandon();
+  }
+
+  /** @returns block 0, where it has passed before */
+  #decide(): Uint8Array | undefined {
+    const first = this.#first;
+    this.#first = undefined;
+    this.#isDecided = true;
+    return first;
   }
 
   /** Resolves when nothing is being written any more: whether the whole is there. */
@@ -100,23 +106,23 @@ export class Payload implements BlockSource, RunSupply {
 
   keep(block: Uint8Array): Promise<void> | undefined {
     if (this.#writer) return this.#writer.keep(block);
-    this.#first?.push(block);
+    if (!this.#isDecided) this.#first = block;
     return undefined;
   }
 
   async recover(offset: number, error: unknown): Promise<void> {
     const { cache, site, entry, source } = this.#supply;
     if (this.#origin instanceof StoredObject) cache.drop(site, entry.head);
-    else if (!source.failed(this.#origin, error) || isTooMuch(error)) throw error;
+    // Where the object is too long, another host cannot help.
+    else if (!source.failed(this.#origin, error) || (error as { code?: unknown }).code === 'object-trailing')
+      throw error;
     else this.#failed.add(this.#origin.origin);
     const range = { start: offset, end: this.#end };
     try {
-      const found = await source.ask(
-        (attempt) => fetchPayload(this.#reader, range, attempt, this.#supply),
-        this.#failed,
-      );
-      this.#bytes = found.bytes;
-      this.#origin = found.attempt;
+      const fetch = (attempt: HostAttempt) => fetchPayload(this.reader, range, attempt, this.#supply);
+      const { bytes, attempt } = await source.ask(fetch, this.#failed);
+      this.#bytes = bytes;
+      this.#origin = attempt;
     } catch {
       throw error; // what went wrong first says more
     }
@@ -124,37 +130,20 @@ export class Payload implements BlockSource, RunSupply {
 
   /** Large payloads are opened on threads, once it is known whether they are kept. */
   openBlocks(first: number, end: number): OpenedRuns | undefined {
-    if (first === end || this.#first !== undefined) return undefined;
-    const { start, end: afterFirst } = this.#reader.rangeOfBlock(first);
-    const length = this.#reader.rangeOfBlock(end - 1).end - start;
+    if (first === end || !this.#isDecided) return undefined;
+    const { start, end: afterFirst } = this.reader.rangeOfBlock(first);
+    const length = this.reader.rangeOfBlock(end - 1).end - start;
     const stored = this.#origin instanceof StoredObject ? this.#origin : undefined;
-    if (stored && stored.length !== this.#reader.head.length + this.#reader.payloadLength) return undefined;
+    if (stored && stored.length !== this.reader.head.length + this.reader.payloadLength) return undefined;
     if (length < LIMITS.openedOnThread || afterFirst - start > LIMITS.blockOnThread) return undefined;
-    return new OpenedRuns(this, this.#supply.opener, { first, end });
+    this.#runs = new OpenedRuns(this, this.#supply.opener, first, end);
+    return this.#runs;
   }
 
   /** A piece of the content has left. What was opened here is alone in its memory; a signed document's pieces are blocks, which others may hold. */
   spend({ buffer }: Uint8Array): void {
-    if (this.#handedOut.has(buffer)) this.#handedOut.set(buffer, true);
-    else if (isEncrypted(this.#reader.head.header)) giveBack(buffer);
-  }
-
-  handOut(memory: ArrayBuffer): void {
-    this.#handedOut.set(memory, false);
-  }
-
-  takeBack(memory: ArrayBuffer): boolean {
-    const isSpent = this.#handedOut.get(memory) === true;
-    this.#handedOut.delete(memory);
-    return isSpent;
-  }
-
-  rangeOfBlock(index: number): ByteRange {
-    return this.#reader.rangeOfBlock(index);
-  }
-
-  runOf(first: number, end: number): BlockRun {
-    return this.#reader.runOf(first, end);
+    if (this.#runs?.spend(buffer)) return;
+    if (isEncrypted(this.reader.head.header)) giveBack(buffer);
   }
 
   useFile(first: number): FileInUse | undefined {
@@ -167,7 +156,7 @@ export class Payload implements BlockSource, RunSupply {
   async readBlock(index: number, target: Uint8Array): Promise<void> {
     if (!(await this.#bytes.readInto(target)))
       throw new ObjectError('object-truncated', `the object ends inside block ${index}`);
-    const isLast = this.#reader.rangeOfBlock(index).end === this.#reader.payloadLength;
+    const isLast = this.reader.rangeOfBlock(index).end === this.reader.payloadLength;
     if (isLast && !(await this.#bytes.atEnd()))
       throw new ObjectError('object-trailing', 'bytes follow the end of the object');
   }
@@ -175,9 +164,9 @@ export class Payload implements BlockSource, RunSupply {
   openBlock(index: number): Promise<Uint8Array> {
     const stored = this.#origin;
     if (this.#isElsewhere && stored instanceof StoredObject)
-      this.#bytes = new ByteReader(stored.from(this.#placeOf(index), this.#reader.head.length + this.#end));
+      this.#bytes = new ByteReader(stored.from(this.#placeOf(index), this.reader.head.length + this.#end));
     this.#isElsewhere = false;
-    return this.#reader.openBlock(this, index);
+    return this.reader.openBlock(this, index);
   }
 
   get isKeeping(): boolean {
@@ -188,30 +177,16 @@ export class Payload implements BlockSource, RunSupply {
     return this.#writer?.keep(blocks, spent);
   }
 
-  recoverAt(index: number, error: unknown): Promise<void> {
-    return this.recover(this.rangeOfBlock(index).start, error);
-  }
-
   /** Where a block lies in the file of a stored object. */
   #placeOf(index: number): number {
-    return this.#reader.head.length + this.rangeOfBlock(index).start;
+    return this.reader.head.length + this.reader.rangeOfBlock(index).start;
   }
-}
-
-/** Whether the object is too long: another host cannot help. */
-function isTooMuch(error: unknown): boolean {
-  return error instanceof ObjectError && error.code === 'object-trailing';
-}
-
-/** Bytes of a payload, and the host they come from. */
-export interface FetchedPayload {
-  readonly bytes: ByteReader;
-  readonly attempt: HostAttempt;
 }
 
 /**
  * The payload from the beginning of `range`, once its first bytes are there; where the content host ignores the range, what is before it is skipped.
  *
+ * @returns its bytes, and the host they come from
  * @throws ReadingError `content-host-answer` where the host answers neither with a range nor with the whole, or the payload is not a file of
  * bytes; those of `HostAttempt.fetch`
  */
@@ -219,8 +194,8 @@ export async function fetchPayload(
   { head }: DocumentReader,
   range: ByteRange,
   attempt: HostAttempt,
-  { path, entry }: { readonly path: string; readonly entry: DocumentEntry },
-): Promise<FetchedPayload> {
+  { path, entry }: Pick<Supply, 'path' | 'entry'>,
+): Promise<{ bytes: ByteReader; attempt: HostAttempt }> {
   const encrypted = isEncrypted(head.header);
   if (encrypted && entry.inPage) throw unusable('the object stands in a page as text');
   const offset = encrypted ? head.length : 0; // a signed document's payload is a file of its own

@@ -1,7 +1,6 @@
 /** Absolute links in the attributes of one HTML or SVG element: which attributes have links, and where in their values. */
-import { editsOfPolicy } from './content-security-policy.ts';
 import { type DecodeBytes, editsOfStyle } from './css-scanner.ts';
-import type { Edit, GatewayLinks } from './links.ts';
+import { type Edit, editsOfPolicy, type GatewayLinks, keepsStyles } from './links.ts';
 import { editOfSpelling, readAttribute, type Spelled, sliceSpelled, withoutLineEnds } from './spelling.ts';
 
 /** An attribute as it is written, and where its value is. */
@@ -11,12 +10,6 @@ interface Attribute {
   readonly value: () => Spelled;
   /** In the document. */
   readonly start: number;
-}
-
-/** A start tag: name, and its attributes in lower case, as they are written. */
-export interface Tag {
-  readonly name: string;
-  readonly attributes: readonly WrittenAttribute[];
 }
 
 export interface WrittenAttribute {
@@ -63,18 +56,22 @@ const ATTRIBUTE =
 const REFRESH =
   /^[\t\n\f\r ]*[\d.]*(?:[\t\n\f\r ]*[;,][\t\n\f\r ]*|[\t\n\f\r ]+)(?:url[\t\n\f\r ]*=[\t\n\f\r ]*)?["']?/i;
 
-/** The edits that keep the links of one element in the gateway, in the order of the document. */
-export function editsOfTag(tag: Tag, page: Page): Edit[] {
-  const attributes = tag.attributes.flatMap((attribute) => read(attribute) ?? []);
+/**
+ * The edits that keep the links of one element in the gateway, in the order of the document.
+ *
+ * @param tag - its name in lower case
+ */
+export function editsOfTag(tag: string, written: readonly WrittenAttribute[], page: Page): Edit[] {
+  const attributes = written.flatMap((attribute) => read(attribute) ?? []);
   const meaningOf = (name: string) => attributes.find((attribute) => attribute.name === name)?.value().text ?? '';
   const edits = attributes.flatMap((attribute) =>
-    linksOf(tag.name, attribute, meaningOf, page).map((edit) => ({
+    linksOf(tag, attribute, meaningOf, page).map((edit) => ({
       ...edit,
       start: attribute.start + edit.start,
       end: attribute.start + edit.end,
     })),
   );
-  if (tag.name === 'base' && meaningOf('href') !== '') page.hasBase = true;
+  if (tag === 'base' && meaningOf('href') !== '') page.hasBase = true;
   return edits.sort((one, other) => one.start - other.start);
 }
 
@@ -93,9 +90,8 @@ function linksOfMeta(value: Spelled, pragma: string, page: Page): Edit[] {
     return before === undefined ? [] : one(sliceSpelled(value, before), page);
   }
   if (pragma !== 'content-security-policy') return [];
-  const policy = editsOfPolicy(value.text, page.links);
-  if (policy.keepsStyles) page.keepsStyles = true;
-  return policy.edits.map((edit) => editOfSpelling(value, edit));
+  if (keepsStyles(value.text)) page.keepsStyles = true;
+  return editsOfPolicy(value.text, page.links).map((edit) => editOfSpelling(value, edit));
 }
 
 /**

@@ -61,13 +61,16 @@ export class HtmlScanner {
   #startTag({ tagName, attrs, sourceCodeLocation }: StartTag): void {
     const location: TagLocation | null | undefined = sourceCodeLocation;
     this.#gaveUp ||= this.#parser.isOverloaded(attrs.length);
-    if (!location || this.#isTooLong(location)) return;
+    if (!location) return;
+    // What is longer than what is waited for ends it in any case, wherever the pieces end.
+    this.#gaveUp ||= location.endOffset - location.startOffset > LONGEST_TOKEN;
+    if (this.#gaveUp) return;
     this.#leaveStyle(location.startOffset);
     const attributes = attrs.flatMap(({ name, prefix }): WrittenAttribute[] => {
       const place = location.attrs?.[prefix ? `${prefix}:${name}` : name] ?? location.attrs?.[name.toLowerCase()];
       return place ? [{ written: this.#written(place), start: place.startOffset }] : [];
     });
-    this.#leave(location.endOffset, editsOfTag({ name: tagName.toLowerCase(), attributes }, this.#page));
+    this.#leave(location.endOffset, editsOfTag(tagName.toLowerCase(), attributes, this.#page));
     const { links, decode, keepsStyles } = this.#page;
     if (tagName === 'style' && !keepsStyles) this.#style = new CssScanner(links, decode);
   }
@@ -91,12 +94,6 @@ export class HtmlScanner {
 
   #pass({ sourceCodeLocation: location }: SaxToken): void {
     if (location && !this.#gaveUp) this.#leave(location.endOffset);
-  }
-
-  /** What is longer than what is waited for ends it in any case, wherever the pieces end. */
-  #isTooLong({ startOffset, endOffset }: Span): boolean {
-    this.#gaveUp ||= endOffset - startOffset > LONGEST_TOKEN;
-    return this.#gaveUp;
   }
 
   #written({ startOffset, endOffset }: Span): string {

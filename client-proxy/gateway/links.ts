@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { parseAuthority } from '../network/request-target.ts';
 
 /** Changes with every change of what rewriting does to a document: part of the entity tag. */
-const REWRITING_VERSION = 1;
+const REWRITING_VERSION = 2;
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 };
 
@@ -40,9 +40,9 @@ export class GatewayLinks {
    * @param url - as the browser sees it: escapes of HTML or CSS undone, tabs and line ends dropped
    * @param decode - makes text of the bytes of a host name that is not ASCII
    */
-  edit(url: string, decode: (bytes: string) => string = identity): Edit | undefined {
+  edit(url: string, decode = (bytes: string) => bytes): Edit | undefined {
     const [all, before = '', scheme, authority = ''] = WITH_AUTHORITY.exec(url) ?? [];
-    const text = all === undefined ? undefined : this.#originOf(scheme?.toLowerCase(), decode(authority));
+    const text = all === undefined ? undefined : this.originOf(scheme?.toLowerCase(), decode(authority));
     return all === undefined || text === undefined ? undefined : { start: before.length, end: all.length, text };
   }
 
@@ -52,20 +52,32 @@ export class GatewayLinks {
     return edit === undefined ? url : edit.text + url.slice(edit.end);
   }
 
-  /** For a host by itself, perhaps with a port: what a content security policy may say in place of an origin. */
-  originOfHost(authority: string): string | undefined {
-    return this.#originOf(undefined, authority);
-  }
-
-  #originOf(scheme: string | undefined, authority: string): string | undefined {
+  /** The gateway origin of a host, which may have the port of its scheme. */
+  originOf(scheme: string | undefined, authority: string): string | undefined {
     const standard = DEFAULT_PORTS[scheme ?? 'http'];
     const endpoint = parseAuthority(authority, standard);
     return endpoint?.port === standard ? this.#origins.get(endpoint?.host ?? '') : undefined;
   }
 }
 
-function identity(text: string): string {
-  return text;
+/** A source of a content security policy that names a host: https://www.w3.org/TR/CSP3/#framework-directive-source-list */
+const HOST_SOURCE = /^(?:(https?):\/\/)?([^'*/:;,]+)(?::(\d+|\*))?(?=$|\/)/i;
+const HASH = /(?:^|\s)'sha(?:256|384|512)-/i;
+
+/** The edits that make a content security policy, which names the site by its own address, allow in the gateway what it allows on the site. */
+export function editsOfPolicy(policy: string, links: GatewayLinks): Edit[] {
+  return Array.from(policy.matchAll(/[^\s;,]+/g)).flatMap(({ 0: source, index }) => {
+    const [all, scheme, host = '', port] = HOST_SOURCE.exec(source) ?? [];
+    if (all === undefined) return [];
+    const standard = port === undefined || port === '*' || port === (scheme?.toLowerCase() === 'https' ? '443' : '80');
+    const text = standard ? links.originOf(undefined, host) : undefined;
+    return text === undefined ? [] : [{ start: index, end: index + all.length, text }];
+  });
+}
+
+/** Whether a content security policy knows styles by their hash, so that they may not be changed. */
+export function keepsStyles(policy: string): boolean {
+  return HASH.test(policy);
 }
 
 /** @param edits - in order, none overlapping */

@@ -1,8 +1,8 @@
 /** The stream that changes links. Imported on demand: without the gateway, its parsers are never loaded. */
 import { Transform, type TransformCallback } from 'node:stream';
-import { editsOfPolicy } from './content-security-policy.ts';
 import { CssScanner } from './css-scanner.ts';
 import { HtmlScanner } from './html-scanner.ts';
+import { keepsStyles } from './links.ts';
 import type { Rewriting } from './rewriting.ts';
 
 /**
@@ -12,26 +12,18 @@ import type { Rewriting } from './rewriting.ts';
  */
 export function createRewriter({ kind, charset, links }: Rewriting, policy = ''): Transform {
   const decode = (bytes: string) => new TextDecoder(charset).decode(Buffer.from(bytes, 'latin1'));
-  const scanner =
-    kind === 'css'
-      ? new CssScanner(links, decode)
-      : new HtmlScanner(links, decode, editsOfPolicy(policy, links).keepsStyles);
+  const scanner = kind === 'css' ? new CssScanner(links, decode) : new HtmlScanner(links, decode, keepsStyles(policy));
   return new RewritingStream(scanner);
-}
-
-interface Scanner {
-  write(text: string): string;
-  end(): string;
 }
 
 /** What is looked at together. It begins and ends where it does in the document, so that it does not matter in which pieces that comes. */
 const PIECE = 16_384;
 
 class RewritingStream extends Transform {
-  readonly #scanner: Scanner;
+  readonly #scanner: CssScanner | HtmlScanner;
   #held: Buffer = Buffer.alloc(0);
 
-  constructor(scanner: Scanner) {
+  constructor(scanner: CssScanner | HtmlScanner) {
     super();
     this.#scanner = scanner;
   }

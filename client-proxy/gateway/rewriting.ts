@@ -1,7 +1,6 @@
 /** Documents whose absolute links are changed on their way through the gateway: which they are, and with what headers. */
 import type { Representation } from '../../core/reading/representation.ts';
-import { editsOfPolicy } from './content-security-policy.ts';
-import { applyEdits, type GatewayLinks } from './links.ts';
+import { applyEdits, editsOfPolicy, type GatewayLinks } from './links.ts';
 
 type Kind = 'css' | 'markup';
 
@@ -67,7 +66,7 @@ export function rewrittenFields<Value>(
     ...fields,
     ...(typeof link === 'string' && { link: rewrittenLink(link, links) }),
     ...(typeof policy === 'string' && {
-      'content-security-policy': applyEdits(policy, editsOfPolicy(policy, links).edits),
+      'content-security-policy': applyEdits(policy, editsOfPolicy(policy, links)),
     }),
   };
 }

@@ -2,9 +2,9 @@
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CodedError } from '../../core/errors.ts';
-import { forgetCached, forgetCachedSites } from '../documents/cache/forget-cache.ts';
 import { CACHE_FOLDERS } from '../documents/cache/layout.ts';
 import type { ObjectCache } from '../documents/cache/object-cache.ts';
+import { forgetCached, forgetCachedSites } from '../documents/cache/sweep.ts';
 import { ReaderError } from '../errors.ts';
 import { describeError, RunningReaderError, type SentError } from '../running/conversation.ts';
 import { askReader, inReader } from '../running/in-reader.ts';

@@ -4,7 +4,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { readRoamingSalt } from '../../core/keys/roaming.ts';
 import { temporaryBeside } from '../../node-support/files/write-file.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
-import { forgetCachedSites } from '../documents/cache/forget-cache.ts';
+import { forgetCachedSites } from '../documents/cache/sweep.ts';
 import { ReaderError } from '../errors.ts';
 import { inReader } from '../running/in-reader.ts';
 import { cacheDirectoryFor, requireDatabase, type StorageOptions, storeOptions } from '../store/locations.ts';

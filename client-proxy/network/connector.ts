@@ -2,6 +2,7 @@
  * How sockets to other machines are opened: redirected by `--connect-to`, never to this proxy itself, and to this computer and its own network only
  * where the reader permits it. The addresses that are checked are those connected to: nothing is resolved twice.
  */
+import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls, getCACertificates } from 'node:tls';
@@ -42,15 +43,14 @@ export function createConnector(options: ConnectorOptions): Connector {
     const addresses = await resolvePermitted(target, chosen || allowLocal === 'all' ? undefined : allowLocal);
     const { tls, allowHalfOpen = false } = wanted;
     const where = { ...target, lookup: lookupOf(addresses), autoSelectFamily: true };
-    const socket = await (tls
-      ? connected(
-          connectTls({ ...where, ...tlsOptions, ...servername(tls.servername ?? wanted.host) }),
-          'secureConnect',
-        )
-      : connected(connectTcp({ ...where, allowHalfOpen }), 'connect'));
+    // Addresses are not sent as names (RFC 6066 section 3).
+    const name = tls?.servername ?? wanted.host;
+    const secure = { ...where, ...tlsOptions, ...(isIP(name) === 0 && { servername: name }) };
+    const socket = tls ? connectTls(secure) : connectTcp({ ...where, allowHalfOpen });
+    await connected(socket, tls ? 'secureConnect' : 'connect');
     if (!isOwnPort(socket, ownPort())) return socket;
     socket.destroy();
-    throw loop();
+    throw new ReaderError('loop', 'the request would come back to this proxy');
   };
 }
 
@@ -69,13 +69,8 @@ export function forUndici(connector: Connector): buildConnector.connector {
   };
 }
 
-/** A name in a certificate is never an address with brackets; and addresses are not sent as names (RFC 6066 section 3). */
-function servername(name: string): { servername?: string } {
-  return isIP(name) === 0 ? { servername: name } : {};
-}
-
 /** Gives a socket the addresses that were checked, in place of a second look-up. */
-function lookupOf(addresses: readonly Resolved[]): LookupFunction {
+function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
   return (_host, { all }, callback) => {
     const [first = { address: '', family: 0 }] = addresses;
     if (all) callback(null, [...addresses]);
@@ -83,7 +78,7 @@ function lookupOf(addresses: readonly Resolved[]): LookupFunction {
   };
 }
 
-function connected<Kind extends Socket>(socket: Kind, event: 'connect' | 'secureConnect'): Promise<Kind> {
+function connected(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
   socket.setNoDelay(true).setKeepAlive(true, LIMITS.tcpKeepAlive);
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => socket.destroy(new Error('no answer in time')), LIMITS.connectTimeout);
@@ -95,18 +90,13 @@ function connected<Kind extends Socket>(socket: Kind, event: 'connect' | 'secure
     socket.once(event, () => {
       clearTimeout(timer);
       socket.off('error', failed).off('close', failed);
-      resolve(socket);
+      resolve();
     });
   });
 }
 
-interface Resolved {
-  readonly address: string;
-  readonly family: number;
-}
-
 /** RFC 6761 section 6.3: names of this computer, whatever a name server says. */
-const LOOPBACK: readonly Resolved[] = [
+const LOOPBACK: readonly LookupAddress[] = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },
 ];
@@ -120,7 +110,7 @@ const LOOPBACK: readonly Resolved[] = [
 export async function resolvePermitted(
   target: Endpoint,
   rules: readonly AllowLocal[] | undefined,
-): Promise<Resolved[]> {
+): Promise<LookupAddress[]> {
   const all = await resolve(target.host);
   const permitted = all.filter(
     ({ address }) => rules === undefined || !isLocalAddress(address) || isAllowed(rules, target, address),
@@ -129,7 +119,7 @@ export async function resolvePermitted(
   return permitted;
 }
 
-async function resolve(host: string): Promise<readonly Resolved[]> {
+async function resolve(host: string): Promise<readonly LookupAddress[]> {
   const family = isIP(host);
   if (family !== 0) return [{ address: host, family }];
   return /(?:^|\.)localhost$/i.test(host) ? LOOPBACK : lookup(host, { all: true });
@@ -147,8 +137,4 @@ function localRefused({ host, port }: Endpoint, address: string): ReaderError {
 /** Whether a connection leads back to this proxy, under whatever name it was asked for. */
 function isOwnPort(socket: Socket, ownPort: number | undefined): boolean {
   return socket.remotePort === ownPort && /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '');
-}
-
-function loop(): ReaderError {
-  return new ReaderError('loop', 'the request would come back to this proxy');
 }

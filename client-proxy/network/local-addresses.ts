@@ -71,11 +71,10 @@ function isNeighbour(address: string, own: OwnAddresses): boolean {
   return all.some(({ address: mine, cidr }) => {
     const range = cidr === null ? undefined : parseRange(cidr);
     if (range === undefined) return mine === address;
-    const { kind, bits } = { kind: range.address.kind(), bits: range.bits };
-    return isInRange(
-      address,
-      bits >= WIDEST_NEIGHBOURHOOD[kind] ? range : { ...range, bits: kind === 'ipv4' ? 32 : 128 },
-    );
+    const isNear = range.bits >= WIDEST_NEIGHBOURHOOD[range.address.kind()];
+    return isNear
+      ? isInRange(address, range)
+      : isInRange(address, { ...range, bits: range.address.kind() === 'ipv4' ? 32 : 128 });
   });
 }
 
@@ -104,7 +103,10 @@ export function parseAllowLocal(text: string): AllowLocal {
   const host = plain.toLowerCase().replace(/\.$/, '');
   const port = digits === undefined ? undefined : Number(digits);
   const isSound = range !== undefined || (bracketed === undefined && NAME.test(host) && !/^[\d.]+$/.test(host));
-  if (matched === undefined || !isSound || (port !== undefined && (port < 1 || port > 65_535))) throw malformed(text);
+  if (matched === undefined || !isSound || (port !== undefined && (port < 1 || port > 65_535)))
+    throw new ReaderError('argument-invalid', `not of the form HOST[:PORT] or ADDRESS/BITS[:PORT]: ${text}`, {
+      typed: true,
+    });
   return { text, host: range ? undefined : host, range, port };
 }
 
@@ -119,10 +121,4 @@ export function isAllowed(
       (rule.port === undefined || rule.port === port) &&
       (rule.range ? isInRange(address, rule.range) : rule.host === host.toLowerCase()),
   );
-}
-
-function malformed(text: string): ReaderError {
-  return new ReaderError('argument-invalid', `not of the form HOST[:PORT] or ADDRESS/BITS[:PORT]: ${text}`, {
-    typed: true,
-  });
 }

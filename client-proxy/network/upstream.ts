@@ -4,10 +4,11 @@ import type { Duplex } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import { Agent as NodeAgent, request as nodeRequest } from '../../node-support/http.ts';
 import { LIMITS } from '../limits.ts';
-import { type ConnectTo, type Endpoint, unbracket } from './connect-to.ts';
+import { type ConnectTo, unbracket } from './connect-to.ts';
 import { type Connector, createConnector, forUndici } from './connector.ts';
 import type { AllowLocal } from './local-addresses.ts';
 import { ParentProxy } from './parent-proxy.ts';
+import { type AbsoluteTarget, authorityOf } from './request-target.ts';
 
 export interface UpstreamOptions {
   readonly connectTo?: readonly ConnectTo[] | undefined;
@@ -25,16 +26,6 @@ export type UpstreamRequest = Omit<Dispatcher.DispatchOptions, 'origin' | 'heade
   /** Names and values alternate. `Host` is added. */
   readonly headers: string[];
 };
-
-/** A request that passes through. */
-export interface PassingRequest extends Endpoint {
-  readonly method: string;
-  /** As in `Host`. */
-  readonly authority: string;
-  readonly path: string;
-  /** Names and values alternate. `Host` is added. */
-  readonly headers: readonly string[];
-}
 
 export class Upstream {
   /** For key servers: HTTPS with TLS 1.3, never by way of the parent proxy. */
@@ -85,9 +76,15 @@ export class Upstream {
     }
   }
 
-  /** Begins a request that passes through; its body, or its end, is up to the caller. */
-  pass({ host, port, authority, method, path, headers }: PassingRequest): ClientRequest {
+  /**
+   * Begins a request that passes through; its body, or its end, is up to the caller.
+   *
+   * @param headers - names and values alternate; `Host` is added
+   */
+  pass(target: AbsoluteTarget, method: string, headers: readonly string[]): ClientRequest {
     const { parent } = this;
+    const { host, port, path } = target;
+    const authority = authorityOf(target);
     const outgoing = nodeRequest({
       agent: this.#passing,
       host: parent?.host ?? unbracket(host),

@@ -1,8 +1,8 @@
 /**
- * Serves only the user who runs the Reader: not other users of the machine, nor root, whose programs pass on requests of others. Every user can connect to its loopback addresses; the kernel's table of sockets lists which user has the other
- * end. https://www.kernel.org/doc/html/latest/networking/proc_net_tcp.html
+ * Serves only the user who runs the Reader: not other users of the machine, nor root, whose programs pass on requests of others. Every user can
+ * connect to its loopback addresses; the kernel's table of sockets lists which user has the other end. https://www.kernel.org/doc/html/latest/networking/proc_net_tcp.html
  */
-import { access, open } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { endianness } from 'node:os';
 import { join } from 'node:path';
@@ -16,8 +16,6 @@ import type { Admit } from './loopback-server.ts';
 
 /** Where the kernel lists the sockets of this machine; there also for a service that sees of `/proc` itself only. */
 const TABLES = '/proc/self/net';
-/** The kernel gives no more than a page of a table at a time. */
-const PAGE = 4_096;
 /** How often the table is read for one connection: while it is read sockets come and go, and one may be passed over. */
 const ATTEMPTS = 3;
 
@@ -67,23 +65,16 @@ export class ConnectionOwners {
   }
 
   /** A program may use a socket of IPv6 for an address of IPv4. */
-  #placesOf({
-    remoteAddress,
-    remotePort,
-    localAddress,
-    localPort,
-  }: Connection): { table: SocketTable; ends: string }[] {
+  #placesOf(connection: Connection): { table: SocketTable; ends: string }[] {
+    const { remoteAddress, remotePort, localAddress, localPort } = connection;
     if (!remoteAddress || !localAddress || !remotePort || !localPort) return [];
     const { tcp, tcp6 } = this.#tables;
     const ends = (inIPv6: boolean) =>
       `${listed(remoteAddress, remotePort, inIPv6)} ${listed(localAddress, localPort, inIPv6)}`;
     const mapped = { table: tcp6, ends: ends(true) };
-    return isInIPv4(remoteAddress) ? [{ table: tcp, ends: ends(false) }, mapped] : [mapped];
+    const isInIPv4 = ipaddr.process(remoteAddress).kind() === 'ipv4';
+    return isInIPv4 ? [{ table: tcp, ends: ends(false) }, mapped] : [mapped];
   }
-}
-
-function isInIPv4(address: string): boolean {
-  return ipaddr.process(address).kind() === 'ipv4';
 }
 
 /** An end of a connection as the table has it: the address in words of the machine, hexadecimal. */
@@ -94,80 +85,44 @@ function listed(address: string, port: number, inIPv6: boolean): string {
   return `${bytes.toString('hex')}:${port.toString(16).padStart(4, '0')}`.toUpperCase();
 }
 
-interface Answer extends PromiseWithResolvers<Owner | undefined> {
-  /** Such a line was there; one of a program may come yet. */
-  isClosed?: true;
-}
-
-/**
- * A table with many concurrent queries: a read that began before a query does not answer it, and one read answers all that wait. With ten thousand
- * sockets it is some megabytes long, so it is looked at page by page and never held.
- */
+/** A table with many concurrent queries, of which one read answers all that wait. */
 class SocketTable {
   readonly #path: string;
-  readonly #page = Buffer.allocUnsafeSlow(PAGE);
-  /** By the two ends, as the table has them. */
-  #wanted = new Map<string, Answer>();
-  #isReading = false;
+  #reading: Promise<unknown> = Promise.resolve();
+  /** The read that has not begun yet: one that began before a query does not answer it. */
+  #next: Promise<string> | undefined;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** `undefined` also where there is no such file: a machine may be without IPv6. */
-  ownerOf(ends: string): Promise<Owner | undefined> {
-    const answer: Answer = this.#wanted.get(ends) ?? Promise.withResolvers();
-    this.#wanted.set(ends, answer);
-    if (!this.#isReading) void this.#answerAll();
-    return answer.promise;
-  }
-
-  async #answerAll(): Promise<void> {
-    this.#isReading = true;
-    while (this.#wanted.size > 0) {
-      const wanted = this.#wanted;
-      this.#wanted = new Map();
-      await this.#readFor(wanted).catch(() => undefined);
-      for (const { resolve, isClosed } of wanted.values()) resolve(isClosed && 'closed');
-    }
-    this.#isReading = false;
-  }
-
-  /** Answers the queries whose sockets are in the table, and removes them from `wanted`. */
-  async #readFor(wanted: Map<string, Answer>): Promise<void> {
-    const file = await open(this.#path);
-    try {
-      let text = '';
-      while (wanted.size > 0) {
-        const { bytesRead } = await file.read(this.#page, 0, PAGE, null);
-        if (bytesRead === 0) return;
-        text = answerFrom(text + this.#page.toString('latin1', 0, bytesRead), wanted);
-      }
-    } finally {
-      await file.close();
-    }
-  }
-}
-
-/** Looks at whole lines: `number: local remote state queues timer retransmits uid timeout inode`. @returns the line that has begun */
-function answerFrom(text: string, wanted: Map<string, Answer>): string {
-  let start = 0;
-  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
-    const from = text.indexOf(': ', start) + 2;
-    const ends = text.slice(from, text.indexOf(' ', text.indexOf(' ', from) + 1));
-    const answer = wanted.get(ends);
-    if (answer) {
-      const fields = text.slice(from, end).split(/ +/);
+  /**
+   * Looks at lines `number: local remote state queues timer retransmits uid timeout inode`.
+   *
+   * @param ends - as the table has them
+   * @returns `undefined` also where there is no such file: a machine may be without IPv6
+   */
+  async ownerOf(ends: string): Promise<Owner | undefined> {
+    this.#next ??= this.#read();
+    const text = await this.#next;
+    const wanted = `: ${ends} `;
+    let closed: 'closed' | undefined;
+    for (let start = text.indexOf(wanted); start >= 0; start = text.indexOf(wanted, start + 1)) {
+      const fields = text.slice(start + 2, text.indexOf('\n', start)).split(/ +/);
       const [uid, inode] = [Number(fields[6]), Number(fields[8])];
-      if (inode === 0) answer.isClosed = true;
-      if (Number.isInteger(uid) && inode > 0) {
-        answer.resolve(uid);
-        wanted.delete(ends);
-      }
+      if (Number.isInteger(uid) && inode > 0) return uid;
+      if (inode === 0) closed = 'closed';
     }
-    start = end + 1;
+    return closed;
   }
-  return text.slice(start);
+
+  async #read(): Promise<string> {
+    await this.#reading;
+    this.#next = undefined;
+    const text = readFile(this.#path, 'latin1').catch(() => '');
+    this.#reading = text;
+    return text;
+  }
 }
 
 export interface OwnConnectionsOptions {

@@ -5,8 +5,7 @@ import { type Duplex, duplexPair } from 'node:stream';
 import type { CodedError } from '../../core/errors.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { createServer } from '../../node-support/http.ts';
-import type { ObjectCache } from '../documents/cache/object-cache.ts';
-import { openCache } from '../documents/cache/open-cache.ts';
+import { ObjectCache } from '../documents/cache/object-cache.ts';
 import { ChangedDeliveries } from '../documents/changed-deliveries.ts';
 import type { ContentAccess } from '../documents/open-document.ts';
 import { BlockOpener } from '../documents/opening/block-opener.ts';
@@ -19,7 +18,7 @@ import { BoundTunnels } from '../pages/noticed.ts';
 import { Pages } from '../pages/pages.ts';
 import { BoundSites } from '../site/bound-sites.ts';
 import { HostHealth, type HostReport } from '../site/host-health.ts';
-import { type StorageOptions, storeOptions } from '../store/locations.ts';
+import { cacheDirectoryFor, type StorageOptions, storeOptions } from '../store/locations.ts';
 import { chooseSettings, type SettingName, SettingsKeeper, settingText } from '../store/settings.ts';
 import { ReaderStore } from '../store/store.ts';
 import { attachDoors, SERVER_OPTIONS } from './server.ts';
@@ -114,22 +113,15 @@ export async function openReader(
     const chosen = { ...options, ...chooseSettings(options, store.preferences) };
     upstream = new Upstream({ ...chosen, ownPort });
     const health = new HostHealth(options.onHostFault);
-    cache = openCache(chosen);
+    cache = new ObjectCache(chosen.cacheDirectory ?? cacheDirectoryFor(chosen.dataDirectory), chosen.cacheBytes);
     const sites = new BoundSites(store, upstream, health, now);
     await sites.refresh();
     const tunnels = new BoundTunnels(now);
     const lock = new ReaderLock(store, sites, opener.memory);
-    const [urlOf, fixed] = [(label: string) => gatewayUrl(label, port), fixedSettings(options)];
-    const common = {
-      store,
-      sites,
-      lock,
-      upstream,
-      access: { upstream, health, cache, opener, deliveries: new ChangedDeliveries() },
-      settings,
-      now,
-      tunnels,
-    };
+    const access = { upstream, health, cache, opener, deliveries: new ChangedDeliveries() };
+    const common = { store, sites, lock, upstream, access, settings, now, tunnels };
+    const fixed = fixedSettings(options);
+    const urlOf = (label: string) => gatewayUrl(label, port);
     const pages = new Pages({ ...common, cache, proofs: options, port: ownPort, fixed, urlOf });
     const doors = { ...common, pages, ownPort };
     const stopServing = attachDoors(server, { ...doors, refused });
@@ -158,10 +150,6 @@ function fixedSettings({ port, parentProxy, allowLocal = [], cacheBytes }: Proxy
   if (port !== undefined) fixed.set('port', settingText('port', port));
   if (allowLocal.length > 0) fixed.set('allowLocal', settingText('allowLocal', allowLocal));
   if (cacheBytes !== undefined) fixed.set('cacheBytes', settingText('cacheBytes', cacheBytes));
-  if (parentProxy !== undefined) fixed.set('parentProxy', withoutPassword(parentProxy));
+  if (parentProxy !== undefined) fixed.set('parentProxy', URL.parse(parentProxy)?.origin ?? ''); // without its password
   return fixed;
-}
-
-function withoutPassword(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : '';
 }

@@ -108,7 +108,9 @@ function writeHead(answer: IncomingMessage, request: IncomingMessage, response: 
   const fields = forwardedFields(rawHeaders, httpVersion, droppedFields(answer, request));
   if (statusCode === 426 && headers.upgrade !== undefined)
     fields.push('Upgrade', headers.upgrade, 'Connection', 'Upgrade');
-  checkReason(statusMessage);
+  // Looked at before any of it is sent, so that a page can come in its place.
+  if (!isReason(statusMessage))
+    throw new ReaderError('host-answer', 'the status text has characters that HTTP has no place for');
   response.sendDate = false;
   try {
     response.writeHead(statusCode, statusMessage, fields);
@@ -127,12 +129,6 @@ function droppedFields({ statusCode, headers }: IncomingMessage, { method, httpV
   // No body comes with it, whatever it says of one: what a client believes of its length could differ from what the next one does.
   if (statusCode === 204) dropped.push('content-length');
   return dropped;
-}
-
-/** Looked at before any of it is sent, so that a page can come in its place. */
-function checkReason(reason: string): void {
-  if (!isReason(reason))
-    throw new ReaderError('host-answer', 'the status text has characters that HTTP has no place for');
 }
 
 /** llhttp lets more through than Node.js writes. */

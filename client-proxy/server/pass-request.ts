@@ -2,12 +2,12 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { ReaderError } from '../errors.ts';
 import { VIA } from '../network/answer-fields.ts';
-import { type AbsoluteTarget, authorityOf } from '../network/request-target.ts';
+import type { AbsoluteTarget } from '../network/request-target.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { forwardedFields, forwardedTrailers, hasBody, listOf } from './messages.ts';
 
-/** Ports that no browser speaks HTTP to. */
-const REFUSED_PORTS = new Set([25]);
+/** No browser speaks HTTP to it. */
+const SMTP_PORT = 25;
 
 /** HTTP/2 in clear by way of an upgrade no longer exists (RFC 9113 section 3.1), and would be a way around whatever inspects requests. */
 const NEVER_PASSED = 'h2c';
@@ -27,14 +27,16 @@ export function beginRequest(
   request: IncomingMessage,
   added: readonly string[],
 ): ClientRequest {
-  const { host, port, path } = target;
-  if (REFUSED_PORTS.has(port)) throw new ReaderError('port-refused', `port ${port} is not for HTTP`);
-  const { method = 'GET', httpVersion, rawHeaders } = request;
+  if (target.port === SMTP_PORT) throw new ReaderError('port-refused', `port ${target.port} is not for HTTP`);
+  const { method = 'GET', httpVersion, headers, rawHeaders } = request;
   const forwards = forwardsLeft(request);
-  const dropped = ['host', ...droppedFields(request), ...(forwards === undefined ? [] : ['max-forwards'])];
-  const headers = [...forwardedFields(rawHeaders, httpVersion, dropped), ...framing(request), ...added];
-  if (forwards !== undefined) headers.push('Max-Forwards', String(forwards - 1));
-  return upstream.pass({ host, port, authority: authorityOf(target), method, path, headers });
+  const dropped = ['host'];
+  if (headers['transfer-encoding'] === undefined) dropped.push('trailer');
+  if (headers.expect !== undefined && !passesExpectation(request)) dropped.push('expect');
+  if (forwards !== undefined) dropped.push('max-forwards');
+  const fields = [...forwardedFields(rawHeaders, httpVersion, dropped), ...framing(request), ...added];
+  if (forwards !== undefined) fields.push('Max-Forwards', String(forwards - 1));
+  return upstream.pass(target, method, fields);
 }
 
 /**
@@ -58,19 +60,6 @@ export function asksForUpgrade(request: IncomingMessage): boolean {
     listOf(connection).includes('upgrade') &&
     !hasBody(request)
   );
-}
-
-/** What goes on of such a request besides {@link beginRequest}'s fields. */
-export function upgradeFields({ headers }: IncomingMessage): readonly string[] {
-  return ['Connection', 'Upgrade', 'Upgrade', headers.upgrade ?? ''];
-}
-
-function droppedFields(request: IncomingMessage): readonly string[] {
-  const { headers } = request;
-  const dropped: string[] = [];
-  if (headers['transfer-encoding'] === undefined) dropped.push('trailer');
-  if (headers.expect !== undefined && !passesExpectation(request)) dropped.push('expect');
-  return dropped;
 }
 
 function framing({ method = 'GET', headers }: IncomingMessage): readonly string[] {
@@ -120,14 +109,8 @@ export function answerAsLast(request: IncomingMessage, response: ServerResponse)
     return;
   }
   const seen = Buffer.from(arrived(request), 'latin1');
-  response
-    .writeHead(200, {
-      'content-type': 'message/http',
-      'content-length': seen.length,
-      'cache-control': 'no-store',
-      via: VIA,
-    })
-    .end(seen);
+  const fields = { 'content-type': 'message/http', 'cache-control': 'no-store', via: VIA };
+  response.writeHead(200, { ...fields, 'content-length': seen.length }).end(seen);
 }
 
 function arrived({ method, url, httpVersion, rawHeaders }: IncomingMessage): string {

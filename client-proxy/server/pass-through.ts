@@ -8,7 +8,7 @@ import { type AbsoluteTarget, authorityOf } from '../network/request-target.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { hasBody } from './messages.ts';
 import { passAnswer, passInterimAnswers, writeSwitch } from './pass-answer.ts';
-import { beginRequest, passBody, passesExpectation, upgradeFields } from './pass-request.ts';
+import { beginRequest, passBody, passesExpectation } from './pass-request.ts';
 import { joinSockets } from './tunnel.ts';
 
 const PROTECTED_MEDIA_TYPE = 'application/cache-protected';
@@ -52,7 +52,8 @@ async function exchange(
   { request, response, switching, seenProtected }: Passing,
   isRepeatable: boolean,
 ): Promise<Duplex | 'closing' | undefined> {
-  const outgoing = beginRequest(upstream, target, request, switching ? upgradeFields(request) : []);
+  const upgrade = switching ? ['Connection', 'Upgrade', 'Upgrade', request.headers.upgrade ?? ''] : [];
+  const outgoing = beginRequest(upstream, target, request, upgrade);
   if (request.headers.expect !== undefined && request.httpVersion !== '1.0' && !passesExpectation(request))
     response.writeContinue();
   const gaveNothing = watchSilence(outgoing);

@@ -1,5 +1,5 @@
 /** Decides which door a request came to: forward proxy, gateway, or the Reader's own page. */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import type { CodedError } from '../../core/errors.ts';
@@ -170,17 +170,14 @@ export class Router {
     welcome(call, `http://${host.host}:${host.port}`);
     const { pages } = this.#options;
     if (pages.guard.isOwn(host)) {
-      if (path === PROXY_FILE_PATH) return this.#proxyFile(call);
+      const { sites, ownPort } = this.#options;
+      if (path === PROXY_FILE_PATH) return serveProxyFile(sites.names(), ownPort() ?? 0, call.request, call.response);
       call.own = true;
       return pages.serve({ ...call, asked: host, target: path, throughProxy });
     }
     const bound = this.#options.sites.findLabel(label);
     if (bound === undefined) throw new ReaderError('host-unknown', `no connected site has the name ${label}`);
     return this.#serve(call, bound, path, 'gateway');
-  }
-
-  #proxyFile({ request, response }: Call): void {
-    serveProxyFile(this.#options.sites.names(), this.#options.ownPort() ?? 0, request, response);
   }
 
   async #serve(call: Call, bound: BoundSite, target: string, door: Door): Promise<void> {
@@ -190,7 +187,10 @@ export class Router {
     call.address = `${bound.site}${target.split('?', 1)[0]}`; // by whichever door: the address that the reader knows
     call.readingUrl = () => readingUrlOf(description.reading, target);
     call.publicLink = () => publicLinkOf(bound.site, description.content, target);
-    if (target.split('?', 1)[0] !== '/') call.firstPage = () => this.#firstPage(bound, door);
+    // By the door that the reader came through.
+    if (target.split('?', 1)[0] !== '/')
+      call.firstPage = () =>
+        door === 'gateway' ? gatewayUrl(bound.label, this.#options.ownPort()) : `http://${bound.site}/`;
     const { request, response } = call;
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new ReaderError('method-refused', `${request.method} is not possible here`);
@@ -212,19 +212,12 @@ export class Router {
     await serveSite(access, { ...site, request, response });
   }
 
-  /** By the door that the reader came through. */
-  #firstPage({ site, label }: BoundSite, door: Door): string {
-    return door === 'gateway' ? gatewayUrl(label, this.#options.ownPort()) : `http://${site}/`;
-  }
-
   /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */
   async #current({ site, publication }: BoundSite, newest: boolean): Promise<CurrentSite> {
     const freshness = await publication.current(newest);
     const known = await this.#reread(site);
-    const renewing = known.bound.descriptor.ensure();
-    if (renewing === undefined) return { ...known, freshness };
-    await renewing;
-    return { ...(await this.#reread(site)), freshness };
+    const isRenewed = await known.bound.descriptor.ensure();
+    return { ...(isRenewed ? await this.#reread(site) : known), freshness };
   }
 
   async #reread(site: string): Promise<Omit<CurrentSite, 'freshness'>> {
@@ -263,21 +256,19 @@ function checkPassages({ headers }: IncomingMessage): void {
   if (isLooping(headers.via)) throw new ReaderError('loop', 'the request goes round in a circle');
 }
 
-/** Browsers send no Fetch Metadata to plain-http origins; there, the headers of the answer keep other sites' pages out. */
-function welcome({ request }: Call, ownOrigin: string): void {
-  if (!isWelcome(request.headers, ownOrigin))
-    throw new ReaderError('cross-site', 'the request was made by a page of another site');
-}
-
 /**
- * Whether the Reader's own pages and connected sites, at every door, serve a request: one of their own pages, one that the reader typed or followed
- * a link for, or one of a program that is no browser. Fetch Metadata: https://www.w3.org/TR/fetch-metadata/
+ * The Reader's own pages and connected sites, at every door, serve a request of one of their own pages, one that the reader typed or followed
+ * a link for, or one of a program that is no browser. Fetch Metadata: https://www.w3.org/TR/fetch-metadata/. Browsers send none to plain-http
+ * origins; there, the headers of the answer keep other sites' pages out.
  *
  * @param ownOrigin - of the requested page
+ * @throws ReaderError `cross-site`
  */
-function isWelcome(headers: IncomingHttpHeaders, ownOrigin: string): boolean {
+function welcome({ request: { headers } }: Call, ownOrigin: string): void {
   const site = headers['sec-fetch-site'];
-  if (site === undefined) return headers.origin === undefined || headers.origin === ownOrigin;
-  if (site === 'same-origin' || site === 'none') return true;
-  return headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+  if (site === 'same-origin' || site === 'none') return;
+  if (site === undefined && (headers.origin === undefined || headers.origin === ownOrigin)) return;
+  const isFollowed = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+  if (site !== undefined && isFollowed) return;
+  throw new ReaderError('cross-site', 'the request was made by a page of another site');
 }

@@ -2,29 +2,22 @@
  * Answers a request for a connected site: its publication decides what there is at the address. Statuses, headers and redirects of content hosts do
  * not count.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { CodedError } from '../../core/errors.ts';
-import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { Resolution } from '../../core/publication/resolve.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { localRedirect } from '../../core/reading/local-redirect.ts';
-import { type DeliveryAccess, serveDocument } from '../documents/document-door.ts';
-import { type Door, documentHeaders } from '../documents/document-headers.ts';
-import type { GatewayLinks } from '../gateway/links.ts';
+import { type DeliveryAccess, type SiteExchange, serveDocument } from '../documents/document-door.ts';
+import { documentHeaders } from '../documents/document-headers.ts';
 import { VIA } from '../network/answer-fields.ts';
 import type { Activity } from '../pages/noticed.ts';
 import { sendNotice } from '../pages/refusal.ts';
 import type { BoundSite } from '../site/bound-sites.ts';
 import { MissingSoFar } from '../site/missing-so-far.ts';
 
-export interface SiteRequest {
-  readonly bound: BoundSite;
-  readonly description: SiteDescription;
-  readonly door: Door;
-  /** In the gateway: the links that stay in it. */
-  readonly links: GatewayLinks | undefined;
+export interface SiteRequest extends SiteExchange {
   /** Path and query as they stand in the request. */
   readonly target: string;
   readonly freshness: Freshness;
@@ -34,14 +27,12 @@ export interface SiteRequest {
   readonly notices: boolean;
   /** Where documents that were read are recorded. */
   readonly verified: Activity | undefined;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
 }
 
 /** @throws why there is no answer; if `response.headersSent`, the caller must end it visibly incomplete */
 export async function serveSite(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
   const { bound, freshness, request, response } = wanted;
-  if (freshness.stale && wanted.notices && isNavigation(request) && bound.notice.isDue())
+  if (freshness.stale && wanted.notices && isNavigation(request) && bound.isNoticeDue())
     return sendNotice(response, { ...wanted, site: bound.site, now: wanted.now() });
   try {
     await serveResolved(access, wanted);

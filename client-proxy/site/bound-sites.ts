@@ -1,7 +1,6 @@
 /** The sites that this reader is connected with, as the store has them now. */
 import type { SiteDescription, VerifiedDescriptor } from '../../core/keys/descriptor.ts';
 import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import type { SitePublication } from '../../core/publication/site-publication.ts';
 import { HostedSource } from '../../node-support/publication/hosted-source.ts';
 import { PublicationKeeper } from '../../node-support/publication/publication-keeper.ts';
 import { ReaderError } from '../errors.ts';
@@ -15,7 +14,6 @@ import { ChangingFile, fetchFile, fetchFromKeyServer } from './fetch-file.ts';
 import type { HostHealth } from './host-health.ts';
 import { KeyFinder } from './key-finder.ts';
 import { RememberedDocuments } from './remembered-documents.ts';
-import { StaleNotice } from './stale-notice.ts';
 
 /** One connected site, and everything that reading it needs. */
 export interface BoundSite {
@@ -28,14 +26,15 @@ export interface BoundSite {
   readonly keys: KeyFinder;
   readonly descriptor: DescriptorKeeper;
   readonly publication: PublicationKeeper;
-  readonly notice: StaleNotice;
+  /** Whether it is time to tell readers that the publication is no longer fresh; if it is, it counts as said. */
+  readonly isNoticeDue: () => boolean;
   /** Opened documents, for ranges. */
   readonly remembered: RememberedDocuments;
 }
 
 interface KeptPublication {
   readonly keeper: PublicationKeeper;
-  readonly notice: StaleNotice;
+  readonly isNoticeDue: () => boolean;
   /** Content hosts and keeper of the binding as it was last read. */
   content: readonly string[];
   descriptor: DescriptorKeeper | undefined;
@@ -64,10 +63,10 @@ export class BoundSites {
   }
 
   /** Waits only where the store has changed since it was last read; called at every request. */
-  refresh(): Promise<void> | undefined {
-    if (this.#store.version === this.#version) return undefined;
+  async refresh(): Promise<void> {
+    if (this.#store.version === this.#version) return;
     this.#reading ??= this.#read();
-    return this.#reading;
+    await this.#reading;
   }
 
   /** Lets go of everything that has a key, and knows the names still: nothing of these sites may be passed through. Needs nothing of the store. */
@@ -173,7 +172,7 @@ export class BoundSites {
         keys,
         descriptor: keeper,
         publication: publication.keeper,
-        notice: publication.notice,
+        isNoticeDue: publication.isNoticeDue,
         remembered: new RememberedDocuments(),
       };
     });
@@ -202,21 +201,28 @@ export class BoundSites {
         fetchFromKeyServer(upstream.keyServers, keyServer, METADATA_PATH + file, ...bounds),
       times: LIMITS,
     });
-    const follow = async (publication: SitePublication) => kept.descriptor?.follow(publication);
-    const now = this.#now;
     const keeper = new PublicationKeeper({
       rootId: publisher,
       source,
       store,
       times: LIMITS,
-      now,
+      now: this.#now,
       stopReason: () => store.failure,
       resume: () => store.clearFailure(),
-      follow,
+      follow: async (publication) => kept.descriptor?.follow(publication),
     });
-    const kept: KeptPublication = { keeper, content: [], descriptor: undefined, notice: new StaleNotice() };
+    const kept: KeptPublication = { keeper, content: [], descriptor: undefined, isNoticeDue: onceInAWhile() };
     return kept;
   }
+}
+
+function onceInAWhile(): () => boolean {
+  let last = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (performance.now() - last < LIMITS.noticeInterval) return false;
+    last = performance.now();
+    return true;
+  };
 }
 
 /** What a site is asked for by, each with its name. */

@@ -27,13 +27,23 @@ export class DescriptorKeeper {
   }
 
   /**
-   * Called before a document is read. Waits only where the descriptor has expired; `true` if there is a newer one now, for which the
-   * bindings have to be read again.
+   * Called before a document is read. Waits only where the descriptor has expired.
    *
+   * @returns whether there is a newer one now, for which the bindings have to be read again
    * @throws KeyError `descriptor-expired`
    */
-  ensure(): undefined | Promise<boolean> {
-    return nowInSeconds() > this.#binding.descriptor.expires ? this.#renewNow() : undefined;
+  async ensure(): Promise<boolean> {
+    const { expires } = this.#binding.descriptor;
+    if (nowInSeconds() <= expires) return false;
+    try {
+      await this.#renew();
+      return true;
+    } catch (cause) {
+      const expired = new Date(expires * 1000).toISOString();
+      throw new KeyError('descriptor-expired', `what the publisher signed about this site expired on ${expired}`, {
+        cause,
+      });
+    }
   }
 
   /**
@@ -51,20 +61,8 @@ export class DescriptorKeeper {
       this.#store.saveDescriptor(descriptor, bytes, nowInSeconds());
   }
 
-  async #renewNow(): Promise<boolean> {
-    const expired = new Date(this.#binding.descriptor.expires * 1000).toISOString();
-    try {
-      await this.#renew();
-      return true;
-    } catch (cause) {
-      throw new KeyError('descriptor-expired', `what the publisher signed about this site expired on ${expired}`, {
-        cause,
-      });
-    }
-  }
-
-  #renew(): Promise<void> {
-    if (Date.now() < this.#nextAttempt) return Promise.reject(new Error('the key server was asked a moment ago'));
+  async #renew(): Promise<void> {
+    if (Date.now() < this.#nextAttempt) throw new Error('the key server was asked a moment ago');
     this.#renewal ??= this.#fetch().finally(() => {
       this.#renewal = undefined;
       this.#nextAttempt = Date.now() + LIMITS.descriptorRetry;
@@ -79,10 +77,7 @@ export class DescriptorKeeper {
   async #fetch(): Promise<void> {
     const { descriptor, bytes } = await fetchDescriptor(this.#dispatcher, this.#binding.descriptor.keyServer);
     if (!this.#isOfSame(descriptor) || !this.#isNewer(descriptor) || !this.#isBySameKey(descriptor))
-      throw new KeyError(
-        'descriptor-malformed',
-        'the key server shows a descriptor of another publisher, or an older one',
-      );
+      throw new KeyError('descriptor-malformed', 'the key server shows that of another publisher, or an older one');
     this.#store.saveDescriptor(descriptor, bytes, nowInSeconds());
   }
 

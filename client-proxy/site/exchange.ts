@@ -1,7 +1,7 @@
 /** One HTTP exchange with a key server or a site's own proof: bounded in size and time, no redirects, HTTPS unless on this machine. */
 
 import { type Dispatcher, request } from 'undici';
-import { concatAll } from '../../core/encoding/bytes.ts';
+import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { isOrigin } from '../../core/site/site.ts';
 import { ReaderError } from '../errors.ts';
@@ -59,28 +59,24 @@ export async function exchange(
 }
 
 async function readBounded(body: AsyncIterable<Uint8Array>, maximum: number, origin: string): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of body) {
-    length += part.length;
-    if (length > maximum)
-      throw new ReaderError('key-server-answer', `${origin} answered with more than ${maximum} bytes`);
-    parts.push(part);
-  }
-  return concatAll(parts);
+  const reader = new ByteReader(body);
+  const bytes = await reader.readUpTo(maximum + 1);
+  await reader.cancel();
+  if (bytes.length > maximum)
+    throw new ReaderError('key-server-answer', `${origin} answered with more than ${maximum} bytes`);
+  return bytes;
 }
 
 function describe(error: unknown, origin: string): ReaderError {
   if (error instanceof ReaderError) return error;
   const { code = '', name } = error as { code?: string; name?: string };
-  const options = { cause: error };
-  if (CERTIFICATE.test(code)) {
-    return new ReaderError('key-server-certificate', `the certificate of ${origin} is not valid: ${reasonOf(error)}`, {
-      ...options,
-    });
-  }
+  const cause = { cause: error };
+  if (CERTIFICATE.test(code))
+    return new ReaderError(
+      'key-server-certificate',
+      `the certificate of ${origin} is not valid: ${reasonOf(error)}`,
+      cause,
+    );
   const why = name === 'TimeoutError' ? 'no answer in time' : connectionReason(error);
-  return new ReaderError('key-server-unreachable', `${origin} could not be reached: ${why}`, {
-    ...options,
-  });
+  return new ReaderError('key-server-unreachable', `${origin} could not be reached: ${why}`, cause);
 }

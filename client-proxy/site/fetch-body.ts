@@ -85,26 +85,21 @@ function attempt(
   if (held?.etag !== undefined) headers.push('if-none-match', held.etag);
   if (held?.lastModified !== undefined) headers.push('if-modified-since', held.lastModified);
   const authority = origin.slice(origin.indexOf('//') + 2);
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const { promise, ...settle } = Promise.withResolvers<Answer>();
   try {
-    const handler = handlerFor(resolve, reject, { authority, signal, parent: upstream.parentFor(origin) });
+    const handler = handlerFor(settle, authority, signal, upstream.parentFor(origin));
     upstream.dispatch(origin, authority, { path, method: 'GET', headers, bodyTimeout }, handler);
   } catch (error) {
-    reject(describe(error, authority));
+    settle.reject(describe(error, authority));
   }
   return promise;
 }
 
-interface Asked {
-  readonly authority: string;
-  readonly signal: AbortSignal;
-  readonly parent: ParentProxy | undefined;
-}
-
 function handlerFor(
-  resolve: (answer: Answer) => void,
-  reject: (error: Error) => void,
-  { authority, signal, parent }: Asked,
+  { resolve, reject }: Omit<PromiseWithResolvers<Answer>, 'promise'>,
+  authority: string,
+  signal: AbortSignal,
+  parent: ParentProxy | undefined,
 ): Dispatcher.DispatchHandler {
   let body: BodyQueue | undefined;
   let interim = 0;
@@ -117,7 +112,8 @@ function handlerFor(
       parent?.checkStatus(status); // what it throws ends the request
       // Interim answers say nothing that counts, and each gives the host new time.
       if (status < 200) {
-        if (++interim > LIMITS.interimAnswers) controller.abort(tooManyInterim(authority));
+        if (++interim > LIMITS.interimAnswers)
+          controller.abort(new ReadingError('content-host-answer', `${authority} gave nothing but interim answers`));
         return;
       }
       body = new BodyQueue(controller);
@@ -136,13 +132,8 @@ function handlerFor(
 
 function describe(error: unknown, host: string): Error {
   if (error instanceof ReaderError || error instanceof ReadingError) return error;
+  const cause = { cause: error };
   return isBrokenAnswer(error)
-    ? new ReadingError('content-host-answer', `${host} gave a malformed answer: ${reasonOf(error)}`, { cause: error })
-    : new ReadingError('content-host-unreachable', `${host} could not be reached: ${connectionReason(error)}`, {
-        cause: error,
-      });
-}
-
-function tooManyInterim(host: string): ReadingError {
-  return new ReadingError('content-host-answer', `${host} gave nothing but interim answers`);
+    ? new ReadingError('content-host-answer', `${host} gave a malformed answer: ${reasonOf(error)}`, cause)
+    : new ReadingError('content-host-unreachable', `${host} could not be reached: ${connectionReason(error)}`, cause);
 }

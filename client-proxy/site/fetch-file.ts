@@ -1,11 +1,10 @@
 /** Small files of a site, from its content hosts and its key server: bounded in size and time, nothing of them believed. */
 import type { Dispatcher } from 'undici';
-import { concatAll } from '../../core/encoding/bytes.ts';
+import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { headerOf } from '../../core/reading/request-headers.ts';
 import { LIMITS } from '../limits.ts';
 import type { Upstream } from '../network/upstream.ts';
-import type { BodyQueue } from './body-queue.ts';
 import { exchange } from './exchange.ts';
 import { type Answer, fetchBody, type HeldVersion, PAST_CACHES } from './fetch-body.ts';
 
@@ -100,9 +99,9 @@ async function within<Result>(
 }
 
 async function readAnswer({ status, body }: Answer, wanted: WantedFile): Promise<Uint8Array | undefined> {
-  if (status === 200) return readUpTo(body, wanted.maximumLength + 1);
-  body.destroy(new Error('not wanted'));
-  if (status === 404 || status === 410) return undefined;
+  const bytes = status === 200 ? await new ByteReader(body).readUpTo(wanted.maximumLength + 1) : undefined;
+  body.destroy(new Error('not wanted')); // what is left of it
+  if (bytes || status === 404 || status === 410) return bytes;
   throw new ReadingError('content-host-answer', `${wanted.origin} answered ${status} when asked for ${wanted.path}`);
 }
 
@@ -121,17 +120,4 @@ export async function fetchFromKeyServer(
 ): Promise<Uint8Array | undefined> {
   const answer = await exchange(dispatcher, keyServer, path, { maximumLength, timeout: milliseconds });
   return answer.status === 200 ? answer.body : undefined;
-}
-
-/** The rest of what is too long is not taken. */
-async function readUpTo(body: BodyQueue, length: number): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let total = 0;
-  for await (const part of body) {
-    parts.push(part);
-    total += part.length;
-    if (total >= length) break;
-  }
-  body.destroy(new Error('more than was wanted'));
-  return concatAll(parts).subarray(0, length);
 }

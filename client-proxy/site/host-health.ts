@@ -46,12 +46,9 @@ export function faultOf(error: unknown): HostFault | undefined {
   return error instanceof CodedError ? FAULTS[error.code] : undefined;
 }
 
-/** Behind a parent proxy, what looks like its failure may be the host's. */
-const PARENTS = new Set(['parent-proxy-unreachable', 'parent-proxy-unreachable']);
-
-/** Whether another host may succeed after this failure of one. */
+/** Whether another host may succeed after this failure of one: behind a parent proxy, what looks like its failure may be the host's. */
 export function mayAnotherHelp(error: unknown): boolean {
-  return faultOf(error) !== undefined || (error instanceof CodedError && PARENTS.has(error.code));
+  return faultOf(error) !== undefined || (error instanceof CodedError && error.code === 'parent-proxy-unreachable');
 }
 
 export class HostHealth {
@@ -66,11 +63,9 @@ export class HostHealth {
   /** The hosts in the order to ask them: the publisher's, with faulty ones last. @param but - a fault that does not count here */
   inOrder(origins: readonly string[], but?: HostFault): readonly string[] {
     if (this.#known.size === 0 || origins.length < 2) return origins;
-    const faultOf = (origin: string) => {
-      const fault = this.#faultOf(origin);
-      return fault === but ? undefined : fault;
-    };
-    return ORDER.flatMap((fault) => origins.filter((origin) => faultOf(origin) === fault));
+    const faults = new Map(origins.map((origin) => [origin, this.#find(origin)?.fault]));
+    const counts = (fault: HostFault | undefined) => (fault === but ? undefined : fault);
+    return ORDER.flatMap((fault) => origins.filter((origin) => counts(faults.get(origin)) === fault));
   }
 
   /** Records a fault. A host that lacks a single file is not remembered for it. */
@@ -80,14 +75,8 @@ export class HostHealth {
     if (before?.fault === 'wrong' && fault !== 'wrong') return;
     if (this.#known.size >= LIMITS.rememberedHosts) this.#known.clear();
     const now = Date.now();
-    const known = {
-      origin,
-      fault,
-      code,
-      since: before?.fault === fault ? before.since : now,
-      until: now + LASTS[fault],
-    };
-    this.#known.set(origin, known);
+    const since = before?.fault === fault ? before.since : now;
+    this.#known.set(origin, { origin, fault, code, since, until: now + LASTS[fault] });
     if (before?.fault !== fault) this.#report({ origin, fault, code, since: now });
   }
 
@@ -102,10 +91,6 @@ export class HostHealth {
     return Array.from(this.#known.keys(), (origin) => this.#find(origin))
       .filter((known) => known !== undefined)
       .map(({ origin, fault, code, since }) => ({ origin, fault, code, since }));
-  }
-
-  #faultOf(origin: string): HostFault | undefined {
-    return this.#find(origin)?.fault;
   }
 
   #find(origin: string): Known | undefined {

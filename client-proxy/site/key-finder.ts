@@ -3,22 +3,31 @@
  * id is never asked for twice at once, and a refusal is remembered for a while.
  */
 import type { Dispatcher } from 'undici';
+import { KeyError } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
-import { encodeKeyRequest, MAXIMUM_KEYS_PER_REQUEST, openKeyAnswer } from '../../core/keys/key-request.ts';
+import {
+  encodeKeyRequest,
+  type KeyAnswer,
+  MAXIMUM_KEYS_PER_REQUEST,
+  openKeyAnswer,
+  type RefusalReason,
+} from '../../core/keys/key-request.ts';
+import { unwrapKey, type WrappedKey } from '../../core/keys/wrapped-key.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
+import { ObjectError } from '../../core/object/errors.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError, type ReaderErrorCode } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import type { ReaderStore } from '../store/store.ts';
 import type { StoredBinding } from '../store/types.ts';
-import { sendKeyRequest } from './key-server.ts';
-import { type KeyResults, unwrapAnswer } from './unwrap-answer.ts';
+import { clockOff, sendKeyRequest } from './key-server.ts';
 
-interface Wanted {
+interface Wanted extends PromiseWithResolvers<SetKey> {
   readonly id: KeyId;
-  readonly resolve: (key: SetKey) => void;
-  readonly reject: (error: Error) => void;
 }
+
+/** By key id: a key, or the error that stands in its place. */
+type KeyResults = ReadonlyMap<KeyId, SetKey | Error>;
 
 /** Answers that will be the same if asked again at once. */
 const LASTING: readonly ReaderErrorCode[] = ['not-entitled', 'lapsed', 'revoked'];
@@ -36,7 +45,7 @@ export class KeyFinder {
   readonly #keys = new Map<KeyId, SetKey>();
   readonly #underWay = new Map<KeyId, Promise<SetKey>>();
   readonly #refused = new Map<KeyId, { readonly error: Error; readonly until: number }>();
-  #batch: Wanted[] = [];
+  readonly #batch: Wanted[] = [];
   #isRevoked = false;
 
   constructor(binding: StoredBinding, store: ReaderStore, dispatcher: Dispatcher) {
@@ -58,14 +67,10 @@ export class KeyFinder {
   readonly find = async (id: KeyId): Promise<SetKey> => {
     const known = this.#keys.get(id);
     if (known && isUsable(known)) return known;
-    return this.#underWay.get(id) ?? this.#begin(id);
-  };
-
-  #begin(id: KeyId): Promise<SetKey> {
-    const found = this.#lookUp(id).finally(() => this.#underWay.delete(id));
+    const found = this.#underWay.get(id) ?? this.#lookUp(id).finally(() => this.#underWay.delete(id));
     this.#underWay.set(id, found);
     return found;
-  }
+  };
 
   async #lookUp(id: KeyId): Promise<SetKey> {
     const stored = await this.#store.setKeys.get(this.#binding.id, id);
@@ -77,16 +82,15 @@ export class KeyFinder {
   #askFor(id: KeyId): Promise<SetKey> {
     const refused = this.#refused.get(id);
     if (refused && refused.until > Date.now()) throw refused.error;
-    return new Promise((resolve, reject) => {
-      // Whatever else is wanted in this turn of the event loop goes along.
-      if (this.#batch.length === 0) setImmediate(() => this.#sendBatch());
-      this.#batch.push({ id, resolve, reject });
-    });
+    // Whatever else is wanted in this turn of the event loop goes along.
+    if (this.#batch.length === 0) setImmediate(() => this.#sendBatch());
+    const wanted = { id, ...Promise.withResolvers<SetKey>() };
+    this.#batch.push(wanted);
+    return wanted.promise;
   }
 
   #sendBatch(): void {
-    const batch = this.#batch;
-    this.#batch = [];
+    const batch = this.#batch.splice(0);
     for (let start = 0; start < batch.length; start += MAXIMUM_KEYS_PER_REQUEST)
       this.#answer(batch.slice(start, start + MAXIMUM_KEYS_PER_REQUEST));
   }
@@ -113,19 +117,32 @@ export class KeyFinder {
   async #request(ids: readonly KeyId[]): Promise<KeyResults> {
     const { deviceKey, descriptor } = this.#binding;
     const { keyServer } = descriptor;
-    const now = nowInSeconds();
-    const request = await encodeKeyRequest(deviceKey, keyServer, ids, now);
+    const request = await encodeKeyRequest(deviceKey, keyServer, ids, nowInSeconds());
     const sealed = await sendKeyRequest(this.#dispatcher, keyServer, request);
     const answer = await openKeyAnswer(sealed, request, deviceKey.key);
-    const results = await unwrapAnswer(answer, ids, deviceKey, keyServer, now);
-    await this.#keep(results);
+    const results = new Map<KeyId, SetKey | Error>();
+    for (const id of ids) results.set(id, await this.#resultOf(id, answer));
+    const good = Array.from(results).filter((entry): entry is [KeyId, SetKey] => !(entry[1] instanceof Error));
+    if (good.length > 0) await this.#store.setKeys.save(this.#binding.id, new Map(good));
     this.#isRevoked = [...results.values()].some(isRevocation);
     return results;
   }
 
-  async #keep(results: KeyResults): Promise<void> {
-    const good = Array.from(results).filter((entry): entry is [KeyId, SetKey] => !(entry[1] instanceof Error));
-    if (good.length > 0) await this.#store.setKeys.save(this.#binding.id, new Map(good));
+  /** Only keys that were asked for count; one that fails a check is dropped, and no copy of it is kept. */
+  async #resultOf(id: KeyId, answer: KeyAnswer): Promise<SetKey | Error> {
+    const { deviceKey, descriptor } = this.#binding;
+    const wrapped = answer.keys.find((key) => key.id === id && key.kind === 'set');
+    if (wrapped === undefined) {
+      const { reason = 'not-entitled' } = answer.refused.find((refusal) => refusal.id === id) ?? {};
+      return refusal(reason, descriptor.keyServer, answer.time);
+    }
+    const { notBefore, notAfter } = wrapped;
+    try {
+      return { key: await unwrapKey(deviceKey, wrapped, nowInSeconds()), notBefore, notAfter };
+    } catch (error) {
+      if (error instanceof KeyError && error.code === 'key-not-valid-now') return notValidNow(wrapped, error);
+      return error as Error;
+    }
   }
 
   #rememberRefusal(id: KeyId, error: Error): void {
@@ -143,4 +160,25 @@ function isRevocation(result: unknown): boolean {
 function isUsable({ notBefore, notAfter }: SetKey): boolean {
   const now = nowInSeconds();
   return notBefore <= now && now <= notAfter;
+}
+
+/** The times are authenticated: this is found out only after the tag has passed. */
+function notValidNow({ notBefore, notAfter }: WrappedKey, cause: Error): ObjectError {
+  const [from, until] = [notBefore, notAfter].map((time) => new Date(time * 1000).toISOString());
+  return new ObjectError('key-not-valid-now', `the key of this set is valid from ${from} until ${until}`, { cause });
+}
+
+function refusal(reason: RefusalReason, keyServer: string, theirTime: number): ReaderError {
+  switch (reason) {
+    case 'lapsed':
+      return new ReaderError('lapsed', 'your subscription does not cover this document any more');
+    case 'revoked':
+      return new ReaderError('revoked', 'this device was disconnected by the publisher');
+    case 'stale-request':
+      return clockOff(keyServer, theirTime);
+    case 'replayed-request':
+      return new ReaderError('key-server-answer', `${keyServer} says that it has seen this request before`);
+    case 'not-entitled':
+      return new ReaderError('not-entitled', 'your subscription does not include this document');
+  }
 }

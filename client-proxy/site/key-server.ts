@@ -45,13 +45,16 @@ export async function sendBindingRequest(
   keyServer: string,
   body: Uint8Array,
 ): Promise<Uint8Array> {
-  const answer = await exchange(dispatcher, keyServer, BINDING_PATH, {
-    body,
-    maximumLength: MESSAGE_LIMITS.bindingAnswer,
-  });
+  const answer = await post(dispatcher, keyServer, BINDING_PATH, body, MESSAGE_LIMITS.bindingAnswer);
   if (answer.status === 200) return answer.body;
-  checkClock(answer, keyServer);
-  throw refusedBinding(answer, keyServer);
+  const code = codeOf(answer);
+  if (answer.status === 429) throw new ReaderError('code-refused', `${keyServer} was asked too often`);
+  if (code === 'code-refused' || answer.status === 403)
+    throw new ReaderError(
+      'code-refused',
+      'the invitation code is not good: mistyped, used on another device, or expired',
+    );
+  throw new ReaderError('key-server-answer', `${keyServer} refused to connect this device: ${code ?? answer.status}`);
 }
 
 /**
@@ -60,12 +63,8 @@ export async function sendBindingRequest(
  * @throws ReaderError of exchange.ts, `clock-off`
  */
 export async function sendKeyRequest(dispatcher: Dispatcher, keyServer: string, body: Uint8Array): Promise<Uint8Array> {
-  const answer = await exchange(dispatcher, keyServer, KEY_REQUEST_PATH, {
-    body,
-    maximumLength: MESSAGE_LIMITS.keyAnswer,
-  });
+  const answer = await post(dispatcher, keyServer, KEY_REQUEST_PATH, body, MESSAGE_LIMITS.keyAnswer);
   if (answer.status === 200) return answer.body;
-  checkClock(answer, keyServer);
   if (codeOf(answer) === 'request-refused')
     throw new ReaderError('revoked', `${keyServer} does not know this device, or not any more`);
   throw new ReaderError('key-server-answer', `${keyServer} answered ${answer.status} when asked for keys`);
@@ -77,22 +76,19 @@ export function clockOff(keyServer: string, theirs: number): ReaderError {
   return new ReaderError('clock-off', `this machine's clock says ${here}, that of ${keyServer} says ${there}`);
 }
 
-function checkClock({ time }: ExchangeAnswer, keyServer: string): void {
-  if (time !== undefined && Math.abs(time - nowInSeconds()) > REQUEST_TIME_TOLERANCE) throw clockOff(keyServer, time);
-}
-
-function refusedBinding(answer: ExchangeAnswer, keyServer: string): ReaderError {
-  if (answer.status === 429) {
-    return new ReaderError('code-refused', `${keyServer} was asked too often`);
-  }
-  if (codeOf(answer) === 'code-refused' || answer.status === 403) {
-    return new ReaderError(
-      'code-refused',
-      'the invitation code is not good: mistyped, used on another device, or expired',
-    );
-  }
-  const told = codeOf(answer);
-  return new ReaderError('key-server-answer', `${keyServer} refused to connect this device: ${told ?? answer.status}`);
+/** @throws ReaderError of exchange.ts; `clock-off` where it refuses, and the clocks differ */
+async function post(
+  dispatcher: Dispatcher,
+  keyServer: string,
+  path: string,
+  body: Uint8Array,
+  maximumLength: number,
+): Promise<ExchangeAnswer> {
+  const answer = await exchange(dispatcher, keyServer, path, { body, maximumLength });
+  const { status, time } = answer;
+  if (status !== 200 && time !== undefined && Math.abs(time - nowInSeconds()) > REQUEST_TIME_TOLERANCE)
+    throw clockOff(keyServer, time);
+  return answer;
 }
 
 /** The code that an error answer names, for telling refusals apart; of no other consequence. */

@@ -116,7 +116,7 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
       host === undefined
         ? keyServer(TIMESTAMP_FILE, maximumLength, milliseconds())
         : fetch(host, { path, maximumLength, milliseconds: milliseconds(), newest: this.#newest });
-    const places = [undefined, ...this.#passedOverLast(hosts('timestamp'))];
+    const places = [undefined, ...lastOf(hosts('timestamp'), this.#passedOver)];
     for await (const outcome of hedged(places, ask, { ...times, isEnough })) {
       this.#noteLate(outcome);
       yield outcome;
@@ -129,18 +129,28 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   }
 
   async #find(wanted: WantedFile): Promise<Uint8Array | undefined> {
+    const { hosts, times } = this.#options;
     const ending = new AbortController();
     const found = new Found(wanted.mayBeMissing);
+    const ask = this.#askFor(wanted, found, ending.signal);
+    const [good, passedOver] = this.#grouped(hosts('file'));
     try {
-      for await (const outcome of this.#askAll(wanted, found, ending.signal)) {
-        this.#noteLate(outcome);
-        const { candidate, result } = outcome;
-        if (result && (await isWanted(result, wanted))) {
-          this.#giver = originOf(candidate);
-          return result;
+      for (const places of [wanted.atKeyServer === undefined ? good : [...good, undefined], passedOver]) {
+        const silent = new Set(places);
+        const giveUpAt = performance.now() + times.timestampTimeout;
+        const until = () => (found.isMissing ? giveUpAt : undefined);
+        for await (const outcome of hedged(places, ask, { ...times, until })) {
+          const { candidate, result } = outcome;
+          silent.delete(candidate);
+          if (!found.isMissing) this.#noteLate(outcome); // asked at the same time, the others are not late
+          if (result && (await isWanted(result, wanted))) {
+            this.#giver = originOf(candidate);
+            return result;
+          }
+          if (result) this.#passedOver.add(originOf(candidate));
+          found.note(outcome);
         }
-        if (result) this.#passedOver.add(originOf(candidate));
-        found.note(outcome);
+        for (const host of silent) this.#noteSlow(host);
       }
     } finally {
       ending.abort(new Error('another content host was quicker'));
@@ -148,67 +158,37 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     return found.best();
   }
 
-  /** @param found - the answers so far */
-  async *#askAll(
-    { path, maximumLength, mayBeMissing, atKeyServer }: WantedFile,
-    found: Found,
-    signal: AbortSignal,
-  ): AsyncGenerator<Outcome<Host | undefined, Uint8Array | undefined>, undefined> {
-    const { hosts, fetch, times, keyServer } = this.#options;
-    const wereLate = new Set(this.#late);
-    const ask = once((host: Host | undefined) => {
-      const milliseconds = this.#timeLeft(times.metadataTimeout);
-      if (host === undefined) return keyServer(atKeyServer ?? '', maximumLength, milliseconds);
-      return fetch(host, { path, maximumLength, milliseconds, newest: false, signal });
-    });
-    const [good, passedOver] = this.#grouped(hosts('file'));
-    for (const some of [atKeyServer === undefined ? good : [...good, undefined], passedOver]) {
-      const left = new Set<Host | undefined>(some);
-      const until = performance.now() + times.timestampTimeout;
-      const isAnswered = () => mayBeMissing && found.isMissing;
-      if (!isAnswered())
-        for await (const outcome of hedged(some, ask, times)) {
-          left.delete(outcome.candidate);
-          yield outcome;
-          if (isAnswered()) break;
-        }
-      yield* this.#hearRest(new Set(hostsIn(left).filter((host) => !wereLate.has(originOf(host)))), ask, until);
-    }
-  }
-
   /**
-   * One host has no such file. It may be out of date, or hide the file, so all others are asked, in parallel and for at most the timeout of a
-   * timestamp: otherwise a silent host would delay every check, and with it every withdrawal.
+   * Once a place has no such file, only hosts are asked that were not late in this check. It may be out of date, or hide the file, so all others
+   * are asked, in parallel and for at most the timeout of a timestamp: otherwise a silent host would delay every check, and with it every withdrawal.
    */
-  async *#hearRest(left: Set<Host>, ask: (host: Host) => Promise<Uint8Array | undefined>, until: number) {
-    for await (const outcome of hedged([...left], ask, { hedgeAfter: 0, until })) {
-      left.delete(outcome.candidate);
-      yield { ...outcome, late: [] }; // asked at the same time, the others are not late
-    }
-    for (const host of left) this.#noteSlow(host);
+  #askFor({ path, maximumLength, atKeyServer = '' }: WantedFile, found: Found, signal: AbortSignal) {
+    const { fetch, times, keyServer } = this.#options;
+    const wereLate = new Set(this.#late);
+    return async (host: Host | undefined): Promise<Uint8Array | undefined> => {
+      if (found.isMissing && (host === undefined || wereLate.has(originOf(host)))) return undefined;
+      const milliseconds = this.#timeLeft(times.metadataTimeout);
+      if (host === undefined) return keyServer(atKeyServer, maximumLength, milliseconds);
+      return fetch(host, { path, maximumLength, milliseconds, newest: false, signal });
+    };
   }
 
   /** First the hosts to ask, late ones last; then those to ask where none of the first has the file. */
   #grouped(hosts: readonly Host[]): [Host[], Host[]] {
     const isPassedOver = (host: Host) => this.#passedOver.has(originOf(host));
-    const isLate = (host: Host) => this.#late.has(originOf(host));
     if (hosts.every(isPassedOver)) this.#passedOver.clear();
     const good = hosts.filter((host) => !isPassedOver(host));
-    return [[...good.filter((host) => !isLate(host)), ...good.filter(isLate)], hosts.filter(isPassedOver)];
-  }
-
-  #passedOverLast(hosts: readonly Host[]): Host[] {
-    const isPassedOver = (host: Host) => this.#passedOver.has(originOf(host));
-    return [...hosts.filter((host) => !isPassedOver(host)), ...hosts.filter(isPassedOver)];
+    return [lastOf(good, this.#late), hosts.filter(isPassedOver)];
   }
 
   /** A failed request does not count as faster. */
   #noteLate(outcome: Outcome<Host | undefined, unknown>): void {
     if ('error' in outcome) return;
-    for (const host of outcome.late) if (host !== undefined) this.#noteSlow(host);
+    for (const host of outcome.late) this.#noteSlow(host);
   }
 
-  #noteSlow(host: Host): void {
+  #noteSlow(host: Host | undefined): void {
+    if (host === undefined) return;
     this.#late.add(originOf(host));
     this.#options.onSlow?.(host);
   }
@@ -218,8 +198,9 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   }
 }
 
-function hostsIn<Host>(candidates: Iterable<Host | undefined>): Host[] {
-  return [...candidates].filter((host): host is Host => host !== undefined);
+/** Those with these origins last. */
+function lastOf<Host extends AnyHost>(hosts: readonly Host[], origins: ReadonlySet<string>): Host[] {
+  return hosts.toSorted((one, other) => Number(origins.has(originOf(one))) - Number(origins.has(originOf(other))));
 }
 
 async function isWanted(bytes: Uint8Array, { sha256, isGood }: WantedFile): Promise<boolean> {
@@ -237,9 +218,9 @@ class Found {
     this.#mayBeMissing = mayBeMissing;
   }
 
-  /** Whether one place has no such file. */
+  /** Whether one place has no such file, and there may be none. */
   get isMissing(): boolean {
-    return this.#isMissing;
+    return this.#mayBeMissing && this.#isMissing;
   }
 
   note(outcome: Outcome<unknown, Uint8Array | undefined>): void {
@@ -251,7 +232,7 @@ class Found {
 
   /** @throws the first failure, where no host has said that there is no such file */
   best(): Uint8Array | undefined {
-    if (this.#mayBeMissing && this.#isMissing) return undefined;
+    if (this.isMissing) return undefined;
     if (this.#other === undefined && this.#failure && !this.#isMissing) throw this.#failure.error;
     return this.#other;
   }
@@ -261,14 +242,4 @@ class Found {
 function originOf(host: AnyHost | undefined): string {
   if (host === undefined) return '';
   return typeof host === 'string' ? host : host.origin;
-}
-
-/** Asks each host once. */
-function once<Host, Result>(ask: (host: Host) => Promise<Result>): (host: Host) => Promise<Result> {
-  const asked = new Map<Host, Promise<Result>>();
-  return (host) => {
-    const answer = asked.get(host) ?? ask(host);
-    asked.set(host, answer);
-    return answer;
-  };
 }

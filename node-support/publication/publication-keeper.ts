@@ -2,7 +2,7 @@
  * Keeps the publication of one site current. What is valid is used at once, and refreshed in the background; a request waits only where
  * nothing may be shown, or where the publication is stale or was not checked for a while, and then not for long.
  */
-
+import { setTimeout } from 'node:timers/promises';
 import type { MetadataStore } from '../../core/publication/client.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { type Freshness, SitePublication } from '../../core/publication/site-publication.ts';
@@ -73,7 +73,7 @@ export class PublicationKeeper {
    * @param reload - whether the reader asks for what is newest
    * @throws PublicationError, and the failure of the check, where none may be used
    */
-  current(reload = false): Freshness | Promise<Freshness> {
+  async current(reload = false): Promise<Freshness> {
     const freshness = this.#isLoaded && !reload ? this.#usable() : undefined;
     if (freshness === undefined || freshness.stale || this.#isMoving || this.#isIdle || this.#isStopped)
       return this.#waitForCurrent(reload);
@@ -169,10 +169,12 @@ export class PublicationKeeper {
     return this.publication.freshness(this.#options.now());
   }
 
-  /** Waits, whatever the outcome. */
+  /** Waits, whatever the outcome, and for a limited time. */
   async #waitFor(look: Promise<void>): Promise<void> {
-    const ended = look.catch(() => undefined);
-    if (!(await hasEnded(ended, this.#options.times.staleWait))) this.#outwaited = look;
+    const [ended, over] = [look.catch(() => undefined), new AbortController()];
+    const tooLong = setTimeout(this.#options.times.staleWait, true, { signal: over.signal }).catch(() => false);
+    if (await Promise.race([ended, tooLong])) this.#outwaited = look;
+    over.abort();
   }
 
   /** Throws the failure of the last check, where that says more than the age of the publication. */
@@ -208,11 +210,7 @@ export class PublicationKeeper {
     const { source, times } = this.#options;
     this.#hasFound = false;
     try {
-      const look = async () => {
-        await this.#look();
-        await this.#follow();
-      };
-      await source.within(times.checkTimeout, look, newest);
+      await source.within(times.checkTimeout, () => this.#look(), newest);
     } catch (error) {
       if (!this.#hasFound) {
         this.#failures++;
@@ -224,11 +222,12 @@ export class PublicationKeeper {
 
   async #look(): Promise<void> {
     await this.#load();
-    await this.#refresh(this.#options.now);
+    await this.#refresh();
     this.#options.resume?.();
     this.#hasFound = true;
     this.#failures = 0;
     this.#failure = undefined;
+    await this.#follow();
   }
 
   /** A failure here delays no request: the publication itself is current. */
@@ -245,10 +244,10 @@ export class PublicationKeeper {
   }
 
   /** Invalid metadata may be one content host's fault alone: then the others are asked first, one after the other. */
-  async #refresh(now: () => number): Promise<void> {
+  async #refresh(): Promise<void> {
     for (let turn = 1; ; turn++) {
       try {
-        return await this.publication.refresh(now());
+        return await this.publication.refresh(this.#options.now());
       } catch (error) {
         if (!(error instanceof PublicationError) || !this.#options.source.passOver(turn)) throw error;
       }
@@ -264,15 +263,4 @@ export class PublicationKeeper {
   #isDue(interval: number): boolean {
     return performance.now() - this.#checkedAt >= interval;
   }
-}
-
-/** Waits for the work for a limited time. @returns whether it finished */
-async function hasEnded(work: Promise<void>, milliseconds: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), milliseconds);
-  });
-  const ended = await Promise.race([work.then(() => true), patience]);
-  clearTimeout(timer);
-  return ended;
 }

@@ -7,8 +7,6 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ObjectCache } from '../../client-proxy/documents/cache/object-cache.ts';
-import { openCache } from '../../client-proxy/documents/cache/open-cache.ts';
-import { RecentObjects } from '../../client-proxy/documents/cache/recent-objects.ts';
 import { StoredObject } from '../../client-proxy/documents/cache/stored-object.ts';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
@@ -72,7 +70,7 @@ describe('a document that was read once', () => {
   it('of a small one needs no look at the disk soon after, until it is dropped or forgotten', async () => {
     await rig.publisher.publish(rig.host.files, '/a.bin', { content: 'x' });
     await readAndKeep('/a.bin');
-    const cache = openCache({ ...rig.storage, cacheBytes: 64 * MiB });
+    const cache = new ObjectCache(folder(), 64 * MiB);
     const [siteFolder = '', head = ''] = (await files())[0]?.split('/').slice(-2) ?? [];
     const file = join(folder(), 'objects', siteFolder, head);
     const isThere = () => cache.find(SITE, head) !== undefined;
@@ -89,25 +87,22 @@ describe('a document that was read once', () => {
     await cache.close();
   });
 
-  it('is held in memory within bounds', () => {
-    const recent = new RecentObjects();
+  it('is held in memory within bounds, and for a while only', async () => {
+    const cache = new ObjectCache(folder(), 64 * MiB);
     const size = 100_000;
     const most = LIMITS.cacheInMemory / size;
-    for (let number = 0; number < 2 * most; number++) recent.set(`${number}`, new Uint8Array(size).fill(number));
-    const held = Array.from({ length: 2 * most }, (_, number) => recent.get(`${number}`)).filter(Boolean);
-    expect(held.length).toBeGreaterThan(most / 2);
-    expect(held.length).toBeLessThanOrEqual(most);
-    expect(recent.get('0')).toBeUndefined();
-  });
-
-  it('is held in memory by itself, and for a while only', async () => {
-    const recent = new RecentObjects();
-    const pool = new Uint8Array(1000).fill(1);
-    recent.set('file', pool.subarray(10, 20));
-    pool.fill(2);
-    expect(recent.get('file')).toEqual(new Uint8Array(10).fill(1));
-    expect(recent.get('file')?.buffer.byteLength).toBe(10);
-    await afterwards(LIMITS.cacheInMemoryFor, () => expect(recent.get('file')).toBeUndefined());
+    const heads = Array.from({ length: Math.ceil(2 * most) }, (_, number) => `${number}`.padStart(64, '0'));
+    await rig.publisher.publish(rig.host.files, '/a.bin', { content: 'x' });
+    await readAndKeep('/a.bin');
+    const siteFolder = join((await files())[0] ?? '', '..');
+    for (const head of heads) await writeFile(join(siteFolder, head), new Uint8Array(size));
+    for (const head of heads) expect(cache.find(SITE, head)?.length).toBe(size);
+    rmSync(siteFolder, { recursive: true });
+    const held = () => heads.filter((head) => cache.find(SITE, head) !== undefined).length;
+    expect(held()).toBeGreaterThan(most / 2);
+    expect(held()).toBeLessThanOrEqual(most);
+    await afterwards(LIMITS.cacheInMemoryFor, () => expect(held()).toBe(0));
+    await cache.close();
   });
 
   it('is there after a new start, without any network, until the grace period ends', async () => {
@@ -250,9 +245,9 @@ describe('the folder', () => {
     await readAndKeep('/small.bin');
     expect((await get('/film.mp4')).complete).toBe(true);
     expect(await files()).toHaveLength(1);
-    const cache = new ObjectCache({ directory: folder(), bytes: 8 * MiB });
+    const cache = new ObjectCache(folder(), 8 * MiB);
     const begins = (name: string, length: number, synced = false) =>
-      cache.begin('news.example', name.repeat(64), length, { synced }) !== undefined;
+      cache.begin('news.example', name.repeat(64), length, synced) !== undefined;
     expect([begins('a', MiB), begins('b', MiB + 1), begins('c', MiB + 1, true)]).toEqual([true, false, true]);
     await cache.close();
   });
@@ -325,7 +320,7 @@ describe('the folder', () => {
   it('forgets a site when it is told to, and nothing else', async () => {
     await rig.publisher.publish(rig.host.files, '/a.bin', { content: 'x' });
     await readAndKeep('/a.bin');
-    const cache = openCache({ ...rig.storage, cacheBytes: 64 * MiB });
+    const cache = new ObjectCache(folder(), 64 * MiB);
     await cache.keepSynced('news.example', [rig.publisher.set.id, 'f'.repeat(64)]);
     await cache.forget('other.example');
     expect([(await files()).length, await cache.syncedOf('news.example')]).toEqual([1, new Set(['f'.repeat(64)])]);

@@ -206,7 +206,7 @@ describe('a Reader that runs', () => {
     await expect.poll(() => kept().length, { timeout: 30_000 }).toBe(2);
     expect(kept().some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes('plain on'))).toBe(true);
     expect(await forget()).toMatchObject({ cacheForgotten: true });
-    expect(kept()).toEqual([]);
+    expect(existsSync(cache) ? kept() : []).toEqual([]);
   });
 
   it('holds no key any more when everything is forgotten', async () => {

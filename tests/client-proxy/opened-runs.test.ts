@@ -32,11 +32,13 @@ async function streamOf(arrives: (index: number) => Promise<void>): Promise<Stre
   const no = () => Promise.reject(new Error('nothing of this kind is expected here'));
   const stream: Stream = {
     runs: 0,
-    rangeOfBlock: (index) => blockRange(SHAPE, index),
-    runOf: (first, end) => {
-      stream.runs++;
-      const digests = concatAll(Array.from({ length: end - first }, () => digest));
-      return { shape: SHAPE, first, end, digests, keys: undefined };
+    reader: {
+      rangeOfBlock: (index) => blockRange(SHAPE, index),
+      runOf: (first, end) => {
+        stream.runs++;
+        const digests = concatAll(Array.from({ length: end - first }, () => digest));
+        return { shape: SHAPE, first, end, digests, keys: undefined };
+      },
     },
     useFile: () => undefined,
     readBlock: async (index, target) => {
@@ -46,16 +48,14 @@ async function streamOf(arrives: (index: number) => Promise<void>): Promise<Stre
     openBlock: no,
     isKeeping: false,
     keepRun: () => undefined,
-    handOut: () => undefined,
-    takeBack: () => true,
-    recoverAt: no,
+    recover: no,
   };
   return stream;
 }
 
 it('that went to a thread when the client left', async () => {
   const stream = await streamOf(async () => undefined);
-  const runs = new OpenedRuns(stream, opener, { first: 0, end: BLOCKS })[Symbol.asyncIterator]();
+  const runs = new OpenedRuns(stream, opener, 0, BLOCKS)[Symbol.asyncIterator]();
   const { value } = await runs.next();
   expect([value?.length, stream.runs > 1]).toEqual([expect.any(Number), true]);
   expect(isAllBack()).toBe(false);
@@ -71,7 +71,7 @@ it('of which blocks were still coming when the client left', async () => {
     isWaiting = true;
     await rest.promise;
   });
-  const runs = new OpenedRuns(stream, opener, { first: 0, end: BLOCKS })[Symbol.asyncIterator]();
+  const runs = new OpenedRuns(stream, opener, 0, BLOCKS)[Symbol.asyncIterator]();
   expect((await runs.next()).value).toHaveLength(BLOCK);
   await expect.poll(() => isWaiting).toBe(true);
   const begun = stream.runs;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openCache } from '../../client-proxy/documents/cache/open-cache.ts';
+import { ObjectCache } from '../../client-proxy/documents/cache/object-cache.ts';
 import {
   parseConnectTo,
   type ReaderError,
@@ -63,7 +63,7 @@ async function setCacheSize(megabytes: string): Promise<void> {
 
 /** The heads of what is kept for having been synced. */
 async function synced(): Promise<string[]> {
-  const cache = openCache({ ...rig.storage, cacheBytes: LIMITS.cacheBytes });
+  const cache = new ObjectCache(join(rig.storage.dataDirectory, 'cache'), LIMITS.cacheBytes);
   try {
     return [...(await cache.syncedOf(SITE))].sort();
   } finally {

@@ -8,8 +8,9 @@
  *
  * <site> is the beginning of a SHA-256: no name says what was read. What is inside is what any cache on the way has seen as well.
  */
-import { createHash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { chmodSync } from 'node:fs';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isHexDigest } from '../../../core/encoding/digest.ts';
 import { makeDirectoryNow } from '../../../node-support/make-directory.ts';
@@ -26,8 +27,6 @@ export class Layout {
   readonly objects: string;
   readonly synced: string;
   readonly partial: string;
-  /** Site folders by site; they are few. */
-  readonly #folders = new Map<string, string>();
 
   constructor(directory: string) {
     this.directory = directory;
@@ -49,24 +48,35 @@ export class Layout {
   }
 
   folderOf(site: string): string {
-    let folder = this.#folders.get(site);
-    if (folder === undefined) {
-      folder = join(this.objects, siteName(site));
-      this.#folders.set(site, folder);
+    return join(this.objects, siteName(site));
+  }
+
+  /** What a sync asked to keep, by the name of a site's folder. A list that is missing is empty; lines that are no names are passed over. */
+  async readSynced(folder: string): Promise<Set<string>> {
+    const text = await readFile(join(this.synced, folder), 'utf8').catch(() => '');
+    return new Set(text.split('\n').filter(isHexDigest));
+  }
+
+  /** Whole or not at all. */
+  async writeSynced(site: string, heads: Iterable<string>): Promise<void> {
+    this.make(); // all of it may have been removed, to forget what was read
+    const beside = join(this.partial, `${process.pid}.${randomBytes(6).toString('hex')}`);
+    try {
+      await writeFile(beside, Array.from(heads, (head) => `${head}\n`).join(''), { mode: 0o600, flag: 'wx' });
+      await rename(beside, join(this.synced, siteName(site)));
+    } catch (error) {
+      await rm(beside, { force: true }).catch(() => undefined);
+      throw error;
     }
-    return folder;
-  }
-
-  syncedFile(site: string): string {
-    return join(this.synced, siteName(site));
   }
 }
 
-/** Whether a file's name is that of an object. */
-export function isObjectName(name: string): boolean {
-  return isHexDigest(name);
+/** The name of a site's folder, and of its list. */
+export function siteName(site: string): string {
+  return hash('sha256', site).slice(0, 32);
 }
 
-function siteName(site: string): string {
-  return createHash('sha256').update(site).digest('hex').slice(0, 32);
+/** None where there is no such folder, or it cannot be read. */
+export function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
 }

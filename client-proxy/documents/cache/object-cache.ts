@@ -4,22 +4,14 @@
  * takes more than its share. The folder may be missing, full or not writable: then reading goes on without it.
  */
 import { rmSync } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeDirectoryNow } from '../../../node-support/make-directory.ts';
+import { LRUCache } from 'lru-cache';
 import { LIMITS } from '../../limits.ts';
-import { Layout } from './layout.ts';
+import { Layout, siteName } from './layout.ts';
 import { ObjectWriter } from './object-writer.ts';
-import { RecentObjects } from './recent-objects.ts';
 import { StoredObject } from './stored-object.ts';
-import { scan, spaceOf } from './sweep.ts';
-import { SyncedObjects } from './synced-objects.ts';
-
-export interface CacheOptions {
-  readonly directory: string;
-  /** The most that the folder may hold; 0: nothing is kept, and nothing is looked for. */
-  readonly bytes: number;
-}
+import { forgetSite, scan, spaceOf } from './sweep.ts';
 
 export interface CacheStatus {
   /** What the objects take on the disk; `undefined` before they were counted. */
@@ -29,19 +21,19 @@ export interface CacheStatus {
   readonly problem: string | undefined;
 }
 
-/** How an object is to be kept. */
-export interface KeepWish {
-  /** Whether a sync asked for it: then it may take all there is, and the reading waits for the disk. */
-  readonly synced?: boolean;
-}
-
 export class ObjectCache {
   readonly #layout: Layout;
   readonly #limit: number;
-  readonly #synced: SyncedObjects;
   readonly #writers = new Map<string, ObjectWriter>();
-  readonly #folders = new Set<string>();
-  readonly #recent = new RecentObjects();
+  /**
+   * Small objects as they were read from the disk, by file: what one page after the other needs is not looked for there every time. They are
+   * verified whenever they are used, like the files; and soon looked for again, as others may drop files, too.
+   */
+  readonly #recent = new LRUCache<string, Uint8Array>({
+    maxSize: LIMITS.cacheInMemory,
+    sizeCalculation: ({ length }, file) => length + 2 * file.length,
+    ttl: LIMITS.cacheInMemoryFor,
+  });
   #number = 0;
   /** On the disk as far as this program knows, and on the way there. */
   #used = 0;
@@ -54,10 +46,10 @@ export class ObjectCache {
   #pausedUntil = 0;
   #problem: string | undefined;
 
-  constructor({ directory, bytes }: CacheOptions) {
+  /** @param bytes - the most that the folder may hold; 0: nothing is kept, and nothing is looked for */
+  constructor(directory: string, bytes: number) {
     this.#layout = new Layout(directory);
     this.#limit = bytes;
-    this.#synced = new SyncedObjects(this.#layout);
     if (bytes === 0) return;
     try {
       this.#layout.make();
@@ -74,7 +66,7 @@ export class ObjectCache {
     const recent = this.#recent.get(file);
     if (recent) return StoredObject.of(recent);
     const stored = StoredObject.find(file);
-    if (stored?.bytes) this.#recent.set(file, stored.bytes);
+    if (stored?.bytes) this.#recent.set(file, new Uint8Array(stored.bytes)); // memory out of Node.js's pool would hold what lies beside it, too
     return stored;
   }
 
@@ -98,20 +90,24 @@ export class ObjectCache {
    * Begins to keep an object.
    *
    * @param length - of head and payload
+   * @param synced - whether a sync asked for it: then it may take all there is, and the reading waits for the disk
    * @returns `undefined` where there is no room, or somebody keeps it already
    */
-  begin(site: string, head: string, length: number, { synced = false }: KeepWish = {}): ObjectWriter | undefined {
+  begin(site: string, head: string, length: number, synced = false): ObjectWriter | undefined {
     const file = this.#layout.objectFile(site, head);
     if (this.#limit === 0 || performance.now() < this.#pausedUntil || this.#writers.has(file)) return undefined;
     const space = spaceOf(length);
-    if (!this.#hasRoomFor(space, synced) || !this.#makeFolder(this.#layout.folderOf(site))) return undefined;
+    if (!this.#hasRoomFor(space, synced)) return undefined;
     this.#reserved += space;
     const partialFile = join(this.#layout.partial, `${process.pid}.${Date.now().toString(36)}${++this.#number}`);
     const ended = (whole: boolean, error?: unknown) => {
       this.#writers.delete(file);
       this.#reserved -= space;
-      if (whole) this.#count(space);
-      else if (error !== undefined) this.#pause(error);
+      if (error !== undefined) this.#pause(error);
+      if (!whole) return;
+      this.#used += space;
+      this.#sinceScan += space;
+      this.#objects++;
     };
     const writer = new ObjectWriter({ partialFile, file, length, patient: synced, ended });
     this.#writers.set(file, writer);
@@ -139,9 +135,9 @@ export class ObjectCache {
 
   /** Bytes on the disk that syncs of other sites have asked to keep. */
   async syncedBeside(site: string): Promise<number> {
-    const { synced } = await scan(this.#layout, { limit: this.#limit, room: 0 });
-    const own = this.#layout.syncedFile(site);
-    return Array.from(synced).reduce((sum, [list, bytes]) => (list === own ? sum : sum + bytes), 0);
+    const { synced } = await scan(this.#layout, this.#limit, 0);
+    const own = siteName(site);
+    return Array.from(synced).reduce((sum, [folder, bytes]) => (folder === own ? sum : sum + bytes), 0);
   }
 
   /** What objects take on the disk, as far as they are there. */
@@ -156,19 +152,17 @@ export class ObjectCache {
 
   /** What a sync wants to stay, whatever else is read; takes the place of what it wanted before. */
   keepSynced(site: string, heads: Iterable<string>): Promise<void> {
-    return this.#synced.write(site, heads);
+    return this.#layout.writeSynced(site, heads);
   }
 
   syncedOf(site: string): Promise<Set<string>> {
-    return this.#synced.read(this.#layout.syncedFile(site));
+    return this.#layout.readSynced(siteName(site));
   }
 
   /** Forgets all that was read of a site. */
   async forget(site: string): Promise<void> {
     this.#recent.clear();
-    await rm(this.#layout.folderOf(site), { recursive: true, force: true });
-    await rm(this.#layout.syncedFile(site), { force: true });
-    this.#folders.delete(this.#layout.folderOf(site));
+    await forgetSite(this.#layout, site);
     await this.scan();
   }
 
@@ -197,27 +191,9 @@ export class ObjectCache {
     return total <= this.#limit && !crowded;
   }
 
-  #makeFolder(folder: string): boolean {
-    if (this.#folders.has(folder)) return true;
-    try {
-      makeDirectoryNow(folder, 0o700);
-      this.#folders.add(folder);
-      return true;
-    } catch (error) {
-      this.#pause(error);
-      return false;
-    }
-  }
-
-  #count(space: number): void {
-    this.#used += space;
-    this.#sinceScan += space;
-    this.#objects++;
-  }
-
   async #scan(room: number): Promise<void> {
     const before = { used: this.#used, objects: this.#objects };
-    const found = await scan(this.#layout, { limit: this.#limit, room: room + this.#reserved });
+    const found = await scan(this.#layout, this.#limit, room + this.#reserved);
     // What was kept in the meantime may be counted twice, never not at all.
     const meanwhile = { used: this.#used - before.used, objects: this.#objects - before.objects };
     this.#used = found.bytes + meanwhile.used;
@@ -230,6 +206,5 @@ export class ObjectCache {
   #pause(error: unknown): void {
     this.#problem = error instanceof Error ? error.message : String(error);
     this.#pausedUntil = performance.now() + LIMITS.cachePause;
-    this.#folders.clear();
   }
 }

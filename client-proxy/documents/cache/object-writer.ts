@@ -106,21 +106,20 @@ export class ObjectWriter {
 
   async #end(failure: unknown): Promise<void> {
     const { partialFile, file, length, ended } = this.#options;
-    const whole = failure === undefined && this.#taken === length && !this.#over;
+    let error = failure;
+    this.#whole = failure === undefined && this.#taken === length && !this.#over;
     this.#over = true;
     this.#parts = [];
     for (const tell of this.#spent.splice(0)) tell();
-    let error = failure;
     try {
       await this.#handle?.close();
-      if (whole) await inFolder(file, () => rename(partialFile, file));
+      if (this.#whole) await inFolder(file, () => rename(partialFile, file));
     } catch (problem) {
       error ??= problem;
+      this.#whole = false;
     }
-    const good = whole && error === undefined;
-    if (!good && this.#handle) await rm(partialFile, { force: true }).catch(() => undefined);
-    this.#whole = good;
-    ended(good, error);
+    if (!this.#whole && this.#handle) await rm(partialFile, { force: true }).catch(() => undefined);
+    ended(this.#whole, error);
   }
 }
 

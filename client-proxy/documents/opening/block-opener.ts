@@ -3,27 +3,33 @@
  * with the first large document, and one that ends is replaced with the next run.
  */
 import { availableParallelism } from 'node:os';
+import { getAsset, isSea } from 'node:sea';
+import { AnsweringThread } from '../../../node-support/answering-thread.ts';
+import { ReaderError } from '../../errors.ts';
 import { LIMITS } from '../../limits.ts';
-import type { OpeningAnswer, OpeningJob } from './jobs.ts';
+import type { OpeningAnswer, OpeningJob } from './opening-thread.ts';
 import { RunMemory } from './run-memory.ts';
-import { type OpeningThread, openOn, startOpeningThread } from './thread.ts';
 
 /** One core does HTTP. */
 const THREADS = Math.max(1, Math.min(LIMITS.openingThreads, availableParallelism() - 1));
 
+/** What runs on a thread. The single file has no files beside it, but this one inside, as scripts/build-single.mjs puts it there. */
+const PROGRAM = isSea()
+  ? new URL(`data:text/javascript,${encodeURIComponent(getAsset('opening-thread.mjs', 'utf8'))}`)
+  : new URL('./opening-thread.ts', import.meta.url);
+
 export class BlockOpener {
   readonly memory = new RunMemory();
-  readonly #startThread: () => OpeningThread;
-  #threads: OpeningThread[] = [];
+  #threads: AnsweringThread<OpeningJob, OpeningAnswer>[] = [];
 
-  /** @param startThread - for tests */
-  constructor(startThread = () => startOpeningThread()) {
-    this.#startThread = startThread;
-  }
-
-  /** @throws ReaderError `internal`, where the thread ends before its answer */
+  /** @throws ReaderError `internal`, where the thread ends before its answer: then nothing is known of the run */
   async open(job: OpeningJob): Promise<OpeningAnswer> {
-    return openOn(this.#idlest(), job);
+    const memory = [job.sealed, job.target].filter((one) => one instanceof ArrayBuffer);
+    try {
+      return await this.#idlest().ask(job, memory);
+    } catch (cause) {
+      throw new ReaderError('internal', 'a thread that opens documents ended before its work', { cause });
+    }
   }
 
   /** Ends the threads, once what they have under way is done. */
@@ -31,14 +37,11 @@ export class BlockOpener {
     await Promise.all(this.#threads.splice(0).map((thread) => thread.end()));
   }
 
-  #idlest(): OpeningThread {
+  #idlest(): AnsweringThread<OpeningJob, OpeningAnswer> {
     this.#threads = this.#threads.filter(({ isDead }) => !isDead);
-    const idlest = this.#threads.reduce<OpeningThread | undefined>(
-      (one, other) => (one === undefined || other.load < one.load ? other : one),
-      undefined,
-    );
+    const [idlest] = this.#threads.toSorted((one, other) => one.load - other.load);
     if (idlest && (idlest.load === 0 || this.#threads.length === THREADS)) return idlest;
-    const thread = this.#startThread();
+    const thread = new AnsweringThread<OpeningJob, OpeningAnswer>(PROGRAM);
     this.#threads.push(thread);
     return thread;
   }

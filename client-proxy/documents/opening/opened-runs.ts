@@ -3,18 +3,15 @@
  * one work at the same time. Where all memory for that is lent, blocks are opened one by one, here: a client that is slow keeps nobody else
  * waiting. What comes out is verified and in order; what fails is told to the supply, which may go on with another source.
  */
-import type { BlockRun } from '../../../core/object/block-run.ts';
+import type { DocumentReader } from '../../../core/object/document-reader.ts';
 import { ObjectError } from '../../../core/object/errors.ts';
-import type { ByteRange } from '../../../core/object/geometry.ts';
 import { LIMITS } from '../../limits.ts';
 import type { BlockOpener } from './block-opener.ts';
-import { answerToNothing, type InFile, type OpeningAnswer } from './jobs.ts';
+import type { InFile, OpeningAnswer } from './opening-thread.ts';
 
 /** Who has the blocks. */
 export interface RunSupply {
-  /** Where a block lies in the payload. */
-  rangeOfBlock(index: number): ByteRange;
-  runOf(first: number, end: number): BlockRun;
+  readonly reader: Pick<DocumentReader, 'rangeOfBlock' | 'runOf'>;
   /** The file that they are in, from block `first` on. `undefined`: they come as a stream. */
   useFile(first: number): FileInUse | undefined;
   /** The next block of the stream: step 11. @throws ObjectError, or what the stream throws */
@@ -25,24 +22,13 @@ export interface RunSupply {
   readonly isKeeping: boolean;
   /** Told of blocks of the stream that have passed, where it is keeping. @param spent - to call when nobody looks into them any more */
   keepRun(blocks: Uint8Array, spent: () => void): Promise<void> | undefined;
-  /** Told of the memory of a piece that is handed out; and then whether nobody looks into it any more. */
-  handOut(memory: ArrayBuffer): void;
-  takeBack(memory: ArrayBuffer): boolean;
-  /** Block `index` could not be had, or is not the one that was signed. @throws `error`, where there is no other source */
-  recoverAt(index: number, error: unknown): Promise<void>;
+  /** The block at `offset` could not be had, or is not the one that was signed. @throws `error`, where there is no other source */
+  recover(offset: number, error: unknown): Promise<void>;
 }
 
 /** A place in a file that stays open until it is left. */
 export interface FileInUse extends InFile {
   leave(): void;
-}
-
-/** Some blocks on their way to a thread. */
-interface Begun {
-  readonly sealed: FileInUse | ArrayBuffer;
-  /** Left out: the memory of the blocks. */
-  readonly target?: ArrayBuffer | undefined;
-  readonly broken?: unknown;
 }
 
 /** Some blocks on their way through a thread. */
@@ -64,9 +50,11 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
   #next: number;
   #ahead: UnderWay[] = [];
   #collecting: Promise<void> | undefined;
+  /** Memory of the piece that was handed out last, until nobody looks into it any more. */
+  #handedOut: ArrayBufferLike | undefined;
   #isOver = false;
 
-  constructor(supply: RunSupply, opener: BlockOpener, { first, end }: { first: number; end: number }) {
+  constructor(supply: RunSupply, opener: BlockOpener, first: number, end: number) {
     this.#supply = supply;
     this.#opener = opener;
     this.#next = first;
@@ -87,6 +75,13 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
     }
   }
 
+  /** Nobody looks any more into memory that was handed out. @returns whether it is that of the piece that was handed out last */
+  spend(memory: ArrayBufferLike): boolean {
+    if (memory !== this.#handedOut) return false;
+    this.#handedOut = undefined;
+    return true;
+  }
+
   /** The oldest run, once it is opened, with others begun behind it; `undefined` where none could be begun. */
   async #oldest(): Promise<UnderWay | undefined> {
     for (;;) {
@@ -105,11 +100,12 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
     const { memory } = this.#opener;
     try {
       if (sealed) await this.#keep(first, passed, sealed);
-      this.#supply.handOut(target);
+      this.#handedOut = target;
       if (length > 0) yield new Uint8Array(target, 0, length);
     } finally {
-      if (this.#supply.takeBack(target) || length === 0) memory.giveBack(target);
+      if (this.#handedOut === undefined || length === 0) memory.giveBack(target);
       else memory.forget(target.byteLength);
+      this.#handedOut = undefined;
     }
     if (failure) await this.#recover(first + passed, new ObjectError(failure.code, failure.message));
     else if (broken !== undefined) await this.#recover(end, broken);
@@ -125,7 +121,7 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
     await this.#collecting; // it reads from the source that has failed
     this.#drop();
     this.#next = index;
-    await this.#supply.recoverAt(index, error);
+    await this.#supply.recover(this.#supply.reader.rangeOfBlock(index).start, error);
   }
 
   /** Begins as many runs as may be ahead, as far as there is memory. */
@@ -137,7 +133,7 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
       const length = this.#lengthOf(this.#next, end);
       if (!memory.has(2, length)) return;
       const file = this.#supply.useFile(this.#next);
-      if (file) this.#openRun(end, { sealed: file, target: memory.take(length) });
+      if (file) this.#openRun(end, file, memory.take(length));
       else if (!this.#supply.isKeeping) this.#collecting = this.#collect(end, memory.take(length));
       else this.#collecting = this.#collect(end, memory.take(length), memory.take(length));
     }
@@ -153,12 +149,12 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
   /** Reads blocks out of a stream: as many as come while others are opened, so that nothing waits for what comes slowly. */
   async #collect(longest: number, sealed: ArrayBuffer, target?: ArrayBuffer): Promise<void> {
     const first = this.#next;
-    const { start } = this.#supply.rangeOfBlock(first);
+    const { start } = this.#supply.reader.rangeOfBlock(first);
     let end = first;
     let broken: unknown;
     try {
       while (end < longest && !this.#isOver && (end === first || this.#ahead.some(({ isDone }) => !isDone))) {
-        const range = this.#supply.rangeOfBlock(end);
+        const range = this.#supply.reader.rangeOfBlock(end);
         await this.#supply.readBlock(end, new Uint8Array(sealed, range.start - start, range.end - range.start));
         end++;
       }
@@ -166,20 +162,19 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
       broken = error;
     }
     this.#collecting = undefined;
-    this.#openRun(end, { sealed, target, broken });
+    this.#openRun(end, sealed, target, broken);
   }
 
-  #openRun(end: number, { sealed, target, broken }: Begun): void {
+  /** @param target - left out: the memory of the blocks */
+  #openRun(end: number, sealed: FileInUse | ArrayBuffer, target?: ArrayBuffer, broken?: unknown): void {
     const first = this.#next;
     this.#next = end;
-    const file = sealed instanceof ArrayBuffer ? undefined : sealed;
+    const answer = this.#answerFor(first, end, sealed, target);
     const lengths = [sealed, target].flatMap((one) => (one instanceof ArrayBuffer ? [one.byteLength] : []));
-    const job = { run: this.#supply.runOf(first, end), sealed: file ? placeOf(file) : (sealed as ArrayBuffer), target };
-    const answer = end > first ? this.#opener.open(job) : Promise.resolve(answerToNothing(job));
     const underWay: UnderWay = { first, end, answer, broken, isDone: false };
     const done = () => {
       underWay.isDone = true;
-      file?.leave();
+      if (!(sealed instanceof ArrayBuffer)) sealed.leave();
     };
     answer.then(done, () => {
       done();
@@ -187,6 +182,21 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
     });
     this.#ahead.push(underWay);
     if (this.#isOver) this.#drop();
+  }
+
+  async #answerFor(
+    first: number,
+    end: number,
+    sealed: FileInUse | ArrayBuffer,
+    target: ArrayBuffer | undefined,
+  ): Promise<OpeningAnswer> {
+    const run = () => this.#supply.reader.runOf(first, end);
+    if (!(sealed instanceof ArrayBuffer)) {
+      const { descriptor, position } = sealed;
+      return this.#opener.open({ run: run(), sealed: { descriptor, position }, target });
+    }
+    if (first < end) return this.#opener.open({ run: run(), sealed, target });
+    return { passed: 0, length: 0, target: target ?? sealed, sealed: target && sealed };
   }
 
   /** What is under way is not wanted any more; its memory comes back when it is done. */
@@ -199,10 +209,6 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
   }
 
   #lengthOf(first: number, end: number): number {
-    return this.#supply.rangeOfBlock(end - 1).end - this.#supply.rangeOfBlock(first).start;
+    return this.#supply.reader.rangeOfBlock(end - 1).end - this.#supply.reader.rangeOfBlock(first).start;
   }
-}
-
-function placeOf({ descriptor, position }: FileInUse): InFile {
-  return { descriptor, position };
 }
