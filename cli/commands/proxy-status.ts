@@ -146,7 +146,7 @@ function hintFor({ reader, sites, problem, service }: Known): string | undefined
     return hintToStart(service);
   }
   if (reader.locked) return 'unlock it on your page, or with "wispr identity unlock"';
-  return sites.length === 0 ? 'no site is connected yet: wispr bind "URL#CODE" connects one' : undefined;
+  return sites.length === 0 ? 'no site is connected yet: wispr bind connects one' : undefined;
 }
 
 function hintToStart(service: ServiceState): string {

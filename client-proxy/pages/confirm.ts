@@ -13,7 +13,8 @@ const TEXT = {
   lead: 'Nothing is connected yet.',
   sites: 'It would be the publisher of',
   proof: {
-    host: 'The site itself says that this is its publisher.',
+    host: 'The site itself says so, over HTTPS.',
+    dns: 'DNS alone says so: the site has no such file, or no HTTPS. In a network that you do not trust, anyone could have said it.',
     'trusted-by-hand': 'Not proved: you chose on the command line to trust it.',
   },
   also: 'Connected already',
@@ -28,7 +29,7 @@ const TEXT = {
   carriers:
     'The computers that carry the pages learn which addresses are asked for. They learn neither keys nor content.',
   back: 'You can disconnect at any time.',
-  name: 'The publisher chose this name itself. The fingerprint under “Details” is the proof, if you know it from elsewhere.',
+  name: 'The publisher chose this name itself. Everything else here was checked against its signed publication, whose fingerprint is under “Details”.',
   facts: {
     fingerprint: 'Fingerprint',
     keyServer: 'Key server',

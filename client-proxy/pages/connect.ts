@@ -1,11 +1,10 @@
 /** Connecting with a publisher in the browser, by the same code as `wispr bind`: first the link of the invitation; then confirm.ts. */
 import { CodedError } from '../../core/errors.ts';
-import { normaliseCode } from '../../core/keys/binding.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import { isSite } from '../../core/site/site.ts';
 import { propose } from '../connect/connection.ts';
-import { findKeyServer } from '../connect/find-key-server.ts';
-import { type InvitationLink, parseInvitationLink } from '../connect/link.ts';
+import { isCodeAlone, readInvitation } from '../connect/invitation.ts';
+import type { InvitationLink } from '../connect/link.ts';
 import { ReaderError } from '../errors.ts';
 import type { Asked, PageAnswer, PagesContext } from './context.ts';
 import type { WantedDocument } from './proposals.ts';
@@ -32,7 +31,7 @@ const TEXT = {
   leadSite: (site: string) =>
     `To read ${site} in the Reader, paste the link of your invitation. You will see who it is from before anything is connected.`,
   link: 'Link or code of your invitation',
-  linkHint: 'For example https://keys.news.example#ABCD-EFGH-JKMN-PQRS. It works once.',
+  linkHint: 'It begins like https://keys.news.example#ABCD-EFGH-JKMN-PQRS. It works once.',
   siteLabel: 'Site that it is for',
   siteHint: 'For example news.example. Only a code alone needs it.',
   submit: 'Continue',
@@ -79,6 +78,10 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
     text: 'One of these sites is connected already, with another publisher or key server.',
     hint: 'Two publishers never share a site. If the site has changed hands, disconnect the previous publisher first.',
   },
+  'descriptor-foreign': {
+    text: 'This invitation is not from the publisher of that site, so nothing was connected.',
+    hint: 'Your code was not sent. Ask the publisher itself for an invitation.',
+  },
   'host-proof': {
     text: 'A site does not say that this is its publisher, so it was not connected.',
     hint: 'A site has to name its publisher at its own address. If the invitation is genuine, tell the publisher the code below.',
@@ -99,7 +102,10 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
   'key-server-answer': KEY_SERVER_WRONG,
   'descriptor-malformed': KEY_SERVER_WRONG,
   'binding-malformed': DAMAGED,
-  'metadata-missing': PUBLICATION_WRONG,
+  'metadata-missing': {
+    text: 'The site has not published anything yet that this computer could check.',
+    hint: 'Try again once the site is published; your invitation still works.',
+  },
   'content-host-unreachable': { ...PUBLICATION_WRONG, text: 'The site does not answer.' },
   'root-unexpected': PUBLICATION_WRONG,
 };
@@ -186,28 +192,19 @@ export async function lookAtLink(context: PagesContext, form: URLSearchParams): 
   const { site, path } = wantedIn(form);
   const wanted = site === undefined || path === undefined ? undefined : { site, path };
   try {
-    return await proposeAndShow(context, await invitationIn(context, link, site), wanted);
+    const invitation = await readInvitation(context.upstream, link, site, context.proofs.dnsServers);
+    return await proposeAndShow(context, invitation, wanted);
   } catch (error) {
-    const asksSite = normaliseCode(link) !== undefined;
+    const asksSite = isCodeAlone(link);
     return connectPage(context, { site, path, link, asksSite, alert: alertOf(error) });
   }
 }
 
-/** A link; or a code alone, with the site that it is for. */
-async function invitationIn(context: PagesContext, text: string, site?: string): Promise<InvitationLink> {
-  const code = normaliseCode(text);
-  if (code === undefined) return parseInvitationLink(text);
-  if (site === undefined)
-    throw new ReaderError('link-malformed', 'a code alone does not say which key server it is for');
-  const { upstream, proofs, now } = context;
-  return { keyServer: await findKeyServer(upstream, site, proofs.dnsServers, now()), code };
-}
-
 /** Looks at a site that a publisher has added: row 71 of docs/threat-model.md. */
 export async function lookAtSite(context: PagesContext, form: URLSearchParams): Promise<PageAnswer> {
-  const { binding } = await newSiteIn(context, form);
+  const { keyServer, publisher } = (await newSiteIn(context, form)).binding.descriptor;
   try {
-    return await proposeAndShow(context, { keyServer: binding.descriptor.keyServer, code: undefined });
+    return await proposeAndShow(context, { keyServer, publisher, code: undefined });
   } catch (error) {
     return connectPage(context, { link: '', alert: alertOf(error) });
   }

@@ -2,7 +2,7 @@
 import { ago } from '../../core/reading/confirmation.ts';
 import type { BoundSite } from '../site/bound-sites.ts';
 import type { KeyTime } from '../store/set-key-store.ts';
-import type { StoredBinding } from '../store/types.ts';
+import type { HostProof, StoredBinding } from '../store/types.ts';
 import type { PagesContext } from './context.ts';
 import type { Fact, PageForm } from './template.ts';
 import { refusalText } from './texts.ts';
@@ -15,6 +15,11 @@ const TEXT = {
   refused: (why: string) => `Not shown at the moment: ${why}.`,
   confirmed: (when: string) => `Up to date ${when}.`,
   notConfirmed: (when: string) => `Last confirmed ${when}; there may be an update you haven’t received.`,
+  proof: {
+    host: undefined,
+    dns: 'DNS alone said that this site is the publisher’s.',
+    'trusted-by-hand': 'Not proved to be the publisher’s: you chose to trust it.',
+  },
   withdrawn: 'The publisher no longer publishes this site. Nothing of it is shown.',
   readable: 'What you may read',
   noKeys: 'Public pages. Keys for others come when you first open one of them.',
@@ -113,6 +118,7 @@ async function describePublisher(binding: StoredBinding, context: PagesContext):
   const name = shownName(binding.descriptor.name);
   const keys = store.setKeys.times(binding.id);
   const bound = binding.sites.flatMap(({ site }) => sites.find(site) ?? []);
+  const proofOf = ({ site }: BoundSite) => binding.sites.find((one) => one.site === site)?.proof;
   const isRevoked = bound.some((site) => site.keys.isRevoked);
   const asked = newSites(binding).filter((site) => !store.preferences.isDeclined(binding.id, site));
   const declined = newSites(binding).filter((site) => !asked.includes(site));
@@ -120,7 +126,7 @@ async function describePublisher(binding: StoredBinding, context: PagesContext):
   return {
     text: TEXT,
     name,
-    sites: await Promise.all(bound.map((site) => describeSite(site, context))),
+    sites: await Promise.all(bound.map((site) => describeSite(site, proofOf(site), context))),
     readable: describeReadable(keys, now(), isRevoked ? TEXT.publicOnly : TEXT.noKeys),
     isRevoked,
     renews: !isRevoked && keys.some(({ notAfter }) => now() <= notAfter),
@@ -148,10 +154,15 @@ function siteForm(action: string, binding: number, site: string, submit: string,
   return { action, token, fields, submit };
 }
 
-async function describeSite(bound: BoundSite, { urlOf, now }: PagesContext): Promise<SiteView> {
-  const { site, label, description, publication } = bound;
+async function describeSite(
+  { site, label, description, publication }: BoundSite,
+  proof: HostProof | undefined,
+  { urlOf, now }: PagesContext,
+): Promise<SiteView> {
   if (description === undefined) return { site, url: undefined, state: TEXT.withdrawn };
-  return { site, url: urlOf(label), state: describeState(await publication.status(), now()) };
+  const doubt = proof && TEXT.proof[proof];
+  const state = describeState(await publication.status(), now());
+  return { site, url: urlOf(label), state: doubt === undefined ? state : `${state} ${doubt}` };
 }
 
 function describeState(status: Awaited<ReturnType<BoundSite['publication']['status']>>, now: number): string {

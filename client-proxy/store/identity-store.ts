@@ -1,6 +1,6 @@
 /** The identity as a whole: what a roaming file holds, and forgetting. */
 import type { DatabaseSync } from 'node:sqlite';
-import { insertBinding, readDescriptor, sealDeviceKey } from './binding-rows.ts';
+import { insertBinding, readDescriptor, readSite, sealDeviceKey } from './binding-rows.ts';
 import {
   findOwnRoaming,
   findRoaming,
@@ -11,7 +11,7 @@ import {
 } from './roaming-store.ts';
 import type { SealedDatabase } from './sealed-database.ts';
 import { SEED_PLACE } from './sealing.ts';
-import type { NewBinding, RoamingKey, SeenRoaming } from './types.ts';
+import type { HostProof, NewBinding, RoamingKey, SeenRoaming } from './types.ts';
 
 /** What comes with a roaming file. */
 export interface Arrival {
@@ -34,6 +34,8 @@ export interface ConnectedPublisher {
   readonly publisher: string;
   readonly keyServer: string;
   readonly sites: readonly string[];
+  /** By site: how it was shown to be this publisher's. */
+  readonly proofs: Readonly<Record<string, HostProof>>;
   /** Since when: seconds since 1970. */
   readonly bound: number;
   /** How many keys of sets are kept. */
@@ -56,12 +58,14 @@ export class IdentityStore {
         'SELECT *, (SELECT count(*) FROM set_keys WHERE binding = bindings.id) AS set_keys FROM bindings ORDER BY id',
       )
       .all();
-    const sites = this.#database.prepare('SELECT site FROM sites WHERE binding = ? ORDER BY site');
+    const select = this.#database.prepare('SELECT site, label, proof FROM sites WHERE binding = ? ORDER BY site');
     return Promise.all(
       rows.map(async (row) => {
         const { name, publisher, keyServer } = await readDescriptor(row.descriptor);
         const [id, bound, setKeys] = [Number(row.id), Number(row.bound), Number(row.set_keys)];
-        return { id, name, publisher, keyServer, sites: sites.all(id).map(({ site }) => String(site)), bound, setKeys };
+        const sites = select.all(id).map(readSite);
+        const proofs = Object.fromEntries(sites.map(({ site, proof }) => [site, proof]));
+        return { id, name, publisher, keyServer, sites: sites.map(({ site }) => site), proofs, bound, setKeys };
       }),
     );
   }
