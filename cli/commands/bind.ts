@@ -5,6 +5,7 @@ import {
   type BoundSites,
   bindSite,
   type ConnectionRequest,
+  DEFAULT_PORT,
   gatewayUrl,
   isCodeAlone,
 } from '../../client-proxy/index.ts';
@@ -90,18 +91,24 @@ function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): vo
 }
 
 function tell({ sites, port, keysNowIn, isRunning }: BoundSites): void {
-  for (const { site, label } of sites) say(`connected: ${site}, to be opened at ${gatewayUrl(label, port)}`);
+  for (const { site, label } of sites)
+    say(`connected: ${site}${port === undefined ? '' : `, to be opened at ${gatewayUrl(label, port)}`}`);
   say('a browser that uses the Reader as its proxy may still show what it kept of them from before: clear that once');
   if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);
-  if (!isRunning) say('hint: "wispr proxy" has to run while you read; "wispr proxy install" starts it at every login');
+  if (!isRunning)
+    say(
+      'hint: "wispr proxy" has to run while you read, and says where to open it; "wispr proxy install" starts it at every login',
+    );
 }
 
-function describe({ name, publisher, keyServer, sites, port }: BoundSites) {
+/** Where no Reader runs, the addresses are those that it will have if nothing else is said. */
+function describe({ name, publisher, keyServer, sites, port, isRunning }: BoundSites) {
   return {
     name,
     publisher,
     keyServer,
-    sites: sites.map(({ site, label }) => ({ site, gateway: gatewayUrl(label, port) })),
+    running: isRunning,
+    sites: sites.map(({ site, label }) => ({ site, gateway: gatewayUrl(label, port ?? DEFAULT_PORT) })),
   };
 }
 

@@ -178,6 +178,7 @@ function tell({
   removed,
   cacheForgotten,
   sameDevice,
+  isRunning,
   keysNowIn,
 }: Report): void {
   say(`taken over: roaming file number ${number}, of ${utcMinute(written)}`);
@@ -193,7 +194,7 @@ function tell({
   for (const site of left) say(`not connected: ${site}; the same file can be imported again`);
   if (!sameDevice) say('this device keeps its own seed for publishers to come; "--replace" takes the one in the file');
   if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);
-  say('hint: "wispr proxy" has to run while you read');
+  if (!isRunning) say('hint: "wispr proxy" has to run while you read, and says where to open them');
 }
 
 async function confirmReplace(): Promise<void> {

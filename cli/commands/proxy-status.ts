@@ -2,7 +2,6 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import {
-  DEFAULT_PORT,
   folderBytes,
   foreignUnit,
   type KnownStatus,
@@ -73,7 +72,7 @@ async function find({ data, keyFile, passphraseFile }: StatusFlags): Promise<Kno
   };
   const files = readerFiles(own);
   const passphrase = passphraseFile === undefined ? undefined : await readPassphrase(passphraseFile);
-  const given = { ...own, port: DEFAULT_PORT, ...(passphrase !== undefined && { passphrase: async () => passphrase }) };
+  const given = { ...own, ...(passphrase !== undefined && { passphrase: async () => passphrase }) };
   const [known, service] = await Promise.all([readStatus(given), serviceState()]);
   return { ...known, service, cacheBytes: await folderBytes(files.cacheDirectory), files };
 }
@@ -131,7 +130,7 @@ function tellReader(reader: ReaderStatus, service: ServiceState): void {
 }
 
 function tellSite(site: SiteStatus): void {
-  print(`${site.site}: ${inWords(site)}: ${site.gateway}`);
+  print(`${site.site}: ${inWords(site)}${site.gateway === undefined ? '' : `: ${site.gateway}`}`);
 }
 
 function inOneLine({ message, code }: CodedError): string {

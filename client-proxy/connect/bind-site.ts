@@ -1,6 +1,5 @@
 /** Connects this device with a publisher, for the sites that the reader confirms: what `wispr bind` does. */
 
-import { DEFAULT_PORT } from '../gateway/label.ts';
 import { expectedPort } from '../running/expected-port.ts';
 import { inReader } from '../running/in-reader.ts';
 import { type StorageOptions, storeOptions } from '../store/locations.ts';
@@ -31,8 +30,8 @@ export interface BindOptions extends BindRequest, StorageOptions {
 }
 
 export interface BoundSites extends BoundResult {
-  /** Where the reader's proxy listens; if none runs, where it will, unless it is told otherwise. */
-  readonly port: number;
+  /** Where the Reader listens; where none runs, what its service or its settings say, if they do. */
+  readonly port: number | undefined;
   /** Whether a Reader runs. */
   readonly isRunning: boolean;
   /** Where the reader's keys are kept, if that was decided just now, or this is the first publisher: a try before may have failed. */
@@ -51,8 +50,7 @@ export async function bindSite(options: BindOptions): Promise<BoundSites> {
     const store = await ReaderStore.open(storeOptions(options));
     try {
       const bound = await reaching({ store }, request, (upstream) => bindIn({ store, upstream }, request, { confirm }));
-      const port = expectedPort(directory, store.preferences) ?? DEFAULT_PORT;
-      return { ...bound, port, isRunning: false };
+      return { ...bound, port: expectedPort(directory, store.preferences), isRunning: false };
     } finally {
       store.close();
     }

@@ -158,6 +158,8 @@ export interface ImportOptions extends StorageOptions, Reach, ArrivalOptions {
 export interface ImportReport extends ArrivalReport {
   /** Where the reader's keys are kept, if that was decided just now. */
   readonly keysNowIn: KeyPlace['kind'] | undefined;
+  /** Whether a Reader runs. */
+  readonly isRunning: boolean;
   /** Whether what was read of the sites that were forgotten is gone. */
   readonly cacheForgotten: boolean;
 }
@@ -188,7 +190,13 @@ export async function importIdentity({ from, words, confirm, ...options }: Impor
     const store = await ReaderStore.open(storeOptions(options));
     try {
       return await reaching({ store }, how, (upstream) =>
-        importInto({ store, upstream }, cacheDirectoryFor(options.dataDirectory), opened, how, dialog),
+        importInto(
+          { store, upstream, isRunning: false },
+          cacheDirectoryFor(options.dataDirectory),
+          opened,
+          how,
+          dialog,
+        ),
       );
     } finally {
       store.close();
@@ -206,12 +214,12 @@ export async function importStored(
   await requirePassphrase(lock, dialog);
   const opened = await openArrival(Buffer.from(file, 'base64url'), words);
   return reaching({ store, running }, options, (upstream) =>
-    importInto({ store, upstream }, cache.directory, opened, options, dialog),
+    importInto({ store, upstream, isRunning: true }, cache.directory, opened, options, dialog),
   );
 }
 
 async function importInto(
-  means: ArrivalMeans,
+  { isRunning, ...means }: ArrivalMeans & { readonly isRunning: boolean },
   cacheDirectory: string,
   opened: OpenedRoaming,
   options: ArrivalOptions,
@@ -220,5 +228,5 @@ async function importInto(
   const { store } = means;
   const report = await unpackIdentity(means, opened, options, dialog);
   const cacheForgotten = await forgetCachedSites(cacheDirectory, report.removed);
-  return { ...report, cacheForgotten, keysNowIn: store.isFresh ? store.keyPlace?.kind : undefined };
+  return { ...report, isRunning, cacheForgotten, keysNowIn: store.isFresh ? store.keyPlace?.kind : undefined };
 }

@@ -18,8 +18,6 @@ export interface StoredStatusOptions {
   readonly dataDirectory?: string;
   readonly keyFile?: string;
   readonly passphrase?: Passphrase;
-  /** Where the Reader would listen, unless its service or its settings say something else. */
-  readonly port: number;
 }
 
 export interface KnownStatus {
@@ -54,25 +52,25 @@ export async function readStatus(options: StoredStatusOptions): Promise<KnownSta
   }
 }
 
-async function readStored({ port, ...options }: StoredStatusOptions): Promise<KnownStatus> {
+async function readStored(options: StoredStatusOptions): Promise<KnownStatus> {
   const storage = storeOptions(options);
   const locked = ReaderStore.openLocked(storage);
   const keysIn = locked.keyPlace?.kind;
   locked.close();
   const known = { reader: undefined, sites: [], problem: undefined, keysIn };
   try {
-    return { ...known, sites: await storedSites(await ReaderStore.open(storage), storage.directory, port) };
+    return { ...known, sites: await storedSites(await ReaderStore.open(storage), storage.directory) };
   } catch (problem) {
     if (!(problem instanceof ReaderError)) throw problem;
     return { ...known, problem };
   }
 }
 
-async function storedSites(store: ReaderStore, directory: string, port: number): Promise<SiteStatus[]> {
+async function storedSites(store: ReaderStore, directory: string): Promise<SiteStatus[]> {
   const upstream = new Upstream();
   try {
     const sites = new BoundSites(store, upstream, new HostHealth(), nowInSeconds);
-    return await siteStatuses(sites, expectedPort(directory, store.preferences) ?? port);
+    return await siteStatuses(sites, expectedPort(directory, store.preferences));
   } finally {
     await upstream.close();
     store.close();

@@ -13,8 +13,8 @@ export interface SiteStatus {
   readonly site: string;
   /** What the publisher calls itself. */
   readonly publisher: string;
-  /** Where a browser opens it, once the Reader runs. */
-  readonly gateway: string;
+  /** Where a browser opens it, once the Reader runs; left out where its port is not known before. */
+  readonly gateway?: string;
   readonly publication: PublicationStatus;
 }
 
@@ -58,14 +58,14 @@ export function statusOf({ sites, cache, lock }: StatusParts, url: string) {
   });
 }
 
-/** @param port - of the gateway */
-export async function siteStatuses(sites: BoundSites, port: number): Promise<SiteStatus[]> {
+/** @param port - of the gateway, where it is known */
+export async function siteStatuses(sites: BoundSites, port: number | undefined): Promise<SiteStatus[]> {
   await sites.refresh();
   return Promise.all(
     sites.all().map(async ({ site, label, publisherName, publication }) => ({
       site,
       publisher: publisherName,
-      gateway: gatewayUrl(label, port),
+      ...(port !== undefined && { gateway: gatewayUrl(label, port) }),
       publication: await publication.status(),
     })),
   );

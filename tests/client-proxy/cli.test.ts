@@ -124,8 +124,20 @@ describe('wispr bind and wispr proxy', () => {
     expect(running.stderr()).toContain(`wispr: port ${taken} is in use by another program: the Reader took ${port}`);
     await running.stop('SIGTERM');
     const bound = await bind('--yes', '--json'); // none runs: the port is remembered
-    const { sites } = JSON.parse(bound.stdout) as { sites: { gateway: string }[] };
-    expect(new URL(sites[0]?.gateway ?? '').port).toBe(port);
+    const { sites, running: runs } = JSON.parse(bound.stdout) as { sites: { gateway: string }[]; running: boolean };
+    expect([new URL(sites[0]?.gateway ?? '').port, runs]).toEqual([port, false]);
+    const elsewhere = await startProxyCommand('--port', '0');
+    const own = `localhost:${elsewhere.port}/`;
+    for (const text of [(await bind('--yes')).stderr, (await run(['proxy', 'status'])).stdout])
+      expect([text.includes(own), text.match(/localhost:\d+/g)?.length]).toEqual([true, 1]);
+  });
+
+  it('name no address where no Reader runs, and nothing says which port it will have', async () => {
+    const bound = await bind('--yes');
+    const status = await run(['proxy', 'status']);
+    expect([bound.code, bound.stderr]).toEqual([0, expect.stringContaining('connected: news.example\n')]);
+    expect(status.stdout).toContain('news.example: not read yet\n');
+    for (const text of [bound.stderr, status.stdout]) expect(text).not.toContain('localhost');
   });
 
   it('run as the process that was started, with small heaps', async () => {
