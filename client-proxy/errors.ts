@@ -66,6 +66,12 @@ export const READER_ERRORS = {
     remedy: 'take a longer one',
   },
   // connecting to a publisher
+  'descriptor-foreign': {
+    step: 'D4, D6',
+    means:
+      "the key server does not speak for the publisher that the invitation, or the site's publication, names; no code was sent",
+    remedy: 'do not connect; ask the publisher itself for an invitation',
+  },
   'code-refused': {
     means: 'the code is mistyped, used, or expired; or too many were tried',
     remedy: 'copy it whole, or ask for a new invitation',
@@ -203,7 +209,7 @@ export const READER_ERRORS = {
   },
   revoked: {
     means: 'the publisher disconnected this device',
-    remedy: 'ask the publisher for a new invitation: `wispr bind "URL#CODE"`',
+    remedy: 'ask the publisher for a new invitation (`wispr bind`)',
   },
   'listen-failed': {
     means: 'the port is in use, or cannot be listened on, as those below 1024 by ordinary users',

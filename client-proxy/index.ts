@@ -1,8 +1,10 @@
 /** The reader's side: the personal proxy with its gateway, and connecting to publishers. */
 export { type BindOptions, type BoundSites, bindSite } from './connect/bind-site.ts';
 export type { ConnectionRequest } from './connect/connection.ts';
+export { isCodeAlone } from './connect/invitation.ts';
 export { ReaderError, readerRemedy } from './errors.ts';
 export { DEFAULT_PORT, gatewayUrl } from './gateway/label.ts';
+export type { ArrivingSite } from './identity/arrival.ts';
 export {
   describeIdentity,
   type Forgotten,
@@ -39,4 +41,4 @@ export {
 export { type ServiceState, serviceState } from './service/systemctl.ts';
 export type { HostReport } from './site/host-health.ts';
 export type { ConnectedPublisher } from './store/identity-store.ts';
-export type { Passphrase } from './store/types.ts';
+export type { HostProof, Passphrase } from './store/types.ts';

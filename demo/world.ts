@@ -17,6 +17,7 @@ import {
 } from '../client-proxy/index.ts';
 import { toBase64url } from '../core/encoding/base64url.ts';
 import { normaliseCode } from '../core/keys/binding.ts';
+import { readProviderRow } from '../keyserver/publication/provider.ts';
 import { createToken } from '../keyserver/publication/tokens.ts';
 import { joinWithCode } from '../keyserver/readers/accounts.ts';
 import { invitationLinks, inviteSubscriber } from '../keyserver/readers/invitations.ts';
@@ -147,7 +148,8 @@ export class World {
     const proxy = await startOnUsualPort({ ...own, ...parent, ...kept });
     await this.#ending(proxy, () => proxy.close());
     // On this machine no certificate speaks for the site, so the person says by hand that it is the publisher's.
-    await bindSite({ ...own, link: invitationLinks(invitation, server.origins).device, trustSites: [this.site] });
+    const { device: link } = invitationLinks(invitation, server.origins, readProviderRow(server.state.database)?.root);
+    await bindSite({ ...own, link, trustSites: [this.site] });
     const password = toBase64url(randomBytes(9));
     await joinWithCode(server.state, normaliseCode(invitation.accountCode) ?? '', { password, address: name });
     return { name, proxy, password };

@@ -1,11 +1,20 @@
-/** `wispr bind URL#CODE`: connects this device with a publisher. */
+/** `wispr bind`: connects this device with a publisher. */
 
-import type { Command } from 'commander';
-import { type BoundSites, bindSite, type ConnectionRequest, gatewayUrl } from '../../client-proxy/index.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import {
+  type BoundSites,
+  bindSite,
+  type ConnectionRequest,
+  DEFAULT_PORT,
+  gatewayUrl,
+  isCodeAlone,
+} from '../../client-proxy/index.ts';
+import { isSite } from '../../core/site/site.ts';
 import { printable } from '../../node-support/printable.ts';
 import { currentIo } from '../io/context.ts';
-import { askYesOrNo, canAsk } from '../io/terminal.ts';
+import { askLine, askYesOrNo, canAsk } from '../io/terminal.ts';
 import { print, say, UsageError } from '../io/voice.ts';
+import { PROOF } from './describe.ts';
 import { describeDecision } from './keys-place.ts';
 import {
   addProofOptions,
@@ -16,6 +25,7 @@ import {
 } from './reader-options.ts';
 
 interface BindFlags extends ReaderFlags, ProofFlags {
+  readonly site?: string;
   readonly yes?: boolean;
   readonly quiet?: boolean;
   readonly json?: boolean;
@@ -28,24 +38,29 @@ export function addBindCommand(program: Command): void {
     .command('bind')
     .description('connect this device with a publisher, by the link of an invitation')
     .argument(
-      '<link>',
-      "the invitation, URL#CODE, between quotes; '-' reads it from standard input; without #CODE: look for new sites",
+      '[link]',
+      "the invitation; left out, or '-': asked for, or read from standard input. An address without # looks for new sites",
     )
+    .option('--site <site>', 'the site that a code without its link is for', parseSite)
     .option('-y, --yes', 'connect all sites that the publisher asks for, without questions')
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print the result as one line of JSON');
   addReaderOptions(addProofOptions(command)).action(runBind);
 }
 
-async function runBind(argument: string, flags: BindFlags): Promise<void> {
-  const link = argument === '-' ? await readLink() : argument;
+async function runBind(argument: string | undefined, flags: BindFlags): Promise<void> {
+  const options = await readerOptions(flags);
+  const link = argument === undefined || argument === '-' ? await askLink() : argument;
   const result = await bindSite({
-    ...(await readerOptions(flags)),
+    ...options,
     link,
+    site: isCodeAlone(link) ? (flags.site ?? (await askSite())) : undefined,
     trustSites: flags.trustSite ?? [],
     dnsServers: flags.dnsServer ?? [],
     confirm: (request) => confirm(request, flags),
   });
+  if (link === argument && link.includes('#') && !flags.quiet)
+    say('the history of your shell keeps what was typed; without an argument, "wispr bind" asks for the link');
   if (flags.json) print(JSON.stringify(describe(result)));
   else if (!flags.quiet) tell(result);
 }
@@ -69,27 +84,36 @@ async function confirm(request: ConnectionRequest, { yes, quiet }: BindFlags): P
 function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): void {
   say(`${printable(name)} asks to be your publisher for`);
   for (const { site, reading, proof, confirmed } of sites) {
-    const shown = proof === 'host' ? 'the site itself names this publisher' : 'not proved: trusted by hand';
-    say(`  ${site}  (${confirmed ? 'connected already; ' : ''}${shown}; also read at ${reading})`);
+    say(`  ${site}  (${confirmed ? 'connected already; ' : ''}${PROOF[proof]}; also read at ${reading})`);
   }
   say(`its key server: ${keyServer}`);
   say(`its fingerprint: ${publisher}`);
 }
 
 function tell({ sites, port, keysNowIn, isRunning }: BoundSites): void {
-  for (const { site, label } of sites) say(`connected: ${site}, to be opened at ${gatewayUrl(label, port)}`);
+  for (const { site, label } of sites)
+    say(`connected: ${site}${port === undefined ? '' : `, to be opened at ${gatewayUrl(label, port)}`}`);
   say('a browser that uses the Reader as its proxy may still show what it kept of them from before: clear that once');
   if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);
-  if (!isRunning) say('hint: "wispr proxy" has to run while you read; "wispr proxy install" starts it at every login');
+  if (!isRunning)
+    say(
+      'hint: "wispr proxy" has to run while you read, and says where to open it; "wispr proxy install" starts it at every login',
+    );
 }
 
-function describe({ name, publisher, keyServer, sites, port }: BoundSites) {
+/** Where no Reader runs, the addresses are those that it will have if nothing else is said. */
+function describe({ name, publisher, keyServer, sites, port, isRunning }: BoundSites) {
   return {
     name,
     publisher,
     keyServer,
-    sites: sites.map(({ site, label }) => ({ site, gateway: gatewayUrl(label, port) })),
+    running: isRunning,
+    sites: sites.map(({ site, label }) => ({ site, gateway: gatewayUrl(label, port ?? DEFAULT_PORT) })),
   };
+}
+
+async function askLink(): Promise<string> {
+  return canAsk() ? askLine('the link or code of your invitation') : readLink();
 }
 
 async function readLink(): Promise<string> {
@@ -99,4 +123,16 @@ async function readLink(): Promise<string> {
     if (text.length > MAXIMUM_INPUT) throw new UsageError('standard input is too long to be the link of an invitation');
   }
   return text;
+}
+
+async function askSite(): Promise<string> {
+  const site = canAsk() ? (await askLine('the site that it is for, like news.example')).toLowerCase() : '';
+  if (isSite(site)) return site;
+  throw new UsageError('a code alone does not say which site it is for', 'name it: --site news.example');
+}
+
+function parseSite(text: string): string {
+  const site = text.toLowerCase();
+  if (!isSite(site)) throw new InvalidArgumentError('a site is a host name, like news.example');
+  return site;
 }

@@ -1,4 +1,5 @@
-/** How the key server's commands write grants, times and publications. */
+/** How commands write grants, times, publications, and by what a site was proved. */
+import type { HostProof } from '../../client-proxy/index.ts';
 import type { PublicationOverview } from '../../keyserver/overview.ts';
 import type { Grant } from '../../keyserver/readers/subscribers.ts';
 
@@ -38,3 +39,10 @@ export function describeGrant({ pattern, until }: Grant): string {
   const sets = pattern === '*' ? 'all sets' : `sets ${pattern}`;
   return until === null ? sets : `${sets} until ${isoDay(until)}`;
 }
+
+/** By what a site was shown to be its publisher's. */
+export const PROOF: Readonly<Record<HostProof, string>> = {
+  host: 'the site itself names this publisher',
+  dns: 'DNS alone names this publisher',
+  'trusted-by-hand': 'not proved: trusted by hand',
+};

@@ -1,16 +1,25 @@
 /** `wispr identity export` and `wispr identity import`: taking the identity to another machine. */
 import type { Command } from 'commander';
-import { exportIdentity, importIdentity, readWords, requireWords } from '../../client-proxy/index.ts';
+import {
+  type ArrivingSite,
+  exportIdentity,
+  importIdentity,
+  readWords,
+  requireWords,
+} from '../../client-proxy/index.ts';
 import { createFile } from '../../node-support/files/write-file.ts';
+import { printable } from '../../node-support/printable.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { readSecretLine } from '../io/passphrase.ts';
 import { askSecret, askYesOrNo, canAsk, showSecretly } from '../io/terminal.ts';
 import { print, say, UsageError } from '../io/voice.ts';
-import { utcMinute } from './describe.ts';
+import { PROOF, utcMinute } from './describe.ts';
 import { describeDecision } from './keys-place.ts';
 import {
+  addProofOptions,
   addReaderOptions,
   addStorageOptions,
+  type ProofFlags,
   type ReaderFlags,
   readerOptions,
   type StorageFlags,
@@ -27,7 +36,7 @@ interface ExportFlags extends StorageFlags, CommonFlags {
   readonly newWords?: boolean;
 }
 
-interface ImportFlags extends ReaderFlags, CommonFlags {
+interface ImportFlags extends ReaderFlags, ProofFlags, CommonFlags {
   readonly replace?: boolean;
   readonly older?: boolean;
   readonly yes?: boolean;
@@ -50,16 +59,18 @@ export function addRoamingCommands(identity: Command): void {
   ).action(runExport);
   withCommon(
     addReaderOptions(
-      identity
-        .command('import')
-        .summary('take over the identity in a roaming file')
-        .description('take over the identity in a roaming file, with its seven words')
-        .argument('<from>', 'a file, or its address on the web'),
+      addProofOptions(
+        identity
+          .command('import')
+          .summary('take over the identity in a roaming file')
+          .description('take over the identity in a roaming file, with its seven words; its sites are proved again')
+          .argument('<from>', 'a file, or its address on the web'),
+      ),
     )
       .option('--words-file <file>', 'take the words from a file instead of asking for them')
       .option('--replace', 'forget what is here first; otherwise the file is added to it')
       .option('--older', 'take the file even if this device knows a newer one')
-      .option('-y, --yes', 'ask nothing'),
+      .option('-y, --yes', 'connect all sites that can be proved, without questions'),
   ).action(runImport);
 }
 
@@ -117,14 +128,59 @@ async function runImport(from: string, flags: ImportFlags): Promise<void> {
   const options = await readerOptions(flags);
   if (replace && !flags.yes) await confirmReplace();
   const words = () => (wordsFile === undefined ? askWords() : readSecretLine(wordsFile, 'words').then(requireWords));
-  const report = await importIdentity({ ...options, from, words, replace, acceptOlder: older });
+  const { trustSite: trustSites = [], dnsServer: dnsServers = [] } = flags;
+  const how = { replace, acceptOlder: older, trustSites, dnsServers };
+  const report = await importIdentity({
+    ...options,
+    ...how,
+    from,
+    words,
+    confirm: (sites) => confirmSites(sites, flags),
+  });
   if (json) return print(JSON.stringify(report));
   if (!quiet) tell(report);
 }
 
+/** Shows what the file would connect, and asks for each site that was proved: whoever made the file may have trusted anybody. */
+async function confirmSites(sites: readonly ArrivingSite[], { yes, quiet }: ImportFlags): Promise<string[]> {
+  if (!quiet || !yes) introduce(sites);
+  const open = sites.filter(({ proof }) => proof !== undefined).map(({ site }) => site);
+  if (yes || open.length === 0) return open;
+  if (!canAsk())
+    throw new UsageError(
+      `connecting ${open.join(', ')} needs a yes, and there is no terminal to ask on`,
+      'add --yes if this roaming file is your own',
+    );
+  const confirmed: string[] = [];
+  for (const site of open) if (await askYesOrNo(`connect ${site}?`)) confirmed.push(site);
+  return confirmed;
+}
+
+function introduce(sites: readonly ArrivingSite[]): void {
+  say('this roaming file connects this device with');
+  for (const { site, name, publisher, keyServer, proof, problem } of sites) {
+    say(
+      `  ${site}, of ${printable(name)}  (${proof === undefined ? `not proved, so left out: ${problem}` : PROOF[proof]})`,
+    );
+    say(`    key server ${keyServer}, fingerprint ${publisher}`);
+  }
+}
+
 type Report = Awaited<ReturnType<typeof importIdentity>>;
 
-function tell({ number, written, age, added, taken, removed, cacheForgotten, sameDevice, keysNowIn }: Report): void {
+function tell({
+  number,
+  written,
+  age,
+  added,
+  taken,
+  left,
+  removed,
+  cacheForgotten,
+  sameDevice,
+  isRunning,
+  keysNowIn,
+}: Report): void {
   say(`taken over: roaming file number ${number}, of ${utcMinute(written)}`);
   if (age === 'unknown')
     say('this device has seen no other: compare the number with "wispr identity" on the device that wrote it');
@@ -135,9 +191,10 @@ function tell({ number, written, age, added, taken, removed, cacheForgotten, sam
   if (removed.length > 0) say(`forgotten: ${removed.join(', ')}`);
   if (!cacheForgotten) say('left: what was read of them, in the cache, from which it could not be removed');
   for (const site of taken) say(`left as it is: ${site}, which is connected to another publisher or key server here`);
+  for (const site of left) say(`not connected: ${site}; the same file can be imported again`);
   if (!sameDevice) say('this device keeps its own seed for publishers to come; "--replace" takes the one in the file');
   if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);
-  say('hint: "wispr proxy" has to run while you read');
+  if (!isRunning) say('hint: "wispr proxy" has to run while you read, and says where to open them');
 }
 
 async function confirmReplace(): Promise<void> {

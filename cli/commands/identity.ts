@@ -7,7 +7,7 @@ import { printable } from '../../node-support/printable.ts';
 import { setExitCode } from '../io/context.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { EXIT, explain, print, say } from '../io/voice.ts';
-import { isoDay, utcMinute } from './describe.ts';
+import { isoDay, PROOF, utcMinute } from './describe.ts';
 import { addForgetCommand } from './identity-forget.ts';
 import { addProtectCommand } from './identity-protect.ts';
 import { addRoamingCommands } from './identity-roaming.ts';
@@ -53,15 +53,15 @@ async function runShow(flags: Flags): Promise<void> {
   }
   if (keysIn === undefined) {
     say(`there is no identity in ${directory} yet`);
-    say('hint: wispr bind "URL#CODE" makes one; wispr identity import FILE brings one from another device');
+    say('hint: wispr bind makes one; wispr identity import FILE brings one from another device');
     return;
   }
   print(`kept in        ${directory}`);
   print(`sealed with    ${describePlace(keysIn, keyFile, keyProblem)}`);
   if (keysIn !== 'keyring' && whyNoKeyring) print(`               no system keyring can be used: ${whyNoKeyring}`);
-  for (const { name, publisher, keyServer, sites, bound } of publishers) {
+  for (const { name, publisher, keyServer, sites, proofs, bound } of publishers) {
     print(`publisher      ${printable(name)}, since ${isoDay(bound)}`);
-    print(`  sites        ${sites.join(' ')}`);
+    for (const site of sites) print(`  site         ${site}  (${PROOF[proofs[site] ?? 'trusted-by-hand']})`);
     print(`  key server   ${keyServer}`);
     print(`  fingerprint  ${publisher}`);
   }

@@ -42,10 +42,11 @@ async function run(name: string, options: Options): Promise<void> {
   await withState(config, async (state) => {
     const origins = knownOrigins(state.database, config);
     const invitation = inviteSubscriber(state, request);
-    const links = invitationLinks(invitation, origins);
+    const provider = readProviderRow(state.database);
+    const links = invitationLinks(invitation, origins, provider?.root);
     if (options.json) print(JSON.stringify(asJson(invitation, links)));
     else sayInvitation(invitation, links);
-    if (!readProviderRow(state.database)) sayNoPublisher();
+    if (!provider) sayNoPublisher();
     else if (invitation.unmatched.length > 0) sayUnmatched(invitation.unmatched);
   });
 }
@@ -58,8 +59,9 @@ function sayInvitation({ subscriber, created, grants, kept, expires }: Invitatio
     sayHint('"wispr admin revoke NAME" takes everything away; with --sets after that, those sets only are granted');
   }
   say(`send one of these links; each works once, until ${isoDay(expires)}`);
-  print(`For the Reader:   wispr bind ${links.device}`);
+  print(`For the Reader:   ${links.device}`);
   print(`For a browser:    ${links.browser}`);
+  sayHint("the Reader's page takes its link, and so does `wispr bind`, which asks for it");
 }
 
 /** The links are good as they are: the bundle has to name these origins, or it is refused. */

@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import {
-  DEFAULT_PORT,
   folderBytes,
   foreignUnit,
   type KnownStatus,
@@ -68,7 +67,7 @@ async function find({ passphraseFile, ...flags }: StatusFlags): Promise<Known> {
   const own = placeOptions(flags);
   const files = readerFiles(own);
   const passphrase = passphraseFile === undefined ? undefined : await readPassphrase(passphraseFile);
-  const given = { ...own, port: DEFAULT_PORT, ...(passphrase !== undefined && { passphrase: async () => passphrase }) };
+  const given = { ...own, ...(passphrase !== undefined && { passphrase: async () => passphrase }) };
   const [known, service] = await Promise.all([readStatus(given), serviceState()]);
   return { ...known, service, cacheBytes: await folderBytes(files.cacheDirectory), files };
 }
@@ -138,7 +137,7 @@ function hintFor({ reader, sites, problem, service }: Known): string | undefined
     return hintToStart(service);
   }
   if (reader.locked) return 'unlock it on your page, or with "wispr identity unlock"';
-  return sites.length === 0 ? 'no site is connected yet: wispr bind "URL#CODE" connects one' : undefined;
+  return sites.length === 0 ? 'no site is connected yet: wispr bind connects one' : undefined;
 }
 
 function hintToStart(service: ServiceState): string {

@@ -89,5 +89,5 @@ async function greet(proxy: RunningProxy): Promise<void> {
   for (const { site, gateway } of sites) say(`${site} without any settings: ${gateway}`);
   if (sites.length > 0) say(`as automatic proxy configuration, for these sites only: ${proxy.url}/proxy.pac`);
   if (sites.length === 0)
-    say('hint: no site is connected yet: your page does it with the link of an invitation, or wispr bind "URL#CODE"');
+    say('hint: no site is connected yet: your page does it with the link of an invitation, or wispr bind');
 }

@@ -47,12 +47,15 @@ async function confirmed(first: string, option: string): Promise<string> {
 }
 
 /**
- * A secret out of a file with one line; an editor's line end behind it does not count. Warns where others can read it.
+ * A secret out of a file with one line; an editor's line end behind it does not count. One that other users may read is refused, as
+ * key files are.
  *
  * @param what - the secret, in words that may stand before "file"
+ * @throws UsageError
  */
 export async function readSecretLine(file: string, what: string): Promise<string> {
-  const text = await readStart(file, what).catch((error: unknown) => {
+  const text = await readClosed(file, what).catch((error: unknown) => {
+    if (error instanceof UsageError) throw error;
     throw new UsageError(describeUnreadable(file, error), `name a file that holds the ${what} on one line`, {
       cause: error,
     });
@@ -64,9 +67,10 @@ export async function readSecretLine(file: string, what: string): Promise<string
   return secret;
 }
 
-async function readStart(file: string, what: string): Promise<string> {
+async function readClosed(file: string, what: string): Promise<string> {
   await using handle = await open(file);
-  warnIfOpen(await handle.stat(), `the ${what} file ${file}`);
+  if (isOpenToOthers(await handle.stat()))
+    throw new UsageError(`other users of this machine may read the ${what} file ${file}`, `chmod 600 ${file}`);
   return await handle.readFile({ encoding: 'utf8' }); // awaited here, before the file is closed
 }
 
@@ -74,13 +78,14 @@ async function readStart(file: string, what: string): Promise<string> {
 export async function warnOfOpenKeys(files: readonly string[]): Promise<void> {
   for (const file of files) {
     const found = await stat(file).catch(() => undefined); // a missing file is reported where it is needed
-    if (found) warnIfOpen(found, file);
+    if (found && isOpenToOthers(found) && isFirstTime(file))
+      say(`${file} can be read by other users of this machine (chmod 600 changes that)`);
   }
 }
 
-function warnIfOpen(found: Stats, name: string): void {
-  if (!found.isFile() || (found.mode & 0o077) === 0 || !isFirstTime(name)) return;
-  say(`${name} can be read by other users of this machine (chmod 600 changes that)`);
+/** Pipes and the like are whose they are. */
+function isOpenToOthers(found: Stats): boolean {
+  return process.platform !== 'win32' && found.isFile() && (found.mode & 0o077) !== 0;
 }
 
 function ask(question: string, option: string): Promise<string> {

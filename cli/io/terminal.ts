@@ -22,6 +22,16 @@ export async function askYesOrNo(question: string): Promise<boolean> {
   }
 }
 
+/** A question whose answer shows while it is typed. */
+export async function askLine(question: string): Promise<string> {
+  currentIo().stderr.write(`wispr: ${question}: `);
+  try {
+    return (await readLine()).trim();
+  } finally {
+    currentIo().stdin.pause();
+  }
+}
+
 /**
  * Asks for a yes to something that cannot be taken back.
  *

@@ -1,6 +1,6 @@
 /**
- * Connecting with a publisher in two steps, so that the reader can look in between: who asks to be trusted with what, and then the connection
- * itself, with exactly what was shown. docs/spec/keys.md, "Binding".
+ * Connecting with a publisher in two steps, so that the reader can look in between: who asks to be trusted with what, proved as far as it can be,
+ * and then the connection itself, with exactly what was shown. docs/spec/keys.md, "Binding".
  */
 import { acceptBinding, encodeBindingRequest } from '../../core/keys/binding.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
@@ -9,19 +9,18 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError } from '../errors.ts';
 import { gatewayLabel } from '../gateway/label.ts';
 import type { Upstream } from '../network/upstream.ts';
-import { type FetchedDescriptor, fetchDescriptor, sendBindingRequest } from '../site/key-server.ts';
+import { type FetchedDescriptor, sendBindingRequest } from '../site/key-server.ts';
 import { siteTaken } from '../store/errors.ts';
 import type { ReaderStore } from '../store/store.ts';
-import type { StoredBinding, StoredSite } from '../store/types.ts';
-import { fetchFirstRoot } from './first-root.ts';
-import { checkHostProof } from './host-proof.ts';
+import type { HostProof, StoredBinding, StoredSite } from '../store/types.ts';
 import type { InvitationLink } from './link.ts';
+import { fetchClaim, type ProofSettings, type Proved, prove } from './prove.ts';
 
 /** Who asks to be trusted, for what: shown to the reader. */
 export interface ConnectionRequest {
   /** What the publisher calls itself; proves nothing. */
   readonly name: string;
-  /** The root id, which its hosts name. */
+  /** The root id: its hosts name it, and the publication under it names the descriptor. */
   readonly publisher: string;
   readonly keyServer: string;
   readonly sites: readonly RequestedSite[];
@@ -33,7 +32,7 @@ export interface RequestedSite {
   /** Confirmed before; it is not asked for again. */
   readonly confirmed: boolean;
   /** By what the host was shown to belong to the publisher. */
-  readonly proof: 'host' | 'trusted-by-hand';
+  readonly proof: HostProof;
 }
 
 export interface BoundResult {
@@ -44,16 +43,9 @@ export interface BoundResult {
   readonly sites: readonly StoredSite[];
 }
 
-export interface ProofSettings {
-  /** Hosts that need not show to whom they belong: for development. */
-  readonly trustSites?: readonly string[] | undefined;
-  readonly dnsServers?: readonly string[] | undefined;
-}
-
 /** What the reader may accept. */
-export interface Proposal {
+export interface Proposal extends Pick<Proved, 'fetched' | 'firstRoot'> {
   readonly request: ConnectionRequest;
-  readonly fetched: FetchedDescriptor;
   readonly code: string | undefined;
 }
 
@@ -66,21 +58,28 @@ export interface Means {
 const PER_SITE = 4096;
 
 /**
- * Asks the key server who it serves, and the hosts whether that is their publisher. Changes nothing, and the code stays here.
+ * Asks the key server who it serves, the hosts whether that is their publisher, and their publications whether that is its descriptor. Changes
+ * nothing, and the code stays here.
  *
- * @throws ReaderError, KeyError
+ * @throws ReaderError, KeyError, PublicationError, ReadingError
  */
 export async function propose(
   { store, upstream }: Means,
-  { keyServer, code }: InvitationLink,
+  link: InvitationLink,
   settings: ProofSettings,
 ): Promise<Proposal> {
-  const fetched = await fetchDescriptor(upstream.keyServers, keyServer);
-  const known = checkAgainst(await store.bindings(), fetched);
+  const { keyServer, code } = link;
+  const claimed = await fetchClaim(upstream, link);
+  const known = checkAgainst(await store.bindings(), claimed);
   if (code === undefined && !known) throw codeNeeded(keyServer);
-  const { name, publisher } = fetched.descriptor;
-  const sites = await proveSites(fetched, known, upstream, settings);
-  return { request: { name, publisher, keyServer, sites }, fetched, code };
+  const { fetched, firstRoot, proofs } = await prove(upstream, claimed, settings);
+  checkAgainst(await store.bindings(), fetched); // it may be a later one
+  const { name, publisher, sites: named } = fetched.descriptor;
+  const sites = named.flatMap(({ site, reading }) => {
+    const proof = proofs.get(site);
+    return proof === undefined ? [] : [{ site, reading, proof, confirmed: isConfirmed(known, site) }];
+  });
+  return { request: { name, publisher, keyServer, sites }, fetched, firstRoot, code };
 }
 
 /**
@@ -90,7 +89,7 @@ export async function propose(
  */
 export async function connect(
   { store, upstream }: Means,
-  { request, fetched, code }: Proposal,
+  { request, fetched, firstRoot, code }: Proposal,
   chosen: readonly string[],
 ): Promise<BoundResult> {
   const { descriptor, bytes: descriptorBytes } = fetched;
@@ -99,9 +98,10 @@ export async function connect(
   if (code === undefined && !known) throw codeNeeded(request.keyServer);
   const wanted = request.sites.filter(({ site }) => isConfirmed(known, site) || chosen.includes(site));
   if (wanted.length === 0) throw new ReaderError('argument-invalid', 'no site was confirmed, so nothing was connected');
-  const sites = await Promise.all(wanted.map(async ({ site }) => ({ site, label: await gatewayLabel(site) })));
+  const sites = await Promise.all(
+    wanted.map(async ({ site, proof }) => ({ site, proof, label: await gatewayLabel(site) })),
+  );
   checkLabels(bindings, sites);
-  const firstRoot = await fetchFirstRoot(upstream, descriptor);
   // An invitation is good once: what it is used up for has to be kept.
   if (code !== undefined) store.requireRoom(descriptorBytes.length + wanted.length * (firstRoot.length + PER_SITE));
   const deviceKey = code === undefined ? undefined : await bindDevice(store, upstream, fetched, code);
@@ -110,7 +110,7 @@ export async function connect(
   return { name, publisher, keyServer, sites };
 }
 
-/** Looks for the binding with this publisher and key server, and for others that hold one of its sites: the end of step D4. */
+/** Looks for the binding with this publisher and key server, and for others that hold one of its sites: the end of step D5. */
 function checkAgainst(
   bindings: readonly StoredBinding[],
   { descriptor }: FetchedDescriptor,
@@ -126,24 +126,6 @@ function checkAgainst(
   const taken = descriptor.sites.find(({ site }) => others.some((other) => other.site === site));
   if (taken) throw siteTaken(taken.site);
   return known;
-}
-
-/** Every host that the descriptor claims shows that it is the publisher's. */
-async function proveSites(
-  { descriptor }: FetchedDescriptor,
-  known: StoredBinding | undefined,
-  upstream: Upstream,
-  { trustSites = [], dnsServers }: ProofSettings,
-): Promise<RequestedSite[]> {
-  const toProve = descriptor.sites.filter(({ site }) => !trustSites.includes(site));
-  const proof = { dispatcher: upstream.direct, dnsServers };
-  await Promise.all(toProve.map(({ site }) => checkHostProof(site, descriptor.publisher, proof)));
-  return descriptor.sites.map(({ site, reading }) => ({
-    site,
-    reading,
-    confirmed: isConfirmed(known, site),
-    proof: trustSites.includes(site) ? 'trusted-by-hand' : 'host',
-  }));
 }
 
 function isConfirmed(known: StoredBinding | undefined, site: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * Whether a host names a publisher, step D4 of docs/spec/keys.md: by the file `/.well-known/wispr-site` over HTTPS, or a DNS TXT record. A
- * descriptor's claim to a host counts only then.
+ * Whether a host names a publisher, step D5 of docs/spec/keys.md: by the file `/.well-known/wispr-site` over HTTPS; where the host has no such
+ * file, or no HTTPS, by a DNS TXT record. A descriptor's claim to a host counts only then.
  */
 
 import { Resolver } from 'node:dns/promises';
@@ -15,7 +15,8 @@ import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { exchange } from '../site/exchange.ts';
+import { type ExchangeAnswer, exchange } from '../site/exchange.ts';
+import type { HostProof } from '../store/types.ts';
 
 export interface ProofOptions {
   readonly dispatcher: Dispatcher;
@@ -23,21 +24,24 @@ export interface ProofOptions {
   readonly dnsServers?: readonly string[] | undefined;
 }
 
+/** What was said for a host. */
+interface Word {
+  readonly by: Exclude<HostProof, 'trusted-by-hand'>;
+  readonly texts: readonly string[];
+  /** The same for people, where none of the texts is a proof. */
+  readonly said: string;
+}
+
 /**
- * Asks both ways at once; one is enough.
- *
- * @throws KeyError `host-proof` with what each of them said; ReaderError `host-unreachable` where the host could not be asked
+ * @returns by what the host was shown to be the publisher's
+ * @throws KeyError `host-proof`; ReaderError `host-unreachable` where the host could not be asked
  */
-export async function checkHostProof(site: string, publisher: KeyId, options: ProofOptions): Promise<void> {
-  try {
-    await bothWays(site, options, (text) => (isHostProof(text, publisher) ? true : undefined));
-  } catch (error) {
-    if (!hasAnswered(error)) throw notAsked(site, error);
-    throw new KeyError('host-proof', `${site} does not name this publisher: ${reasonsOf(error)}`, {
-      cause: error,
-      fields: { site, line: hostProofLine(publisher), path: HOST_PROOF_PATH },
-    });
-  }
+export async function checkHostProof(site: string, publisher: KeyId, options: ProofOptions): Promise<Word['by']> {
+  const { by, texts, said } = await askHost(site, options);
+  if (texts.some((text) => isHostProof(text, publisher))) return by;
+  throw new KeyError('host-proof', `${site} does not name this publisher: ${said}`, {
+    fields: { site, line: hostProofLine(publisher), path: HOST_PROOF_PATH },
+  });
 }
 
 /**
@@ -46,55 +50,40 @@ export async function checkHostProof(site: string, publisher: KeyId, options: Pr
  * @throws KeyError `host-proof`; ReaderError `host-unreachable` where the host could not be asked
  */
 export async function publisherOfHost(site: string, options: ProofOptions): Promise<KeyId> {
-  try {
-    return await bothWays(site, options, hostProofIn);
-  } catch (error) {
-    if (!hasAnswered(error)) throw notAsked(site, error);
-    throw new KeyError('host-proof', `${site} names no publisher: ${reasonsOf(error)}`, { cause: error });
-  }
+  const { texts, said } = await askHost(site, options);
+  const found = texts.map(hostProofIn).find((one) => one !== undefined);
+  if (found !== undefined) return found;
+  throw new KeyError('host-proof', `${site} names no publisher: ${said}`);
 }
 
-type Reading<Found> = (text: string) => Found | undefined;
-
-function bothWays<Found>(site: string, options: ProofOptions, read: Reading<Found>): Promise<Found> {
-  return Promise.any([readFile(site, options, read), readRecord(site, options, read)]);
-}
-
-/** What a host said, and what is no proof. A connection that fails, or a name without records, is not the word of a host. */
-class NoProof extends Error {}
-
-function hasAnswered(error: unknown): boolean {
-  return (error as AggregateError).errors.some((one) => one instanceof NoProof);
-}
-
-/** A site that was not reached may well name its publisher. */
-function notAsked(site: string, error: unknown): ReaderError {
-  const message = `${site} could not be asked who its publisher is: ${reasonsOf(error)}`;
-  return new ReaderError('host-unreachable', message, {
-    cause: error,
-  });
-}
-
-function reasonsOf(error: unknown): string {
-  return (error as AggregateError).errors.map(reasonOf).join('; ');
-}
-
-async function readFile<Found>(site: string, { dispatcher }: ProofOptions, read: Reading<Found>): Promise<Found> {
+/** What the host says over HTTPS decides, whatever DNS says: an answer of DNS is anybody's between here and there. */
+async function askHost(site: string, { dispatcher, dnsServers }: ProofOptions): Promise<Word> {
+  const url = `https://${site}${HOST_PROOF_PATH}`;
   const answer = await exchange(dispatcher, `https://${site}`, HOST_PROOF_PATH, {
     maximumLength: MESSAGE_LIMITS.hostProof,
-  }).catch(asAnswered);
-  if (answer.status !== 200) throw new NoProof(`https://${site}${HOST_PROOF_PATH} answered ${answer.status}`);
-  const found = read(fromUtf8(answer.body) ?? '');
-  if (found === undefined) throw new NoProof(`https://${site}${HOST_PROOF_PATH} names another publisher, or none`);
-  return found;
+  }).catch((error: unknown) => asAnswered(site, error));
+  if (typeof answer === 'string') return { by: 'host', texts: [], said: answer };
+  if (answer === undefined) return readRecords(site, dnsServers, `https://${site} refuses connections`, false);
+  const { status, body } = answer;
+  if (status === 200)
+    return { by: 'host', texts: [fromUtf8(body) ?? ''], said: `${url} names another publisher, or none` };
+  const said = `${url} answered ${status}`;
+  if (status === 404 || status === 410) return readRecords(site, dnsServers, said, true);
+  return { by: 'host', texts: [], said };
 }
 
-/** Too much is an answer as well; and so is a certificate that is not the host's, or a handshake that fails: somebody answers there, and cannot show to be the host. */
-function asAnswered(error: unknown): never {
-  const isAnswer =
-    error instanceof ReaderError &&
-    (error.code === 'key-server-answer' || error.code === 'key-server-certificate' || isHandshake(error.cause));
-  throw isAnswer ? new NoProof(error.message, { cause: error }) : error;
+/**
+ * Too much is an answer as well; and so is a certificate that is not the host's, or a handshake that fails: what answers there cannot show to be
+ * the host.
+ *
+ * @returns what was answered in place of a file; `undefined` where there is no HTTPS
+ * @throws ReaderError `host-unreachable`: what was not reached may well name its publisher
+ */
+function asAnswered(site: string, error: unknown): ExchangeAnswer | string | undefined {
+  const { code, message, cause } = error as ReaderError;
+  if (code === 'key-server-answer' || code === 'key-server-certificate' || isHandshake(cause)) return message;
+  if (isNoListener(cause)) return undefined;
+  throw notAsked(site, reasonOf(error), error);
 }
 
 /** What OpenSSL says of the other side's part in a handshake, of a protocol that is not TLS for one. */
@@ -102,7 +91,25 @@ function isHandshake(cause: unknown): boolean {
   return /^(?:ERR_SSL_|ERR_TLS_|EPROTO$)/.test(systemCode(cause) ?? '');
 }
 
-async function readRecord<Found>(site: string, { dnsServers }: ProofOptions, read: Reading<Found>): Promise<Found> {
+/** The host refuses connections, at all of its addresses that this machine has a way to. */
+function isNoListener(cause: unknown): boolean {
+  const codes = (cause instanceof AggregateError ? cause.errors : [cause]).map(systemCode);
+  return (
+    codes.includes('ECONNREFUSED') &&
+    codes.every((code) => /^(?:ECONNREFUSED|ENETUNREACH|EADDRNOTAVAIL)$/.test(code ?? ''))
+  );
+}
+
+/**
+ * @param before - what came of HTTPS
+ * @param answered - whether the host answered there: then it has not named the publisher, also where name servers are silent
+ */
+async function readRecords(
+  site: string,
+  dnsServers: readonly string[] | undefined,
+  before: string,
+  answered: boolean,
+): Promise<Word> {
   const name = `_wispr.${site}`;
   const resolver = new Resolver({ timeout: 3000, tries: 2 });
   if (dnsServers && dnsServers.length > 0) resolver.setServers(dnsServers);
@@ -110,14 +117,17 @@ async function readRecord<Found>(site: string, { dnsServers }: ProofOptions, rea
   try {
     const records = await resolver.resolveTxt(name);
     const texts = records.map((pieces) => pieces.join('')).filter((text) => text.length <= MESSAGE_LIMITS.hostProof);
-    const found = texts.map(read).find((one) => one !== undefined);
-    if (found === undefined) throw new NoProof(`the TXT records of ${name} name another publisher, or none`);
-    return found;
+    return { by: 'dns', texts, said: `${before}; the TXT records of ${name} name another publisher, or none` };
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOTFOUND' || code === 'ENODATA') throw new Error(`there is no TXT record ${name}`);
-    throw error instanceof NoProof ? error : new Error(`no name server told of ${name}: ${reasonOf(error)}`);
+    const isMissing = ['ENOTFOUND', 'ENODATA'].includes(systemCode(error) ?? '');
+    const why = isMissing ? `there is no TXT record ${name}` : `no name server told of ${name}: ${reasonOf(error)}`;
+    if (answered) return { by: 'dns', texts: [], said: `${before}; ${why}` };
+    throw notAsked(site, `${before}; ${why}`, error);
   } finally {
     clearTimeout(timer);
   }
+}
+
+function notAsked(site: string, why: string, cause: unknown): ReaderError {
+  return new ReaderError('host-unreachable', `${site} could not be asked who its publisher is: ${why}`, { cause });
 }

@@ -1,5 +1,9 @@
-/** The link of an invitation: the key server's address, and a one-time code behind `#`, which is never sent as part of a URL. */
+/**
+ * The link of an invitation, docs/spec/keys.md section 7: `ORIGIN#CODE.ROOT`, the key server's address, a one-time code, and the publisher's root
+ * id. What stands behind `#` is never sent as part of a URL.
+ */
 import { normaliseCode } from '../../core/keys/binding.ts';
+import { isKeyId, type KeyId } from '../../core/keys/key-id.ts';
 import { isOrigin } from '../../core/site/site.ts';
 import { ReaderError } from '../errors.ts';
 
@@ -11,10 +15,12 @@ export interface InvitationLink {
   readonly keyServer: string;
   /** Left out to look at an existing connection again. */
   readonly code: string | undefined;
+  /** The root id of the publisher that invites; links without one leave it to the hosts. */
+  readonly publisher: KeyId | undefined;
 }
 
-/** What "wispr invite" prints for the Reader: the link as a part of a command, perhaps with what stands in front of that. */
-const COMMAND = /^(?:.*\s)?bind\s+(["']?)(?=https?:)(.*)$/is;
+/** What "wispr invite" prints for the Reader, or the link as a part of a command, perhaps with what stands in front of that. */
+const COMMAND = /^(?:(?:.*\s)?bind|For the Reader:)\s+(["']?)(?=https?:)(.*)$/is;
 
 /**
  * A link, or a command with one: invitations arrive as they were printed.
@@ -37,7 +43,8 @@ export function parseInvitationLink(text: string): InvitationLink {
     );
   }
   if (url.pathname !== '/') throw malformed('the address of a key server has no path');
-  return { keyServer: url.origin, code: rest.length === 0 ? undefined : parseCode(rest.join('#')) };
+  if (rest.length === 0) return { keyServer: url.origin, code: undefined, publisher: undefined };
+  return { keyServer: url.origin, ...parseFragment(rest.join('#')) };
 }
 
 /** In quotes, a link ends with them; else at the next space, as in a shell. What is no command stays as it is. */
@@ -47,9 +54,13 @@ function linkIn(text: string): string {
   return link.split(quote === '' ? /\s/ : quote, 1)[0] ?? '';
 }
 
-function parseCode(text: string): string {
-  const code = normaliseCode(text);
-  if (code) return code;
+function parseFragment(text: string): Required<Pick<InvitationLink, 'code' | 'publisher'>> {
+  const [typed = '', ...rest] = text.split('.');
+  const publisher = rest.length === 0 ? undefined : rest.join('.');
+  if (publisher !== undefined && !isKeyId(publisher))
+    throw malformed('what stands behind the dot is not a root id: the link was cut');
+  const code = normaliseCode(typed);
+  if (code) return { code, publisher };
   throw new ReaderError('code-refused', 'what stands after # is not an invitation code: it has 16 letters and digits', {
     typed: true,
   });

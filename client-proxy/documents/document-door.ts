@@ -51,6 +51,8 @@ export interface DocumentRequest extends SiteExchange {
   readonly status: 200 | 404;
   /** When the publication was last confirmed, as {@link CONFIRMED_HEADER} says it. */
   readonly confirmed: string;
+  /** Answers in place of the document, where it returns `true`: asked with the headers that the document would have. */
+  readonly instead: (headers: HeaderFields) => boolean;
 }
 
 /** One request on its way. */
@@ -107,8 +109,9 @@ async function serveFresh(exchange: Exchange): Promise<void> {
   }
 }
 
-/** What needs no content: the answer to a condition. */
-function endEarly(chosen: Decorated, { request, response, status }: Exchange): boolean {
+/** What needs no content: the answer to a condition, or another in place of the document. */
+function endEarly(chosen: Decorated, { request, response, status, instead }: Exchange): boolean {
+  if (instead(chosen.headers)) return true;
   if (status !== 200) return false;
   if (preconditionFails(request.headers, chosen)) endWithout(response, chosen, 412);
   else if (isNotModified(request.headers, chosen)) endWithout(response, chosen, 304);

@@ -6,19 +6,13 @@ import { concatAll } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
+import type { Reach } from '../connect/reach.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import type { ConnectTo } from '../network/connect-to.ts';
 import { parseAllowLocal } from '../network/local-addresses.ts';
 import { Upstream } from '../network/upstream.ts';
 
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
-
-export interface FetchRoamingOptions {
-  readonly connectTo?: readonly ConnectTo[];
-  /** PEM of a certificate authority to trust besides the usual ones. */
-  readonly ca?: string;
-}
 
 /**
  * Reads a roaming file; of one that is too long no more than shows that it is.
@@ -26,7 +20,7 @@ export interface FetchRoamingOptions {
  * @param from - `https:`, `http:` or `file:` URL, or a path
  * @throws ReaderError `host-unreachable`. The message has nothing of the URL but its host: the rest may be a secret
  */
-export async function fetchRoaming(from: string, options: FetchRoamingOptions = {}): Promise<Uint8Array> {
+export async function fetchRoaming(from: string, options: Reach = {}): Promise<Uint8Array> {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(from)?.[1]?.toLowerCase();
   if (scheme === 'https' || scheme === 'http') return fetchFromWeb(from, options);
   if (scheme !== undefined && scheme !== 'file')
@@ -65,7 +59,7 @@ async function readFromFile(path: string): Promise<Uint8Array> {
   }
 }
 
-async function fetchFromWeb(from: string, { connectTo, ca }: FetchRoamingOptions): Promise<Uint8Array> {
+async function fetchFromWeb(from: string, { connectTo, ca }: Reach): Promise<Uint8Array> {
   if (!URL.canParse(from)) throw unavailable('this is not an address', 'copy it whole', true);
   // What its reader names may be at home; where a redirect leads may not.
   const upstream = new Upstream({ connectTo, ca, allowLocal: [parseAllowLocal(new URL(from).host)] });

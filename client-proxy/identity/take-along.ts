@@ -4,13 +4,23 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { readRoamingSalt } from '../../core/keys/roaming.ts';
 import { temporaryBeside } from '../../node-support/files/write-file.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { type Reach, reaching } from '../connect/reach.ts';
 import { forgetCachedSites } from '../documents/cache/sweep.ts';
 import { ReaderError } from '../errors.ts';
 import { inReader } from '../running/in-reader.ts';
 import { cacheDirectoryFor, requireDatabase, type StorageOptions, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
 import { ReaderStore } from '../store/store.ts';
-import { type FetchRoamingOptions, fetchRoaming } from './fetch-roaming.ts';
+import {
+  type ArrivalDialog,
+  type ArrivalMeans,
+  type ArrivalOptions,
+  type ArrivalReport,
+  type OpenedRoaming,
+  openArrival,
+  unpackIdentity,
+} from './arrival.ts';
+import { fetchRoaming } from './fetch-roaming.ts';
 import {
   askingFor,
   describeIdentity,
@@ -18,14 +28,7 @@ import {
   type PassphraseDialog,
   requirePassphrase,
 } from './manage.ts';
-import {
-  type ArrivalOptions,
-  type ArrivalReport,
-  type OpenedRoaming,
-  openArrival,
-  packIdentity,
-  unpackIdentity,
-} from './roaming.ts';
+import { packIdentity } from './roaming.ts';
 
 const MAGIC = 'wispr-roaming/';
 
@@ -143,42 +146,58 @@ function unwritable(path: string, cause: unknown, typed = false): ReaderError {
   });
 }
 
-export interface ImportOptions extends StorageOptions, FetchRoamingOptions, ArrivalOptions {
+export interface ImportOptions extends StorageOptions, Reach, ArrivalOptions {
   /** URL or path. */
   readonly from: string;
   /** Asked once the file is there; as words.ts gives them. */
   readonly words: () => Promise<string>;
+  /** As {@link ArrivalDialog}. */
+  readonly confirm: ArrivalDialog['confirm'];
 }
 
 export interface ImportReport extends ArrivalReport {
   /** Where the reader's keys are kept, if that was decided just now. */
   readonly keysNowIn: KeyPlace['kind'] | undefined;
+  /** Whether a Reader runs. */
+  readonly isRunning: boolean;
   /** Whether what was read of the sites that were forgotten is gone. */
   readonly cacheForgotten: boolean;
 }
 
-interface ImportRequest extends ArrivalOptions {
+interface ImportRequest extends ArrivalOptions, Reach {
   readonly file: string;
   readonly words: string;
 }
 
+type ImportDialog = PassphraseDialog & ArrivalDialog;
+
 /**
- * Takes over the identity in a roaming file: all of it or nothing.
+ * Takes over the identity in a roaming file: all that was confirmed, or nothing.
  *
  * @throws ReaderError, KeyError; where a key file is lost, before the words are asked for: what it may open once it is found is not for us to remove
  */
-export async function importIdentity({ from, words, ...options }: ImportOptions): Promise<ImportReport> {
+export async function importIdentity({ from, words, confirm, ...options }: ImportOptions): Promise<ImportReport> {
   const bytes = await fetchRoaming(from, options);
   readRoamingSalt(bytes); // what is none needs no words
   const { directory, keyProblem } = await describeIdentity(options);
   if (keyProblem) throw keyProblem;
-  const { replace, acceptOlder } = options;
-  const request = { file: toBase64url(bytes), words: await words(), replace, acceptOlder };
-  return inReader({ directory, name: 'import', request, dialog: askingFor(options) }, async () => {
+  const { replace, acceptOlder, trustSites, dnsServers, connectTo, allowLocal, ca } = options;
+  const how = { replace, acceptOlder, trustSites, dnsServers, connectTo, allowLocal, ca };
+  const request: ImportRequest = { file: toBase64url(bytes), words: await words(), ...how };
+  const dialog: ImportDialog = { ...askingFor(options), confirm };
+  return inReader({ directory, name: 'import', request: { ...request }, dialog }, async () => {
     const opened = await openArrival(bytes, request.words); // before a passphrase is chosen for a new database
     const store = await ReaderStore.open(storeOptions(options));
     try {
-      return await importInto(store, cacheDirectoryFor(options.dataDirectory), opened, options);
+      return await reaching({ store }, how, (upstream) =>
+        importInto(
+          { store, upstream, isRunning: false },
+          cacheDirectoryFor(options.dataDirectory),
+          opened,
+          how,
+          dialog,
+        ),
+      );
     } finally {
       store.close();
     }
@@ -187,22 +206,27 @@ export async function importIdentity({ from, words, ...options }: ImportOptions)
 
 /** Of the Reader that runs. */
 export async function importStored(
-  { store, lock, cache }: IdentityReader,
+  { store, lock, cache, upstream: running }: IdentityReader & ArrivalMeans,
   { file, words, ...options }: ImportRequest,
-  dialog: PassphraseDialog,
+  dialog: ImportDialog,
 ): Promise<ImportReport> {
   if (lock.isLocked && lock.isEmpty) await lock.unlock(); // everything was forgotten: this makes new keys
   await requirePassphrase(lock, dialog);
-  return importInto(store, cache.directory, await openArrival(Buffer.from(file, 'base64url'), words), options);
+  const opened = await openArrival(Buffer.from(file, 'base64url'), words);
+  return reaching({ store, running }, options, (upstream) =>
+    importInto({ store, upstream, isRunning: true }, cache.directory, opened, options, dialog),
+  );
 }
 
 async function importInto(
-  store: ReaderStore,
+  { isRunning, ...means }: ArrivalMeans & { readonly isRunning: boolean },
   cacheDirectory: string,
   opened: OpenedRoaming,
   options: ArrivalOptions,
+  dialog: ArrivalDialog,
 ): Promise<ImportReport> {
-  const report = await unpackIdentity(store, opened, options);
+  const { store } = means;
+  const report = await unpackIdentity(means, opened, options, dialog);
   const cacheForgotten = await forgetCachedSites(cacheDirectory, report.removed);
-  return { ...report, cacheForgotten, keysNowIn: store.isFresh ? store.keyPlace?.kind : undefined };
+  return { ...report, isRunning, cacheForgotten, keysNowIn: store.isFresh ? store.keyPlace?.kind : undefined };
 }

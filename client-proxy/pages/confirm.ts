@@ -8,7 +8,8 @@ import { defineTemplate, type Fact, type FormField, type Page, type PageAlert, t
 import { shownName } from './words.ts';
 
 const PROOF = {
-  host: 'The site itself says that this is its publisher.',
+  host: 'The site itself says so, over HTTPS.',
+  dns: 'DNS alone says so: the site has no such file, or no HTTPS. In a network that you do not trust, anyone could have said it.',
   'trusted-by-hand': 'Not proved: you chose on the command line to trust it.',
 } as const;
 

@@ -1,10 +1,9 @@
 /** Connecting with a publisher in the browser, by the same code as `wispr bind`: first the link of the invitation; then confirm.ts. */
-import { normaliseCode } from '../../core/keys/binding.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import { isSite } from '../../core/site/site.ts';
 import { propose } from '../connect/connection.ts';
-import { findKeyServer } from '../connect/find-key-server.ts';
-import { type InvitationLink, parseInvitationLink } from '../connect/link.ts';
+import { isCodeAlone, readInvitation } from '../connect/invitation.ts';
+import type { InvitationLink } from '../connect/link.ts';
 import { ReaderError } from '../errors.ts';
 import type { Asked, PageAnswer, PagesContext } from './context.ts';
 import type { WantedDocument } from './proposals.ts';
@@ -17,6 +16,11 @@ const SITE_LENGTH = 253;
 /** Percent-encoded once more in a form, it still fits into what the guard reads. */
 const PATH_LENGTH = 4096;
 
+const TELL_PUBLISHER = 'Try again in a few minutes. If it happens again, tell the publisher the code below.';
+const PUBLICATION_WRONG = {
+  text: 'The publisher’s signed files could not be loaded, or are not valid.',
+  hint: TELL_PUBLISHER,
+};
 const DAMAGED: ProblemText = {
   text: 'The answer of the key server is malformed, or was changed on its way.',
   hint: 'Try another network. If it happens again, tell the publisher the code below.',
@@ -35,6 +39,10 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
     text: 'One of these sites is connected already, with another publisher or key server.',
     hint: 'Two publishers never share a site. If the site has changed hands, disconnect the previous publisher first.',
   },
+  'descriptor-foreign': {
+    text: 'This invitation is not from the publisher of that site, so nothing was connected.',
+    hint: 'Your code was not sent. Ask the publisher itself for an invitation.',
+  },
   'host-proof': {
     text: 'A site does not say that this is its publisher, so it was not connected.',
     hint: 'A site has to name its publisher at its own address. If the invitation is genuine, tell the publisher the code below.',
@@ -46,6 +54,12 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
   'argument-invalid': { text: 'No site was chosen, so nothing was connected.', hint: 'Choose at least one.' },
   'descriptor-malformed': DAMAGED,
   'binding-malformed': DAMAGED,
+  'metadata-missing': {
+    text: 'The site has not published anything yet that this computer could check.',
+    hint: 'Try again once the site is published; your invitation still works.',
+  },
+  'content-host-unreachable': { ...PUBLICATION_WRONG, text: 'The site does not answer.' },
+  'root-unexpected': PUBLICATION_WRONG,
 };
 
 /** What to say of a failed attempt to connect. @throws errors without a code */
@@ -139,28 +153,19 @@ export async function lookAtLink(context: PagesContext, form: URLSearchParams): 
   const { site, path } = wantedIn(form);
   const wanted = site === undefined || path === undefined ? undefined : { site, path };
   try {
-    return await proposeAndShow(context, await invitationIn(context, link, site), wanted);
+    const invitation = await readInvitation(context.upstream, link, site, context.proofs.dnsServers);
+    return await proposeAndShow(context, invitation, wanted);
   } catch (error) {
-    const asksSite = normaliseCode(link) !== undefined;
+    const asksSite = isCodeAlone(link);
     return connectPage(context, { site, path, link, asksSite, alert: alertOf(error) });
   }
 }
 
-/** A link; or a code alone, with the site that it is for. */
-async function invitationIn(context: PagesContext, text: string, site?: string): Promise<InvitationLink> {
-  const code = normaliseCode(text);
-  if (code === undefined) return parseInvitationLink(text);
-  if (site === undefined)
-    throw new ReaderError('link-malformed', 'a code alone does not say which key server it is for');
-  const { upstream, proofs, now } = context;
-  return { keyServer: await findKeyServer(upstream, site, proofs.dnsServers, now()), code };
-}
-
 /** Looks at a site that a publisher has added: row 71 of docs/threat-model.md. */
 export async function lookAtSite(context: PagesContext, form: URLSearchParams): Promise<PageAnswer> {
-  const { binding } = await newSiteIn(context, form);
+  const { keyServer, publisher } = (await newSiteIn(context, form)).binding.descriptor;
   try {
-    return await proposeAndShow(context, { keyServer: binding.descriptor.keyServer, code: undefined });
+    return await proposeAndShow(context, { keyServer, publisher, code: undefined });
   } catch (error) {
     return connectPage(context, { link: '', alert: alertOf(error) });
   }

@@ -1,6 +1,6 @@
 /** What the Reader's own pages are made of, and what their handlers take and give. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ProofSettings } from '../connect/connection.ts';
+import type { ProofSettings } from '../connect/prove.ts';
 import type { ObjectCache } from '../documents/cache/object-cache.ts';
 import type { ReaderLock } from '../identity/lock.ts';
 import type { Upstream } from '../network/upstream.ts';

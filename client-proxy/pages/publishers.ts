@@ -2,7 +2,7 @@
 import { ago } from '../../core/reading/confirmation.ts';
 import type { BoundSite } from '../site/bound-sites.ts';
 import type { KeyTime } from '../store/set-key-store.ts';
-import type { StoredBinding } from '../store/types.ts';
+import type { HostProof, StoredBinding } from '../store/types.ts';
 import type { PagesContext } from './context.ts';
 import type { Fact, PageForm } from './template.ts';
 import { refusalText } from './texts.ts';
@@ -10,6 +10,12 @@ import { dayOf, momentOf, shownName } from './words.ts';
 
 const KEYS_LISTED = 50;
 const PUBLIC = 'Public pages.';
+/** What a reader should know of how a site was shown to be the publisher's. */
+const DOUBTS = {
+  host: undefined,
+  dns: 'DNS alone said that this site is the publisher’s.',
+  'trusted-by-hand': 'Not proved to be the publisher’s: you chose to trust it.',
+} as const;
 
 function collections(count: number): string {
   return count === 1 ? 'One collection' : `${count} collections`;
@@ -82,13 +88,14 @@ async function describePublisher(binding: StoredBinding, context: PagesContext):
   const name = shownName(binding.descriptor.name);
   const keys = store.setKeys.times(binding.id);
   const bound = binding.sites.flatMap(({ site }) => sites.find(site) ?? []);
+  const proofOf = ({ site }: BoundSite) => binding.sites.find((one) => one.site === site)?.proof;
   const isRevoked = bound.some((site) => site.keys.isRevoked);
   const asked = newSites(binding).filter((site) => !store.preferences.isDeclined(binding.id, site));
   const declined = newSites(binding).filter((site) => !asked.includes(site));
   const form = (action: string, site: string, submit: string) => siteForm(action, binding.id, site, submit, token);
   return {
     name,
-    sites: await Promise.all(bound.map((site) => describeSite(site, context))),
+    sites: await Promise.all(bound.map((site) => describeSite(site, proofOf(site), context))),
     readable: describeReadable(
       keys,
       now(),
@@ -120,15 +127,20 @@ function siteForm(action: string, binding: number, site: string, submit: string,
   return { action, token, fields, submit };
 }
 
-async function describeSite(bound: BoundSite, { urlOf, now }: PagesContext): Promise<SiteView> {
-  const { site, label, description, publication } = bound;
+async function describeSite(
+  { site, label, description, publication }: BoundSite,
+  proof: HostProof | undefined,
+  { urlOf, now }: PagesContext,
+): Promise<SiteView> {
   if (description === undefined)
     return {
       site,
       url: undefined,
       state: 'The publisher no longer publishes this site. Nothing of it is shown.',
     };
-  return { site, url: urlOf(label), state: describeState(await publication.status(), now()) };
+  const doubt = proof && DOUBTS[proof];
+  const state = describeState(await publication.status(), now());
+  return { site, url: urlOf(label), state: doubt === undefined ? state : `${state} ${doubt}` };
 }
 
 function describeState(status: Awaited<ReturnType<BoundSite['publication']['status']>>, now: number): string {

@@ -21,8 +21,8 @@ export interface SiteStatus {
   readonly site: string;
   /** What the publisher calls itself. */
   readonly publisher: string;
-  /** Where a browser opens it, once the Reader runs. */
-  readonly gateway: string;
+  /** Where a browser opens it, once the Reader runs; left out where its port is not known before. */
+  readonly gateway?: string;
   readonly publication: PublicationStatus;
 }
 
@@ -42,14 +42,14 @@ export interface ReaderStatus {
   readonly keysIn?: KeyPlace['kind'];
 }
 
-/** @param port - of the gateway */
-export async function siteStatuses(sites: BoundSites, port: number): Promise<SiteStatus[]> {
+/** @param port - of the gateway, where it is known */
+export async function siteStatuses(sites: BoundSites, port: number | undefined): Promise<SiteStatus[]> {
   await sites.refresh();
   return Promise.all(
     sites.all().map(async ({ site, label, publisherName, publication }) => ({
       site,
       publisher: publisherName,
-      gateway: gatewayUrl(label, port),
+      ...(port !== undefined && { gateway: gatewayUrl(label, port) }),
       publication: await publication.status(),
     })),
   );
@@ -59,8 +59,6 @@ export interface StoredStatusOptions {
   readonly dataDirectory?: string;
   readonly keyFile?: string;
   readonly passphrase?: Passphrase;
-  /** Where the Reader would listen, unless its service or its settings say something else. */
-  readonly port: number;
 }
 
 export interface KnownStatus {
@@ -80,13 +78,13 @@ export async function askStatus(directory: string): Promise<ReaderStatus | undef
 }
 
 /** Makes no database where there is none. */
-export async function readStatus({ port, ...options }: StoredStatusOptions): Promise<KnownStatus> {
+export async function readStatus(options: StoredStatusOptions): Promise<KnownStatus> {
   const { directory } = storeOptions(options);
   const nothing = { reader: undefined, sites: [], problem: undefined, keysIn: undefined };
   if (!hasDatabase(directory)) return nothing;
   try {
     const command = { directory, name: 'status' } as const;
-    const found = await inReader<ReaderStatus | KnownStatus>(command, () => readStored(options, port));
+    const found = await inReader<ReaderStatus | KnownStatus>(command, () => readStored(options));
     return 'process' in found ? { ...nothing, reader: found, sites: found.sites, keysIn: found.keysIn } : found;
   } catch (problem) {
     if (!(problem instanceof ReaderError)) throw problem;
@@ -94,14 +92,14 @@ export async function readStatus({ port, ...options }: StoredStatusOptions): Pro
   }
 }
 
-async function readStored(options: Omit<StoredStatusOptions, 'port'>, port: number): Promise<KnownStatus> {
+async function readStored(options: StoredStatusOptions): Promise<KnownStatus> {
   const storage = storeOptions(options);
   const store = ReaderStore.openLocked(storage);
   const keysIn = store.keyPlace?.kind;
   const known = { reader: undefined, sites: [], problem: undefined, keysIn };
   try {
     await store.unlock(await options.passphrase?.(false));
-    return { ...known, sites: await storedSites(store, expectedPort(storage.directory, store.preferences) ?? port) };
+    return { ...known, sites: await storedSites(store, expectedPort(storage.directory, store.preferences)) };
   } catch (problem) {
     if (!(problem instanceof ReaderError)) throw problem;
     return { ...known, problem };
@@ -110,7 +108,7 @@ async function readStored(options: Omit<StoredStatusOptions, 'port'>, port: numb
   }
 }
 
-async function storedSites(store: ReaderStore, port: number): Promise<SiteStatus[]> {
+async function storedSites(store: ReaderStore, port: number | undefined): Promise<SiteStatus[]> {
   const upstream = new Upstream();
   try {
     return await siteStatuses(new BoundSites(store, upstream, new HostHealth(), nowInSeconds), port);

@@ -11,10 +11,10 @@ import { ReadingError } from '../../core/reading/errors.ts';
 import { localRedirect } from '../../core/reading/local-redirect.ts';
 import { type DeliveryAccess, type SiteExchange, serveDocument } from '../documents/document-door.ts';
 import { documentHeaders } from '../documents/document-headers.ts';
-import { VIA } from '../network/answer-fields.ts';
+import { type HeaderFields, VIA } from '../network/answer-fields.ts';
+import { sendDownloadPage } from '../pages/download.ts';
 import type { Activity } from '../pages/noticed.ts';
 import { sendNotice } from '../pages/refusal.ts';
-import type { BoundSite } from '../site/bound-sites.ts';
 import { MissingSoFar } from '../site/missing-so-far.ts';
 
 export interface SiteRequest extends SiteExchange {
@@ -65,15 +65,17 @@ type Found = Pick<Extract<Resolution, { kind: 'document' }>, 'path' | 'entry'>;
 
 async function serve(access: DeliveryAccess, wanted: SiteRequest, found: Found, status: 200 | 404): Promise<void> {
   const { path, entry } = found;
-  const source = await serveDocument(access, {
-    ...wanted,
-    path,
-    entry,
-    status,
-    confirmed: confirmedAt(wanted.freshness),
-  });
-  const { bound, verified, response, request, now } = wanted;
-  if (request.method !== 'GET' || status !== 200 || !response.writableEnded) return;
+  const { bound, verified, response, request, now, target } = wanted;
+  const confirmed = confirmedAt(wanted.freshness);
+  const mayNotFetch = wanted.door === 'gateway' && isFromElsewhere(request);
+  let isHeld = false;
+  const instead = (headers: HeaderFields) => {
+    isHeld = mayNotFetch && !isShown(headers);
+    if (isHeld) sendDownloadPage(response, { site: bound.site, target, confirmed });
+    return isHeld;
+  };
+  const source = await serveDocument(access, { ...wanted, path, entry, status, confirmed, instead });
+  if (isHeld || request.method !== 'GET' || status !== 200 || !response.writableEnded) return;
   const from = response.statusCode === 304 ? 'browser' : source;
   verified?.record({ site: bound.site, path, from, time: now() });
 }
@@ -115,6 +117,19 @@ function isNavigation({ method, headers }: IncomingMessage): boolean {
   const { 'sec-fetch-mode': mode, 'sec-fetch-dest': destination, accept = '' } = headers;
   if (method !== 'GET') return false;
   return mode === undefined ? accept.includes('text/html') : mode === 'navigate' && destination === 'document';
+}
+
+/** Whether a page of another origin leads here. */
+function isFromElsewhere({ headers }: IncomingMessage): boolean {
+  const { 'sec-fetch-mode': mode, 'sec-fetch-site': from } = headers;
+  return mode === 'navigate' && (from === 'cross-site' || from === 'same-site');
+}
+
+/** What every browser shows in its window. It keeps the rest as a file, or does so where it is set up to. */
+const SHOWN = /^(?:text\/(?:html|plain)|application\/xhtml\+xml|image\/(?:png|jpeg|gif|webp|avif|svg\+xml))\s*(?:;|$)/i;
+
+function isShown({ 'content-type': type, 'content-disposition': disposition }: HeaderFields): boolean {
+  return SHOWN.test(String(type)) && (disposition === undefined || /^\s*inline\s*(?:;|$)/i.test(String(disposition)));
 }
 
 /** Whether a newer publication could help: files of the current one were removed or replaced. */

@@ -6,7 +6,7 @@ import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import { damaged, siteTaken } from './errors.ts';
 import { saveFirstRoot } from './publication-store.ts';
 import { devicePlace, type Sealing, unseal } from './sealing.ts';
-import type { NewBinding, Row, StoredBinding, StoredSite } from './types.ts';
+import type { HostProof, NewBinding, Row, StoredBinding, StoredSite } from './types.ts';
 
 /** Adds a binding, or renews the one with this publisher and key server. To be called in a transaction. @throws ReaderError `site-taken` */
 export function insertBinding(
@@ -21,9 +21,10 @@ export function insertBinding(
       ? upsertBinding(database, descriptor, descriptorBytes, deviceKey.id, sealed, bound, now)
       : updateDescriptor(database, descriptor, descriptorBytes, now);
   const insert = database.prepare(
-    'INSERT INTO sites (site, label, binding, confirmed) VALUES (?, ?, ?, ?) ON CONFLICT (site) DO UPDATE SET confirmed = excluded.confirmed WHERE binding = excluded.binding',
+    `INSERT INTO sites (site, label, binding, confirmed, proof) VALUES (?, ?, ?, ?, ?) ON CONFLICT (site)
+     DO UPDATE SET confirmed = excluded.confirmed, proof = excluded.proof WHERE binding = excluded.binding`,
   );
-  for (const { site, label } of sites) insert.run(site, label, id, now);
+  for (const { site, label, proof } of sites) insert.run(site, label, id, now, proof);
   checkOwner(database, id, sites);
   const wanted = database.prepare('DELETE FROM declined WHERE site = ?');
   for (const { site } of sites) wanted.run(site);
@@ -87,8 +88,13 @@ export async function readBinding(sealing: Sealing, row: Row, sites: readonly Ro
     descriptorFetched: Number(row.descriptor_fetched),
     bound: Number(row.bound),
     deviceKey: { id: deviceKeyId as KeyId, key },
-    sites: sites.map(({ site, label }) => ({ site: String(site), label: String(label) })),
+    sites: sites.map(readSite),
   };
+}
+
+/** Columns `site`, `label` and `proof`. */
+export function readSite({ site, label, proof }: Row): StoredSite {
+  return { site: String(site), label: String(label), proof: proof as HostProof };
 }
 
 /** The device key of a binding that has a new one. */

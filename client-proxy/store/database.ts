@@ -9,7 +9,7 @@ import { ReaderError } from '../errors.ts';
 import { damaged, inUse, unusable } from './errors.ts';
 import { DATABASE_FILES } from './locations.ts';
 
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 /** "wspr": tells a reader's database from those of other programs, a key server's among them. */
 const APPLICATION_ID = 0x77737072;
 
@@ -40,7 +40,8 @@ CREATE TABLE sites (
   site TEXT PRIMARY KEY,
   label TEXT NOT NULL UNIQUE,
   binding INTEGER NOT NULL REFERENCES bindings (id) ON DELETE CASCADE,
-  confirmed INTEGER NOT NULL
+  confirmed INTEGER NOT NULL,
+  proof TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE set_keys (
   binding INTEGER NOT NULL REFERENCES bindings (id) ON DELETE CASCADE,
@@ -72,6 +73,9 @@ CREATE TABLE declined (
   PRIMARY KEY (binding, site)
 ) STRICT, WITHOUT ROWID;
 `;
+
+/** Version 1 did not remember by what a site was proved. What is not known to be proved counts as if it was not. */
+const FROM_VERSION_1 = "ALTER TABLE sites ADD COLUMN proof TEXT NOT NULL DEFAULT 'trusted-by-hand';";
 
 export interface OpenDatabase {
   readonly database: DatabaseSync;
@@ -139,8 +143,10 @@ function checkSound(database: DatabaseSync, file: string): void {
 
 function prepare(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;');
-  if (headerNumber(database, 'user_version') === SCHEMA_VERSION) return;
+  const version = headerNumber(database, 'user_version');
+  if (version === SCHEMA_VERSION) return;
   inTransaction(database, () => {
-    database.exec(`${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`);
+    database.exec(version === 0 ? `${SCHEMA} PRAGMA application_id = ${APPLICATION_ID};` : FROM_VERSION_1);
+    database.exec(`PRAGMA user_version = ${SCHEMA_VERSION};`);
   });
 }

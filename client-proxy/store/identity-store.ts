@@ -1,10 +1,10 @@
 /** The identity as a whole: what a roaming file holds, and forgetting. */
 import type { DatabaseSync } from 'node:sqlite';
-import { insertBinding, readDescriptor, sealDeviceKey } from './binding-rows.ts';
+import { insertBinding, readDescriptor, readSite, sealDeviceKey } from './binding-rows.ts';
 import { damaged } from './errors.ts';
 import type { SealedDatabase } from './sealed-database.ts';
 import { roamingPlace, SEED_PLACE, type Sealing, unseal } from './sealing.ts';
-import type { NewBinding, RoamingKey, Row, SeenRoaming } from './types.ts';
+import type { HostProof, NewBinding, RoamingKey, Row, SeenRoaming } from './types.ts';
 
 /** The newest roaming file of the line that this device writes, with what the next one can be written by. */
 interface OwnRoaming extends SeenRoaming {
@@ -32,6 +32,8 @@ export interface ConnectedPublisher {
   readonly publisher: string;
   readonly keyServer: string;
   readonly sites: readonly string[];
+  /** By site: how it was shown to be this publisher's. */
+  readonly proofs: Readonly<Record<string, HostProof>>;
   /** Since when: seconds since 1970. */
   readonly bound: number;
   /** How many keys of sets are kept. */
@@ -54,12 +56,14 @@ export class IdentityStore {
         'SELECT *, (SELECT count(*) FROM set_keys WHERE binding = bindings.id) AS set_keys FROM bindings ORDER BY id',
       )
       .all();
-    const sites = this.#database.prepare('SELECT site FROM sites WHERE binding = ? ORDER BY site');
+    const select = this.#database.prepare('SELECT site, label, proof FROM sites WHERE binding = ? ORDER BY site');
     return Promise.all(
       rows.map(async (row) => {
         const { name, publisher, keyServer } = await readDescriptor(row.descriptor);
         const [id, bound, setKeys] = [Number(row.id), Number(row.bound), Number(row.set_keys)];
-        return { id, name, publisher, keyServer, sites: sites.all(id).map(({ site }) => String(site)), bound, setKeys };
+        const sites = select.all(id).map(readSite);
+        const proofs = Object.fromEntries(sites.map(({ site, proof }) => [site, proof]));
+        return { id, name, publisher, keyServer, sites: sites.map(({ site }) => site), proofs, bound, setKeys };
       }),
     );
   }

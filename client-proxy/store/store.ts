@@ -2,7 +2,7 @@
 import { randomBytes } from '#primitives';
 import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
 import { KEY_LENGTH } from '../../core/keys/key-id.ts';
-import { insertBinding, readBinding, sealDeviceKey, updateDescriptor } from './binding-rows.ts';
+import { insertBinding, readBinding, readSite, sealDeviceKey, updateDescriptor } from './binding-rows.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
 import { unwritable } from './errors.ts';
 import { IdentityStore } from './identity-store.ts';
@@ -65,15 +65,14 @@ export class ReaderStore extends SealedDatabase {
 
   /** Names of all connected sites; known while the Reader is locked, too. */
   sites(): StoredSite[] {
-    const rows = this.database.prepare('SELECT site, label FROM sites ORDER BY site').all();
-    return rows.map(({ site, label }) => ({ site: String(site), label: String(label) }));
+    return this.database.prepare('SELECT site, label, proof FROM sites ORDER BY site').all().map(readSite);
   }
 
   /** All bindings; their descriptors are verified again, so that a changed row is noticed. */
   bindings(): Promise<StoredBinding[]> {
     return this.use((sealing) => {
       const rows = this.database.prepare('SELECT * FROM bindings ORDER BY id').all();
-      const sites = this.database.prepare('SELECT site, label, binding FROM sites ORDER BY site').all();
+      const sites = this.database.prepare('SELECT site, label, proof, binding FROM sites ORDER BY site').all();
       const sitesOf = (row: Row) => sites.filter((site) => site.binding === row.id);
       return Promise.all(rows.map((row) => readBinding(sealing, row, sitesOf(row))));
     });

@@ -25,11 +25,15 @@ export interface StoreOptions extends StorageKeyOptions {
   readonly mayWait?: boolean | undefined;
 }
 
+/** By what a host was shown to be the publisher's: it said so itself, over HTTPS; DNS alone said so; the reader did. */
+export type HostProof = 'host' | 'dns' | 'trusted-by-hand';
+
 /** A site that the reader confirmed. */
 export interface StoredSite {
   readonly site: string;
   /** Its name below `localhost`. */
   readonly label: string;
+  readonly proof: HostProof;
 }
 
 /** What connects this device with a publisher. */

@@ -57,8 +57,8 @@ export function encodeDescriptor(descriptor: ProviderDescriptor, publisherSecret
 }
 
 /**
- * Verifies a descriptor under the key that it names itself: steps D1 to D3. Whether that publisher may speak for a site, step D4, is the host
- * proof's matter.
+ * Verifies a descriptor under the key that it names itself: steps D1 to D3. Whether that publisher may speak for a site, and whether the
+ * descriptor is that publisher's, are steps D4 to D6, the reader's own.
  *
  * @param now - seconds since 1970
  * @throws KeyError `descriptor-malformed`, `descriptor-expired`

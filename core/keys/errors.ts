@@ -5,7 +5,7 @@ export const KEY_ERRORS = {
   'wrapped-key-invalid': {
     step: 'W1, W2, W3, W4',
     means: 'a wrapped key is malformed, altered, for another device, or not the key of its id; no copy is kept',
-    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
+    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation (`wispr bind`)',
   },
   'key-not-valid-now': {
     step: 'W5',
@@ -22,7 +22,7 @@ export const KEY_ERRORS = {
   },
   'answer-unreadable': {
     means: 'the answer is not one to this request',
-    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
+    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation (`wispr bind`)',
   },
   'descriptor-malformed': {
     step: 'D1, D2',
@@ -35,7 +35,7 @@ export const KEY_ERRORS = {
     remedy: 'check the connection and the clock of this machine',
   },
   'host-proof': {
-    step: 'D4',
+    step: 'D5',
     means: 'the host does not name this publisher, or cannot prove to be the host (TLS)',
     remedy:
       'do not connect; on your own site, put `{line}` at `https://{site}{path}` or into TXT `_wispr.{site}`; to develop: `--trust-site {site}`',

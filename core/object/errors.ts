@@ -55,7 +55,7 @@ export const OBJECT_ERRORS = {
   'key-id-mismatch': {
     step: '10',
     means: 'the key at hand is not the one named',
-    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
+    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation (`wispr bind`)',
   },
   'block-digest': {
     step: '7, 12',

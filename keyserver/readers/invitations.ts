@@ -1,5 +1,6 @@
 /** Invitations: one-time codes that connect a device, or make an account on the reading site. Only their digests are stored. */
 import { randomBytes } from '#primitives';
+import type { KeyId } from '../../core/keys/key-id.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
 import { type Database, first, run } from '../storage/database.ts';
@@ -88,12 +89,19 @@ export function inviteSubscriber(state: KeyServerState, request: InvitationReque
   });
 }
 
-/** The two links of an invitation. The codes stand behind `#`, which browsers and devices do not send. */
+/**
+ * The two links of an invitation. The codes stand behind `#`, which browsers and devices do not send; that for the Reader also names the publisher:
+ * docs/spec/keys.md section 7.
+ *
+ * @param publisher - root id; `undefined` before the first key bundle
+ */
 export function invitationLinks(
   { deviceCode, accountCode }: Pick<Invitation, 'deviceCode' | 'accountCode'>,
   origins: { readonly keyServer: string; readonly reading: string },
+  publisher: KeyId | undefined,
 ): { device: string; browser: string } {
-  return { device: `${origins.keyServer}#${deviceCode}`, browser: `${origins.reading}/-/join#${accountCode}` };
+  const named = publisher === undefined ? '' : `.${publisher}`;
+  return { device: `${origins.keyServer}#${deviceCode}${named}`, browser: `${origins.reading}/-/join#${accountCode}` };
 }
 
 /**

@@ -282,7 +282,7 @@ describe('wispr proxy status', () => {
     expect((await reader.bind()).stderr).toMatch(/opened at http:\/\/news-example-\w+\.localhost:8765\/$/m);
     expect((await proxy('status')).stdout).toMatch(/^news\.example: .*\.localhost:8765\/$/m);
     expect((await proxy('remove')).code).toBe(0);
-    expect((await proxy('status')).stdout).toMatch(/^news\.example: .*\.localhost:8001\/$/m);
+    expect((await proxy('status')).stdout).toMatch(/^news\.example: not read yet$/m); // nothing says which port comes next
   });
 
   it('can be asked by its own user only, and is there again after a Reader was killed', async () => {

@@ -24,9 +24,10 @@ beforeAll(async () => {
   otherServer = await HostileKeyServer.start(other);
   const site = { site: 'other.example', content: [otherHost.origin], reading: other.reading };
   otherServer.descriptor = other.descriptor(otherServer.origin, { sites: [site] });
+  other.setDescriptor(otherServer.descriptor);
+  await other.sign(otherHost.files);
   await bindSite({ ...rig.storage, link: otherServer.invite(), trustSites: ['other.example'] });
   other.afterPublishing = () => rig.proxy.check();
-  await other.sign(otherHost.files);
 });
 afterAll(async () => {
   await otherServer.close();

@@ -1,5 +1,6 @@
 /** Connecting with publishers: proofs of hosts, confirmation, and what is refused. Rows 70 and 71 of the attack list. */
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { createServer as createSecureServer, type Server } from 'node:https';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -17,7 +18,7 @@ import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { hostProofLine } from '../../core/keys/descriptor.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificates.ts';
-import { closeServer, listenOnLoopback, startContentHost } from '../support/content-host.ts';
+import { type ContentHost, closeServer, listenOnLoopback, startContentHost } from '../support/content-host.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import { type FullDisk, fillDisk } from '../support/full-disk.ts';
 import { HostileKeyServer } from '../support/hostile-key-server.ts';
@@ -32,6 +33,8 @@ let storage: ReturnType<typeof storageIn>;
 let publisher: TestPublisher;
 let keyServer: HostileKeyServer;
 let dns: DnsServer;
+/** Of the publisher, where its publication lies. */
+let host: ContentHost;
 
 beforeAll(async () => {
   const names = ['DNS:news.example', 'DNS:second.example', 'DNS:keys.example', 'IP:127.0.0.1'];
@@ -45,19 +48,40 @@ beforeEach(async () => {
   cleanUp.add(() => keyServer.close());
   dns = await startDnsServer();
   cleanUp.add(dns.close);
+  host = await startContentHost();
+  cleanUp.add(host.close);
+  await publisher.sign(host.files);
 });
 afterEach(() => cleanUp.run());
 
 /** Nothing answers on port 443 of any host, unless a test says otherwise. */
-const bind = (options: Partial<BindOptions> = {}) =>
+const bind = ({ connectTo = [], ...options }: Partial<BindOptions> = {}) =>
   bindSite({
     ...storage,
     link: keyServer.invite(),
     ca: certificate.ca,
     dnsServers: [dns.address],
-    connectTo: [parseConnectTo(':443:127.0.0.1:9')],
+    connectTo: [...connectTo, ...[':443:127.0.0.1:9', `:80:127.0.0.1:${host.port}`].map(parseConnectTo)],
     ...options,
   });
+
+/** Another publisher, of the same site if not said otherwise, with a key server and a content host of its own. */
+async function startRival(site = 'news.example') {
+  const rival = await TestPublisher.create(site);
+  const server = await HostileKeyServer.start(rival, { tls: certificate });
+  cleanUp.add(() => server.close());
+  const content = await startContentHost();
+  cleanUp.add(content.close);
+  await rival.sign(content.files);
+  return { server, connectTo: [parseConnectTo(`:80:127.0.0.1:${content.port}`)] };
+}
+
+/** Lets key server and publication name this descriptor. */
+async function show(descriptor: Uint8Array): Promise<void> {
+  keyServer.descriptor = descriptor;
+  publisher.setDescriptor(descriptor);
+  await publisher.sign(host.files);
+}
 
 /** Serves `/.well-known/wispr-site` over HTTPS. */
 async function startProofHost(file: string | ((server: Server) => void)): Promise<BindOptions['connectTo']> {
@@ -150,6 +174,59 @@ describe('a proof that the host belongs to the publisher', () => {
     await expect(bind()).rejects.toMatchObject({ code: 'host-proof' }); // its records are its word, too
   });
 
+  it('attack 100: what the host says over HTTPS decides, whatever DNS answers', async () => {
+    const rival = await startRival();
+    const { id } = rival.server.publisher.root;
+    dns.records.set('_wispr.news.example', [hostProofLine(id)]);
+    const impostor = { ...rival, link: rival.server.invite() };
+    const genuine = (await startProofHost(`${hostProofLine(publisher.root.id)}\n`)) ?? [];
+    const empty = (await startProofHost('<h1>Welcome</h1>')) ?? [];
+    for (const proofHost of [genuine, empty]) {
+      const reach = { connectTo: [...impostor.connectTo, ...proofHost] };
+      await expect(bind({ ...impostor, ...reach })).rejects.toMatchObject({ code: 'host-proof' });
+      expect(dns.questions).toEqual([]);
+    }
+    const silent = createServer().on('connection', () => undefined);
+    const port = await listenOnLoopback(silent);
+    cleanUp.add(() => closeServer(silent));
+    const broken = createServer((_, response) => response.writeHead(503).end());
+    for (const refusing of [port, await listenOnLoopback(broken)]) {
+      const reach = { connectTo: [...impostor.connectTo, parseConnectTo(`:443:127.0.0.1:${refusing}`)] };
+      await expect(bind({ ...impostor, ...reach })).rejects.toMatchObject({ code: 'host-proof' });
+    }
+    cleanUp.add(() => closeServer(broken));
+    expect([rival.server.bodies, await connectedSites()]).toEqual([[], []]);
+    const asked: ConnectionRequest[] = [];
+    const confirm = async (request: ConnectionRequest) => {
+      asked.push(request);
+      return request.sites.map(({ site }) => site);
+    };
+    await bind({ connectTo: genuine, confirm });
+    expect(asked.map(({ sites }) => sites.map(({ proof }) => proof))).toEqual([['host']]);
+  });
+
+  it.each([404, 410])(
+    'attack 100: where HTTPS answers %i, DNS alone counts, and that is said and kept',
+    async (status) => {
+      const connectTo = await startProofHost((server) => {
+        server.removeAllListeners('request');
+        server.on('request', (_request, response) => response.writeHead(status).end());
+      });
+      dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
+      let asked: ConnectionRequest | undefined;
+      const confirm = async (request: ConnectionRequest) => {
+        asked = request;
+        return ['news.example'];
+      };
+      await bind({ connectTo: connectTo ?? [], confirm });
+      expect(asked?.sites.map(({ proof }) => proof)).toEqual(['dns']);
+      expect((await storedBindings()).flatMap(({ sites }) => sites.map(({ proof }) => proof))).toEqual(['dns']);
+      const later = await startProofHost(hostProofLine(publisher.root.id));
+      await bind({ connectTo: later ?? [], link: keyServer.origin });
+      expect((await storedBindings()).flatMap(({ sites }) => sites.map(({ proof }) => proof))).toEqual(['host']);
+    },
+  );
+
   it('by a link that is still a part of the command that "wispr invite" prints', async () => {
     dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
     for (const command of [
@@ -197,8 +274,7 @@ async function startReader(): Promise<RunningProxy> {
 describe('two commands that connect the same host at once', () => {
   it('attack 70: one is connected, the other is refused, and changes nothing', async () => {
     const reader = await startReader();
-    const rival = await HostileKeyServer.start(await TestPublisher.create(), { tls: certificate });
-    cleanUp.add(() => rival.close());
+    const rival = await startRival();
     let arrive: () => void = () => undefined;
     const bothLooked = new Promise<void>((resolve) => {
       let missing = 2;
@@ -212,13 +288,15 @@ describe('two commands that connect the same host at once', () => {
     };
     const trustSites = ['news.example'];
     const outcomes = await Promise.allSettled(
-      [keyServer, rival].map((server) => bind({ link: server.invite(), trustSites, confirm })),
+      [{ server: keyServer }, rival].map(({ server, ...reach }) =>
+        bind({ link: server.invite(), trustSites, confirm, ...reach }),
+      ),
     );
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reason.code);
     expect(refused).toEqual(['site-taken']);
     await reader.close();
     const bindings = await storedBindings();
-    const winner = outcomes[0]?.status === 'fulfilled' ? keyServer : rival;
+    const winner = outcomes[0]?.status === 'fulfilled' ? keyServer : rival.server;
     expect(bindings.map(({ descriptor, sites }) => [descriptor.keyServer, sites.map(({ site }) => site)])).toEqual([
       [winner.origin, ['news.example']],
     ]);
@@ -227,11 +305,10 @@ describe('two commands that connect the same host at once', () => {
 
 describe('while the reader looks at what is shown', () => {
   it('attack 70: another publisher takes the host: that is seen before the code is sent', async () => {
-    const rival = await HostileKeyServer.start(await TestPublisher.create(), { tls: certificate });
-    cleanUp.add(() => rival.close());
+    const { server: rival, connectTo } = await startRival();
     const trustSites = ['news.example'];
     const confirm = async ({ sites }: ConnectionRequest) => {
-      await bind({ link: rival.invite(), trustSites });
+      await bind({ link: rival.invite(), trustSites, connectTo });
       return sites.map(({ site }) => site);
     };
     const reader = await startReader();
@@ -321,10 +398,8 @@ describe('confirmation', () => {
 
   it('attack 71: the running proxy renews an expired descriptor, and does not serve the host it adds', async () => {
     const now = Math.floor(Date.now() / 1000);
-    keyServer.descriptor = publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + 1 });
+    await show(publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + 1 }));
     await bind({ trustSites: ['news.example'] });
-    const host = await startContentHost();
-    cleanUp.add(host.close);
     await publisher.publish(host.files, '/a.html', { content: 'read' });
     host.files.set('/a.html', utf8('unsigned'));
     const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)];
@@ -339,10 +414,8 @@ describe('confirmation', () => {
 
   it('attack 71: an expired descriptor that cannot be renewed is not used', async () => {
     const now = Math.floor(Date.now() / 1000);
-    keyServer.descriptor = publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + 1 });
+    await show(publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + 1 }));
     await bind({ trustSites: ['news.example'] });
-    const host = await startContentHost();
-    cleanUp.add(host.close);
     await publisher.publish(host.files, '/a.html', { content: 'not read' });
     const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)];
     const proxy = await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca });
@@ -407,17 +480,15 @@ describe('confirmation', () => {
 
   it('attack 70: a first root that is not the one that the descriptor names is refused', async () => {
     const stranger = await TestPublisher.create();
+    host.files.clear();
     keyServer.metadata.set('/.well-known/wispr/1.root.json', stranger.root.bytes);
     await expect(bind({ trustSites: ['news.example'] })).rejects.toMatchObject({ code: 'root-unexpected' });
     keyServer.metadata.clear();
     await expect(bind({ trustSites: ['news.example'] })).rejects.toMatchObject({ code: 'metadata-missing' });
     expect(await connectedSites()).toEqual([]);
     expect(keyServer.bodies).toHaveLength(0); // the code is still good
-    const host = await startContentHost();
-    cleanUp.add(host.close);
     await publisher.sign(host.files);
-    const connectTo = [parseConnectTo(':443:127.0.0.1:9'), parseConnectTo(`:80:127.0.0.1:${host.port}`)];
-    await bind({ trustSites: ['news.example'], connectTo });
+    await bind({ trustSites: ['news.example'] });
     expect(await connectedSites()).toEqual(['news.example']);
   });
 
@@ -508,9 +579,8 @@ describe('the exchange', () => {
   it('keeps one seed: the same device is the same to a publisher, and another to the next', async () => {
     await bind({ trustSites });
     await bind({ trustSites });
-    const other = await HostileKeyServer.start(await TestPublisher.create('other.example'), { tls: certificate });
-    cleanUp.add(() => other.close());
-    await bind({ link: other.invite(), trustSites: ['other.example'] });
+    const { server: other, connectTo } = await startRival('other.example');
+    await bind({ link: other.invite(), trustSites: ['other.example'], connectTo });
     const keysOf = (server: HostileKeyServer) =>
       server.bodies.map((body) => JSON.parse(Buffer.from(body).toString()).ed25519 as string);
     const [first, second] = keysOf(keyServer);
@@ -539,15 +609,10 @@ async function connectedSites(): Promise<string[]> {
 }
 
 describe('a disk that is full', () => {
-  const options = () => ({ link, trustSites: [publisher.site], connectTo });
+  const options = () => ({ link, trustSites: [publisher.site] });
   let link: string;
-  let connectTo: NonNullable<BindOptions['connectTo']>;
   let disk: FullDisk | undefined;
   beforeEach(async () => {
-    const host = await startContentHost();
-    cleanUp.add(host.close);
-    await publisher.sign(host.files);
-    connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)];
     link = keyServer.invite();
     const store = await ReaderStore.open(storeOptions(storage));
     await store.deviceSeed(); // it was connected with another publisher

@@ -17,13 +17,15 @@ import { startKeyServerOf, type TestKeyServer } from '../support/key-server.ts';
 import type { ProgramOptions } from '../support/programs.ts';
 import { CleanUp, temporaryFolder } from '../support/reader-rig.ts';
 import { TestPublisher } from '../support/test-publisher.ts';
-import { runWispr, startWispr } from '../support/wispr.ts';
+import { runOnTerminal, runWispr, startWispr } from '../support/wispr.ts';
 
 const cleanUp = new CleanUp();
 let home: string;
 let publisher: TestPublisher;
 let keyServer: TestKeyServer;
 let host: ContentHost;
+/** Everything around the reader is on this machine. */
+let here: string[];
 beforeEach(async () => {
   home = await temporaryFolder(cleanUp);
   publisher = await TestPublisher.create();
@@ -31,6 +33,8 @@ beforeEach(async () => {
   cleanUp.add(() => keyServer.close());
   host = await startContentHost();
   cleanUp.add(host.close);
+  await publisher.sign(host.files);
+  here = ['--connect-to', `:80:127.0.0.1:${host.port}`, '--allow-local', '127.0.0.1'];
 });
 afterEach(() => cleanUp.run());
 
@@ -42,13 +46,10 @@ function atHome({ env, ...options }: ProgramOptions = {}): ProgramOptions {
 
 const run = (args: readonly string[], options?: ProgramOptions) => runWispr(args, atHome(options));
 
-/** Everything around the reader is on this machine. */
-const HERE = ['--allow-local', '127.0.0.1'];
-
-const bind = (...args: string[]) => run(['bind', keyServer.invite(), '--trust-site', 'news.example', ...HERE, ...args]);
+const bind = (...args: string[]) => run(['bind', keyServer.invite(), '--trust-site', 'news.example', ...here, ...args]);
 
 async function startProxyCommand(...args: string[]) {
-  const settings = ['--port', '0', '--connect-to', `:80:127.0.0.1:${host.port}`, ...HERE];
+  const settings = ['--port', '0', ...here];
   const running = await startWispr<{ proxy: string; sites: { site: string; gateway: string }[]; locked: boolean }>(
     ['proxy', ...settings, ...args],
     atHome(),
@@ -123,8 +124,20 @@ describe('wispr bind and wispr proxy', () => {
     expect(running.stderr()).toContain(`wispr: port ${taken} is in use by another program: the Reader took ${port}`);
     await running.stop('SIGTERM');
     const bound = await bind('--yes', '--json'); // none runs: the port is remembered
-    const { sites } = JSON.parse(bound.stdout) as { sites: { gateway: string }[] };
-    expect(new URL(sites[0]?.gateway ?? '').port).toBe(port);
+    const { sites, running: runs } = JSON.parse(bound.stdout) as { sites: { gateway: string }[]; running: boolean };
+    expect([new URL(sites[0]?.gateway ?? '').port, runs]).toEqual([port, false]);
+    const elsewhere = await startProxyCommand('--port', '0');
+    const own = `localhost:${elsewhere.port}/`;
+    for (const text of [(await bind('--yes')).stderr, (await run(['proxy', 'status'])).stdout])
+      expect([text.includes(own), text.match(/localhost:\d+/g)?.length]).toEqual([true, 1]);
+  });
+
+  it('name no address where no Reader runs, and nothing says which port it will have', async () => {
+    const bound = await bind('--yes');
+    const status = await run(['proxy', 'status']);
+    expect([bound.code, bound.stderr]).toEqual([0, expect.stringContaining('connected: news.example\n')]);
+    expect(status.stdout).toContain('news.example: not read yet\n');
+    for (const text of [bound.stderr, status.stdout]) expect(text).not.toContain('localhost');
   });
 
   it('run as the process that was started, with small heaps', async () => {
@@ -156,11 +169,11 @@ describe('wispr bind and wispr proxy', () => {
 
   it('never show, log or send the code but where it belongs', async () => {
     const link = keyServer.invite();
-    const [, code = ''] = link.split('#');
-    const bound = await run(['bind', '-', '--yes', '--trust-site', 'news.example', ...HERE], { input: `${link}\n` });
-    expect(bound.code).toBe(0);
+    const [, code = ''] = /#([^.]*)/.exec(link) ?? [];
+    const bound = await run(['bind', '-', '--yes', '--trust-site', 'news.example', ...here], { input: `${link}\n` });
+    expect([bound.code, bound.stderr]).toEqual([0, expect.not.stringContaining('history')]);
     const env = { XDG_DATA_HOME: join(home, 'another device'), XDG_CONFIG_HOME: join(home, 'another device') };
-    const used = await run(['bind', link, '--yes', '--trust-site', 'news.example', ...HERE], { env });
+    const used = await run(['bind', link, '--yes', '--trust-site', 'news.example', ...here], { env });
     expect(used.code).toBe(1);
     for (const text of [bound.stdout, bound.stderr, used.stdout, used.stderr]) {
       expect(text).not.toContain(code);
@@ -168,15 +181,52 @@ describe('wispr bind and wispr proxy', () => {
     }
   });
 
+  it('take the link from standard input, where none is an argument; one that is an argument is in the history of the shell', async () => {
+    const how = ['--yes', '--trust-site', 'news.example', ...here];
+    const printed = `For the Reader:   ${keyServer.invite()}\n`;
+    const given = await run(['bind', ...how], { input: printed });
+    expect([given.code, given.stderr]).toEqual([0, expect.stringContaining('connected: news.example')]);
+    expect(given.stderr).not.toContain('history');
+    const typed = await run(['bind', keyServer.invite(), ...how]);
+    expect(typed.stderr.match(/history of your shell/g)).toHaveLength(1);
+    expect((await run(['bind', keyServer.origin, ...how])).stderr).not.toContain('history');
+    expect((await run(['bind', keyServer.invite(), ...how, '--quiet'])).stderr).toBe('');
+  });
+
+  it('take a code alone, with the site that it is for', async () => {
+    const dns = await startDnsServer();
+    cleanUp.add(dns.close);
+    dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
+    const [, code = ''] = /#([^.]*)/.exec(keyServer.invite()) ?? [];
+    const how = ['--dns-server', dns.address, '--connect-to', ':443:127.0.0.1:9', ...here];
+    const unnamed = await run(['bind', '--yes', ...how], { input: code });
+    expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('--site news.example')]);
+    const bound = await run(['bind', '--yes', '--site', 'news.example', ...how], { input: code });
+    expect([bound.code, bound.stderr]).toEqual([0, expect.stringContaining('DNS alone names this publisher')]);
+  });
+
+  it('ask for link and site on a terminal', async () => {
+    const dns = await startDnsServer();
+    cleanUp.add(dns.close);
+    dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
+    const [, code = ''] = /#([^.]*)/.exec(keyServer.invite()) ?? [];
+    const place = ['--data', join(home, 'terminal'), '--key-file', join(home, 'terminal.key')];
+    const args = ['bind', '--dns-server', dns.address, '--connect-to', ':443:127.0.0.1:9', ...here, ...place];
+    const answers = [['the link or code of your invitation', `${code}\r`], ['the site that it is for', 'news.example\r'], ['connect news.example?', 'y\r']] as const; // biome-ignore format: one line
+    const { code: exit, shown } = await runOnTerminal(args, answers, { cwd: home });
+    expect([exit, shown]).toEqual([0, expect.stringContaining('connected: news.example')]);
+  });
+
   it('prove a host by DNS, and a key server by its certificate', async () => {
     const certificate = await makeCertificate(home, ['IP:127.0.0.1', 'DNS:news.example']);
     const secure = await HostileKeyServer.start(publisher, { tls: certificate });
     cleanUp.add(() => secure.close());
+    await publisher.sign(host.files);
     const dns = await startDnsServer();
     cleanUp.add(dns.close);
     const bindAt = (port: string) => {
       const proof = ['--dns-server', dns.address, '--connect-to', `:443:127.0.0.1:${port}`];
-      return ['bind', `wispr bind ${secure.invite()}`, '--yes', ...proof, ...HERE];
+      return ['bind', `wispr bind ${secure.invite()}`, '--yes', ...proof, ...here];
     };
     const args = bindAt(new URL(secure.origin).port); // which answers, and knows nothing of a publisher
     const untrusted = await run(args);
@@ -212,7 +262,7 @@ describe('wispr bind and wispr proxy', () => {
 
 describe('what is typed wrong is exit code 2', () => {
   it.each([
-    [['bind'], /link/],
+    [['bind'], /link of an invitation/],
     [['bind', 'nonsense'], /link of an invitation/],
     [['bind', 'http://keys.example#0000000000000000'], /https/],
     [['bind', 'https://keys.example#too-short'], /not an invitation code/],
@@ -287,10 +337,10 @@ describe('what goes wrong is one clear line and exit code 1', () => {
   });
 
   it('a key server that is not there, or is none', async () => {
-    const gone = await run(['bind', 'http://127.0.0.1:9#0000-0000-0000-0000', '--yes', ...HERE]);
+    const gone = await run(['bind', 'http://127.0.0.1:9#0000-0000-0000-0000', '--yes', ...here]);
     expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining('could not be reached')]);
     expectWords(gone.stderr);
-    const none = await run(['bind', `http://127.0.0.1:${host.port}#0000-0000-0000-0000`, '--yes', ...HERE]);
+    const none = await run(['bind', `http://127.0.0.1:${host.port}#0000-0000-0000-0000`, '--yes', ...here]);
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('answered 404')]);
     expectWords(none.stderr);
   });

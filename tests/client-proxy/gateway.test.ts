@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gatewayLabel } from '../../client-proxy/gateway/label.ts';
-import { bindSite } from '../../client-proxy/index.ts';
+import { bindSite, parseConnectTo } from '../../client-proxy/index.ts';
 import { launchChromium } from '../support/chromium.ts';
+import { startContentHost } from '../support/content-host.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startKeyServerOf } from '../support/key-server.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
@@ -125,7 +126,11 @@ describe("the reader's own page", () => {
       expect(answer.text).toContain(`href="http://${host}/"`);
       expect(answer.text).not.toContain(publisher.site);
     }
-    await bindSite({ ...rig.storage, link: keyServer.invite(), trustSites: [publisher.site] });
+    const content = await startContentHost();
+    await publisher.sign(content.files);
+    const connectTo = [parseConnectTo(`:80:127.0.0.1:${content.port}`)];
+    await bindSite({ ...rig.storage, connectTo, link: keyServer.invite(), trustSites: [publisher.site] });
+    await content.close();
     const answer = await get('/', { host: `localhost:${rig.proxy.port}` });
     expect(answer.text).toContain(`href="${await rig.proxy.gatewayUrl(publisher.site)}"`);
     expect(answer.text).toContain('&lt;script&gt;');

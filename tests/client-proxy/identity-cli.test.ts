@@ -3,9 +3,13 @@ import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writ
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withItsSites } from '../../cli/commands/identity-forget.ts';
+import { formatConnectTo } from '../../client-proxy/index.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import { hostProofLine } from '../../core/keys/descriptor.ts';
+import { startDnsServer } from '../support/dns-server.ts';
 import { type Filled, fillStore, secretsIn } from '../support/filled-store.ts';
 import type { Ended } from '../support/programs.ts';
+import { startProvablePublisher } from '../support/provable-publisher.ts';
 import { CleanUp, temporaryFolder } from '../support/reader-rig.ts';
 import { runOnTerminal, runWispr, startWispr } from '../support/wispr.ts';
 
@@ -13,15 +17,23 @@ const cleanUp = new CleanUp();
 let home: string;
 let storage: { dataDirectory: string; keyFile: string };
 let filled: Filled;
+/** What lets the site in a roaming file be proved here. */
+let reach: string[];
 /** All that was ever said. */
 let said: string[];
 beforeEach(async () => {
   home = await temporaryFolder(cleanUp);
   storage = { dataDirectory: join(home, 'data', 'wispr'), keyFile: join(home, 'config', 'wispr', 'reader.key') };
-  filled = await fillStore(storage);
+  const { publisher, server, connectTo } = await startProvablePublisher(cleanUp);
+  filled = await fillStore(storage, { publisher, keyServer: server.origin });
+  reach = ['--connect-to', formatConnectTo(connectTo), '--allow-local', '127.0.0.1', '--trust-site', publisher.site];
   said = [];
 });
 afterEach(() => cleanUp.run());
+
+interface Shown {
+  readonly publishers: readonly unknown[];
+}
 
 const env = (place = home) => ({
   PATH: process.env.PATH,
@@ -57,7 +69,9 @@ describe('wispr identity', () => {
     expect(JSON.parse(json)).toMatchObject({
       directory: storage.dataDirectory,
       keysIn: 'key-file',
-      publishers: [{ keyServer: 'https://keys.example', sites: ['news.example'], setKeys: 1 }],
+      publishers: [
+        { keyServer: filled.keyServer, sites: ['news.example'], proofs: { 'news.example': 'host' }, setKeys: 1 },
+      ],
       roaming: null,
     });
   });
@@ -110,8 +124,36 @@ describe('wispr identity', () => {
     }
     const database = join(storage.dataDirectory, 'reader.db');
     renameSync(database, `${database}.lost`);
-    expect((await good('import', file, '--words-file', words)).stderr).toContain('can be read now: news.example');
+    expect((await good('import', file, '--words-file', words, '--yes', ...reach)).stderr).toContain(
+      'can be read now: news.example',
+    );
     expect((await good()).stdout).toContain('news.example');
+  });
+
+  it('attack 105: importing lists the sites and asks; --yes is for those that are proved, and by hand only with --trust-site', async () => {
+    const [file, words] = [join(home, 'my.roaming'), join(home, 'words')];
+    await good('export', file, '--words-file', words);
+    const dns = await startDnsServer();
+    cleanUp.add(dns.close);
+    const away = join(home, 'away');
+    const nothing = ['--connect-to', ':443:127.0.0.1:9', '--dns-server', dns.address, ...reach.slice(0, 4)];
+    const importing = (...args: string[]) => run(['import', file, '--words-file', words, ...args], away);
+    const sites = async () => (JSON.parse((await run(['show', '--json'], away)).stdout) as Shown).publishers;
+    expect(await importing('--yes', ...nothing)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/\[host-unreachable\]/),
+    });
+    expect(await importing(...reach)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/news\.example, of .*not proved: trusted by hand.*needs a yes.*hint: add --yes/s),
+    });
+    expect(await sites()).toEqual([]);
+    expect(await importing('--yes', ...reach)).toMatchObject({ code: 0 });
+    expect(await sites()).toMatchObject([{ proofs: { 'news.example': 'trusted-by-hand' } }]);
+    expect((await run([], away)).stdout).toContain('news.example  (not proved: trusted by hand)');
+    dns.records.set('_wispr.news.example', [hostProofLine(filled.publisher.root.id)]);
+    expect(await importing('--replace', '--yes', ...nothing)).toMatchObject({ code: 0 });
+    expect((await run([], away)).stdout).toContain('news.example  (DNS alone names this publisher)');
   });
 
   it('names a publisher that has the name of its site once, and what it says of files is true of them', async () => {
@@ -189,12 +231,25 @@ describe('wispr identity', () => {
     expect((await good(command)).stderr).toMatch(/^wispr: no Reader runs [^\n]*\n$/);
   });
 
-  it('a passphrase file that others can read is pointed out once', async () => {
+  it('a file with a secret that others can read is refused, as key files are, and nothing is done with it', async () => {
     const open = secretFile('open', 'whatever');
-    chmodSync(open, 0o644);
+    for (const mode of [0o640, 0o604]) {
+      chmodSync(open, mode);
+      for (const args of [
+        ['protect', 'passphrase', '--new-passphrase-file', open],
+        ['unlock', '--passphrase-file', open],
+        ['export', join(home, 'x'), '--passphrase-file', open],
+      ]) {
+        const { code, stderr } = await run(args);
+        expect([code, stderr]).toEqual([
+          2,
+          expect.stringMatching(/may read the passphrase file .*\n.*hint: chmod 600 /),
+        ]);
+      }
+    }
+    expect((await good()).stdout).toContain(storage.keyFile);
+    chmodSync(open, 0o600);
     await good('protect', 'passphrase', '--new-passphrase-file', open);
-    const { stderr } = await good('unlock', '--passphrase-file', open);
-    expect(stderr.split('can be read by other users')).toHaveLength(2);
   });
 
   it('has help that fits a terminal', { timeout: 120_000 }, async () => {
@@ -243,7 +298,7 @@ describe('a whole life', () => {
       stderr: expect.stringContaining('word 4'),
     });
     expect(existsSync(join(home, 'away'))).toBe(false);
-    const { stdout } = await good('import', file, '--words-file', wordsFile, '--json', ...away);
+    const { stdout } = await good('import', file, '--words-file', wordsFile, '--json', '--yes', ...reach, ...away);
     expect(JSON.parse(stdout)).toMatchObject({ number: 1, added: ['news.example'], keysNowIn: 'key-file' });
     await good('forget', 'news.example', '--yes', ...away);
     await good('forget', '--everything', '--yes', ...away);
@@ -275,8 +330,9 @@ describe('a whole life', () => {
     const typed = words.replace(one, `${one.slice(0, -1)}${one.slice(-1) === 'q' ? 'z' : 'q'}`);
     const away = ['--data', join(home, 'away'), '--key-file', join(home, 'away.key')];
     const question = 'the seven words of the roaming file: ';
-    const answers = [[question, `${typed}\r`], [question, `${words}\r`]] as const; // biome-ignore format: one line
-    const arrived = await runOnTerminal(['identity', 'import', file, ...away], answers, { cwd: home });
+    const answers = [[question, `${typed}\r`], [question, `${words}\r`], ['connect news.example?', 'y\r']] as const; // biome-ignore format: one line
+    const arrived = await runOnTerminal(['identity', 'import', file, ...reach, ...away], answers, { cwd: home });
+    expect(arrived.shown).toMatch(/news\.example, of The Morning Paper {2}\(not proved: trusted by hand\)/);
     expect(arrived.shown).toContain('word 1');
     expect(arrived.shown).not.toContain(words); // what is typed does not show
     expect([arrived.code, arrived.shown]).toEqual([0, expect.stringContaining('can be read now: news.example')]);
@@ -308,7 +364,7 @@ describe('a database that is made on a terminal, where there is no keyring', () 
     const [file, words] = [join(home, 'my.roaming'), join(home, 'words')];
     await good('export', file, '--words-file', words);
     const away = join(home, 'away');
-    const args = ['identity', 'import', file, '--words-file', words];
+    const args = ['identity', 'import', file, '--words-file', words, '--yes', ...reach];
     const { code, shown } = await runOnTerminal(args, answers, { cwd: home, env: env(away) });
     expect([code, shown]).toEqual([0, expect.stringContaining('your keys are sealed')]);
     expect(shown).not.toContain('my own words');

@@ -4,17 +4,30 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
-import { findPublisher } from '../../client-proxy/identity/manage.ts';
-import { exportIdentity, forgetPublisher, importIdentity, parseConnectTo } from '../../client-proxy/index.ts';
+import { describeIdentity, findPublisher } from '../../client-proxy/identity/manage.ts';
+import {
+  type ArrivingSite,
+  type ConnectTo,
+  exportIdentity,
+  forgetPublisher,
+  importIdentity,
+  parseConnectTo,
+} from '../../client-proxy/index.ts';
+import { storeOptions } from '../../client-proxy/store/locations.ts';
+import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import { encodeDescriptor } from '../../core/keys/descriptor.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { ROAMING_COST, ROAMING_SALT_LENGTH, readRoamingSalt } from '../../core/keys/roaming.ts';
 import { PREFIX_LENGTH } from '../../core/object/geometry.ts';
 import { padmeLength } from '../../core/object/padding.ts';
 import { plainChunkLengths, TAG_LENGTH } from '../../core/primitives/contract.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { startDnsServer } from '../support/dns-server.ts';
 import { type Filled, fillStore, secretsIn } from '../support/filled-store.ts';
+import { startProvablePublisher } from '../support/provable-publisher.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
+import { TestPublisher } from '../support/test-publisher.ts';
 
 const cleanUp = new CleanUp();
 /** Argon2id as files have it takes a second; one test does, the others go about their own matter. */
@@ -28,14 +41,24 @@ let away: ReturnType<typeof storageIn>;
 let file: string;
 let words: string;
 let filled: Filled;
+/** What leads to the content hosts of all publishers. */
+let reach: ConnectTo[];
 beforeEach(async () => {
+  reach = [];
   folder = await temporaryFolder(cleanUp);
   home = storageIn(join(folder, 'home'));
   away = storageIn(join(folder, 'away'));
   file = join(folder, 'my.roaming');
-  filled = await fillStore(home);
+  filled = await connectIn(home);
 });
 afterEach(() => cleanUp.run());
+
+/** Connects with a publisher of its own, who can be proved. */
+async function connectIn(storage: typeof home, site = 'news.example'): Promise<Filled> {
+  const { publisher, server, connectTo } = await startProvablePublisher(cleanUp, site);
+  reach.push(connectTo);
+  return fillStore(storage, { site, publisher, keyServer: server.origin });
+}
 
 /** Writes the file; remembers new words. */
 async function leave(options: { to?: string; newWords?: boolean; from?: typeof home } = {}) {
@@ -46,8 +69,18 @@ async function leave(options: { to?: string; newWords?: boolean; from?: typeof h
   return exportIdentity({ ...from, to, newWords, showWords });
 }
 
-const arrive = (changes: Partial<Parameters<typeof importIdentity>[0]> = {}) =>
-  importIdentity({ ...away, from: file, words: async () => words, replace: false, acceptOlder: false, ...changes });
+const arrive = ({ connectTo = [], ...changes }: Partial<Parameters<typeof importIdentity>[0]> = {}) =>
+  importIdentity({
+    ...away,
+    from: file,
+    words: async () => words,
+    replace: false,
+    acceptOlder: false,
+    connectTo: [...reach, ...connectTo],
+    trustSites: reach.flatMap(({ fromHost }) => fromHost ?? []),
+    confirm: async (sites) => sites.map(({ site }) => site),
+    ...changes,
+  });
 
 describe('a roaming file', () => {
   it('brings seed, bindings and sites to a new machine', async () => {
@@ -62,7 +95,7 @@ describe('a roaming file', () => {
   it('is written again under the same words, counted, with what was added; the words are shown once', async () => {
     await leave();
     const [first, given] = [readFileSync(file), words];
-    await fillStore(home, { site: 'second.example', keyServer: 'https://keys2.example' });
+    await connectIn(home, 'second.example');
     words = 'not shown again';
     expect(await leave()).toMatchObject({ number: 2, hasNewWords: false });
     expect([words, readFileSync(file).equals(first)]).toEqual(['not shown again', false]);
@@ -152,7 +185,7 @@ describe('attack 86: an older roaming file', () => {
     await leave();
     const old = join(folder, 'old.roaming');
     writeFileSync(old, readFileSync(file));
-    await fillStore(home, { site: 'second.example', keyServer: 'https://keys2.example' });
+    await connectIn(home, 'second.example');
     await leave();
     await arrive();
     const before = await secretsIn(away);
@@ -187,10 +220,96 @@ describe('attack 86: an older roaming file', () => {
   it('a device that took a line over goes on with it, by the same words', async () => {
     await leave();
     await arrive();
-    await fillStore(away, { site: 'second.example', keyServer: 'https://keys2.example' });
+    await connectIn(away, 'second.example');
     expect(await leave({ from: away })).toMatchObject({ number: 2, hasNewWords: false });
     expect(await arrive(home)).toMatchObject({ age: 'newest', added: ['second.example'] });
     expect(await secretsIn(home)).toEqual(await secretsIn(away));
+  });
+});
+
+describe('attack 105: a roaming file that somebody else wrote', () => {
+  const asked: ArrivingSite[] = [];
+  const confirm = async (sites: readonly ArrivingSite[]) => {
+    asked.push(...sites);
+    return sites.map(({ site }) => site);
+  };
+  beforeEach(() => asked.splice(0));
+
+  it('connects no host that cannot be proved, takes no seed, and replaces nothing by it', async () => {
+    await leave();
+    const dns = await startDnsServer();
+    cleanUp.add(dns.close);
+    const how = { confirm, trustSites: [], dnsServers: [dns.address], connectTo: [parseConnectTo(':443:127.0.0.1:9')] };
+    await expect(arrive(how)).rejects.toMatchObject({ code: 'host-unreachable' });
+    dns.records.set('_wispr.news.example', [`wispr/1 root=${'A'.repeat(43)}`]);
+    await connectIn(away, 'own.example');
+    const before = await secretsIn(away);
+    for (const replace of [false, true])
+      await expect(arrive({ ...how, replace })).rejects.toMatchObject({ code: 'host-proof' });
+    expect([asked, await secretsIn(away)]).toEqual([[], before]);
+    dns.records.set('_wispr.news.example', [`wispr/1 root=${filled.publisher.root.id}`]);
+    expect((await arrive(how)).added).toEqual(['news.example']);
+    expect(asked).toMatchObject([{ site: 'news.example', publisher: filled.publisher.root.id, proof: 'dns' }]);
+  });
+
+  it('one of two sites that cannot be proved is left out, said to be, and cannot be confirmed', async () => {
+    await connectIn(home, 'second.example');
+    await leave();
+    const trustSites = ['second.example'];
+    const how = { confirm, trustSites, connectTo: [parseConnectTo(':443:127.0.0.1:9')], dnsServers: ['127.0.0.1:9'] };
+    expect(await arrive(how)).toMatchObject({ added: ['second.example'], left: ['news.example'] });
+    expect(asked).toMatchObject([
+      { site: 'news.example', problem: expect.stringContaining('news.example') },
+      { site: 'second.example', proof: 'trusted-by-hand' },
+    ]);
+    const { publishers } = await describeIdentity(away);
+    expect(publishers.map(({ proofs }) => proofs)).toEqual([{ 'second.example': 'trusted-by-hand' }]);
+  });
+
+  it('with the root of the genuine publisher and a descriptor by a foreign key is refused', async () => {
+    const genuine = await startProvablePublisher(cleanUp, 'bank.example');
+    const attacker = await TestPublisher.create('bank.example');
+    const { root, site } = genuine.publisher;
+    const forged = encodeDescriptor(
+      {
+        name: 'Bank',
+        keyServer: genuine.server.origin,
+        publisherKey: toBase64url(attacker.identity.publicKey),
+        root: root.id,
+        issued: 3_000_000_000,
+        expires: 4_000_000_000,
+        sites: [{ site, content: ['http://evil.example'], reading: 'https://evil.example' }],
+      },
+      attacker.identity.secretKey,
+    );
+    const theirs = { ...attacker, site, root, descriptor: () => forged } as unknown as TestPublisher;
+    await fillStore(home, { publisher: theirs, keyServer: genuine.server.origin, site });
+    await leave();
+    genuine.server.descriptor = forged; // even where the key server is theirs
+    const trustSites = ['bank.example', 'news.example'];
+    const connectTo = [genuine.connectTo];
+    expect(await arrive({ confirm, trustSites, connectTo })).toMatchObject({ left: ['bank.example'] });
+    genuine.server.descriptor = genuine.publisher.descriptor(genuine.server.origin);
+    expect(await arrive({ confirm, trustSites, connectTo })).toMatchObject({ added: ['bank.example'] });
+    const store = await ReaderStore.open(storeOptions(away));
+    const stored = (await store.bindings()).find(({ sites }) => sites.some((one) => one.site === site));
+    store.close();
+    expect(stored?.descriptor.publisherKey).toBe(toBase64url(genuine.publisher.identity.publicKey));
+  });
+
+  it('takes no device key from it without a question, where the publisher is connected already', async () => {
+    const { publisher, keyServer } = filled;
+    await leave();
+    await arrive();
+    await fillStore(home, { publisher, keyServer, bound: 100 });
+    await leave();
+    const before = await secretsIn(away);
+    const none = async (sites: readonly ArrivingSite[]) => {
+      asked.push(...sites);
+      return [];
+    };
+    await expect(arrive({ confirm: none })).rejects.toMatchObject({ code: 'argument-invalid' });
+    expect([asked.map(({ site }) => site), await secretsIn(away)]).toEqual([['news.example'], before]);
   });
 });
 
@@ -223,12 +342,12 @@ describe('where there is something already', () => {
 
   it('of two device keys for one publisher the later one counts', async () => {
     await leave();
-    const { publisher } = filled;
-    const later = await fillStore(away, { publisher, bound: 100 });
+    const { publisher, keyServer } = filled;
+    const later = await fillStore(away, { publisher, keyServer, bound: 100 });
     await arrive();
     expect(await secretsIn(away)).toMatchObject({ keys: [[toBase64url(later.deviceKey.key), ['news.example']]] });
     const earlier = storageIn(join(folder, 'earlier'));
-    await fillStore(earlier, { publisher, bound: 0 });
+    await fillStore(earlier, { publisher, keyServer, bound: 0 });
     await arrive(earlier);
     expect(await secretsIn(earlier)).toMatchObject({ keys: [[toBase64url(filled.deviceKey.key), ['news.example']]] });
   });

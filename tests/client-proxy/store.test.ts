@@ -38,7 +38,7 @@ async function fill(passphrase?: string) {
   const descriptor = await verifyDescriptor(descriptorBytes, 0);
   const key = randomBytes(32);
   const deviceKey = { id: await keyIdOf('device', key), key };
-  const sites = [{ site: 'news.example', label: 'news-example-x' }];
+  const sites = [{ site: 'news.example', label: 'news-example-x', proof: 'host' as const }];
   await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites, firstRoot: publisher.root.bytes }, 1);
   const set = await createSetKey();
   await store.setKeys.save(1, new Map([[set.id, { key: set.key, notBefore: 5, notAfter: 10 }]]));
@@ -62,7 +62,7 @@ describe('room that was taken', () => {
     const before = sizes();
     const key = randomBytes(32);
     const deviceKey = { id: await keyIdOf('device', key), key };
-    const sites = [{ site: 'news.example', label: 'news-example-x' }];
+    const sites = [{ site: 'news.example', label: 'news-example-x', proof: 'host' as const }];
     await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites, firstRoot }, 1);
     expect(sizes()).toEqual(before);
     store.close();
@@ -75,7 +75,7 @@ describe("the reader's store", () => {
     const store = await open();
     const [binding] = await store.bindings();
     expect(binding?.deviceKey.key).toEqual(Buffer.from(deviceKey.key));
-    expect(binding?.sites).toEqual([{ site: 'news.example', label: 'news-example-x' }]);
+    expect(binding?.sites).toEqual([{ site: 'news.example', label: 'news-example-x', proof: 'host' as const }]);
     expect((await store.setKeys.get(1, set.id))?.notAfter).toBe(10);
     expect(Buffer.from((await store.setKeys.get(1, set.id))?.key ?? []).equals(set.key)).toBe(true);
     expect(Buffer.from(await store.deviceSeed()).equals(seed)).toBe(true);

@@ -37,10 +37,7 @@ npx() {
     keyserver) wispr "$@"; sed -i "s/8443/$PORT_8443/; s/8444/$PORT_8444/; s/8445/$PORT_8445/; s/8080/$PORT_8080/" keyserver.json ;;
     invite*) wispr "$@" > "$FOLDER/invitation" ;;
     bind*)
-      link=$(sed -n 's/^For the Reader: *wispr bind //p' "$FOLDER/invitation")
-      [ "$2" = "\${link%#*}#CODE" ]
-      shift 2
-      wispr bind "$link" "$@" ;;
+      sed -n 's/^For the Reader: *//p' "$FOLDER/invitation" | wispr "$@" ;;
     proxy*) exec "$NODE" "$WISPR" "$@" --port 0 --json ;;
     *) wispr "$@" ;;
   esac

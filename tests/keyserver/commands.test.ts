@@ -81,10 +81,12 @@ describe('beside the running key server', () => {
     const { keyserver = '', reading = '' } = server.ready;
     const code = '[0-9A-HJKMNP-TV-Z]{4}(?:-[0-9A-HJKMNP-TV-Z]{4}){3}';
     expect(plain.stdout).toMatch(
-      new RegExp(`^For the Reader: +wispr bind ${keyserver}#${code}\nFor a browser: +${reading}/-/join#${code}\n$`),
+      new RegExp(
+        `^For the Reader: +${keyserver}#${code}\\.${publisher.root.id}\nFor a browser: +${reading}/-/join#${code}\n$`,
+      ),
     );
     expect(plain.stderr).toContain('anna is a new subscriber: sets day-1 until 2099-06-30');
-    const [deviceCode = '', accountCode = ''] = [...plain.stdout.matchAll(/#(\S+)/g)].map(([, text]) => text);
+    const [deviceCode = '', accountCode = ''] = [...plain.stdout.matchAll(/#([\w-]+)/g)].map(([, text]) => text);
     const device = await bind({ keyServer: keyserver, publisher: publisher.root.id }, deviceCode);
     const answer = await askForKeys(device, [setOf(publisher, 'day-1').id, setOf(publisher, 'day-2').id]);
     expect(answer).toMatchObject({ keys: [{}], refused: [{ reason: 'not-entitled' }] });

@@ -34,7 +34,7 @@ export async function fillStore(options: StorageOptions, filling: Filling = {}):
   const descriptor = await verifyDescriptor(descriptorBytes, 0);
   const key = randomBytes(32);
   const deviceKey = { id: await keyIdOf('device', key), key };
-  const sites = [{ site, label: `${site.replaceAll('.', '-')}-x` }];
+  const sites = [{ site, label: `${site.replaceAll('.', '-')}-x`, proof: 'host' as const }];
   await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites, firstRoot: publisher.root.bytes }, bound);
   const set = await createSetKey();
   const binding = (await store.bindings()).find((one) => one.descriptor.publisher === descriptor.publisher);

@@ -65,6 +65,7 @@ export class HostileKeyServer {
     this.port = port;
     this.publisher = publisher;
     this.descriptor = publisher.descriptor(origin);
+    publisher.setDescriptor(this.descriptor);
     this.metadata.set(`${METADATA_PATH}1.root.json`, publisher.root.bytes);
     this.grant(publisher.set);
   }
@@ -88,7 +89,7 @@ export class HostileKeyServer {
     const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
     const code = Array.from(randomBytes(16), (byte) => alphabet[byte % 32]).join('');
     this.codes.add(code);
-    return `${this.origin}#${code.replace(/(.{4})(?=.)/g, '$1-')}`;
+    return `${this.origin}#${code.replace(/(.{4})(?=.)/g, '$1-')}.${this.publisher.root.id}`;
   }
 
   grant(set: NamedKey, validity: { notBefore?: number; notAfter?: number } = {}): void {

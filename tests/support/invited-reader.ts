@@ -38,6 +38,7 @@ export async function startInvitedReader(): Promise<InvitedReader> {
   cleanUp.add(host.close);
   const keyServer = await HostileKeyServer.start(publisher);
   cleanUp.add(() => keyServer.close());
+  await publisher.sign(host.files);
   const certificate = await makeCertificate(
     directory,
     HOSTS.map((name) => `DNS:${name}`),

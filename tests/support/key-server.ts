@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { pino } from 'pino';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
+import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { invitationLinks, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
@@ -21,7 +22,7 @@ export interface TestKeyServer {
   close(): Promise<void>;
 }
 
-/** Starts a key server, and hands it the publisher's keys in a sealed bundle. */
+/** Starts a key server, and hands it the publisher's keys in a sealed bundle. What is published from then on names the same descriptor. */
 export async function startKeyServerOf(publisher: TestPublisher, wish?: DescriptorWish): Promise<TestKeyServer> {
   const folder = temporaryFolder();
   const config = configIn(folder);
@@ -31,6 +32,8 @@ export async function startKeyServerOf(publisher: TestPublisher, wish?: Descript
   const server = await startKeyServer({ ...config, reading }, { log });
   const bundle = await publisher.bundle(server.url, server.state.recipient.publicKey, wish);
   await importBundle(server.state, bundle, server.origins);
+  const { descriptor } = readProviderRow(server.state.database) ?? {};
+  if (descriptor) publisher.setDescriptor(descriptor);
   let closing: Promise<void> | undefined;
   const close = async () => {
     await server.close();
@@ -38,7 +41,8 @@ export async function startKeyServerOf(publisher: TestPublisher, wish?: Descript
   };
   return {
     origin: server.url,
-    invite: () => invitationLinks(inviteSubscriber(server.state, { name: 'ada' }), server.origins).device,
+    invite: () =>
+      invitationLinks(inviteSubscriber(server.state, { name: 'ada' }), server.origins, publisher.root.id).device,
     revoke: () => void revokeSubscriber(server.state, 'ada'),
     log: () => lines.join(''),
     devices: () => Number(server.state.database.prepare('SELECT count(*) AS count FROM devices').get()?.count),

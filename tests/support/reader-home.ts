@@ -36,6 +36,7 @@ export async function startReaderHome(cleanUp: CleanUp): Promise<ReaderHome> {
   cleanUp.add(() => keyServer.close());
   const host = await startContentHost();
   cleanUp.add(host.close);
+  await publisher.sign(host.files);
   const runtime = join(home, 'run');
   await mkdir(runtime, { mode: 0o700 });
   const folders = {

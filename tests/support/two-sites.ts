@@ -24,6 +24,7 @@ export async function startTwoSites(): Promise<TwoSites> {
   const publisher = await TestPublisher.create('other.example');
   const keyServer = await startKeyServerOf(publisher);
   cleanUp.add(keyServer.close);
+  await publisher.sign(host.files);
   const connectTo = [`other.example:80:127.0.0.1:${host.port}`, `:80:127.0.0.1:${rig.host.port}`].map(parseConnectTo);
   await bindSite({ ...rig.storage, connectTo, link: keyServer.invite(), trustSites: [publisher.site] });
   rig.publisher.afterPublishing = async () => undefined; // both sites are looked at when both are there

@@ -128,6 +128,102 @@ describe('attack 78: a page of another site', () => {
   });
 });
 
+describe('attack 106: a page of another site that wants to know which sites are connected', () => {
+  const FILES = [
+    ['/report.pdf', 'application/pdf', undefined],
+    ['/data.zip', 'application/zip', undefined],
+    ['/page-to-keep.html', 'text/html; charset=utf-8', 'attachment; filename="page.html"'],
+  ] as const;
+  let unknown: string;
+  let foreign: string;
+  beforeAll(async () => {
+    const { publisher, host, proxy } = sites.rig;
+    for (const [path, mediaType, disposition] of FILES) {
+      const headers = disposition === undefined ? {} : { 'content-disposition': disposition };
+      await publisher.publish(host.files, path, { content: SECRET, metadata: { mediaType, headers } });
+    }
+    await proxy.check();
+    unknown = sites.news.replace(/[a-z2-7]{10}(?=\.localhost)/, 'a'.repeat(10));
+    foreign = `http://127.0.0.1:${host.port}/foreign.html`;
+    host.handlers.set('/foreign.html', (_request, response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<body></body>'),
+    );
+  });
+
+  /** What an opener sees of a window: cut off, foreign, or still its own empty page. */
+  async function seenOf(url: string): Promise<string> {
+    const page = await open(foreign);
+    const seen = await page.evaluate(async (target) => {
+      const opened = window.open(target);
+      const look = () => {
+        if (opened === null || opened.closed) return 'cut off';
+        try {
+          return `own: ${opened.location.href}`;
+        } catch {
+          return 'foreign';
+        }
+      };
+      for (let turn = 0; turn < 40 && look() !== 'cut off'; turn++) await new Promise((done) => setTimeout(done, 50));
+      return look();
+    }, url);
+    for (const one of page.context().pages()) await one.close();
+    return seen;
+  }
+
+  it('sees the same of a window with a page, with a download, and with a site that is not connected', async () => {
+    for (const path of ['/page.html', '/none.html', ...FILES.map(([path]) => path)])
+      expect([path, await seenOf(sites.news + path), await seenOf(unknown + path)]).toEqual([
+        path,
+        'cut off',
+        'cut off',
+      ]);
+  });
+
+  it('sees the same of pictures', async () => {
+    const page = await open(foreign);
+    const outcomes = await page.evaluate(
+      (urls) =>
+        Promise.all(
+          urls.map(
+            (url) =>
+              new Promise((done) => {
+                const image = new Image();
+                image.onload = () => done('load');
+                image.onerror = () => done('error');
+                image.src = url;
+              }),
+          ),
+        ),
+      [sites.news, unknown].flatMap((origin) => [`${origin}/p.svg`, `${origin}/none.png`]),
+    );
+    expect(outcomes).toEqual(Array(4).fill('error'));
+    await page.close();
+  });
+
+  it('links to a download, which begins with one click more; within the site it begins at once', async () => {
+    const page = await open(foreign);
+    const [path] = FILES[2];
+    const click = (url: string) =>
+      page.evaluate((target) => {
+        const link = document.body.appendChild(document.createElement('a'));
+        link.href = target;
+        link.click();
+      }, url);
+    await click(sites.news + path);
+    await page.waitForURL(sites.news + path);
+    expect(await page.locator('a').count()).toBe(1);
+    expect(await page.content()).not.toContain(SECRET);
+    const begun = page.waitForEvent('download');
+    await page.click('a');
+    expect((await begun).suggestedFilename()).toBe('page.html');
+    await page.goto(`${sites.news}/page.html`);
+    const within = page.waitForEvent('download');
+    await click(sites.news + path);
+    expect((await within).suggestedFilename()).toBe('page.html');
+    await page.close();
+  });
+});
+
 describe("attack 95: a page of a site tries the Reader's own pages", () => {
   const tries = (page: Page, target: string) =>
     page.evaluate(async (origin) => {

@@ -2,7 +2,8 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../cache-config/child.ts';
-import { bindSite } from '../../../client-proxy/index.ts';
+import { bindSite, parseConnectTo } from '../../../client-proxy/index.ts';
+import { startContentHost } from '../../support/content-host.ts';
 import { refusalCode, send } from '../../support/http-client.ts';
 import { startKeyServerOf, type TestKeyServer } from '../../support/key-server.ts';
 import { type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';
@@ -29,7 +30,11 @@ beforeAll(async () => {
   });
   const stranger = await TestPublisher.create('stranger.example');
   strangers = await startKeyServerOf(stranger);
-  await bindSite({ ...rig.storage, link: strangers.invite(), trustSites: ['stranger.example'] });
+  const content = await startContentHost();
+  await stranger.sign(content.files);
+  const connectTo = [parseConnectTo(`:80:127.0.0.1:${content.port}`)];
+  await bindSite({ ...rig.storage, connectTo, link: strangers.invite(), trustSites: ['stranger.example'] });
+  await content.close();
   const originOf = async (site: string) => ((await rig.proxy.gatewayUrl(site)) ?? '').slice(0, -1);
   [origin, sister] = [await originOf('news.example'), await originOf('second.example')];
   const { publisher, host } = rig;

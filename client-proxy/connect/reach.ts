@@ -1,0 +1,36 @@
+/** What a command connects to other machines by. */
+import type { ConnectTo } from '../network/connect-to.ts';
+import { type AllowLocal, parseAllowLocal } from '../network/local-addresses.ts';
+import { Upstream } from '../network/upstream.ts';
+import { chooseSettings } from '../store/settings.ts';
+import type { ReaderStore } from '../store/store.ts';
+
+/** As it goes to the Reader that runs, too. */
+export interface Reach {
+  readonly connectTo?: readonly ConnectTo[] | undefined;
+  /** What may be reached on this computer and in its own network. */
+  readonly allowLocal?: readonly AllowLocal[] | undefined;
+  /** PEM of a certificate authority to trust besides the usual ones. */
+  readonly ca?: string | undefined;
+}
+
+/**
+ * Lets `work` connect as the request says.
+ *
+ * @param running - of the Reader that runs, whose reach counts where the request says nothing
+ */
+export async function reaching<Result>(
+  { store, running }: { readonly store: ReaderStore; readonly running?: Upstream },
+  { connectTo = [], allowLocal: rules = [], ca }: Reach,
+  work: (upstream: Upstream) => Promise<Result>,
+): Promise<Result> {
+  const hasOwn = connectTo.length > 0 || rules.length > 0 || ca !== undefined;
+  if (running && !hasOwn) return work(running);
+  const allowLocal = rules.map(({ text }) => parseAllowLocal(text)); // as text, it has come by the socket
+  const upstream = new Upstream({ connectTo, ca, ...chooseSettings({ allowLocal }, store.preferences) });
+  try {
+    return await work(upstream);
+  } finally {
+    await upstream.close();
+  }
+}

@@ -1,0 +1,24 @@
+/** A publisher whose site a reader can prove: with a key server, and a content host that has its publication. */
+import { type ConnectTo, parseConnectTo } from '../../client-proxy/index.ts';
+import { type ContentHost, startContentHost } from './content-host.ts';
+import { HostileKeyServer } from './hostile-key-server.ts';
+import type { CleanUp } from './reader-rig.ts';
+import { TestPublisher } from './test-publisher.ts';
+
+export interface ProvablePublisher {
+  readonly publisher: TestPublisher;
+  readonly server: HostileKeyServer;
+  readonly host: ContentHost;
+  /** What leads to its content host. */
+  readonly connectTo: ConnectTo;
+}
+
+export async function startProvablePublisher(cleanUp: CleanUp, site = 'news.example'): Promise<ProvablePublisher> {
+  const publisher = await TestPublisher.create(site);
+  const server = await HostileKeyServer.start(publisher);
+  cleanUp.add(() => server.close());
+  const host = await startContentHost();
+  cleanUp.add(host.close);
+  await publisher.sign(host.files);
+  return { publisher, server, host, connectTo: parseConnectTo(`${site}:80:127.0.0.1:${host.port}`) };
+}
