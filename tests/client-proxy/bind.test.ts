@@ -1,7 +1,7 @@
 /** Connecting with publishers: proofs of hosts, confirmation, and what is refused. Rows 70 and 71 of the attack list. */
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { createServer as createSecureServer, type Server } from 'node:https';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -186,15 +186,23 @@ describe('a proof that the host belongs to the publisher', () => {
       await expect(bind({ ...impostor, ...reach })).rejects.toMatchObject({ code: 'host-proof' });
       expect(dns.questions).toEqual([]);
     }
-    const silent = createServer().on('connection', () => undefined);
-    const port = await listenOnLoopback(silent);
-    cleanUp.add(() => closeServer(silent));
-    const broken = createServer((_, response) => response.writeHead(503).end());
-    for (const refusing of [port, await listenOnLoopback(broken)]) {
-      const reach = { connectTo: [...impostor.connectTo, parseConnectTo(`:443:127.0.0.1:${refusing}`)] };
+    const answering = (status: number) =>
+      startProofHost((server) => {
+        server.removeAllListeners('request');
+        server.on('request', (_request, response) => response.writeHead(status).end());
+      });
+    const noTls = await startContentHost();
+    cleanUp.add(noTls.close);
+    const port443 = (port: number) => [parseConnectTo(`:443:127.0.0.1:${port}`)];
+    for (const proofHost of [await answering(503), await answering(403), port443(noTls.port)]) {
+      const reach = { connectTo: [...impostor.connectTo, ...(proofHost ?? [])] };
       await expect(bind({ ...impostor, ...reach })).rejects.toMatchObject({ code: 'host-proof' });
     }
-    cleanUp.add(() => closeServer(broken));
+    const cutting = createServer((socket) => socket.resetAndDestroy()); // as a network does that blocks HTTPS
+    const cut = { connectTo: [...impostor.connectTo, ...port443(await listenOnLoopback(cutting as never))] };
+    cleanUp.add(() => new Promise((resolve) => cutting.close(resolve)));
+    await expect(bind({ ...impostor, ...cut })).rejects.toMatchObject({ code: 'host-unreachable' });
+    expect(dns.questions).toEqual([]);
     expect([rival.server.bodies, await connectedSites()]).toEqual([[], []]);
     const asked: ConnectionRequest[] = [];
     const confirm = async (request: ConnectionRequest) => {
@@ -398,7 +406,7 @@ describe('confirmation', () => {
 
   it('attack 71: the running proxy renews an expired descriptor, and does not serve the host it adds', async () => {
     const now = Math.floor(Date.now() / 1000);
-    await show(publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + 1 }));
+    await show(publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + 5 }));
     await bind({ trustSites: ['news.example'] });
     await publisher.publish(host.files, '/a.html', { content: 'read' });
     host.files.set('/a.html', utf8('unsigned'));
@@ -406,7 +414,7 @@ describe('confirmation', () => {
     const proxy = await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca });
     cleanUp.add(proxy.close);
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites(), issued: now });
-    await expect.poll(() => Math.floor(Date.now() / 1000), { timeout: 5000 }).toBeGreaterThan(now + 1);
+    await expect.poll(() => Math.floor(Date.now() / 1000), { timeout: 20_000 }).toBeGreaterThan(now + 5);
     expect((await send(proxy.port, 'http://news.example/a.html')).text).toBe('read');
     expect((await send(proxy.port, 'http://second.example/a.html')).text).toBe('unsigned');
     expect((await proxy.sites()).map(({ site }) => site)).toEqual(['news.example']);
@@ -414,14 +422,14 @@ describe('confirmation', () => {
 
   it('attack 71: an expired descriptor that cannot be renewed is not used', async () => {
     const now = Math.floor(Date.now() / 1000);
-    await show(publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + 1 }));
+    await show(publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + 5 }));
     await bind({ trustSites: ['news.example'] });
     await publisher.publish(host.files, '/a.html', { content: 'not read' });
     const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)];
     const proxy = await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca });
     cleanUp.add(proxy.close);
     await keyServer.close();
-    await expect.poll(() => Math.floor(Date.now() / 1000), { timeout: 5000 }).toBeGreaterThan(now + 1);
+    await expect.poll(() => Math.floor(Date.now() / 1000), { timeout: 20_000 }).toBeGreaterThan(now + 5);
     expect((await send(proxy.port, 'http://news.example/a.html')).headers['wispr-refusal']).toBe('descriptor-expired');
   });
 
