@@ -137,7 +137,8 @@ export interface CheckGroup {
 }
 
 export interface CheckReport {
-  readonly site: string;
+  /** Not known without `wispr.json`. */
+  readonly site?: string;
   /** The site directory, absolute. */
   readonly source: string;
   readonly documents: number;
@@ -239,7 +240,7 @@ export function describeVerdict({ groups }: CheckReport): string {
 }
 
 function describeSite(report: CheckReport): string {
-  const { site, documents, pages, bytes, ignored, milliseconds } = report;
+  const { source, site = source, documents, pages, bytes, ignored, milliseconds } = report;
   const left = ignored === 0 ? '' : `; ${ignored.toLocaleString('en')} hidden or ignored left out`;
   const seconds = (milliseconds / 1000).toFixed(1);
   return [
