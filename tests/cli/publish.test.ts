@@ -48,7 +48,8 @@ describe('wispr publish', () => {
   it('--dry-run says what --rekey would do, and neither goes with --no-protect', async () => {
     const { code, stdout } = await inSite('publish', '../web', '--dry-run', '--rekey', 'subscribers');
     expect([code, stdout]).toEqual([0, expect.stringContaining('nothing was written')]);
-    for (const option of [['--dry-run'], ['--rekey', 'subscribers']])
+    expect((await inSite('publish', '../web', '--dry-run', '--watch')).code).toBe(2);
+    for (const option of [['--dry-run'], ['--rekey', 'subscribers'], ['--watch']])
       expect((await inSite('publish', '../web', '--no-protect', ...option)).code).toBe(2);
   });
 
