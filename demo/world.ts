@@ -143,9 +143,9 @@ export class World {
     const directory = join(this.#directory, name);
     // Readers reach nothing on their own machine unless they permit it, and here everything is on it.
     const allowLocal = [parseAllowLocal('127.0.0.1')];
-    const own = { dataDirectory: directory, keyFile: join(directory, 'reader.key'), allowLocal };
+    const own = { dataDirectory: directory, keyFile: join(directory, 'reader.key') };
     const parent = cache?.kind === 'forward' ? { parentProxy: cache.url } : {};
-    const proxy = await startOnUsualPort({ ...own, ...parent, ...kept });
+    const proxy = await startOnUsualPort({ ...own, allowLocal, ...parent, ...kept });
     await this.#ending(proxy, () => proxy.close());
     // On this machine no certificate speaks for the site, so the person says by hand that it is the publisher's.
     const { device: link } = invitationLinks(invitation, server.origins, readProviderRow(server.state.database)?.root);

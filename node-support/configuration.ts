@@ -11,6 +11,8 @@ import { z } from 'zod';
 import { fromUtf8 } from '../core/encoding/bytes.ts';
 
 const MAXIMUM_LENGTH = 1024 * 1024;
+/** Things that one message names. */
+const MOST_PROBLEMS = 20;
 
 type Issue = z.core.$ZodIssue;
 
@@ -39,7 +41,8 @@ export function configurationText(bytes: Uint8Array, file: string, refuse: Refus
  * Checks the text of a configuration.
  *
  * @param file - how messages name it
- * @throws what `refuse` makes of the first thing that is wrong, named with line and member
+ * @throws what `refuse` makes of everything that is wrong, each thing on a line of its own, with its line in the file and the member; of a text
+ *   that is not JSON, of the first thing
  */
 export function parseConfigurationText<Schema extends z.ZodType>(
   text: string,
@@ -47,24 +50,50 @@ export function parseConfigurationText<Schema extends z.ZodType>(
   schema: Schema,
   refuse: Refuse,
 ): z.output<Schema> {
-  const refuseAt = (offset: number, message: string) => {
-    const line = text.slice(0, offset).split('\n').length;
-    return refuse(`${file}, line ${line}: ${withoutControls(message)}`);
-  };
+  const refuseAt = (...problems: readonly Problem[]) => refuse(describeProblems(problems, text, file));
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   const [error] = errors;
-  if (error) throw refuseAt(error.offset, `not JSON with comments (${describeParseError(error)})`);
-  if (tree?.type !== 'object') throw refuseAt(0, 'an object { … } was expected');
-  const duplicate = findDuplicate(tree);
-  if (duplicate) throw refuseAt(duplicate.offset, `"${duplicate.value}" stands there twice`);
+  if (error) throw refuseAt({ offset: error.offset, message: `not JSON with comments (${describeParseError(error)})` });
+  if (tree?.type !== 'object') throw refuseAt({ offset: 0, message: 'an object { … } was expected' });
+  const duplicates = findDuplicates(tree).map(({ offset, value }) => ({
+    offset,
+    message: `"${value}" stands there twice`,
+  }));
   const result = schema.safeParse(getNodeValue(tree));
-  if (result.success) return result.data;
+  if (result.success && duplicates.length === 0) return result.data;
+  const issues = result.error?.issues.flatMap(eachKey) ?? [];
   // A misspelt member is the cause, and that another one is missing the consequence.
-  const unknown = result.error.issues.find(({ code }) => code === 'unrecognized_keys');
-  const issue = unknown ?? (result.error.issues[0] as Issue);
-  const present = findNodeAtLocation(tree, locationOf(issue)) !== undefined;
-  throw refuseAt(offsetOf(tree, issue), describeIssue(issue, present, schema));
+  const isUnknown = ({ code }: Issue) => code === 'unrecognized_keys';
+  const ordered = [...issues.filter(isUnknown), ...issues.filter((issue) => !isUnknown(issue))];
+  throw refuseAt(
+    ...duplicates,
+    ...ordered.map((issue) => {
+      const present = findNodeAtLocation(tree, locationOf(issue)) !== undefined;
+      return { offset: offsetOf(tree, issue), message: describeIssue(issue, present, schema) };
+    }),
+  );
+}
+
+/** What is wrong, and where in the text. */
+interface Problem {
+  readonly offset: number;
+  readonly message: string;
+}
+
+/** One line for each; a thousand wrong members of one list have one cause. */
+function describeProblems(problems: readonly Problem[], text: string, file: string): string {
+  const lines = problems.slice(0, MOST_PROBLEMS).map(({ offset, message }) => {
+    const line = text.slice(0, offset).split('\n').length;
+    return `${file}, line ${line}: ${withoutControls(message)}`;
+  });
+  const more = problems.length - lines.length;
+  return [...lines, ...(more > 0 ? [`${file}: ${more} more are wrong`] : [])].join('\n');
+}
+
+/** Unknown members of one object come as one issue. */
+function eachKey(issue: Issue): Issue[] {
+  return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ ...issue, keys: [key] })) : [issue];
 }
 
 /** Nothing that a terminal would act on. */
@@ -78,16 +107,14 @@ function describeParseError({ error }: ParseError): string {
     .toLowerCase();
 }
 
-function findDuplicate(node: Node): Node | undefined {
+function findDuplicates(node: Node): Node[] {
   const names = new Set<unknown>();
-  for (const child of node.children ?? []) {
+  return (node.children ?? []).flatMap((child) => {
     const [name] = node.type === 'object' ? (child.children ?? []) : [];
-    if (name && names.has(name.value)) return name;
+    const isSecond = name !== undefined && names.has(name.value);
     if (name) names.add(name.value);
-    const deeper = findDuplicate(child);
-    if (deeper) return deeper;
-  }
-  return undefined;
+    return [...(isSecond ? [name] : []), ...findDuplicates(child)];
+  });
 }
 
 function locationOf(issue: Issue): (string | number)[] {

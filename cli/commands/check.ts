@@ -1,6 +1,9 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { checkSite } from '../../publisher/check/check-site.ts';
+import { type CheckedPlace, checkSite } from '../../publisher/check/check-site.ts';
 import { describeCheck, describeVerdict } from '../../publisher/check/report.ts';
+import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { locateConfiguration } from '../io/arguments.ts';
 import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../io/progress.ts';
@@ -23,7 +26,10 @@ export function addCheckCommand(program: Command): void {
     .command('check')
     .summary('find what would break for readers')
     .description(DESCRIPTION)
-    .argument('[dir]', 'the directory of wispr.json (default: this one)')
+    .argument(
+      '[dir]',
+      'the directory of wispr.json (default: this one), or of a site without one, for which the defaults stand',
+    )
     .option('-c, --config <file>', 'the configuration, if it has another name')
     .option('-q, --quiet', 'say only what breaks')
     .option('--json', 'print one JSON object with all findings')
@@ -31,13 +37,22 @@ export function addCheckCommand(program: Command): void {
 }
 
 async function check(site: string | undefined, { config, quiet, json }: Options): Promise<void> {
-  const configurationFile = locateConfiguration(site, config);
+  const place = locate(site, config);
+  if ('directory' in place && !quiet)
+    say(`${site} has no ${CONFIGURATION_FILE}: its files are checked with the defaults`);
   const progress = quiet ? undefined : showProgress('checking', 'documents');
-  const report = await checkSite({ configurationFile, ...(progress && { onProgress: progress.update }) }).finally(() =>
+  const report = await checkSite({ ...place, ...(progress && { onProgress: progress.update }) }).finally(() =>
     progress?.end(),
   );
   if (json) print(JSON.stringify(report));
   else for (const block of describeCheck(report, { quiet: quiet === true })) print(block);
   if (!quiet && !json) say(describeVerdict(report));
   if (report.groups.some(({ breaks }) => breaks)) setExitCode(EXIT.found);
+}
+
+/** A site is taken for itself only where it was named: elsewhere, `wispr.json` is missing by mistake. */
+function locate(named: string | undefined, config: string | undefined): CheckedPlace {
+  const isBare = named !== undefined && config === undefined && existsSync(join(named, '.'));
+  if (isBare && !existsSync(join(named, CONFIGURATION_FILE))) return { directory: resolve(named) };
+  return { configurationFile: locateConfiguration(named, config) };
 }

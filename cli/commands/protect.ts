@@ -9,7 +9,7 @@ import { collect, locateConfiguration } from '../io/arguments.ts';
 import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
 import { showProtecting } from '../io/progress.ts';
 import { untilSignal } from '../io/signals.ts';
-import { explain, print, say, UsageError } from '../io/voice.ts';
+import { print, say, UsageError } from '../io/voice.ts';
 import { saveMemory } from '../start-frugally.ts';
 import {
   describeProtection,
@@ -19,6 +19,7 @@ import {
   warningsAfterProtection,
 } from './protection-summary.ts';
 import { readSigners, type SignerFlags } from './signers.ts';
+import { tryAgain } from './watching.ts';
 
 interface Flags extends SignerFlags {
   config?: string;
@@ -74,7 +75,7 @@ async function protect(site: string | undefined, flags: Flags): Promise<void> {
     const options = { ...what, passphrase, signers, signal };
     if (!flags.watch) return protectOnce(options, flags);
     await watchSite(placesToWatch(configurationFile), signal, async (times) => {
-      if (times > 0) return protectAgain({ ...options, rekey: [] }, flags);
+      if (times > 0) return tryAgain(() => protectOnce({ ...options, rekey: [] }, flags), flags, signal);
       await protectOnce(options, flags);
       if (!flags.quiet) say(`watching ${root}; Ctrl-C ends it`);
     });
@@ -88,15 +89,4 @@ async function protectOnce(options: ProtectOptions, { json, quiet }: Flags): Pro
   else if (!quiet) print(describeProtection(summary));
   const hints = quiet ? [] : [...describeRekey(summary), ...hintsAfterProtection(summary)];
   for (const line of [...hints, ...warningsAfterProtection(summary)]) say(line);
-}
-
-/** While the site is being edited, an error may be gone after the next change. */
-async function protectAgain(options: ProtectOptions, flags: Flags): Promise<void> {
-  try {
-    await protectOnce(options, flags);
-  } catch (error) {
-    if (options.signal?.aborted) return;
-    explain(error);
-    if (!flags.quiet) say('still watching: the next change is tried again');
-  }
 }

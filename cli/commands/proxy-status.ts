@@ -104,7 +104,8 @@ function tell(known: Known): void {
   if (reader) tellReader(reader, service);
   else if (problem?.code === 'reader-unreachable') print('running, and gives no answer');
   else print('not running');
-  for (const site of sites) print(`${site.site}: ${inWords(site)}: ${site.gateway}`);
+  for (const site of sites)
+    print(`${site.site}: ${inWords(site)}${site.gateway === undefined ? '' : `: ${site.gateway}`}`);
   if (!reader && sites.length === 0 && problem === undefined) print('sites: none is connected');
   if (problem !== undefined) print(`sites: ${printable(inOneLine(problem))}`);
   print(`service: ${serviceInWords(service)}`);

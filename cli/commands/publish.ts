@@ -1,5 +1,7 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
+import { placesToWatch, watchSite } from '../../publisher/protect/watch.ts';
 import type { Highest } from '../../publisher/publish/highest.ts';
 import { locatePlaces, missingDirectories, type PublishPlaces } from '../../publisher/publish/places.ts';
 import { type PublishRun, publishFromWorkspace } from '../../publisher/publish/publish.ts';
@@ -21,11 +23,13 @@ import {
 import { describePublishing, hintsAfterPublishing, warnAfterPublishing } from './publish-summary.ts';
 import { readSigners, type SignerFlags } from './signers.ts';
 import { addSiteFlags, type SiteFlags } from './timestamp.ts';
+import { tryAgain } from './watching.ts';
 
 interface Flags extends SiteFlags, SignerFlags {
   readonly protect: boolean;
   readonly dryRun?: boolean;
   readonly rekey?: readonly string[];
+  readonly watch?: boolean;
   readonly yes?: boolean;
 }
 
@@ -43,6 +47,7 @@ export function addPublishCommand(program: Command): void {
     .option('--no-protect', 'publish what is in "out" as it is')
     .option('--dry-run', 'say what protecting the site would do, and do nothing; asks for no passphrase')
     .option('--rekey <set>', 'give a set a new key (more than once for more)', collect)
+    .option('--watch', 'go on, and publish again whenever the site changes')
     .option('--key <file>', 'sign with this key file too (more than once for more)', collect)
     .option('--key-passphrase-file <file>', 'the passphrase of --key (once, or once for each)', collect)
     .option('-y, --yes', 'make the target directory if it is not there, without a question')
@@ -53,17 +58,44 @@ async function publish(target: string | undefined, flags: Flags): Promise<void> 
   saveMemory();
   checkTogether(flags);
   const configurationFile = locateConfiguration(undefined, flags.config);
-  const places = await locatePlaces({ configurationFile, target, tokenFile: flags.tokenFile });
-  const { rekey = [], quiet, json } = flags;
+  const locate = () => locatePlaces({ configurationFile, target, tokenFile: flags.tokenFile });
+  const places = await locate();
+  const { rekey = [] } = flags;
   if (flags.dryRun) return sayWhatWouldBeDone({ configurationFile, rekey }, flags);
   await confirmNewTargets(places, flags);
   const passphrase = await readPassphrase(flags.passphraseFile);
   const signers = await readSigners(flags);
   await warnOfOpenKeys([places.workspace.keyStore, places.workspace.rootKeys]);
+  await untilSignal(async (signal) => {
+    const run = { passphrase, signers, signal };
+    if (!flags.watch) return publishOnce(places, run, flags);
+    await watchSite(placesToWatch(configurationFile), signal, async (times) => {
+      if (times > 0) return tryAgain(() => publishAgain(locate, run, flags), flags, signal);
+      await publishOnce(places, run, flags);
+      if (!flags.quiet)
+        say(`watching ${resolve(places.workspace.directory, places.configuration.source)}; Ctrl-C ends it`);
+    });
+  });
+}
+
+interface Run extends Pick<PublishRun, 'passphrase'> {
+  readonly signers: Awaited<ReturnType<typeof readSigners>>;
+  readonly signal: AbortSignal;
+}
+
+/** `wispr.json` may name other targets by now. */
+async function publishAgain(locate: () => Promise<PublishPlaces>, run: Run, flags: Flags): Promise<void> {
+  const places = await locate();
+  await confirmNewTargets(places, flags);
+  await publishOnce(places, run, { ...flags, rekey: [] });
+}
+
+async function publishOnce(places: PublishPlaces, { passphrase, signers, signal }: Run, flags: Flags): Promise<void> {
+  const { rekey = [], quiet, json } = flags;
   const uploading = quiet ? undefined : showProgress('publishing', 'files');
   const protecting = showProtecting(quiet);
-  const run: Omit<PublishRun, 'signal'> = {
-    ...{ places, passphrase },
+  const run: PublishRun = {
+    ...{ places, passphrase, signal },
     ...(flags.protect && { protect: { rekey, signers, ...protecting.shown } }),
     onProtected: (summary, highest) => {
       protecting.end();
@@ -72,7 +104,7 @@ async function publish(target: string | undefined, flags: Flags): Promise<void> 
     onProgress: uploading && (({ stage, done, total }) => uploading.update({ done, total, doing: stage })),
   };
   try {
-    const { summary, protection } = await untilSignal((signal) => publishFromWorkspace({ ...run, signal }));
+    const { summary, protection } = await publishFromWorkspace(run);
     uploading?.end();
     if (json) print(JSON.stringify({ ...summary, protection }));
     else if (!quiet) print(describePublishing(summary));
@@ -95,7 +127,9 @@ async function confirmNewTargets({ targets }: PublishPlaces, { yes }: Flags): Pr
   }
 }
 
-function checkTogether({ protect, key, rekey, dryRun }: Flags): void {
+function checkTogether({ protect, key, rekey, dryRun, watch }: Flags): void {
+  if (watch && (dryRun || !protect))
+    throw new UsageError(`--watch and ${dryRun ? '--dry-run' : '--no-protect'} do not go together`);
   if (protect) return;
   if (key !== undefined) throw new UsageError('--no-protect and --key do not go together');
   if (rekey !== undefined || dryRun)

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
+import { isBucket } from '../../node-support/storage/open.ts';
 import { describeFinding, describeReport, type VerifyReport } from '../../publisher/verify/report.ts';
-import { verifyTree, verifyUrl } from '../../publisher/verify/verify.ts';
+import { verifyBucket, verifyTree, verifyUrl } from '../../publisher/verify/verify.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { setExitCode } from '../io/context.ts';
@@ -20,15 +21,16 @@ interface Options {
 
 const DESCRIPTION = `check a protected site without any secret key: that it is whole, and that nothing in it is old, changed or added
 
-of a URL, files that the publication does not name cannot be seen; exit code 3 if anything is found`;
+PLACE is a directory, s3://BUCKET/PREFIX, or a URL; of a URL, files that the publication does not name cannot be seen
+exit code 3 if anything is found`;
 
-/** `wispr verify [DIR|URL] [PATH…]` */
+/** `wispr verify [DIR|BUCKET|URL] [PATH…]` */
 export function addVerifyCommand(program: Command): void {
   program
     .command('verify')
     .summary('check a protected site without secret keys')
     .description(DESCRIPTION)
-    .argument('[place]', 'a directory, or the URL of a site (default: "out" of wispr.json)')
+    .argument('[place]', 'a directory, s3://BUCKET/PREFIX, or the URL of a site (default: "out" of wispr.json)')
     .argument('[paths...]', 'with a URL: only these documents')
     .option('--root <id>', "the publisher's root id, known from elsewhere")
     .option('--sample <n>', 'with a URL: so many documents, picked at random', positive)
@@ -65,36 +67,36 @@ function check(place: string, paths: string[], { root, site, sample, quiet }: Op
   const isUrl = /^https?:\/\//i.test(place);
   if (isUrl) checkUrl(place);
   if (!isUrl && paths.length > 0)
-    throw new UsageError('paths can be named with a URL only; a directory is checked whole');
-  if (!isUrl && sample !== undefined) throw new UsageError('--sample is for URLs; a directory is checked whole');
-  if (!isUrl) checkDirectory(place);
+    throw new UsageError('paths can be named with a URL only; a directory or a bucket is checked whole');
+  if (!isUrl && sample !== undefined)
+    throw new UsageError('--sample is for URLs; a directory or a bucket is checked whole');
+  if (!isUrl && !isBucket(place)) checkDirectory(place);
   const progress = quiet ? undefined : showProgress('verifying', 'documents');
   const expected = { ...(root && { root }), ...(site && { site }), ...(progress && { onProgress: progress.update }) };
   const checking = isUrl
     ? verifyUrl(new URL(place), { ...expected, paths, ...(sample !== undefined && { sample }) })
-    : verifyTree(place, expected);
+    : (isBucket(place) ? verifyBucket : verifyTree)(place, expected);
   return checking.finally(() => progress?.end());
 }
 
-/** A target of `wispr publish` is not always a place that can be read as readers do. */
 function checkDirectory(place: string): void {
   if (existsSync(place)) return;
   if (/^[a-z][a-z0-9+.-]*:/i.test(place))
     // Not repeated: it may hold credentials.
     throw new UsageError(
-      'what is verified is a directory, or a site at a URL that begins with http:// or https://',
+      'what is verified is a directory, s3://BUCKET/PREFIX, or a site at a URL that begins with http:// or https://',
       'name the URL where readers find the site, or a directory with a copy of it',
     );
   throw new UsageError(`there is no ${place}`, 'check the path; a URL begins with https:// or http://');
 }
 
-/** A path could be a document's, or that of a directory: readers look for a site at the top of its host. */
+/** What does not end with a slash could be a document's. */
 function checkUrl(place: string): void {
   if (!URL.canParse(place)) throw new UsageError(`${place} is not a URL`);
   const { origin, pathname } = new URL(place);
-  if (pathname === '/') return;
+  if (pathname.endsWith('/')) return;
   throw new UsageError(
-    `${place} has a path, and a site is looked for at the top of its host, as readers do`,
+    `${place} does not end with a slash, as the URL of a site does`,
     `one document is checked by: wispr verify ${origin} ${pathname}`,
   );
 }

@@ -48,7 +48,8 @@ export function explain(error: unknown): number {
     say(describeUnforeseen(error));
     return EXIT.failed;
   }
-  say(error.code === 'usage' ? error.message : `${error.message} [${error.code}]`);
+  const message = error.code === 'usage' ? error.message : `${error.message} [${error.code}]`;
+  for (const line of message.split('\n')) say(line);
   if (error.remedy !== undefined) sayHint(error.remedy);
   return error.typed ? EXIT.usage : EXIT.failed;
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DirectoryTarget } from './directory.ts';
 import { StorageError } from './errors.ts';
+import type { S3Target } from './s3.ts';
 import { isTargetPath, type Target } from './target.ts';
 
 /** Amazon's rules for names; other servers keep to them. */
@@ -16,12 +17,24 @@ const BUCKET = /^(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
  * @throws StorageError `argument-invalid`
  */
 export async function openTarget(text: string, base = '.'): Promise<Target> {
-  if (text.startsWith('s3://')) {
-    const { bucket, prefix } = parseBucket(text);
-    const { S3Target } = await import('./s3.ts'); // the SDK takes a while to load, and is not needed for directories
-    return new S3Target(bucket, prefix);
-  }
+  if (isBucket(text)) return openBucket(text);
   return new DirectoryTarget(resolve(base, directoryOf(text)));
+}
+
+export function isBucket(text: string): boolean {
+  return text.startsWith('s3://');
+}
+
+/**
+ * Opens a bucket, or a part of one. Nothing is asked of it yet.
+ *
+ * @param text - `s3://bucket/prefix`
+ * @throws StorageError `argument-invalid`
+ */
+export async function openBucket(text: string): Promise<S3Target> {
+  const { bucket, prefix } = parseBucket(text);
+  const { S3Target } = await import('./s3.ts'); // the SDK takes a while to load, and is not needed for directories
+  return new S3Target(bucket, prefix);
 }
 
 function parseBucket(text: string): { bucket: string; prefix: string } {

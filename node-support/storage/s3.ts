@@ -4,6 +4,7 @@
  */
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
@@ -114,6 +115,18 @@ export class S3Target implements Target {
       return Buffer.concat(parts);
     };
     return this.#find('read', path, read, time);
+  }
+
+  /**
+   * A file's content, however long; only the beginning of the answer has its time.
+   *
+   * @returns `undefined` if there is none
+   */
+  async stream(path: string): Promise<Readable | undefined> {
+    return this.#find('read', path, async (place, bounds) => {
+      const { Body } = await this.#client.send(new GetObjectCommand(place), bounds);
+      return Body as Readable;
+    });
   }
 
   /** A tag is the MD5 of the content, or of the MD5s of its parts; where the server keeps its own kind, everything is sent again. */

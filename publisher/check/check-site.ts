@@ -13,17 +13,19 @@ import { type Decision, SetRules } from '../site/sets.ts';
 import { type LookUpDocument, problemOfNotFound, settingsOf } from '../site/site-settings.ts';
 import { type SourceFile, SourceWalk } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
-import type { Configuration } from '../workspace/configuration/schema.ts';
+import { type Configuration, configurationSchema } from '../workspace/configuration/schema.ts';
 import { workspaceOf } from '../workspace/workspace.ts';
 import { ContentCheck } from './content-check.ts';
 import { oddityOf, SectionsCount, SetsCount } from './counts.ts';
 import { LinkCheck } from './links.ts';
 import { type CheckReport, Findings } from './report.ts';
 
-export interface CheckOptions {
-  readonly configurationFile: string;
+/** What is checked: the site of a `wispr.json`, or a site that has none yet, with the defaults. */
+export type CheckedPlace = { readonly configurationFile: string } | { readonly directory: string };
+
+export type CheckOptions = CheckedPlace & {
   readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void;
-}
+};
 
 /** Some content delivery networks take larger files only where that is switched on. */
 const LARGE = 20 * 1024 * 1024;
@@ -39,15 +41,14 @@ const WORDS: Teaser = {
 const TURN = 100;
 
 /**
- * Checks the site of a configuration.
+ * Checks a site.
  *
  * @throws PublishError `configuration-invalid`, `source-refused`; what is wrong with the site is not thrown, but
  *   stands in the report
  */
-export async function checkSite({ configurationFile, onProgress }: CheckOptions): Promise<CheckReport> {
+export async function checkSite({ onProgress, ...place }: CheckOptions): Promise<CheckReport> {
   const started = performance.now();
-  const { configuration: file, directory } = workspaceOf(configurationFile);
-  const configuration = await readConfiguration(file);
+  const { directory, configuration } = await settingsAt(place);
   const check = new SiteCheck(configuration, resolve(directory, configuration.source));
   await check.checkTemplate(directory);
   let lastTurn = performance.now();
@@ -60,6 +61,20 @@ export async function checkSite({ configurationFile, onProgress }: CheckOptions)
   }
   check.finish();
   return check.report(Math.round(performance.now() - started));
+}
+
+async function settingsAt(place: CheckedPlace) {
+  if ('directory' in place) return { directory: place.directory, configuration: defaults() };
+  const { configuration: file, directory } = workspaceOf(place.configurationFile);
+  return { directory, configuration: await readConfiguration(file) };
+}
+
+/** Stands for the host of a site without a configuration; no address can have it (RFC 6761, 6.4). */
+const UNKNOWN_SITE = 'site.invalid';
+
+function defaults(): Configuration {
+  const [content, reading] = [`https://${UNKNOWN_SITE}`, `https://read.${UNKNOWN_SITE}`];
+  return configurationSchema.parse({ site: UNKNOWN_SITE, source: '.', out: '.', content, keyServer: reading, reading });
 }
 
 class SiteCheck {
@@ -204,8 +219,9 @@ class SiteCheck {
   }
 
   report(milliseconds: number): CheckReport {
+    const { site } = this.#configuration;
     return {
-      site: this.#configuration.site,
+      ...(site !== UNKNOWN_SITE && { site }),
       source: this.#source,
       documents: this.files.length,
       pages: this.#pages,

@@ -10,7 +10,7 @@ import type { SourceFile } from '../site/walk.ts';
 import { PUBLIC } from '../workspace/configuration/names.ts';
 import { hasHost, type LinkCheck } from './links.ts';
 import type { Findings } from './report.ts';
-import { HostFinder, referencesOfStyle, scanPage, workersIn } from './scan.ts';
+import { HostFinder, importsOf, referencesOfStyle, scanPage, workersIn } from './scan.ts';
 
 /** What a page says about its own set, as `wispr protect` reads it. */
 export interface OwnWord {
@@ -57,7 +57,10 @@ export class ContentCheck {
     const { path } = source;
     if (mediaType === STYLE) this.#links.check(referencesOfStyle(text), { path, isPublic, lineAt });
     else if (data) this.#data(text, path, lineAt);
-    else this.#script(text, path, lineAt);
+    else {
+      this.#links.check(importsOf(text), { path, isPublic, lineAt });
+      this.#script(text, path, lineAt);
+    }
     return {};
   }
 

@@ -34,6 +34,8 @@ export interface Referrer {
 
 /** Written with a host: `https://…`, `//…`, and what browsers read alike. */
 const WITH_HOST = /^\s*(?:https?:)?[/\\]{2}/i;
+const HTTP = /^\s*http:/i;
+const HTTPS = /^\s*https:/i;
 
 export class LinkCheck {
   readonly #site: LinkedSite;
@@ -77,9 +79,14 @@ export class LinkCheck {
   #reference({ url: written, use, offset }: Reference, base: URL, referrer: Referrer): void {
     if (written.startsWith('#')) return;
     const url = parse(written, base);
-    if (url === undefined || !this.#site.hosts.has(url.hostname)) return;
+    if (url === undefined) return;
     const place = () => placeIn(referrer, offset);
+    if (!this.#site.hosts.has(url.hostname)) {
+      if (use === 'load' && saysHttp(written, referrer.base)) this.#findings.add('mixed-content', url.href, place);
+      return;
+    }
     if (use === 'preview') this.#preview(url, place);
+    else if (use === 'related') this.#internal(url, use, place, referrer);
     else if (hasHost(written) || (referrer.base !== undefined && hasHost(referrer.base)))
       this.#findings.add('own-host', url.origin + decoded(url.pathname) + url.search, place);
     else if (use !== 'data') this.#internal(url, use, place, referrer);
@@ -88,8 +95,7 @@ export class LinkCheck {
   #internal(url: URL, use: Use, place: () => Place, { isPublic }: Referrer): void {
     const { map, isProtected } = this.#site;
     const target = map.resolve(url.pathname);
-    if (target.kind === 'refused')
-      this.#findings.add('missing', decoded(url.pathname), place, whyRefused(url.pathname));
+    if (target.kind === 'refused') this.#findings.add('address-refused', url.pathname, place);
     else if (target.kind === 'missing')
       this.#findings.add('missing', decoded(url.pathname), place, () => this.#whyMissing(target.path));
     else if (target.kind === 'document' && use === 'load' && isPublic && isProtected(target.path))
@@ -115,6 +121,11 @@ function placeIn({ path, madeOf, lineAt }: Referrer, offset: number): Place {
   return madeOf === undefined ? { path, line: lineAt(offset) } : { path: madeOf };
 }
 
+/** Whether an address is one of `http:` wherever its page is shown; what leaves the scheme out has that of the reading site, `https:`. */
+function saysHttp(written: string, base = ''): boolean {
+  return HTTP.test(written) || (!HTTPS.test(written) && HTTP.test(base));
+}
+
 /** Whether an address is written with a host. */
 export function hasHost(written: string): boolean {
   return WITH_HOST.test(written);
@@ -130,15 +141,11 @@ function parse(written: string, base: URL): URL | undefined {
   }
 }
 
-function whyRefused(urlPath: string): string {
-  if (urlPath.includes('//')) return "no document's address has two slashes in a row";
-  return 'no document can have this address';
-}
-
-/** For people; as it is where it cannot be decoded. */
+/** For people; as it is where it cannot be decoded, or would then be no path of a URL any more, as `"redirects"` take it. */
 function decoded(urlPath: string): string {
   try {
-    return decodeURIComponent(urlPath);
+    const text = decodeURIComponent(urlPath);
+    return /[?#%]/.test(text) ? urlPath : text;
   } catch {
     return urlPath;
   }

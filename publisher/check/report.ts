@@ -27,6 +27,12 @@ const BREAKS = {
     many: 'addresses that are linked and have no document',
     advice: 'correct the links, put the files there, or add "redirects"',
   },
+  'address-refused': {
+    one: 'address that is linked and that no document can have',
+    many: 'addresses that are linked and that no document can have',
+    advice:
+      'correct the links: such addresses have two slashes in a row, or encoded what others take for a slash or a dot',
+  },
   form: {
     one: 'form that is sent to the site, where nothing answers',
     many: 'forms that are sent to the site, where nothing answers',
@@ -46,10 +52,15 @@ const NOTES = {
     many: 'encrypted files that public pages load: without them they look broken to visitors who are not signed in',
     advice: 'name them under "public"',
   },
+  'mixed-content': {
+    one: 'file that pages load over http: from another host; on the reading site, browsers refuse it, or ask for it over https:',
+    many: 'files that pages load over http: from other hosts; on the reading site, browsers refuse them, or ask for them over https:',
+    advice: 'write https:, or put them on the site',
+  },
   'preview-picture': {
     one: 'picture for previews that no preview can show',
     many: 'pictures for previews that no preview can show',
-    advice: 'name them under "public" if previews should show them',
+    advice: 'put them there if they are missing, and name them under "public"',
   },
   'own-host-data': {
     one: "data file with the site's own host in it: links that scripts make of it lead out of the reading site",
@@ -137,7 +148,8 @@ export interface CheckGroup {
 }
 
 export interface CheckReport {
-  readonly site: string;
+  /** Not known without `wispr.json`. */
+  readonly site?: string;
   /** The site directory, absolute. */
   readonly source: string;
   readonly documents: number;
@@ -239,7 +251,7 @@ export function describeVerdict({ groups }: CheckReport): string {
 }
 
 function describeSite(report: CheckReport): string {
-  const { site, documents, pages, bytes, ignored, milliseconds } = report;
+  const { source, site = source, documents, pages, bytes, ignored, milliseconds } = report;
   const left = ignored === 0 ? '' : `; ${ignored.toLocaleString('en')} hidden or ignored left out`;
   const seconds = (milliseconds / 1000).toFixed(1);
   return [

@@ -1,4 +1,5 @@
 /** Reads what a page refers to, sends and runs; in one pass, as a browser would load it. */
+import { initSync, parse as parseModule } from 'es-module-lexer';
 import { Parser } from 'htmlparser2';
 
 export interface Form {
@@ -32,9 +33,13 @@ const ADDRESSES: Readonly<Record<string, Use>> = {
   'video src': 'load',
 };
 
-/** Relations that browsers load; others, such as `canonical`, are for programs that never come through a Reader. */
+/** Relations that browsers load; others than these and {@link RELATED}, such as `canonical`, lead nowhere. */
 const LOADED_RELATIONS =
   /(?:^|\s)(?:stylesheet|icon|apple-touch-icon|mask-icon|manifest|modulepreload|preload|prefetch)(?:\s|$)/i;
+/** Relations that feed readers and other programs follow. */
+const RELATED = /(?:^|\s)(?:alternate|next|prev)(?:\s|$)/i;
+/** Types of scripts that browsers run (WHATWG HTML, "script"). */
+const PROGRAM = /^(?:|module|(?:text|application)\/(?:x-)?(?:java|ecma)script)$/;
 const PREVIEWS = /^(?:og:image|og:image:url|og:image:secure_url|og:video|og:audio|twitter:image)$/i;
 
 /** @param xml - browsers read it as XML */
@@ -62,6 +67,8 @@ export class PageScanner {
   /** Where in the text the parser is. */
   position: () => number = () => 0;
   #inside: 'script' | 'style' | undefined;
+  /** Whether browsers run the script. */
+  #isProgram = false;
 
   onopentag(name: string, attributes: Record<string, string>): void {
     const offset = this.position();
@@ -76,12 +83,13 @@ export class PageScanner {
     else if (name === 'base') this.base ??= attributes.href;
     else if (name === 'form') this.#form(attributes, offset);
     else if (name === 'style') this.#inside = 'style';
-    else if (name === 'script' && attributes.type?.toLowerCase() !== 'application/ld+json') this.#inside = 'script';
+    else if (name === 'script') this.#script(attributes.type?.trim().toLowerCase() ?? '');
     else if (attributes.formaction !== undefined) this.#form(overridden(attributes), offset);
   }
 
   ontext(text: string): void {
     if (this.#inside === 'script') this.scripts.push({ text, offset: this.position() });
+    if (this.#inside === 'script' && this.#isProgram) this.references.push(...importsOf(text, this.position()));
     else if (this.#inside === 'style') this.references.push(...referencesOfStyle(text, this.position()));
   }
 
@@ -101,8 +109,15 @@ export class PageScanner {
     }
   }
 
+  #script(type: string): void {
+    if (type !== 'application/ld+json') this.#inside = 'script';
+    this.#isProgram = PROGRAM.test(type);
+  }
+
   #link({ rel = '', href }: Record<string, string>, offset: number): void {
-    if (href !== undefined && LOADED_RELATIONS.test(rel)) this.references.push({ url: href, use: 'load', offset });
+    if (href === undefined) return;
+    if (LOADED_RELATIONS.test(rel)) this.references.push({ url: href, use: 'load', offset });
+    else if (RELATED.test(rel)) this.references.push({ url: href, use: 'related', offset });
   }
 
   #meta(attributes: Record<string, string>, offset: number): void {
@@ -132,6 +147,8 @@ export type Use =
   | 'load'
   /** Loaded by programs that show previews. */
   | 'preview'
+  /** Followed by programs, which take it with the site's own host as well. */
+  | 'related'
   /** Whatever scripts do with it. */
   | 'data';
 
@@ -181,6 +198,25 @@ function withoutStyleComments(text: string): string {
   if (!text.includes('/*')) return text;
   return text.replace(/\/\*[\s\S]*?(?:\*\/|$)/g, (comment) => ' '.repeat(comment.length));
 }
+
+/**
+ * The addresses that a script imports by literals: from its own directory, the top of its site, or another host. Names without a slash in front
+ * are for import maps. What does not parse imports nothing.
+ */
+export function importsOf(text: string, offset = 0): Reference[] {
+  if (!text.includes('import') && !text.includes('export')) return [];
+  initSync(); // once
+  try {
+    const [imports] = parseModule(text);
+    return imports.flatMap(({ n: url, s: start }) =>
+      url !== undefined && IMPORTED_ADDRESS.test(url) ? [{ url, use: 'load', offset: offset + start }] : [],
+    );
+  } catch {
+    return [];
+  }
+}
+
+const IMPORTED_ADDRESS = /^(?:\.{0,2}\/|https?:)/i;
 
 /** A part of a text, such as a script in a page. */
 export interface Match {

@@ -79,8 +79,20 @@ export async function publishFromWorkspace(
       ...(signal && { signal }),
     }));
   if (protection) onProtected?.(protection, highest);
-  const summary = await withSite(places, run, (site) => publishSite(site, highest, { onProgress }));
+  const summary = await withSite(places, run, (site) => {
+    if (!protection) checkNotWithdrawn(site, highest.current);
+    return publishSite(site, highest, { onProgress });
+  });
   return { summary, protection };
+}
+
+/** @throws PublishError `publication-older` if what is in `out` is what was withdrawn */
+function checkNotWithdrawn({ index, out }: Site, current: SignedSnapshot | undefined): void {
+  const own = index.roles().get('snapshot');
+  if (own === undefined || !current?.snapshot.closed || own.version >= current.file.version) return;
+  const [version, closing] = [own.version, current.file.version];
+  const message = `${out} holds publication ${version}, which publication ${closing} has withdrawn: readers refuse the site until it is published anew`;
+  throw new PublishError('publication-older', message, { fields: { version, current: closing } });
 }
 
 /**

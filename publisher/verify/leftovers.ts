@@ -18,15 +18,15 @@ import { isImmutablePath } from '../publication/files.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { rootsOf, underAny } from '../publication/signed.ts';
 import { sha256Of } from './documents.ts';
-import { type DirectoryPlace, Unreadable } from './places.ts';
+import { type ListedPlace, Unreadable } from './places.ts';
 import type { KnownSite } from './site.ts';
 
 export class Leftovers {
-  readonly #place: DirectoryPlace;
+  readonly #place: ListedPlace;
   readonly #site: KnownSite;
   #keys: Promise<ReadonlyMap<string, TufKey>> | undefined;
 
-  constructor(place: DirectoryPlace, site: KnownSite) {
+  constructor(place: ListedPlace, site: KnownSite) {
     this.#place = place;
     this.#site = site;
   }
@@ -91,7 +91,7 @@ export class Leftovers {
  *
  * @throws PublicationError
  */
-async function everyKey(place: DirectoryPlace, { publication }: KnownSite): Promise<ReadonlyMap<string, TufKey>> {
+async function everyKey(place: ListedPlace, { publication }: KnownSite): Promise<ReadonlyMap<string, TufKey>> {
   const { root, targets } = publication.state;
   const roots = await rootsOf(publication);
   const keys = new Map(roots.flatMap((root) => [...root.keys]));
@@ -111,7 +111,7 @@ function isNamedBy({ version, _type }: TufObject, name: string): boolean {
 
 /** @returns `undefined` where the keys of no root have signed it */
 async function readTargets(
-  place: DirectoryPlace,
+  place: ListedPlace,
   version: number,
   roots: readonly RootMetadata[],
 ): Promise<TargetsMetadata | undefined> {

@@ -1,4 +1,4 @@
-/** Where a site lies that is verified: a directory, or a web host. */
+/** Where a site lies that is verified: a directory, a bucket, or a web host. */
 import { type FileHandle, open, opendir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { request } from 'undici';
@@ -43,6 +43,22 @@ export abstract class VerifiedPlace implements PublicationPlace {
 /** A file that is there, or may be, cannot be read. */
 export class Unreadable extends Error {}
 
+/** A place that can say what lies there. */
+export abstract class ListedPlace extends VerifiedPlace {
+  /** Everything that is no directory, however much that is. */
+  abstract entries(): AsyncGenerator<TreeEntry>;
+
+  /** Names of what a directory holds; none, if it cannot be read. */
+  abstract namesIn(directory: string): Promise<string[]>;
+
+  /** @throws as {@link entries} where nothing can be listed */
+  async check(): Promise<void> {
+    const entries = this.entries();
+    await entries.next();
+    await entries.return(undefined);
+  }
+}
+
 /** Something in a directory that is no directory. */
 export interface TreeEntry {
   /** From the top of the tree, with a leading slash. */
@@ -54,7 +70,7 @@ export interface TreeEntry {
 const PIECE_LENGTH = 1024 * 1024;
 const NO_FILE = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
 
-export class DirectoryPlace extends VerifiedPlace {
+export class DirectoryPlace extends ListedPlace {
   readonly inFlight = 4;
   readonly #directory: string;
 
@@ -73,7 +89,7 @@ export class DirectoryPlace extends VerifiedPlace {
   }
 
   /**
-   * Everything that is no directory, however much that is. Links to files are served as files; a link to a directory is not followed.
+   * Links to files are served as files; a link to a directory is not followed.
    *
    * @throws PublishError `unreadable`
    */
@@ -92,16 +108,8 @@ export class DirectoryPlace extends VerifiedPlace {
     }
   }
 
-  /** Names of what a directory holds; none, if it cannot be read. */
   async namesIn(directory: string): Promise<string[]> {
     return readdir(join(this.#directory, directory)).catch(() => []);
-  }
-
-  /** @throws PublishError `unreadable` if there is no such directory */
-  async check(): Promise<void> {
-    const entries = this.entries();
-    await entries.next();
-    await entries.return(undefined);
   }
 
   async #leadsToFile(path: string): Promise<boolean> {
@@ -158,19 +166,22 @@ const SLOW_START = 60_000;
 
 export class WebPlace extends VerifiedPlace {
   readonly inFlight = 8;
-  readonly #origin: string;
+  readonly #base: string;
   readonly #slowStart: number;
 
-  /** @param slowStart - milliseconds for which an answer may be as slow as it likes */
-  constructor(origin: string, slowStart = SLOW_START) {
+  /**
+   * @param base - the URL under which the site lies, without a slash at its end
+   * @param slowStart - milliseconds for which an answer may be as slow as it likes
+   */
+  constructor(base: string, slowStart = SLOW_START) {
     super();
-    this.#origin = origin;
+    this.#base = base;
     this.#slowStart = slowStart;
   }
 
   async open(path: string): Promise<AsyncGenerator<Uint8Array> | undefined> {
     try {
-      const { statusCode, body } = await request(this.#origin + urlPathOf(path), {
+      const { statusCode, body } = await request(this.#base + urlPathOf(path), {
         headersTimeout: TIMEOUT,
         bodyTimeout: TIMEOUT,
       });
@@ -185,9 +196,10 @@ export class WebPlace extends VerifiedPlace {
   }
 }
 
-async function* chunks(
+/** What a host sends, as long as it is not too slow about it. */
+export async function* chunks(
   body: AsyncIterable<Uint8Array> & { destroy(): void },
-  slowStart: number,
+  slowStart = SLOW_START,
 ): AsyncGenerator<Uint8Array> {
   let [waited, received, asked] = [0, 0, performance.now()];
   try {

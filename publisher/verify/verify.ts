@@ -1,5 +1,5 @@
 /**
- * `wispr verify`: checks a published site as a mirror without keys can: corrupted, missing, extra and stale files of a directory; of a web host
+ * `wispr verify`: checks a published site as a mirror without keys can: corrupted, missing, extra and stale files of a directory or a bucket; of a web host
  * the same, but for extra files, which cannot be seen from outside.
  */
 import { randomInt } from 'node:crypto';
@@ -7,11 +7,13 @@ import { resolve } from 'node:path';
 import { documentPathOf } from '../../core/site/path.ts';
 import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { openBucket } from '../../node-support/storage/open.ts';
 import { SITE_FILES, TIMESTAMP_PATH } from '../publication/files.ts';
 import type { PublishedDocument } from '../publication/roles.ts';
 import { PathSet } from '../publish/inventory.ts';
+import { BucketPlace } from './bucket-place.ts';
 import { Leftovers } from './leftovers.ts';
-import { DirectoryPlace, WebPlace } from './places.ts';
+import { DirectoryPlace, type ListedPlace, WebPlace } from './places.ts';
 import { checkPublication, type DocumentChoice, type PublicationCheckOptions } from './publication.ts';
 import { VerifyReport } from './report.ts';
 import { type KnownSite, readSite, type SiteOptions } from './site.ts';
@@ -26,7 +28,25 @@ export interface VerifyOptions extends Partial<SiteOptions> {
  * @throws PublishError `unreadable`; what is wrong in the tree is not thrown, but stands in the report
  */
 export async function verifyTree(directory: string, options: VerifyOptions = {}): Promise<VerifyReport> {
-  const place = new DirectoryPlace(resolve(directory));
+  return verifyListed(new DirectoryPlace(resolve(directory)), options);
+}
+
+/**
+ * Checks everything in a bucket as {@link verifyTree} does in a directory.
+ *
+ * @param name - `s3://bucket/prefix`; credentials come from the environment or `~/.aws`
+ * @throws StorageError `argument-invalid`, `target-unreachable`, `target-failed`; PublishError `unreadable`
+ */
+export async function verifyBucket(name: string, options: VerifyOptions = {}): Promise<VerifyReport> {
+  const bucket = await openBucket(name);
+  try {
+    return await verifyListed(new BucketPlace(bucket), options);
+  } finally {
+    bucket.close();
+  }
+}
+
+async function verifyListed(place: ListedPlace, options: VerifyOptions): Promise<VerifyReport> {
   const report = new VerifyReport();
   await place.check();
   const site = await readSite(place, { now: nowInSeconds(), ...options }, report);
@@ -40,7 +60,7 @@ export async function verifyTree(directory: string, options: VerifyOptions = {})
 const EXPECTED: readonly string[] = [...SITE_FILES, TIMESTAMP_PATH];
 
 /** Files that do not belong to the publication. What earlier publications named is only counted: readers may still come for it. */
-async function findExtras(place: DirectoryPlace, site: KnownSite, named: PathSet, report: VerifyReport): Promise<void> {
+async function findExtras(place: ListedPlace, site: KnownSite, named: PathSet, report: VerifyReport): Promise<void> {
   const leftovers = new Leftovers(place, site);
   for await (const { path, isFile } of place.entries()) {
     if (!isFile) report.find(path, 'file-unsigned', 'neither a file nor a directory: nothing signs it');
@@ -60,10 +80,12 @@ export interface VerifyUrlOptions extends VerifyOptions {
 /**
  * Checks all documents of the publication that a host has, or some.
  *
+ * @param url - under which the site lies; with a slash at its end
  * @throws PublishError `unreadable` if the host does not answer
  */
 export async function verifyUrl(url: URL, options: VerifyUrlOptions = {}): Promise<VerifyReport> {
-  const place = new WebPlace(url.origin);
+  const base = url.origin + url.pathname.replace(/\/$/, '');
+  const place = new WebPlace(base);
   const report = new VerifyReport();
   await place.read(HOST_PROOF_PATH, 0); // whether the host answers
   const site = await readSite(place, { now: nowInSeconds(), ...options }, report);
@@ -71,7 +93,7 @@ export async function verifyUrl(url: URL, options: VerifyUrlOptions = {}): Promi
     report.notes.push('over http, the host proof does not prove that the host is the one that was meant');
   if (site === undefined) return report.finish();
   const { onProgress, sample, paths = [] } = options;
-  const named = paths.length > 0 ? new NamedDocuments(paths, url, report) : undefined;
+  const named = paths.length > 0 ? new NamedDocuments(paths, base, report) : undefined;
   const choice = named ?? (sample === undefined ? undefined : new Sample(sample));
   await checkPublication(site, place, report, { choice, onProgress });
   if (choice) report.notes.push(choice.note());
@@ -84,10 +106,14 @@ class NamedDocuments implements DocumentChoice {
   readonly #found: PublishedDocument[] = [];
   readonly #report: VerifyReport;
 
-  constructor(paths: readonly string[], url: URL, report: VerifyReport) {
+  /** @param base - of the site's URLs, without a slash at its end: documents can be named by them as well */
+  constructor(paths: readonly string[], base: string, report: VerifyReport) {
     this.#report = report;
     for (const named of paths) {
-      const path = URL.canParse(named, url.origin) ? documentPathOf(new URL(named, url.origin).pathname) : undefined;
+      const within = named.startsWith(`${base}/`) ? named.slice(base.length) : named;
+      const path = URL.canParse(within, base)
+        ? documentPathOf(new URL(within, new URL(base).origin).pathname)
+        : undefined;
       if (path === undefined) report.find(named, 'path-refused', 'no document can stand at this path');
       else this.#wanted.add(path);
     }

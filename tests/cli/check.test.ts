@@ -66,6 +66,18 @@ describe('wispr check', () => {
     expect(stdout).toMatch(/^Breaks for readers:/);
   });
 
+  it('checks a directory that has no wispr.json with the defaults, and says so', async () => {
+    const { code, stdout, stderr } = await check('site');
+    expect([code, stderr]).toEqual([
+      3,
+      'wispr: site has no wispr.json: its files are checked with the defaults\nwispr: 1 thing to put right\n',
+    ]);
+    expect(stdout).toContain(`Checked ${join(root, 'site')}: 2 documents`);
+    expect(stdout).toContain('/a.html  (index.html, line 1)');
+    expect(JSON.parse((await check('site', '--json', '-q')).stdout)).not.toHaveProperty('site');
+    expect(await readdir(join(root, 'site'))).toHaveLength(2);
+  });
+
   it('names a template as wispr.json does', async () => {
     const template = `<!doctype html><html lang="<%= it.language %>"><title><%= it.title %></title>
 <link rel="canonical" href="<%= it.canonical %>"><link rel="stylesheet" href="/teaser.css">
@@ -83,7 +95,7 @@ describe('wispr check', () => {
       stdout: '',
       stderr: expect.stringContaining('there is no nowhere'),
     });
-    expect(await check('site/')).toMatchObject({
+    expect(await runWispr(['check'], { cwd: join(root, 'site') })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('[configuration-invalid]'),
     });
@@ -96,6 +108,10 @@ describe('wispr check', () => {
       code: 1,
       stderr: expect.stringContaining('[source-refused]'),
     });
+    await writeFile(join(root, 'bad.json'), JSON.stringify({ ...CONFIGURATION, site: 'News', out: '' }));
+    expect((await check('-c', 'bad.json')).stderr).toMatch(
+      /^wispr: .*bad\.json, line 1: "site" must .*\nwispr: .*bad\.json, line 1: "out" is empty \[configuration-invalid\]\nwispr: hint: /,
+    );
     await rm(join(root, 'bad.json'));
   });
 });

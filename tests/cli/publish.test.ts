@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HeadObjectCommand } from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { publicationAt } from '../support/publishing.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
@@ -48,7 +48,8 @@ describe('wispr publish', () => {
   it('--dry-run says what --rekey would do, and neither goes with --no-protect', async () => {
     const { code, stdout } = await inSite('publish', '../web', '--dry-run', '--rekey', 'subscribers');
     expect([code, stdout]).toEqual([0, expect.stringContaining('nothing was written')]);
-    for (const option of [['--dry-run'], ['--rekey', 'subscribers']])
+    expect((await inSite('publish', '../web', '--dry-run', '--watch')).code).toBe(2);
+    for (const option of [['--dry-run'], ['--rekey', 'subscribers'], ['--watch']])
       expect((await inSite('publish', '../web', '--no-protect', ...option)).code).toBe(2);
   });
 
@@ -94,6 +95,34 @@ describe('wispr publish', () => {
       CacheControl: 'public, no-transform, max-age=60',
     });
     expect((await at('1.root.json')).CacheControl).toBe('public, no-transform, max-age=31536000, immutable');
+  });
+
+  it('is verified in its bucket, with all that lies there', async () => {
+    const { code, stdout, stderr } = await inSite('verify', 's3://news/today/');
+    expect([code, stdout]).toEqual([0, '']);
+    expect(stderr).toContain('2 encrypted documents and 0 public documents passed');
+    const put = (Key: string) => server.client.send(new PutObjectCommand({ Bucket: 'news', Key, Body: 'x' }));
+    await put('beside.js');
+    await put('today/evil.js');
+    await put('today/index.html');
+    const bad = await inSite('verify', 's3://news/today', '-q');
+    expect([
+      bad.code,
+      bad.stdout
+        .replace(/: [^:]*$/gm, '')
+        .trim()
+        .split('\n')
+        .sort(),
+    ]).toEqual([3, ['corrupted: /index.html: file-altered', 'extra: /evil.js: file-unsigned']]);
+    await server.client.send(new DeleteObjectCommand({ Bucket: 'news', Key: 'today/evil.js' }));
+    expect((await inSite('publish', '--no-protect', '-q', ...withPassphrase)).code).toBe(0);
+    expect((await inSite('verify', 's3://news/today')).code).toBe(0);
+    expect(await inSite('verify', 's3://news/elsewhere')).toMatchObject({
+      code: 3,
+      stdout: expect.stringContaining('metadata-missing'),
+    });
+    expect((await inSite('verify', 's3://absent/today')).stderr).toContain('[target-unreachable]');
+    expect((await inSite('verify', 's3://news/today', '/index.html')).code).toBe(2);
   });
 
   it('exits with 2 for what was typed wrongly, with 1 for what went wrong', async () => {

@@ -160,7 +160,7 @@ describe('wispr init', () => {
     expect(await readdir(empty)).toEqual(['bad']);
     await rm(bad);
     await writeFile(bad, PASSPHRASE, { mode: 0o644 });
-    expect((await run()).stderr).toContain('can be read by other users');
+    expect((await run()).stderr).toContain('other users of this machine may read');
   });
 
   it('needs a URL, a terminal or a file', async () => {
@@ -453,8 +453,13 @@ describe('wispr verify', () => {
   it('says what it takes where a target of publish is named, and repeats none of it', async () => {
     const { code, stdout, stderr } = await inSite('verify', 's3://id:secret@news/today');
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/a directory, or a site at a URL .*\nwispr: hint: name the URL where readers find/);
+    expect(stderr).toContain('has to be like s3://bucket or s3://bucket/prefix [argument-invalid]');
     expect(stderr).not.toContain('secret');
+    const other = await inSite('verify', 'sftp://id:secret@news/today');
+    expect(other.stderr).toMatch(
+      /a directory, s3:.*, or a site at a URL .*\nwispr: hint: name the URL where readers find/,
+    );
+    expect(other.stderr).not.toContain('secret');
     await expectError(inSite('verify', 'news.example'), 2, 'there is no news.example', 'a URL begins with https://');
   });
 
@@ -470,7 +475,7 @@ describe('wispr verify', () => {
     expect([bad.code, bad.stdout]).toEqual([3, expect.stringContaining('/missing.html: file-missing: ')]);
     host.requests.length = 0;
     const hint = `hint: one document is checked by: wispr verify ${host.origin} /big-bucket`;
-    await expectError(runWispr(['verify', `${host.origin}/big-bucket`]), 2, 'has a path', hint);
+    await expectError(runWispr(['verify', `${host.origin}/big-bucket`]), 2, 'does not end with a slash', hint);
     expect(host.requests).toEqual([]);
     await host.close();
     await expectError(runWisprProgram(['verify', host.origin]), 1, 'ECONNREFUSED');

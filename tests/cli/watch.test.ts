@@ -5,6 +5,7 @@ import { parse } from 'jsonc-parser';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { watchSite } from '../../publisher/protect/watch.ts';
 import { type RunningProgram, startProgram } from '../support/programs.ts';
+import { publicationAt } from '../support/publishing.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 const PATIENCE = { timeout: 60_000, interval: 20 };
@@ -26,8 +27,9 @@ afterEach(async () => {
   await workspace.remove();
 });
 
-async function watch(): Promise<void> {
-  running = startProgram('bin/wispr.js', ['protect', '--watch', '--json', '--passphrase-file', 'passphrase'], {
+async function watch(...command: string[]): Promise<void> {
+  const [name = 'protect', ...more] = command;
+  running = startProgram('bin/wispr.js', [name, '--watch', '--json', '--passphrase-file', 'passphrase', ...more], {
     cwd: workspace.directory,
   });
   await hasSaid('watching ');
@@ -55,6 +57,21 @@ async function configured(settings: object): Promise<string> {
 function template(word: string): string {
   return `<!doctype html><title><%= it.title %></title><p>${word}</p><a id="read" href="<%= it.reading %>">Read</a><script><%~ it.script %></script>`;
 }
+
+it('publishes after each change as well, to wherever wispr.json says by then', async () => {
+  const shows = (place: string, publication: number) =>
+    vi.waitFor(async () => expect(await publicationAt(at(place))).toBe(publication), PATIENCE);
+  await replace('wispr.json', await configured({ publish: 'web' }));
+  await watch('publish', '--yes');
+  await shows('web', 1);
+  await workspace.write('after.txt', 'a');
+  await shows('web', 2);
+  const both = await configured({ publish: ['web', 'mirror'] });
+  await replace('wispr.json', '{');
+  await hasSaid('still watching');
+  await replace('wispr.json', both);
+  await shows('mirror', 2);
+});
 
 it('goes on when the source is removed and made anew', async () => {
   await cp(workspace.source, at('kept'), { recursive: true });

@@ -129,6 +129,7 @@ it('signing in leads to the document, its query and its place, and signing out e
     ['__Host-wispr', PAGES, true, true],
     ['__Host-wispr', READ, true, true],
     ['__Host-wispr-entry', PAGES, true, true],
+    ['__Host-wispr-known', READ, true, true],
   ]);
   await page.goto(`${ACCOUNT}/-/account`);
   await page.click('text=Sign out');

@@ -301,7 +301,7 @@ describe('the key server refuses to start', () => {
     ['{ "listne": {} }', /line 1: there is no member "listne"; the members are origin, listen, tls/],
     [
       '{\n"reading": { "listne": {} } }',
-      /line 2: "reading" has no member "listne"; the members are origin, listen, tls, documents$/,
+      /line 2: "reading" has no member "listne"; the members are origin, listen, tls, documents\n.*line 1: "listen" is missing\n.*line 2: "reading.listen" is missing\n/,
     ],
   ])('with the configuration %s', async (text, message) => {
     writeFileSync(file('keyserver.json'), text);

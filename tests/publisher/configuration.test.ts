@@ -170,6 +170,27 @@ describe('wispr.json', () => {
     expect(refusal(text)).toContain(message);
   });
 
+  it('names everything that is wrong at once, one line each: misspelt members first', () => {
+    const { site: _, ...others } = GOOD;
+    const text = JSON.stringify({ ...others, out: '', readng: 1, pubilc: [], padding: 'much' }, null, 2);
+    expect(refusal(text.replace('{', '{\n  "source": "x",')).replace(/; the members are .*/g, '')).toBe(
+      [
+        'wispr.json, line 3: "source" stands there twice',
+        'wispr.json, line 8: there is no member "readng"',
+        'wispr.json, line 9: there is no member "pubilc"',
+        'wispr.json, line 1: "site" is missing',
+        'wispr.json, line 4: "out" is empty',
+        'wispr.json, line 10: "padding" must be one of "none", "padme"',
+      ].join('\n'),
+    );
+  });
+
+  it('names no more than a person reads', () => {
+    const lines = refusal({ redirects: Array(1000).fill({ from: 'a', to: '/b' }) }).split('\n');
+    expect(lines).toHaveLength(21);
+    expect(lines.at(-1)).toMatch(/^wispr\.json: \d+ more are wrong$/);
+  });
+
   it.each([
     'http://read.news.example',
     'javascript:alert(1)',

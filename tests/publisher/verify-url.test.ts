@@ -40,6 +40,18 @@ describe('a published site', () => {
     expect(report.notes.join()).toContain('over http');
   });
 
+  it('passes below a path of its host, and its documents by their whole addresses or from its top', async () => {
+    for (const [path, content] of [...host.files]) {
+      host.files.delete(path);
+      host.files.set(`/some/pre%20fix${path}`, content);
+    }
+    const url = new URL('/some/pre%20fix/', host.origin);
+    expect(await verifyUrl(url)).toMatchObject({ encrypted: 3, signed: 1, findings: [] });
+    const paths = [`${url}a/b%20c.html`, '/large.bin'];
+    expect(await verifyUrl(url, { paths })).toMatchObject({ encrypted: 2, signed: 0, findings: [] });
+    expect(findings(await verify())).toContain('/.well-known/wispr/1.root.json metadata-missing');
+  });
+
   it('passes for the documents that are named', async () => {
     const report = await verify({ paths: ['/', '/a/b%20c.html', 'large.bin', '/style.css?query#fragment'] });
     expect(report).toMatchObject({ encrypted: 3, signed: 1, findings: [] });

@@ -125,7 +125,12 @@ describe('wispr withdraw', () => {
     const { summary, protection } = await the.publish();
     expect([summary.publication, protection?.changes]).toMatchObject([3, { added: 0, changed: 0 }]);
     await the.withdraw();
-    await expect(the.publish({ protect: undefined })).rejects.toMatchObject({ code: 'publication-older' });
+    await expect(the.publish({ protect: undefined })).rejects.toMatchObject({
+      code: 'publication-older',
+      message: `${made.out} holds publication 3, which publication 4 has withdrawn: readers refuse the site until it is published anew`,
+      fields: { version: 3, current: 4 },
+    });
+    expect(await shown()).toEqual([4, 4]);
   });
 
   it('signs nothing anew the second time, and brings it to a target that lacks it', async () => {

@@ -21,7 +21,7 @@ export async function readConfiguration(file: string): Promise<Configuration> {
  * Checks the text of a configuration.
  *
  * @param file - how messages name it
- * @throws PublishError `configuration-invalid`, naming line and member of the first thing that is wrong
+ * @throws PublishError `configuration-invalid`, a line for each thing that is wrong, with its line in the file and the member
  */
 export function parseConfiguration(text: string, file: string): Configuration {
   return parseConfigurationText(text, file, configurationSchema, invalid);
