@@ -9,7 +9,7 @@ const GATHERED_FOR = 1000;
 export class Statements implements Disposable {
   readonly #database: DatabaseSync;
   #gatheringSince: number | undefined;
-  readonly #prepared = new Map<string, StatementSync>();
+  readonly #prepared = new Map<string, Prepared>();
 
   /** @param database - with the tables of schema.ts */
   constructor(database: DatabaseSync) {
@@ -64,23 +64,24 @@ export class Statements implements Disposable {
   }
 
   protected run(sql: string, ...values: SQLInputValue[]): void {
-    this.#statement(sql).run(...values);
+    this.#statement(sql).statement.run(...values);
   }
 
   /** The first row, whose columns are called as the members of `Result`. What is null there is `undefined`. */
   protected get<Result>(sql: string, ...values: SQLInputValue[]): Result | undefined {
-    const row = this.#statement(sql).get(...values);
-    return row && fromRow<Result>(row);
+    const { statement, columns } = this.#statement(sql);
+    const row = statement.get(...values);
+    return row && fromRow<Result>(columns, row);
   }
 
   protected all<Result>(sql: string, ...values: SQLInputValue[]): Result[] {
-    return this.#statement(sql)
-      .all(...values)
-      .map((row) => fromRow<Result>(row));
+    const { statement, columns } = this.#statement(sql);
+    return statement.all(...values).map((row) => fromRow<Result>(columns, row));
   }
 
   protected *each<Result>(sql: string, ...values: SQLInputValue[]): Generator<Result> {
-    for (const row of this.#statement(sql).iterate(...values)) yield fromRow<Result>(row);
+    const { statement, columns } = this.#statement(sql);
+    for (const row of statement.iterate(...values)) yield fromRow<Result>(columns, row);
   }
 
   /**
@@ -95,19 +96,28 @@ export class Statements implements Disposable {
     }
   }
 
-  #statement(sql: string): StatementSync {
-    let statement = this.#prepared.get(sql);
-    if (statement === undefined) {
-      statement = this.#database.prepare(sql);
-      this.#prepared.set(sql, statement);
+  #statement(sql: string): Prepared {
+    let prepared = this.#prepared.get(sql);
+    if (prepared === undefined) {
+      const statement = this.#database.prepare(sql);
+      statement.setReturnArrays(true);
+      prepared = { statement, columns: statement.columns().map(({ name }) => name) };
+      this.#prepared.set(sql, prepared);
     }
-    return statement;
+    return prepared;
   }
 }
 
-function fromRow<Result>(row: Record<string, SQLOutputValue>): Result {
-  const members: Record<string, SQLOutputValue | undefined> = row;
-  for (const name in row) members[name] ??= undefined;
+/** A statement whose rows come as arrays, which takes half the time of objects; what is asked for each document is asked a million times. */
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly columns: readonly string[];
+}
+
+function fromRow<Result>(columns: readonly string[], row: unknown): Result {
+  const values = row as readonly SQLOutputValue[];
+  const members: Record<string, SQLOutputValue | undefined> = {};
+  for (let index = 0; index < columns.length; index++) members[columns[index] ?? ''] = values[index] ?? undefined;
   return members as Result;
 }
 
