@@ -59,10 +59,16 @@ function hasPlace({ waiting }: Line, response: Response, milliseconds: number): 
   });
 }
 
-/** Node reports a connection on which nothing moved in either direction; while the content host is slow, that is not the reader's fault. */
-function cutIfSilent(request: Request, response: Response, milliseconds: number): void {
-  response.setTimeout(milliseconds, () => {
-    if (response.writableLength > 0) cutConnection(request.socket);
-    else request.socket.setTimeout(milliseconds);
-  });
+/** Bytes a second that a reader takes at the least. */
+const LEAST_RATE = 2048;
+
+/** Ends a delivery whose reader has taken too little, with bytes waiting all the while: a slow content host is not the reader's fault. */
+function cutIfSilent({ socket }: Request, response: Response, milliseconds: number): void {
+  let [taken, waited] = [0, false];
+  const timer = setInterval(() => {
+    const [now, waits] = [socket.bytesWritten - socket.writableLength, response.writableLength > 0];
+    if (waited && waits && now - taken < (LEAST_RATE * milliseconds) / 1000) cutConnection(socket);
+    [taken, waited] = [now, waits];
+  }, milliseconds);
+  response.once('close', () => clearInterval(timer));
 }

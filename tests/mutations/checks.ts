@@ -64,8 +64,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [98],
     file: 'keyserver/reading-site/deliveries.ts',
-    find: 'if (response.writableLength > 0) cutConnection(request.socket);',
-    replace: 'if (response.writableLength > 0) return;',
+    find: ' cutConnection(socket);',
+    replace: ' return;',
   },
   {
     attacks: [98],
@@ -108,6 +108,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'core/keys/wrapped-key.ts',
     find: 'if (wrapped.under !== outer.id)',
     replace: 'if (wrapped.under === wrapped.id)',
+    redundant: 'both ids are in the associated data, so step W3 refuses the same',
   },
   {
     attacks: [43],
