@@ -39,7 +39,7 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
   app.get('/-/sign-in', noStore, async (_request, response) =>
     sendSignIn(pages, response, 200, { to: '/', name: '', failed: false }),
   );
-  app.get('/-/enter', noStore, documentLimit(limits), openedOnly, async (request, response) =>
+  app.get('/-/enter', noStore, openedOnly, documentLimit(limits), async (request, response) =>
     sendOn(pages, request, response),
   );
   app.get('/-/join', noStore, async (_request, response) =>

@@ -61,7 +61,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
   addEntrance(app, entrance, documentLimit(limits));
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   const turns = takeTurns(limits, refuseTooMany);
-  app.use(named, documentLimit(limits), readingOnly(pages), ownPagesOnly(pages), turns, async (request, response) => {
+  app.use(named, readingOnly(pages), ownPagesOnly(pages), documentLimit(limits), turns, async (request, response) => {
     const subscriber = readerOf(entrance, request);
     await answerForSite(site, { provider: await provider.read(), subscriber }, request, response);
   });

@@ -134,7 +134,7 @@ function isPictureOrData({ 'content-type': type = '' }: Representation['headers'
     .toLowerCase()
     .split(';', 1)
     .map((text) => text.trim());
-  return /^(?:text|application)\/xml$|\+xml$/.test(essence) && essence !== 'application/xhtml+xml';
+  return /^(?:text|application)\/(?:xml|xsl|rdf)$|\+xml$/.test(essence) && essence !== 'application/xhtml+xml';
 }
 
 async function stream(

@@ -25,13 +25,13 @@ export interface Entrance {
 
 /** Adds the routes below `/-/` of the documents' origin. */
 export function addEntrance(app: Express, entrance: Entrance, limit: RequestHandler): void {
-  app.get('/-/begin', limit, noStore, openedOnly, (request, response) => {
+  app.get('/-/begin', noStore, openedOnly, limit, (request, response) => {
     const to = queryOf(request, 'to');
     if (!readerOf(entrance, request)) begin(entrance, request, response, to);
     else response.redirect(303, documentTarget(to, entrance.origin));
   });
-  app.get('/-/enter', limit, noStore, openedOnly, (request, response) => enter(entrance, request, response));
-  app.get('/-/leave', limit, noStore, (_request, response) => {
+  app.get('/-/enter', noStore, openedOnly, limit, (request, response) => enter(entrance, request, response));
+  app.get('/-/leave', noStore, openedOnly, limit, (_request, response) => {
     entrance.session.clear(response);
     // Decrypted pages must not come back out of the browser's cache for the next person at this browser.
     response.set('Clear-Site-Data', '"cache"').redirect(303, `${entrance.account}/-/sign-in`);
