@@ -5,7 +5,8 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { isInside } from '../site/walk.ts';
+import { compilePattern } from '../site/patterns.ts';
+import { isInside, SourceWalk } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { type Workspace, workspaceOf } from '../workspace/workspace.ts';
@@ -23,8 +24,8 @@ export interface PlaceOptions {
 export interface Place {
   readonly workspace: Workspace;
   readonly configuration: Configuration;
-  /** The directory of the site, absolute. */
-  readonly source: string;
+  /** Through the directory of the site; once. */
+  readonly walk: SourceWalk;
   /** The output directory, with links resolved. */
   readonly out: string;
   readonly now: number;
@@ -40,7 +41,9 @@ export async function locate({ configurationFile, out: named, now = nowInSeconds
   const configuration = await readConfiguration(workspace.configuration);
   const source = resolve(workspace.directory, configuration.source);
   const out = resolveOutput(named ?? configuration.out, source, workspace);
-  return { workspace, configuration, source, out, now };
+  const ignored = configuration.ignore.map(compilePattern);
+  const walk = new SourceWalk(source, (path) => ignored.some((pattern) => pattern.match(path)));
+  return { workspace, configuration, walk, out, now };
 }
 
 /**

@@ -17,7 +17,7 @@ import { recogniseFallbackPage } from '../site/fallback/recognise.ts';
 import { MAXIMUM_FALLBACK_PAGE } from '../site/fallback/template.ts';
 import { HASH_PREFIX } from '../site/names.ts';
 import { count, Problems, someOf } from '../text.ts';
-import type { IndexedDecision, PublisherIndex } from '../workspace/index/publisher-index.ts';
+import type { IndexedFiles, PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { IndexedDocument, RoleRow } from '../workspace/index/schema.ts';
 import { IdSet } from '../workspace/index/statements.ts';
 import {
@@ -164,7 +164,7 @@ class Inspection {
     this.isEmpty = false;
     if (!isFile) this.#refuse(path);
     else if (path.startsWith(METADATA_PATH)) this.#lookAtMetadata(path.slice(METADATA_PATH.length), path);
-    else if (mayBeLeftover(name) && isLeftoverName(name) && !this.#index.findDecision(path)) this.#lookAtLeftover(path);
+    else if (mayBeLeftover(name) && isLeftoverName(name) && !this.#index.findFiles(path)) this.#lookAtLeftover(path);
     else if (!this.#isKnown(path) && !this.#index.isRetired(path)) this.#adopt(path);
   }
 
@@ -177,7 +177,7 @@ class Inspection {
   /** A page that carries its object is whole, and may wait for its document; anything else goes. */
   #lookAtLeftover(path: string): void {
     const name = path.endsWith(CARRIER_SUFFIX) ? parseImmutableName(path.slice(0, -CARRIER_SUFFIX.length)) : undefined;
-    const row = name && this.#index.findDecision(name.path);
+    const row = name && this.#index.findFiles(name.path);
     if (row?.form === 'carrier' && row.head === name?.hash && row.placed === undefined) this.staged.add(row.id);
     else this.unfinished.push(path);
   }
@@ -190,7 +190,7 @@ class Inspection {
       if (isPublished && digestOf(join(this.#out, path)) === name.hash) this.ownTargets.add(name.hash);
       return isPublished;
     }
-    const row = name && this.#index.findDecision(name.path);
+    const row = name && this.#index.findFiles(name.path);
     if (row && name.isObject && row.head === name.hash) this.#note(path, row, 'head');
     else if (row && !name.isObject && row.content === name.hash) this.#note(path, row, 'content');
     else return this.#isPlace(path);
@@ -198,13 +198,13 @@ class Inspection {
   }
 
   #isPlace(path: string): boolean {
-    const row = this.#index.findDecision(path);
+    const row = this.#index.findFiles(path);
     if (row === undefined || row.form === 'none') return [HOST_PROOF_PATH, DESCRIPTOR_PATH].includes(path);
     this.#note(path, row, 'placed');
     return true;
   }
 
-  #note(path: string, row: IndexedDecision, role: FileRole): void {
+  #note(path: string, row: IndexedFiles, role: FileRole): void {
     const ids = { head: this.heads, content: this.contents, placed: this.placed }[role];
     if (role === 'placed' && !this.#isCurrent) return;
     if (!this.#isDoubted || this.#isWhole(path, row.path, role)) ids.add(row.id);
@@ -283,7 +283,7 @@ function mayBeLeftover(name: string): boolean {
 }
 
 /** Whether the files that make up a document are there. */
-export function isThere(row: IndexedDecision, output: InspectedOutput): boolean {
+export function isThere(row: IndexedFiles, output: InspectedOutput): boolean {
   if (row.form === 'carrier') {
     return row.placed === undefined ? output.staged.has(row.id) : output.placed.has(row.id);
   }

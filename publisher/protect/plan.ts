@@ -8,9 +8,8 @@ import type { KeyId } from '../../core/keys/key-id.ts';
 import { printable } from '../../node-support/printable.ts';
 import { PublishError } from '../errors.ts';
 import { isPage, mediaTypeOf } from '../site/media-type.ts';
-import { compilePattern } from '../site/patterns.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
-import { refused, type SourceFile, SourceWalk } from '../site/walk.ts';
+import { refused, type SourceFile } from '../site/walk.ts';
 import { count, Problems, someOf } from '../text.ts';
 import { SECTION_DEPTH } from '../workspace/configuration/names.ts';
 import type { IndexedDecision } from '../workspace/index/publisher-index.ts';
@@ -23,7 +22,7 @@ import { readPageFacts } from './site-page.ts';
 
 /** What is known before it is decided. */
 export interface PlanContext
-  extends Pick<Run, 'source' | 'configuration' | 'index' | 'output' | 'appearance' | 'sections' | 'rekey'> {
+  extends Pick<Run, 'walk' | 'configuration' | 'index' | 'output' | 'appearance' | 'sections' | 'rekey'> {
   /** The key id of a set, `undefined` if it has no key; left out without the passphrase. */
   readonly setIdOf?: (name: string) => KeyId | undefined;
   /** Whether the index may be written to. */
@@ -83,9 +82,7 @@ const STEP = 500;
  * @throws PublishError `source-refused`, `stopped`
  */
 export async function makePlan(context: PlanContext): Promise<Plan> {
-  const { index, source, configuration } = context;
-  const ignored = configuration.ignore.map(compilePattern);
-  const walk = new SourceWalk(source, (path) => ignored.some((pattern) => pattern.match(path)));
+  const { index, walk } = context;
   const planner = new Planner(context);
   await index.listing(async () => {
     let found = 0;
@@ -184,7 +181,7 @@ class Planner {
     if (this.#pageProblems.count > 0) throw pagesRefused(this.#pageProblems);
     if (this.#problems.count > 0) throw refused(this.#problems);
     if (this.#documents === 0) {
-      throw new PublishError('source-refused', `${this.#context.source} holds no documents`);
+      throw new PublishError('source-refused', `${this.#context.walk.root} holds no documents`);
     }
     for (const group of this.#public.values()) group.paths.sort();
     const sections = [...this.#sections.values()];

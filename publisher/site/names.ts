@@ -43,7 +43,8 @@ export function problemOfDirectory(path: string): string | undefined {
  */
 export function problemOfFile(path: string): string | undefined {
   if (LIKE_OBJECT.test(path)) return `names that end in ${OBJECT_SUFFIX} are those of protected objects`;
-  if (utf8(nameOf(path)).length > MAXIMUM_NAME_BYTES) {
+  const name = nameOf(path);
+  if (3 * name.length > MAXIMUM_NAME_BYTES && utf8(name).length > MAXIMUM_NAME_BYTES) {
     return `its name is longer than ${MAXIMUM_NAME_BYTES} bytes, and published files have longer ones than their documents`;
   }
   return OWN_PLACES.test(path) ? 'wispr itself puts a file there' : problemOfDirectory(path);

@@ -49,19 +49,35 @@ export class SourceWalk {
   readonly problems = new Problems();
   /** How many files and directories were left out: hidden ones, and those that the configuration ignores. */
   ignored = 0;
-  readonly #root: string;
+  /** The directory, with links resolved. */
+  readonly root: string;
   readonly #isIgnored: (path: string) => boolean;
   readonly #waiting: Waiting[];
   #found = 0;
+  readonly #ahead: SourceFile[] = [];
+  readonly #walking = this.#walk();
 
   /**
    * @param isIgnored - says of a path inside the source, without a leading slash, whether it is left out
    * @throws PublishError `source-refused`
    */
   constructor(source: string, isIgnored: (path: string) => boolean) {
-    this.#root = resolveRoot(source);
+    this.root = resolveRoot(source);
     this.#isIgnored = isIgnored;
-    this.#waiting = [{ directory: this.#root, path: '', ancestors: [this.#root] }];
+    this.#waiting = [{ directory: this.root, path: '', ancestors: [this.root] }];
+  }
+
+  /**
+   * Looks at the first `most` documents now, for {@link files} to give out.
+   *
+   * @throws PublishError `source-refused`
+   */
+  lookAhead(most: number): void {
+    while (this.#ahead.length < most) {
+      const { done, value } = this.#walking.next();
+      if (done) return;
+      this.#ahead.push(value);
+    }
   }
 
   /**
@@ -70,6 +86,11 @@ export class SourceWalk {
    * @throws PublishError `source-refused`
    */
   *files(): Generator<SourceFile> {
+    for (let file = this.#ahead.pop(); file !== undefined; file = this.#ahead.pop()) yield file;
+    yield* this.#walking;
+  }
+
+  *#walk(): Generator<SourceFile> {
     for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) {
       for (const entry of entriesOf(next)) {
         const file = this.#visit(entry, next);
@@ -91,7 +112,7 @@ export class SourceWalk {
   #followLink(link: string, path: string, ancestors: readonly string[]): SourceFile | undefined {
     const target = resolveLink(link);
     if (target === undefined) this.#refuse(path, 'a link that leads nowhere');
-    else if (!isInside(target, this.#root)) this.#refuse(path, `a link that leaves the source, to ${target}`);
+    else if (!isInside(target, this.root)) this.#refuse(path, `a link that leaves the source, to ${target}`);
     else if (ancestors.includes(target)) this.#refuse(path, 'a link to a directory that it lies in itself');
     else return this.#add(target, path, ancestors);
     return undefined;

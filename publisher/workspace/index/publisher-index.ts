@@ -37,10 +37,15 @@ export type FactName =
 /** What tells the files of a document. */
 export type FilesOf = Pick<IndexedDocument, 'path' | 'head' | 'content' | 'form'>;
 
-/** Which files of a document are there, and what it was written from. */
-const DECISION = 'id, path, head, content, form, placed, identity, pageSet, setName, setId, options';
-export type IndexedDecision = FilesOf &
-  Pick<IndexedDocument, 'id' | 'placed' | 'identity' | 'pageSet' | 'setName' | 'setId' | 'options'>;
+/** Which files of a document are there. */
+const FILES = 'id, path, head, content, form, placed';
+const FIND_FILES = `SELECT ${FILES} FROM document WHERE path = ?`;
+export type IndexedFiles = FilesOf & Pick<IndexedDocument, 'id' | 'placed'>;
+
+/** The same, and what it was written from. */
+const FIND_DECISION = `SELECT ${FILES}, identity, pageSet, setName, setId, options FROM document WHERE path = ?`;
+export type IndexedDecision = IndexedFiles &
+  Pick<IndexedDocument, 'identity' | 'pageSet' | 'setName' | 'setId' | 'options'>;
 
 /** What is published of a document. */
 const PUBLISHED = 'path, head, headLength, setId, content, contentLength, form, headBin, contentBin';
@@ -78,9 +83,14 @@ export class PublisherIndex extends Statements {
     return this.get('SELECT * FROM document WHERE path = ?', path);
   }
 
+  /** As {@link find}, but no more than tells which files are there. */
+  findFiles(path: string): IndexedFiles | undefined {
+    return this.get(FIND_FILES, path);
+  }
+
   /** As {@link find}, but no more than tells whether a document has to be written. */
   findDecision(path: string): IndexedDecision | undefined {
-    return this.get(`SELECT ${DECISION} FROM document WHERE path = ?`, path);
+    return this.get(FIND_DECISION, path);
   }
 
   /** The largest id of a document: how large a set of ids has to be. */
