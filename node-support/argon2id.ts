@@ -37,7 +37,7 @@ export function isLongEnough(passphrase: string): boolean {
 /** RFC 9106 section 4, second recommended option: 64 MiB, t = 3, p = 4. Well under a second on current machines. */
 const RECOMMENDED: Argon2idCost = { memory: 65_536, parallelism: 4, passes: 3 };
 
-/** More than anybody asks for, and little enough that a planted file cannot stall or exhaust the machine. */
+/** More than any caller asks for, and little enough that a planted file cannot stall or exhaust the machine. */
 const BOUNDS = { memory: [8192, 1_048_576], parallelism: [1, 16], passes: [1, 16] } as const;
 
 /** For something new. @param salt - 16 random bytes */

@@ -1,4 +1,4 @@
-/** How what was published says until when it is good. Which role it is concerns nobody but for the root, whose key is kept apart. */
+/** How what was published says until when it is good. Roles are not named but for the root, whose key is kept apart. */
 import { count } from '../../publisher/text.ts';
 import { isoDay, utcMinute } from './describe.ts';
 
@@ -12,7 +12,7 @@ interface RoleEnd {
   readonly expires: number;
 }
 
-/** When somebody has to say again that this is the current publication. */
+/** When the current publication has to be confirmed again. */
 export function describeFreshness(until: number): string {
   return `must be confirmed by ${utcMinute(until)} (key server or "wispr timestamp")`;
 }

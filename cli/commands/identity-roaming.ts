@@ -141,7 +141,7 @@ async function runImport(from: string, flags: ImportFlags): Promise<void> {
   if (!quiet) tell(report);
 }
 
-/** Shows what the file would connect, and asks for each site that was proved: whoever made the file may have trusted anybody. */
+/** Shows what the file would connect, and asks for each site that was proved: the author of the file may have trusted any publisher. */
 async function confirmSites(sites: readonly ArrivingSite[], { yes, quiet }: ImportFlags): Promise<string[]> {
   if (!quiet || !yes) introduce(sites);
   const open = sites.filter(({ proof }) => proof !== undefined).map(({ site }) => site);
@@ -204,7 +204,7 @@ async function confirmReplace(): Promise<void> {
     throw new UsageError('given up; nothing was changed');
 }
 
-/** What is wrong with them shows to who typed them, and to nobody else. */
+/** Only the person who typed them sees what is wrong with them. */
 async function askWords(): Promise<string> {
   if (!canAsk())
     throw new UsageError('there is no terminal to ask for the words on', 'name a file with them: --words-file FILE');

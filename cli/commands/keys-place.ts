@@ -24,7 +24,7 @@ function keyFileInWords(problem: CodedError | undefined): string {
 export function describeDecision(place: Place): string[] {
   const how = {
     keyring: 'your keys are sealed, with a key in the keyring of this system',
-    passphrase: 'your keys are sealed with this passphrase; nobody can find it out if it is lost',
+    passphrase: 'your keys are sealed with this passphrase; it cannot be recovered if it is lost',
     'key-file': 'your keys are sealed, with a key in a file that only you can read',
   }[place];
   return [

@@ -54,7 +54,7 @@ export function addKeysCommand(program: Command): void {
     .addArgument(roleArgument(['publisher']))
     .action(rotate);
   withFlags(keys.command('renew').description('sign the root anew, before it expires')).action(renew);
-  withThreshold(withFlags(keys.command('add').description("let somebody else's key sign for a role too")))
+  withThreshold(withFlags(keys.command('add').description("let another person's key sign for a role too")))
     .addArgument(roleArgument())
     .argument('<public-key-file>', 'FILE.pub, which the signer made with "wispr keys new-signer FILE"')
     .action(add);
@@ -159,7 +159,7 @@ async function passphrase(flags: Flags & { readonly newPassphraseFile?: string }
   else print(`The passphrase of ${files.map((file) => relative('.', file)).join(' and ')} is another one now.`);
   say('copies of before still open under the old passphrase, and hold the same keys');
   say(
-    'hint: replace your backups; if somebody may know the old passphrase and have a copy, "wispr keys rotate" the keys',
+    'hint: replace your backups; if the old passphrase and a copy may be in other hands, "wispr keys rotate" the keys',
   );
 }
 

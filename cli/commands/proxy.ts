@@ -41,7 +41,7 @@ async function runProxy(flags: RunFlags): Promise<void> {
     ...(port !== undefined && { port }),
     otherUsers,
     mayStartLocked: !canAsk() && flags.passphraseFile === undefined,
-    // Worth a word even with --quiet: somebody changes what readers get.
+    // Said even with --quiet: what readers get is being changed on the way.
     onHostFault: ({ origin, fault, code }) => {
       if (fault === 'wrong')
         say(
@@ -64,7 +64,7 @@ async function runProxy(flags: RunFlags): Promise<void> {
   await proxy.close();
 }
 
-/** Where a host or the parent proxy is, or why it is not there, is said here, and not on the page for whoever asked. */
+/** Where a host or the parent proxy is, or why it is not there, is said here, and not on the page that the client gets. */
 const TOLD_HERE = /^(?:local-refused|host-unreachable|parent-proxy-(?:unreachable|answer|auth))$/;
 
 function describeRefusal({ code, cause }: CodedError): string {

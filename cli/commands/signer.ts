@@ -27,7 +27,7 @@ const PASSPHRASE_FILE = [
 export function addSignerCommands(keys: Command): void {
   keys
     .command('new-signer')
-    .description('make a key for somebody who is to sign: FILE, which stays with them, and FILE.pub for the publisher')
+    .description('make a key for another signer: FILE, which stays with them, and FILE.pub for the publisher')
     .argument('<file>', 'the key file to make')
     .option(...PASSPHRASE_FILE)
     .option('--json', 'print one JSON object')
@@ -94,7 +94,7 @@ async function exportKey(_role: string, file: string, flags: Flags): Promise<voi
   const { keyid } = await exportTimestampKey(configurationFile, passphrase, file, newPassphrase);
   if (flags.json) return print(JSON.stringify({ file, keyid }));
   print(`${relative('.', file)}  SECRET: the timestamp key ${shortId(keyid)}, and nothing else.
-Whoever has it can keep the current publication alive, or withdraw it; nobody can publish with it.`);
+Its holder can keep the current publication alive. It cannot publish or withdraw.`);
   say(
     `hint: on the other machine, hourly: wispr timestamp --key FILE --passphrase-file PASS --metadata DIR/.well-known/wispr -q`,
   );

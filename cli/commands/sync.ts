@@ -25,7 +25,7 @@ const DESCRIPTION = `keep a connected site on this machine, for when there is no
 
 everything that you may read, or what lies below the prefixes; what is here already is not fetched again, and a run that was stopped goes on where it was
 
-what is kept is ciphertext, and is verified when it is read; exit code 1 if a document or its key could not be had, if nobody could say whether there is a newer publication, or if nothing there is what was asked for`;
+what is kept is ciphertext, and is verified when it is read; exit code 1 if a document or its key could not be had, if it is not known whether there is a newer publication, or if nothing there is what was asked for`;
 
 export function addSyncCommand(program: Command): void {
   const command = program

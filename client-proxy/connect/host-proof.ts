@@ -56,7 +56,7 @@ export async function publisherOfHost(site: string, options: ProofOptions): Prom
   throw new KeyError('host-proof', `${site} names no publisher: ${said}`);
 }
 
-/** What the host says over HTTPS decides, whatever DNS says: an answer of DNS is anybody's between here and there. */
+/** What the host says over HTTPS decides, whatever DNS says: any machine between here and the name server can forge its answer. */
 async function askHost(site: string, { dispatcher, dnsServers }: ProofOptions): Promise<Word> {
   const url = `https://${site}${HOST_PROOF_PATH}`;
   const answer = await exchange(dispatcher, `https://${site}`, HOST_PROOF_PATH, {

@@ -1,5 +1,5 @@
 /**
- * The descriptor that a site's publication names. Anybody can sign a descriptor with the root of a publisher in it; what the publication under
+ * The descriptor that a site's publication names. A descriptor that names a root may come from any signer; what the publication under
  * that root names is the publisher's. It is verified like every publication, and nothing of it is kept: the site is not connected yet.
  */
 import { reasonOf } from '../../core/errors.ts';

@@ -190,7 +190,7 @@ interface ProvedArrival extends Planned {
   readonly problem: CodedError | undefined;
 }
 
-/** R8: whoever wrote the file may have connected with anybody. Its descriptor is not looked at, only whose it is. */
+/** R8: the author of the file may have connected with any publisher. Of its descriptor, only publisher and key server are used. */
 async function proveArrival(upstream: Upstream, planned: Planned, settings: ProofSettings): Promise<ProvedArrival> {
   if (planned.asked.length === 0) return { ...planned, proved: undefined, problem: undefined };
   try {

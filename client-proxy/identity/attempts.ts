@@ -1,9 +1,9 @@
-/** Bounds how often passphrases are tried: each try takes memory and time, whoever makes it. */
+/** Bounds how often passphrases are tried: each try takes memory and time. */
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 
 export class Attempts {
-  /** Milliseconds, by a clock that nobody sets. */
+  /** Milliseconds, by a monotonic clock. */
   readonly #now: () => number;
   /** One at a time. */
   #last: Promise<unknown> = Promise.resolve();

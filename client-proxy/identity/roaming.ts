@@ -18,10 +18,10 @@ import { drawWords } from './words.ts';
 export interface Departure {
   readonly file: Uint8Array;
   readonly number: number;
-  /** Only where they are new: nobody can look them up later. */
+  /** Only where they are new: they cannot be looked up later. */
   readonly words: string | undefined;
   readonly sites: readonly string[];
-  /** To be called once the file is sure to be there, and before anybody can see it. */
+  /** To be called once the file is sure to be there, and before it is visible. */
   readonly remember: () => Promise<void>;
 }
 

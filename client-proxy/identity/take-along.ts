@@ -37,7 +37,7 @@ export interface ExportOptions extends StorageOptions {
   readonly to: string;
   /** Instead of the words of before. */
   readonly newWords: boolean;
-  /** Given new words, before the file is there: so that none is there whose words nobody has. */
+  /** Given new words, before the file is there: so that there is no file whose words are lost. */
   readonly showWords: (words: string) => Promise<void>;
 }
 
@@ -110,7 +110,7 @@ async function exportFrom(
   return { number, sites, hasNewWords: words !== undefined };
 }
 
-/** A name that was mistyped must not cost somebody a file. */
+/** A mistyped name must not overwrite another file. */
 function checkReplaceable(path: string): void {
   const start = Buffer.alloc(MAGIC.length);
   try {

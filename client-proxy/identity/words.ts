@@ -18,7 +18,7 @@ const wordList = lazily((): readonly string[] => {
   return text.trim().split('\n').map((line) => line.split('\t')[1] ?? ''); // biome-ignore format: one pipeline
 });
 const known = lazily((): ReadonlySet<string> => new Set(wordList()));
-/** More than anybody types by mistake. */
+/** More than a person types by mistake. */
 const MAXIMUM_TYPED = 400;
 
 /** Seven words from the system's random numbers, each as likely as any other. */

@@ -3,7 +3,7 @@
 /** Header fields of an answer of this program's own, by name. */
 export type HeaderFields = Record<string, string | string[]>;
 
-/** Names this program among the hops of a message. The same everywhere, so that it tells nobody apart. */
+/** Names this program among the hops of a message. The same everywhere, so that it identifies no reader. */
 export const VIA_NAME = 'wispr';
 
 /** Every answer of this program names the hop. */

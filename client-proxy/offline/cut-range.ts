@@ -37,7 +37,7 @@ export async function cutRange(whole: FetchedDocument, range: WantedRange): Prom
   };
 }
 
-/** As of a slice: `end` is behind the last byte. `length`: not a number where nobody knows it yet. */
+/** As of a slice: `end` is behind the last byte. `length`: not a number while it is unknown. */
 function positionsOf({ start, end }: WantedRange, length: number): { start: number; end: number } {
   if (start !== undefined) return { start, end: end === undefined ? Number.MAX_SAFE_INTEGER : end + 1 };
   if (!Number.isNaN(length)) return { start: Math.max(0, length - (end ?? 0)), end: length };
@@ -62,7 +62,7 @@ async function* joined(pieces: Uint8Array[], rest: AsyncGenerator<Uint8Array>): 
     yield* pieces.splice(0);
     yield* rest;
   } finally {
-    await rest.return(undefined); // also where nobody wanted so much as the beginning
+    await rest.return(undefined); // also where not even the beginning was wanted
   }
 }
 

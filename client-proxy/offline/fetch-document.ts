@@ -194,14 +194,14 @@ async function follow(
   throw new ReaderError('loop', `the publisher's redirects from ${address} do not end`);
 }
 
-/** Where nobody could look for a newer publication, that is what a program is told: tried again later, the document may be there. */
+/** What a program is told where no host could be asked for a newer publication: tried again later, the document may be there. */
 function unlessNewer(error: unknown, { publication: { failure, publication } }: BoundSite): unknown {
   const isMissing = error instanceof DocumentRefused && error.code === 'no-such-document';
   if (!isMissing || !(failure instanceof CodedError)) return error;
   return new DocumentRefused(error.address, failure, missingSoFar(publication.state?.snapshot.version, failure));
 }
 
-/** Whoever typed the first address knows nothing of the next one, nor who sent them there. */
+/** The person who typed the first address knows neither the next one nor the redirect. */
 function locateNext(from: string, to: string, sites: OpenReader['sites']): Located {
   try {
     return locate(to, sites);

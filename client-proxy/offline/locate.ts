@@ -42,7 +42,7 @@ function parse(address: string): URL {
   return url;
 }
 
-/** What somebody typed in front of an `@` may be a password. */
+/** What stands in front of an `@` may be a password. */
 function withoutCredentials(url: URL | undefined, address: string): string {
   return url && (url.username || url.password) ? `${url.protocol}//…@${url.host}/` : address;
 }

@@ -93,7 +93,7 @@ async function currentSite(sites: BoundSites, { site }: SyncWish, signal: AbortS
   return { found, bound: now, description: now.description };
 }
 
-/** @throws what nobody foresaw, as it is */
+/** @throws unforeseen errors, as they are */
 function told(failure: unknown): FailedLook | undefined {
   if (failure === undefined) return undefined;
   if (!(failure instanceof CodedError)) throw failure;
@@ -256,7 +256,7 @@ async function freeBytes(directory: string): Promise<number> {
     const { bavail, bsize } = await statfs(directory);
     return bavail * bsize;
   } catch {
-    return Number.POSITIVE_INFINITY; // whoever writes will hear of it
+    return Number.POSITIVE_INFINITY; // the write reports it
   }
 }
 
@@ -268,7 +268,7 @@ function cacheTooSmall(missing: number, bySyncs: number, { directory, mostForSyn
   });
 }
 
-/** With none, nothing is looked for either: nobody knows then what is here. */
+/** Without a publication nothing is looked for: what is here is not known then. */
 function noCache({ directory }: ObjectCache): ReaderError {
   return new ReaderError('cache-too-small', `the size of the cache ${directory} is 0, so nothing can be kept there`);
 }

@@ -76,7 +76,7 @@ export interface SyncSummary {
   readonly alreadyThere: SyncCount;
   /** Sets whose keys the key server does not give this reader. */
   readonly refused: readonly RefusedSet[];
-  /** Sets whose keys could not be had this time: the key server did not answer, or gave nothing that can be used. Nobody said that they are not for the reader. */
+  /** Sets whose keys could not be had this time: the key server did not answer, or gave nothing that can be used. It is not known that they are not for the reader. */
   readonly withoutKey: readonly RefusedSet[];
   readonly failed: readonly FailedDocument[];
 }

@@ -15,7 +15,7 @@ export interface Listing {
   readonly documents: readonly WantedDocument[];
   readonly refused: readonly RefusedSet[];
   readonly withoutKey: readonly RefusedSet[];
-  /** Lists of the publication that are no good, so that nobody knows what is in them. */
+  /** Lists of the publication that are no good, so that their content is not known. */
   readonly failed: readonly FailedDocument[];
   /** Heads of all documents that the publication names, wanted or not; any could be, where a list is no good. */
   readonly named: Pick<ReadonlySet<string>, 'has'>;

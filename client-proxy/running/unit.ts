@@ -30,7 +30,7 @@ export function unitFolders(): string[] {
   return [dirname(wantsLink()), folder, dirname(folder)];
 }
 
-/** What stands there: a unit of this program, somebody else's, or none. */
+/** What stands there: a unit of this program, another unit, or none. */
 export function readUnit(file: string): { readonly text: string; readonly own: boolean } | undefined {
   try {
     const text = readFileSync(file, 'utf8');

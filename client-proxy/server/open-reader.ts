@@ -28,7 +28,7 @@ const ignore = () => undefined;
 export interface ProxyOptions extends StorageOptions {
   /** 0: any free one. If left out: that of the reader's settings or 8001, and, where another program has it, a free one from now on. */
   readonly port?: number;
-  /** Starts locked where a person has to bring the key of the database and nobody can be asked, instead of failing. */
+  /** Starts locked where a person has to bring the key of the database and there is no terminal to ask on, instead of failing. */
   readonly mayStartLocked?: boolean;
   readonly connectTo?: readonly ConnectTo[];
   /** What may be reached on this computer and in its own network, which nothing may without. */
@@ -49,7 +49,7 @@ export interface ProxyOptions extends StorageOptions {
   readonly cacheDirectory?: string;
   /** The most that it may hold; 0: nothing is kept. That of the reader's settings if left out. */
   readonly cacheBytes?: number;
-  /** Told of a content host that was late, was not there, or gave bytes that nobody signed: for a log. */
+  /** Told of a content host that was late, was not there, or gave unsigned bytes: for a log. */
   readonly onHostFault?: (report: HostReport) => void;
   /** Told of every refusal: for a log. `address` is host and path, never the query. */
   readonly onRefusal?: (error: CodedError, address: string) => void;

@@ -10,7 +10,7 @@ import { askStatus, type ReaderStatus } from '../running/status.ts';
 import { readUnit, UNIT_NAME, unitFile, unitText } from '../running/unit.ts';
 import { type ServiceState, serviceState, systemctl } from './systemctl.ts';
 
-/** It names the reader's files, and what may be reached locally: nobody else's concern. */
+/** It names the reader's files, and what may be reached locally: private to this user. */
 const UNIT_MODE = 0o600;
 
 export interface InstallOptions {
@@ -41,7 +41,7 @@ export async function checkInstallable(dataDirectory: string): Promise<ServiceSt
   return state;
 }
 
-/** The unit of that name that somebody else wrote, or that another takes the place of: neither is touched. */
+/** A unit of that name by another author, or one that another takes the place of: neither is touched. */
 export function foreignUnit({ file }: Pick<ServiceState, 'file'>): string | undefined {
   const own = unitFile();
   if (readUnit(own)?.own === false) return own;

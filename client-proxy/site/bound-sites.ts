@@ -114,7 +114,7 @@ export class BoundSites {
     return this.#byLabel.get(label)?.site ?? this.#locked.get(label);
   }
 
-  /** Whoever waits for it gets what the store has when it is done. */
+  /** Callers that wait for it get what the store has when it is done. */
   async #read(): Promise<void> {
     try {
       do await this.#readOnce();
@@ -130,7 +130,7 @@ export class BoundSites {
     const isOpen = bindings !== undefined && !this.#store.isLocked; // which may have changed since a moment ago
     const kept = new Map<string, KeptPublication>();
     this.#set(isOpen ? bindings.flatMap((binding) => this.#sitesOf(binding, kept)) : [], kept);
-    // Not passed through to where they come from: what is asked for there is nobody else's business.
+    // Not passed through to where they come from: requests for it are the reader's own business.
     const locked = isOpen ? [] : this.#store.sites();
     this.#locked = new Map(locked.flatMap(namesOf));
     this.#version = version;

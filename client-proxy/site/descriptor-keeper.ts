@@ -72,7 +72,7 @@ export class DescriptorKeeper {
 
   /**
    * The sites that a newer descriptor adds stay inactive: only the reader's confirmation puts a site into the store. Nor does a key server say
-   * which key the publisher has: anybody can sign a descriptor that names this root.
+   * which key the publisher has: any signer can write a descriptor that names this root.
    */
   async #fetch(): Promise<void> {
     const { descriptor, bytes } = await fetchDescriptor(this.#dispatcher, this.#binding.descriptor.keyServer);

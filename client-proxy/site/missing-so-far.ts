@@ -9,7 +9,7 @@ export interface PublicationAtHand {
   readonly now: number;
 }
 
-/** That there is no such document is true of the publication at hand; where nobody could look for a newer one, it is no more than that. */
+/** That there is no such document is true of the publication at hand; where no host could be asked for a newer one, it is no more than that. */
 export class MissingSoFar extends ReadingError {
   readonly atHand: PublicationAtHand;
   /** Code of what the look for a newer one met; `undefined` while that look goes on. */

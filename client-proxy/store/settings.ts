@@ -56,7 +56,7 @@ const PARENT_PROXY: Setting<string | undefined> = {
     if (text === '') return { value: undefined };
     const url = text.length <= PARENT_PROXY_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
     const plain = url?.protocol === 'http:' && url.pathname === '/' && url.search === '' && url.hash === '';
-    // A password would stand in the form for whoever looks over the reader's shoulder.
+    // A password would stand in the form, readable over the reader's shoulder.
     return plain && url.username === '' && url.password === '' ? { value: url.origin } : undefined;
   },
   format: (url) => url ?? '',

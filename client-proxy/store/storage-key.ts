@@ -105,7 +105,7 @@ async function protect(database: DatabaseSync, options: StorageKeyOptions): Prom
   return { sealing, protection, fresh: true };
 }
 
-/** A passphrase where one is given; else the keyring where there is one; else what the reader answers, if there is somebody to ask. */
+/** A passphrase where one is given; else the keyring where there is one; else what the reader answers, if there is a terminal to ask on. */
 async function chooseKey(options: StorageKeyOptions): Promise<NewKey> {
   if (options.passphrase !== undefined) return newPassphraseKey(await options.passphrase(true));
   if (options.keyring && whyNoKeyring() === undefined) {

@@ -1,7 +1,7 @@
 /**
  * Sessions at the origin of the documents. Each belongs to a session of the account, ends with it, and lets documents be read and nothing else. A
  * browser opens one with a code that works once, for a minute, and only together with the secret whose digest the code was made for: the
- * browser that asked has it in a cookie. So nobody can open a session of theirs in another's browser.
+ * browser that asked has it in a cookie. So a code of one account opens no session in the browser of another person.
  */
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';

@@ -1,7 +1,7 @@
 /**
  * How a browser that is signed in at the account's origin gets a session at the documents' origin, which cannot see the other's cookie: from here
  * to the account's `/-/enter` with a challenge, and back to `/-/enter` here with a code. Only the browser that began has the secret behind the
- * challenge, so a code that somebody else slips to it opens nothing.
+ * challenge, so a code from another browser opens nothing.
  */
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { KeyServerError } from '../errors.ts';

@@ -1,6 +1,6 @@
 /**
  * The publisher's key store, `publisher.keys`: everything secret but the root key, encrypted under a passphrase (sealed-file.ts). It stays
- * offline, unless the machine that publishes is to do so without anybody's help.
+ * offline, unless the machine that publishes is to do so unattended.
  */
 import { z } from 'zod';
 import { ed25519KeyPair, randomBytes } from '#primitives';

@@ -46,7 +46,7 @@ export function placeInDirectory(directory: string): PublicationPlace {
   };
 }
 
-/** What is longer than any is none: a host that puts such files there stops nobody. */
+/** A file that is longer than any metadata counts as missing, so a host cannot stop a run with one. */
 export function placeAtTarget(target: Target): PublicationPlace {
   return {
     read: async (path, maximum) => {

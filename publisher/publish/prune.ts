@@ -87,7 +87,7 @@ async function removeUnnamed(options: PruneOptions, before: number, found: Found
   for await (const { path, modified } of target.list('/')) {
     if (signal?.aborted) return;
     if (named.has(path) || isRoot(path)) continue;
-    // A page of a document that is gone: nobody's metadata name it.
+    // A page of a document that is gone: no metadata name it.
     if (found.pages.has(path)) batch.push(path);
     else if (!isImmutablePath(path)) continue;
     else if (!found.complete || found.kept.has(path) || modified >= before) done.waiting++;
@@ -152,7 +152,7 @@ async function addPublication(
 }
 
 /**
- * An old publication at the target; `undefined` if it cannot be read any more. Whoever has stolen replaced keys, and can write to the target,
+ * An old publication at the target; `undefined` if it cannot be read any more. An attacker with replaced keys who can write to the target
  * could make us keep files, or remove pages that are not named now: no more than they can do there without us.
  */
 async function openOld(
@@ -176,7 +176,7 @@ async function graceOf({ state, place }: SnapshotPublication): Promise<number> {
   return bytes ? parseSettings(bytes).grace : PUBLICATION_LIMITS.grace;
 }
 
-/** Roots are for good: whoever comes with an old one follows the chain. */
+/** Roots stay for good: a reader with an old one follows the chain. */
 function isRoot(path: string): boolean {
   return path.startsWith(METADATA_PATH) && ROOT.test(path.slice(METADATA_PATH.length));
 }

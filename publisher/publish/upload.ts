@@ -48,7 +48,7 @@ const LOOKED_AT = 1024 * 1024;
 /**
  * Sends what the target lacks of a publication in `out`, but for the timestamp.
  *
- * @throws PublishError `publication-missing`, `publication-other`, `output-foreign`, `stopped`; StorageError, `target-changed` where somebody else has
+ * @throws PublishError `publication-missing`, `publication-other`, `output-foreign`, `stopped`; StorageError, `target-changed` where another program has
  * put metadata there meanwhile; what readers find then is the publication before
  */
 export async function upload(
@@ -167,12 +167,12 @@ async function put(file: PublicationFile, length: number, context: Context): Pro
     await context.target.put(file.path, { file: local }, { ...headers, ...conditionOf(file, context) });
   } catch (error) {
     const wasChanged = error instanceof StorageError && error.code === 'target-changed';
-    // By an answer that was lost, or the same by somebody else.
+    // By a request whose answer was lost, or the same by another program.
     if (!wasChanged || !(await holdsNow(file, context))) throw error;
   }
 }
 
-/** Names of metadata have no hash: what somebody else has put there since we looked is not replaced. */
+/** Names of metadata have no hash: what another program has put there since is not replaced. */
 function conditionOf({ path, kind }: PublicationFile, { inventory }: Context): Pick<PutOptions, 'replacing'> {
   return kind === 'metadata' ? { replacing: inventory.tagOf(path) } : {};
 }

@@ -120,7 +120,7 @@ async function openPublication(
     ...READER_OPTIONS,
     grace: 0,
   });
-  // The time is only tried: whoever signed it is checked like everything else.
+  // The time is only tried: the signature is checked like all others.
   const signed = timeOf(await timestamp(PUBLICATION_LIMITS.timestampLength));
   await client.refresh(signed ?? now).catch((error: unknown) => {
     // Nothing is good at any time where the timestamp ends before it was signed: then today's clock is the one to name.

@@ -1,6 +1,6 @@
 /**
  * What was read stays here, as the ciphertext that it came as: bounded, the least recently used goes first, and verified anew whenever it is
- * read. Whole objects only: they are what a sync wants, and a film that somebody looks into leaves no holes to keep account of; no object
+ * read. Whole objects only: they are what a sync wants, and a film that is watched in parts leaves no holes to keep account of; no object
  * takes more than its share. The folder may be missing, full or not writable: then reading goes on without it.
  */
 import { rmSync } from 'node:fs';
@@ -91,7 +91,7 @@ export class ObjectCache {
    *
    * @param length - of head and payload
    * @param synced - whether a sync asked for it: then it may take all there is, and the reading waits for the disk
-   * @returns `undefined` where there is no room, or somebody keeps it already
+   * @returns `undefined` where there is no room, or another request keeps it already
    */
   begin(site: string, head: string, length: number, synced = false): ObjectWriter | undefined {
     const file = this.#layout.objectFile(site, head);

@@ -37,7 +37,7 @@ export class ObjectWriter {
   /**
    * The next bytes. A promise where the disk has to be waited for.
    *
-   * @param spent - called when nobody looks into them any more
+   * @param spent - called when they are not used any more
    */
   keep(bytes: Uint8Array, spent?: () => void): Promise<void> | undefined {
     if (this.#over) {
@@ -123,7 +123,7 @@ export class ObjectWriter {
   }
 }
 
-/** Somebody may have removed the folder, to forget what was read: then it is made anew. */
+/** The folder may have been removed, to forget what was read: then it is made anew. */
 async function inFolder<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

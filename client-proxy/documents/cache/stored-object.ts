@@ -2,7 +2,7 @@
 import { closeSync, constants, fstatSync, futimes, openSync, read, readSync } from 'node:fs';
 import { LIMITS } from '../../limits.ts';
 
-/** Without waiting: a pipe that somebody put there would hold up everything until somebody else wrote into it. */
+/** Without waiting: a pipe in its place would block until another process writes into it. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 export class StoredObject {

@@ -1,6 +1,6 @@
 /**
  * The blocks of one payload, opened in runs on threads: some ahead while the client takes what came before, so that the threads and the main
- * one work at the same time. Where all memory for that is lent, blocks are opened one by one, here: a client that is slow keeps nobody else
+ * one work at the same time. Where all memory for that is lent, blocks are opened one by one, here: a client that is slow keeps no other
  * waiting. What comes out is verified and in order; what fails is told to the supply, which may go on with another source.
  */
 import type { DocumentReader } from '../../../core/object/document-reader.ts';
@@ -20,7 +20,7 @@ export interface RunSupply {
   openBlock(index: number): Promise<Uint8Array>;
   /** Whether it is told of blocks of the stream. */
   readonly isKeeping: boolean;
-  /** Told of blocks of the stream that have passed, where it is keeping. @param spent - to call when nobody looks into them any more */
+  /** Told of blocks of the stream that have passed, where it is keeping. @param spent - to call when they are not used any more */
   keepRun(blocks: Uint8Array, spent: () => void): Promise<void> | undefined;
   /** The block at `offset` could not be had, or is not the one that was signed. @throws `error`, where there is no other source */
   recover(offset: number, error: unknown): Promise<void>;
@@ -50,7 +50,7 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
   #next: number;
   #ahead: UnderWay[] = [];
   #collecting: Promise<void> | undefined;
-  /** Memory of the piece that was handed out last, until nobody looks into it any more. */
+  /** Memory of the piece that was handed out last, while its receiver uses it. */
   #handedOut: ArrayBufferLike | undefined;
   #isOver = false;
 
@@ -75,7 +75,7 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Nobody looks any more into memory that was handed out. @returns whether it is that of the piece that was handed out last */
+  /** Takes back memory whose receiver has finished. @returns whether it is that of the last piece */
   spend(memory: ArrayBufferLike): boolean {
     if (memory !== this.#handedOut) return false;
     this.#handedOut = undefined;

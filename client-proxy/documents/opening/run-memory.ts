@@ -22,7 +22,7 @@ export class RunMemory {
     return this.#free.get(piece)?.pop() ?? new ArrayBuffer(piece);
   }
 
-  /** Where nobody looks into it any more. */
+  /** Takes back memory that is not used any more. */
   giveBack(piece: ArrayBuffer): void {
     this.#lent -= piece.byteLength;
     if (this.#mayKeep()) this.#free.get(piece.byteLength)?.push(piece);
@@ -39,7 +39,7 @@ export class RunMemory {
     for (const pieces of this.#free.values()) pieces.splice(0).forEach(wipe);
   }
 
-  /** Where it is lost, or somebody may still look into it: it is left to be collected. @param length - that it was taken for */
+  /** Gives up memory that is lost or may still be in use: it is left to be collected. @param length - that it was taken for */
   forget(length: number): void {
     this.#lent -= pieceFor(length);
   }
