@@ -74,9 +74,6 @@ CREATE TABLE declined (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** Version 1 did not remember by what a site was proved. What is not known to be proved counts as if it was not. */
-const FROM_VERSION_1 = "ALTER TABLE sites ADD COLUMN proof TEXT NOT NULL DEFAULT 'trusted-by-hand';";
-
 export interface OpenDatabase {
   readonly database: DatabaseSync;
   /** What was put right: sentences for the reader. */
@@ -132,8 +129,8 @@ function exposed(message: string, directory: string, cause?: unknown): ReaderErr
 
 function checkSound(database: DatabaseSync, file: string): void {
   const version = headerNumber(database, 'user_version');
-  if (version > SCHEMA_VERSION)
-    throw new ReaderError('store-unusable', `${file} was written by a newer version of wispr`);
+  if (version !== 0 && version !== SCHEMA_VERSION)
+    throw new ReaderError('store-unusable', `${file} was written by another version of wispr`);
   const check = database.prepare('PRAGMA quick_check(1)').get();
   if (check?.quick_check !== 'ok') throw damaged(file, String(check?.quick_check));
   const isNew = version === 0 && database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.tables === 0;
@@ -143,10 +140,8 @@ function checkSound(database: DatabaseSync, file: string): void {
 
 function prepare(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;');
-  const version = headerNumber(database, 'user_version');
-  if (version === SCHEMA_VERSION) return;
+  if (headerNumber(database, 'user_version') === SCHEMA_VERSION) return;
   inTransaction(database, () => {
-    database.exec(version === 0 ? `${SCHEMA} PRAGMA application_id = ${APPLICATION_ID};` : FROM_VERSION_1);
-    database.exec(`PRAGMA user_version = ${SCHEMA_VERSION};`);
+    database.exec(`${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`);
   });
 }

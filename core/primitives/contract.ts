@@ -74,6 +74,10 @@ export interface ChunkKeys {
   readonly baseNonce: Uint8Array;
 }
 
+/** Bytes of an X-Wing public key, and of a ciphertext. */
+export const XWING_PUBLIC_KEY_LENGTH = 1216;
+export const XWING_CIPHERTEXT_LENGTH = 1120;
+
 /** Bytes of message in a full chunk. */
 export const CHUNK_LENGTH = 16_384;
 

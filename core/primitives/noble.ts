@@ -10,9 +10,6 @@ import { ml_kem768_x25519 as xwing } from '@noble/post-quantum/hybrid.js';
 import { concat } from '../encoding/bytes.ts';
 import type { KeyPair } from './contract.ts';
 
-export const XWING_PUBLIC_KEY_LENGTH = 1216;
-export const XWING_CIPHERTEXT_LENGTH = 1120;
-
 const { Point } = ed25519;
 
 /** Compares two secrets in time that depends on their length only. */

@@ -7,9 +7,6 @@ import type { KeyPair } from './contract.ts';
 
 await sodium.ready;
 
-export const XWING_PUBLIC_KEY_LENGTH = 1216;
-export const XWING_CIPHERTEXT_LENGTH = 1120;
-
 /** Compares two secrets in time that depends on their length only. */
 export function equalSecrets(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && sodium.memcmp(a, b);

@@ -22,7 +22,7 @@ export interface RequestLimits {
   readonly joinsPerAddress: number;
   /** Requests for documents a minute of one address: each can make the reading site fetch the whole of one. */
   readonly documentsPerAddress: number;
-  /** Documents that are sent to one address at a time, milliseconds that a further one waits for its turn, and those without progress. */
+  /** Documents that are sent to one address at a time, milliseconds that a further one waits for its turn, and those after which a slow one is cut. */
   readonly openDocumentsPerAddress: number;
   readonly documentWait: number;
   readonly readerSilence: number;

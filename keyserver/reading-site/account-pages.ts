@@ -89,6 +89,7 @@ async function sendOn(pages: AccountPages, request: Request, response: Response)
   }
   const code = createEntryCode(state, cookie.read(request) ?? '', challenge);
   if (code === undefined) throw new KeyServerError('entry-refused', 'this is no challenge');
+  // Not on the sign-in page: its form would be sent with `Origin: null`.
   response.set('Referrer-Policy', 'no-referrer');
   response.redirect(303, `${documents}/-/enter?${new URLSearchParams({ code, to })}`);
 }

@@ -17,6 +17,7 @@ import {
   named,
   type OwnPages,
   readingOnly,
+  refuseForeign,
   sendRefusal,
 } from './own-pages.ts';
 import { refusalFor } from './refusals.ts';
@@ -46,7 +47,9 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   const app = createReadingDoor({ ...options, formsLeadTo: [documents] }, pages, assets);
   addAccountPages(app, pages);
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
-  app.use(named, documentLimit(limits), readingOnly(pages), (request, response) => leadOn(pages, request, response));
+  app.use(named, readingOnly(pages), refuseForeign(pages, isOpened), documentLimit(limits), (request, response) =>
+    leadOn(pages, request, response),
+  );
   app.use(handleError(options, pages));
   return app;
 }
@@ -54,7 +57,6 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
 /** Leads a window to a document, with its query; browsers keep what stands behind "#". Who is signed in here will be there before anything is loaded. */
 function leadOn(pages: AccountPages & OwnPages, request: Request, response: Response): Promise<void> | void {
   const { originalUrl } = request;
-  if (!isOpened(request)) return sendRefusal(pages, request, response, refusalFor('foreign-page'));
   if (!originalUrl.startsWith('/')) return sendRefusal(pages, request, response, refusalFor('path-refused'));
   const target = pages.isSignedIn(request) ? `/-/begin?${new URLSearchParams({ to: originalUrl })}` : originalUrl;
   response.set('Cache-Control', 'no-store').redirect(303, pages.documents + target);

@@ -1,11 +1,10 @@
 /**
  * Bounds the documents that are being sent. Each holds a connection to a content host until its reader has taken all of it, and readers who take
- * nothing would hold them for as long as they like. So one address has a few at a time, and a delivery without progress is cut.
+ * nothing would hold them for as long as they like. So one address has a few at a time, and a delivery below a least rate is cut.
  */
 import type { Request, RequestHandler, Response } from 'express';
-import { ipKeyGenerator } from 'express-rate-limit';
 import { cutConnection } from '../http/cut.ts';
-import type { RequestLimits } from '../http/limits.ts';
+import { addressOf, type RequestLimits } from '../http/limits.ts';
 
 type DeliveryLimits = Pick<RequestLimits, 'openDocumentsPerAddress' | 'documentWait' | 'readerSilence'>;
 
@@ -30,7 +29,7 @@ export function takeTurns(limits: DeliveryLimits, refuse: RequestHandler): Reque
     if (line.open === 0) lines.delete(address);
   };
   return async (request, response, next) => {
-    const address = ipKeyGenerator(request.ip ?? 'unknown');
+    const address = addressOf(request);
     const line = lines.get(address) ?? { open: 0, waiting: new Set() };
     lines.set(address, line);
     if (line.open < limits.openDocumentsPerAddress) line.open += 1;

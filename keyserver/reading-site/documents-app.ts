@@ -2,7 +2,7 @@
  * The origin that shows the documents of the site, each at its own path. It has no sign-in, no account and no form. Its own few addresses
  * stand below `/-/`, where no document is.
  */
-import type { Express, Request, RequestHandler, Response } from 'express';
+import type { Express, Request, Response } from 'express';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { ago } from '../../core/reading/confirmation.ts';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
@@ -21,6 +21,7 @@ import {
   named,
   type OwnPages,
   readingOnly,
+  refuseForeign,
   refuseTooMany,
   sendRefusal,
 } from './own-pages.ts';
@@ -61,10 +62,17 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
   addEntrance(app, entrance, documentLimit(limits));
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   const turns = takeTurns(limits, refuseTooMany);
-  app.use(named, readingOnly(pages), ownPagesOnly(pages), documentLimit(limits), turns, async (request, response) => {
-    const subscriber = readerOf(entrance, request);
-    await answerForSite(site, { provider: await provider.read(), subscriber }, request, response);
-  });
+  app.use(
+    named,
+    readingOnly(pages),
+    refuseForeign(pages, isOwn),
+    documentLimit(limits),
+    turns,
+    async (request, response) => {
+      const subscriber = readerOf(entrance, request);
+      await answerForSite(site, { provider: await provider.read(), subscriber }, request, response);
+    },
+  );
   app.use(handleError(options, pages, ({ code }, request, response) => signInFirst(entrance, code, request, response)));
   return app;
 }
@@ -80,13 +88,10 @@ function signInFirst(entrance: Entrance, code: string, request: Request, respons
  * Documents go to pages of this origin, and to windows; not into pages of other sites. A service worker would get
  * between the reader and every later page.
  */
-function ownPagesOnly(pages: OwnPages): RequestHandler {
-  return async (request, response, next) => {
-    const { 'sec-fetch-site': site, 'service-worker': worker } = request.headers;
-    const own = site === undefined || site === 'same-origin' || site === 'none';
-    if ((own || isOpened(request)) && worker === undefined) next();
-    else await sendRefusal(pages, request, response, refusalFor('foreign-page'));
-  };
+function isOwn(request: Request): boolean {
+  const { 'sec-fetch-site': site, 'service-worker': worker } = request.headers;
+  const fromHere = site === undefined || site === 'same-origin' || site === 'none';
+  return (fromHere || isOpened(request)) && worker === undefined;
 }
 
 /** Stands in front of a page once in a while, also where signing in comes next. */

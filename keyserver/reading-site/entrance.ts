@@ -8,7 +8,7 @@ import { KeyServerError } from '../errors.ts';
 import { challengeOf, createEntrySecret, enterWithCode, findDocumentSession } from '../readers/document-sessions.ts';
 import type { Subscriber } from '../readers/subscribers.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { noStore, openedOnly } from './own-pages.ts';
+import { noStore, openedOnly, unrecorded } from './own-pages.ts';
 import type { ReadingCookie } from './session-cookie.ts';
 import { documentTarget, queryOf } from './targets.ts';
 
@@ -25,12 +25,12 @@ export interface Entrance {
 
 /** Adds the routes below `/-/` of the documents' origin. */
 export function addEntrance(app: Express, entrance: Entrance, limit: RequestHandler): void {
-  app.get('/-/begin', noStore, openedOnly, limit, (request, response) => {
+  app.get('/-/begin', unrecorded, openedOnly, limit, (request, response) => {
     const to = queryOf(request, 'to');
     if (!readerOf(entrance, request)) begin(entrance, request, response, to);
     else response.redirect(303, documentTarget(to, entrance.origin));
   });
-  app.get('/-/enter', noStore, openedOnly, limit, (request, response) => enter(entrance, request, response));
+  app.get('/-/enter', unrecorded, openedOnly, limit, (request, response) => enter(entrance, request, response));
   app.get('/-/leave', noStore, openedOnly, limit, (_request, response) => {
     entrance.session.clear(response);
     // Decrypted pages must not come back out of the browser's cache for the next person at this browser.
@@ -60,5 +60,5 @@ function enter({ state, origin, session, secret }: Entrance, request: Request, r
   const token = enterWithCode(state, queryOf(request, 'code'), secret.read(request) ?? '');
   if (token === undefined) throw new KeyServerError('entry-refused', 'code and browser do not belong together');
   session.set(response, token);
-  response.set('Referrer-Policy', 'no-referrer').redirect(303, documentTarget(queryOf(request, 'to'), origin));
+  response.redirect(303, documentTarget(queryOf(request, 'to'), origin));
 }

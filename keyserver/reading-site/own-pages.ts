@@ -92,6 +92,24 @@ export const noStore: RequestHandler = (_request, response, next) => {
   next();
 };
 
+/** Addresses with a code or a challenge in them are neither kept nor passed on. */
+export const unrecorded: RequestHandler = (_request, response, next) => {
+  response.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+  next();
+};
+
+/**
+ * Refuses what pages of other sites load. Stands before the limits: such a page could use up what the reader's address may do.
+ *
+ * @param isOwn - whether a request is one of a window, or of an own page
+ */
+export function refuseForeign(pages: OwnPages, isOwn: (request: Request) => boolean): RequestHandler {
+  return async (request, response, next) => {
+    if (isOwn(request)) next();
+    else await sendRefusal(pages, request, response, refusalFor('foreign-page'));
+  };
+}
+
 /** Frames and scripts begin and end nothing. @throws KeyServerError `cross-site`, to the error handler */
 export const openedOnly: RequestHandler = (request, _response, next) =>
   next(isOpened(request) ? undefined : new KeyServerError('cross-site', 'a page tried to sign in by itself'));

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { headerNumber, inTransaction, isSqliteError, saysDamaged } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
-import { APPLICATION_ID, DOCUMENT_SESSIONS, SCHEMA, SCHEMA_VERSION } from './schema.ts';
+import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
 /** Milliseconds to wait for another process (`wispr invite` beside the running server) to end its transaction. */
 const BUSY_TIMEOUT = 10_000;
@@ -38,7 +38,7 @@ export async function inspectDatabase(path: string, check: (database: Database) 
 }
 
 /**
- * Opens the database for work; a new one gets its schema, an older one what is new in it.
+ * Opens the database for work; a new one gets its schema.
  *
  * @param fill - puts in what a new database holds from the beginning, in the same transaction
  * @throws KeyServerError `store-unusable`
@@ -47,7 +47,7 @@ export function openDatabase(path: string, fill: (database: Database) => void): 
   const database = connect(path, false);
   try {
     database.exec(SETTINGS);
-    if (versionOf(database) < SCHEMA_VERSION) inTransaction(database, () => create(database, fill));
+    if (versionOf(database) === 0) inTransaction(database, () => create(database, fill));
     return database;
   } catch (error) {
     database.close();
@@ -87,7 +87,7 @@ function checkIntegrity(database: Database, path: string): void {
     throw new KeyServerError('store-unusable', `${path} is a database of another program`);
   }
   const version = versionOf(database);
-  if (version > SCHEMA_VERSION) {
+  if (version !== SCHEMA_VERSION) {
     throw new KeyServerError(
       'store-unusable',
       `the database ${path} has schema version ${version}; this program knows version ${SCHEMA_VERSION}`,
@@ -101,13 +101,9 @@ export function isBlank(database: Database): boolean {
 }
 
 function create(database: Database, fill: (database: Database) => void): void {
-  const version = versionOf(database); // another process may have been here first
-  if (version === SCHEMA_VERSION) return;
-  if (version === 0) {
-    database.exec(SCHEMA);
-    fill(database);
-  }
-  database.exec(DOCUMENT_SESSIONS);
+  if (versionOf(database) > 0) return; // another process may have been here first
+  database.exec(SCHEMA);
+  fill(database);
   database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; PRAGMA application_id = ${APPLICATION_ID}`);
 }
 

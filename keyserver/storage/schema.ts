@@ -1,7 +1,7 @@
 /** The version of {@link SCHEMA}, as the database's header has it. */
 export const SCHEMA_VERSION = 2;
 
-/** The database in version 1; {@link DOCUMENT_SESSIONS} comes to it in version 2. Times are seconds since 1970. `sealed` values are the vault's (keyserver/storage/vault.ts). */
+/** The database. Times are seconds since 1970. `sealed` values are the vault's (keyserver/storage/vault.ts). */
 export const SCHEMA = `
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
@@ -134,11 +134,9 @@ CREATE TABLE pushes (
   succeeded INTEGER,
   failed INTEGER
 ) STRICT, WITHOUT ROWID;
-`;
 
-/** What version 2 has besides. Both end with the session that they belong to. */
-export const DOCUMENT_SESSIONS = `
--- One-time codes with which a browser that is signed in opens a session at the origin of the documents.
+-- One-time codes with which a browser that is signed in opens a session at the origin of the documents. Codes and sessions end with the
+-- session that they belong to.
 CREATE TABLE entries (
   code_hash BLOB PRIMARY KEY,
   session BLOB NOT NULL REFERENCES sessions ON DELETE CASCADE,

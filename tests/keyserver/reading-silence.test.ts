@@ -28,11 +28,12 @@ afterAll(async () => {
 });
 
 /** A client that asks for the film, and reads nothing of it, not even that its connection has ended. */
-function openSilently(times: number): void {
+function openSilently(times: number): Socket {
   const { host, port } = new URL(rig.server.documentsUrl);
   const client = connect({ port: Number(port), host: '127.0.0.1' });
   clients.push(client.on('error', () => undefined).pause());
   client.write(`GET ${FILM.path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`.repeat(times));
+  return client;
 }
 
 /** Asks from an address of its own. @returns the status */
@@ -78,6 +79,17 @@ describe.each([
     expect(most).toBeLessThan(32 + METADATA);
     expect(await getFrom('127.0.0.1', '/')).toBe(200);
   });
+});
+
+it('attack 98: a client that reads nothing, and sends line ends meanwhile, is gone after a while', async () => {
+  const client = openSilently(1);
+  const sending = setInterval(() => client.write('\r\n'), SILENCE / 6);
+  try {
+    await expect.poll(() => rig.host.open()).toBe(1);
+    await expect.poll(() => rig.host.open(), { timeout: 5 * SILENCE }).toBe(0);
+  } finally {
+    clearInterval(sending);
+  }
 });
 
 it('attack 98: one who reads slowly is not taken for silent', async () => {
