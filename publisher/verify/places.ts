@@ -6,6 +6,8 @@ import { PublicationError } from '../../core/publication/errors.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import { printable } from '../../node-support/printable.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
+import type { S3Target } from '../../node-support/storage/s3.ts';
 import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { type PublicationPlace, startOf } from '../publication/places.ts';
@@ -120,6 +122,37 @@ export class DirectoryPlace extends ListedPlace {
   }
 }
 
+/** A bucket, past the web host in front of it. */
+export class BucketPlace extends ListedPlace {
+  readonly inFlight = 8;
+  readonly #bucket: S3Target;
+
+  constructor(bucket: S3Target) {
+    super();
+    this.#bucket = bucket;
+  }
+
+  async open(path: string): Promise<AsyncGenerator<Uint8Array> | undefined> {
+    try {
+      const body = await this.#bucket.stream(path);
+      return body && chunks(body);
+    } catch (error) {
+      throw error instanceof StorageError ? new Unreadable(error.message, { cause: error }) : error;
+    }
+  }
+
+  /** @throws StorageError */
+  async *entries(): AsyncGenerator<TreeEntry> {
+    for await (const { path } of this.#bucket.list('/')) yield { path, isFile: true };
+  }
+
+  async namesIn(directory: string): Promise<string[]> {
+    const names: string[] = [];
+    for await (const { path } of this.#bucket.list(directory)) names.push(path.slice(directory.length));
+    return names;
+  }
+}
+
 async function* named(stream: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* stream;
@@ -197,7 +230,7 @@ export class WebPlace extends VerifiedPlace {
 }
 
 /** What a host sends, as long as it is not too slow about it. */
-export async function* chunks(
+async function* chunks(
   body: AsyncIterable<Uint8Array> & { destroy(): void },
   slowStart = SLOW_START,
 ): AsyncGenerator<Uint8Array> {

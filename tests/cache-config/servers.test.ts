@@ -147,7 +147,7 @@ describe('the process that started servers ends', () => {
 
   test.each([
     ['by a signal, and stops them', '', 'SIGTERM'],
-    ['by an error that nobody caught', 'setTimeout(() => { throw new Error("expected") }, 500);', undefined],
+    ['by an uncaught error', 'setTimeout(() => { throw new Error("expected") }, 500);', undefined],
     ['by SIGKILL', '', 'SIGKILL'],
     ['by process.exit', 'setTimeout(() => process.exit(3), 500);', undefined],
   ] as const)('%s', async (_, ending, signal) => {

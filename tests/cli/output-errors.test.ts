@@ -1,4 +1,4 @@
-/** What becomes of a command whose output nobody takes. */
+/** What becomes of a command whose output is not read. */
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ describe('a command whose output cannot be written', () => {
     expect((await inShell('verify protected -q', CLOSED_PIPE)).stderr).toBe('code 3\n');
   });
 
-  it('goes on when nobody reads what it says to people', async () => {
+  it('goes on when its messages are not read', async () => {
     const { stderr } = await inShell(
       'check',
       '{ read -r -t 30 < gone; { WISPR >/dev/null 2>&3; echo "code $?" >&2; } 3>&1; } | { exec 0<&-; echo > gone; }',

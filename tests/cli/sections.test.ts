@@ -62,7 +62,7 @@ it('a desk takes over its section, and the office publishes without it', async (
   expect(JSON.parse(done.stdout)).toMatchObject({ sections: [{ name: 'sports', documents: 1, waiting: 0 }] });
 });
 
-it('says what is wrong with a section that nobody named, and with a key of nobody', async () => {
+it('says what is wrong with an unknown section, and with a key of no section', async () => {
   const unknown = await wispr('keys', 'rotate', 'section:culture', ...ours);
   expect(unknown).toMatchObject({ code: 2 });
   expect(unknown.stderr).toContain('only sports');

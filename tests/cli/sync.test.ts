@@ -102,7 +102,7 @@ describe('wispr sync', () => {
     expect([code, stderr]).toEqual([0, expect.stringContaining(`1 in set ${set.id} [not-entitled]`)]);
   });
 
-  it('does not call what it has no key for somebody else’s: what is wrong, and what to do, also where it is to be quiet', async () => {
+  it('does not say that a set it has no key for belongs to other readers: what is wrong, and what to do, also where it is to be quiet', async () => {
     const { publisher, keyServer, host } = reader;
     await publisher.publish(host.files, '/later.html', { content: 'later', set: await createSetKey() });
     await keyServer.close();

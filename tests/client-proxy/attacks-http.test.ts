@@ -88,8 +88,8 @@ describe('attack 58: a thousand ranges', () => {
   });
 });
 
-describe('attack 59: 304 for a version that nobody holds', () => {
-  it('of a document: it is fetched again, past whoever said it', async () => {
+describe('attack 59: 304 for a version that is not held', () => {
+  it('of a document: it is fetched again, past the cache that said it', async () => {
     await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
     const file = rig.publisher.fileOf('/new.html');
     const bytes = rig.host.files.get(file);

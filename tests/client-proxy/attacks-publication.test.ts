@@ -49,7 +49,7 @@ async function expectNext(): Promise<void> {
   expect((await get()).text).toBe('next');
 }
 
-describe('attack 27: metadata that nobody signed, or somebody else', () => {
+describe('attack 27: metadata that is unsigned, or signed by another key', () => {
   it.each(['timestamp', 'snapshot', 'targets'])('%s', async (role) => {
     rig.publisher.setDescriptor(utf8('another')); // so that `targets` changes as well
     await publishNext();

@@ -134,12 +134,12 @@ describe('attack 22: a key that is not valid now', () => {
 
 describe('attack 23: something else than an object', () => {
   it.each([
-    // Bytes that nobody signed may be a cache's: they are asked for once more, past caches.
+    // Unsigned bytes may be a cache's: they are asked for once more, past caches.
     ['unsigned HTML with status 200', 200, 'text/html', `<h1>${SECRET}</h1>`, 'head-unexpected', 2],
     ['a fallback page with status 200', 200, 'text/html', `<!-- wispr --><p>${SECRET}</p>`, 'head-unexpected', 2],
     ['an unsigned redirect', 302, 'text/html', SECRET, 'content-host-answer', 1],
     ['a server error', 503, 'text/html', SECRET, 'content-host-answer', 1],
-    ['a range that nobody asked for', 206, 'text/html', SECRET, 'content-host-answer', 1],
+    ['a range that was not asked for', 206, 'text/html', SECRET, 'content-host-answer', 1],
   ])('%s', async (_, status, type, body, code, times) => {
     const answer = (_request: unknown, response: ServerResponse) =>
       response.writeHead(status, { 'content-type': type, location: 'http://elsewhere.example/' }).end(body);
@@ -282,7 +282,7 @@ describe('attack 88: equivalent spellings of a URL', () => {
     '/a/%C3.html',
     '/%2e%2e/x',
     '/a/b%00',
-  ])('%s is refused, and nobody is asked', async (path) => {
+  ])('%s is refused, and no host is asked', async (path) => {
     expectRefused(await read(path), 'path-refused', 404);
     expect(rig.host.requests).toHaveLength(0);
   });

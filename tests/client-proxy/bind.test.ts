@@ -126,7 +126,7 @@ describe('a proof that the host belongs to the publisher', () => {
     await expect(bind({ connectTo: connectTo ?? [] })).rejects.toMatchObject({ code: 'host-proof' });
   });
 
-  it('attack 70: whoever answers and cannot show to be the host is not called a lost connection', async () => {
+  it('attack 70: a server that answers and cannot show to be the host is not called a lost connection', async () => {
     const other = await makeCertificate(await temporaryFolder(cleanUp), ['DNS:news.example']);
     const intercepting = createSecureServer({ key: other.key, cert: other.cert }, (_, response) => response.end());
     const port = await listenOnLoopback(intercepting);
@@ -149,7 +149,7 @@ describe('a proof that the host belongs to the publisher', () => {
     await expect(bind({ connectTo: connectTo ?? [] })).rejects.toMatchObject({ code: 'host-proof' });
   });
 
-  it('attack 70: a host that names nobody is refused; by hand it is believed', async () => {
+  it('attack 70: a host that names no publisher is refused; by hand it is believed', async () => {
     const connectTo = await startProofHost((server) => {
       server.removeAllListeners('request');
       server.on('request', (_request, response) => response.writeHead(404).end());

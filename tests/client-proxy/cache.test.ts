@@ -110,7 +110,7 @@ describe('a document that was read once', () => {
     await readAndKeep('/a.html');
     const nobody = await startRawHost((_head, socket) => socket.destroy());
     await nobody.close();
-    await rig.restart({ connectTo: [parseConnectTo(`::127.0.0.1:${nobody.port}`)] }); // whoever is asked is not there
+    await rig.restart({ connectTo: [parseConnectTo(`::127.0.0.1:${nobody.port}`)] }); // no host is there
     const offline = await get('/a.html');
     expect([offline.status, offline.text]).toEqual([200, 'for the train']);
     rig.passTime(5 * DAY); // no longer fresh, and within the grace period
@@ -273,7 +273,7 @@ describe('the folder', () => {
     expect(StoredObject.find(file)).toBeUndefined();
   });
 
-  it('counts no half object, whoever died, and drops what it left', async () => {
+  it('counts no half object of a process that died, and drops what it left', async () => {
     await rig.publisher.publish(rig.host.files, '/a.bin', { content: randomBytes(300_000) });
     await readAndKeep('/a.bin');
     const [file = ''] = await files();

@@ -1,4 +1,4 @@
-/** Descriptors that somebody else signed, with the root of the publisher in them, which everybody knows. Rows 70 and 99 of the attack list. */
+/** Descriptors by a foreign key, with the publisher's root in them, which is public. Rows 70 and 99 of the attack list. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { bindSite, type ConnectionRequest, parseConnectTo, startProxy } from '../../client-proxy/index.ts';

@@ -78,7 +78,7 @@ describe('a code that is refused', () => {
 });
 
 describe('a site that does not answer', () => {
-  it('is not said to have named nobody, and is not connected', async () => {
+  it('is not said to have named no publisher, and is not connected', async () => {
     await reader.restart({ connectTo: [':443:127.0.0.1:9'].map(parseConnectTo) });
     const answer = await post('/connect', { link: reader.keyServer.invite() });
     expect([answer.status, answer.text]).toEqual([422, expect.stringContaining('<code>host-unreachable</code>')]);
@@ -101,7 +101,7 @@ describe('an invitation as it was printed', () => {
   });
 });
 
-describe('the document that somebody was on the way to', () => {
+describe('the document that the reader was on the way to', () => {
   const connectBy = async (fields: Record<string, string>, site = 'news.example') => {
     const looked = await post('/connect', { link: reader.keyServer.invite(), ...fields });
     return whereTo(await post(looked.headers.location ?? '', { site }));

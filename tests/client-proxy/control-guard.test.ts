@@ -73,7 +73,7 @@ describe('a form of the Reader itself', () => {
     await expectUnchanged();
   });
 
-  it('asks again before it disconnects, but not whoever followed a link of another site', async () => {
+  it('asks again before it disconnects, but not after a link of another site', async () => {
     for (const site of ['cross-site', 'same-site']) {
       const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
       const answer = await get('/publishers/1/disconnect', headers);

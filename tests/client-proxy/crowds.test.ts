@@ -52,7 +52,7 @@ async function withLimits(
 }
 
 describe('attack 65: ten thousand connections', () => {
-  it('without a request take no more memory and sockets than the bound, and keep nobody from reading', async () => {
+  it('without a request take no more memory and sockets than the bound, and keep no reader from reading', async () => {
     const { dataDirectory, keyFile } = await rig.anotherStorage();
     const rule = `:80:127.0.0.1:${rig.host.port}`;
     const running = await startWispr<{ proxy: string }>(
@@ -176,7 +176,7 @@ describe('attack 65: the slow', () => {
 });
 
 describe('attack 64: from another computer', () => {
-  it('nobody gets to the proxy: it listens on loopback only', async () => {
+  it('other computers cannot reach the proxy: it listens on loopback only', async () => {
     const port = `:${rig.proxy.port.toString(16).toUpperCase().padStart(4, '0')}`;
     const LISTEN = '0A';
     const listening = ['tcp', 'tcp6'].flatMap((name) =>

@@ -1,4 +1,4 @@
-/** A range that is cut out of a whole document, of which nobody knows how long it is until it is there. */
+/** A range that is cut out of a whole document, whose length is not known until it is there. */
 import { expect, it } from 'vitest';
 import type { FetchedDocument } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';

@@ -138,7 +138,7 @@ describe("the reader's own page", () => {
     await keyServer.close();
   });
 
-  it('loads nothing, runs nothing, and is for nobody else', async () => {
+  it('loads nothing, runs nothing, and is for no other site', async () => {
     const own = { host: `localhost:${rig.proxy.port}` };
     const { headers } = await get('/', own);
     expect(headers['content-security-policy']).toMatch(

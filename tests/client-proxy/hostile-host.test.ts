@@ -67,10 +67,10 @@ const MALFORMED: [string, string][] = [
   ['a space before the colon', `HTTP/1.1 200 OK\r\nContent-Length : 21\r\n\r\n${SECRET}`],
   ['fields beyond the bound', `HTTP/1.1 200 OK\r\n${many(100)}\r\n${SECRET}`],
   [
-    '101 that nobody asked for',
+    '101 that was not asked for',
     `HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n${SECRET}`,
   ],
-  ['100 that nobody asked for', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n${SECRET}`],
+  ['100 that was not asked for', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n${SECRET}`],
   ['nothing at all', ''],
 ];
 
@@ -84,7 +84,7 @@ describe('attack 56: a malformed answer', () => {
     expect(got.complete).toBe(true);
   });
 
-  it('that begins with a 100 that nobody asked for is an answer like any other when it should pass through', async () => {
+  it('that begins with a 100 that was not asked for is an answer like any other when it should pass through', async () => {
     answer = (_head, socket) =>
       socket.end('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok', 'latin1');
     const got = await send(rig.proxy.port, 'http://elsewhere.example/a.html');
@@ -127,7 +127,7 @@ describe('attack 56: a malformed answer', () => {
     expect(got.headers.trailer).toBeUndefined();
   });
 
-  it('of a host that switches protocols unasked ends its connection, and a reset on top of it harms nobody', async () => {
+  it('of a host that switches protocols unasked ends its connection, and a reset on top of it does no harm', async () => {
     const unasked = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n';
     const closed: Promise<unknown>[] = [];
     answer = (head, socket) => {
@@ -384,6 +384,6 @@ describe('a client that leaves', () => {
       expect(asked).toBe(1);
     }
     await send(rig.proxy.port, 'gopher://news.example/');
-    expect(rig.refusals.map(({ code }) => code)).toEqual(['bad-request']); // nobody refused those
+    expect(rig.refusals.map(({ code }) => code)).toEqual(['bad-request']); // those were not refused
   });
 });

@@ -255,7 +255,7 @@ describe('the first line of an answer', () => {
   it.each([
     ['empty lines without end', '\r\n'.repeat(200_000)],
     ['one that does not end', `HTTP/1.1 200 ${'x'.repeat(400_000)}`],
-  ])('%s harm nobody', async (_, bytes) => {
+  ])('%s do no harm', async (_, bytes) => {
     passing.answer = (_head, socket) => socket.end(bytes);
     expect((await send(passing.rig.proxy.port, 'http://raw.example/')).status).toBe(502);
     passing.answer = (_head, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');

@@ -114,7 +114,7 @@ it('a database whose keyring is gone is not opened, not changed, and opens when 
   waiting.close();
 });
 
-it('a bus that takes connections and says nothing stalls nobody: the key of a fresh database is elsewhere', async () => {
+it('a bus that takes connections and says nothing stalls no start: the key of a fresh database is elsewhere', async () => {
   const path = join(folder, 'silent');
   const silent: Server = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(path, resolve));

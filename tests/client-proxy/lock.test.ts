@@ -36,7 +36,7 @@ const never = async () => expect.unreachable();
 const setPassphrase = (passphrase: string) =>
   protectIdentity(rig.storage, { kind: 'passphrase', choose: async () => passphrase });
 
-/** With its own passphrase function, which nobody holds but the store. */
+/** With its own passphrase function, which only the store holds. */
 async function openByPassphrase(text: string) {
   const passphrase = async () => text;
   const store = await ReaderStore.open({ ...storeOptions(rig.storage), passphrase });
@@ -153,7 +153,7 @@ describe('a locked Reader', () => {
     }
   });
 
-  it('is what starts where nobody can be asked for the passphrase', async () => {
+  it('is what starts where there is no terminal to ask for the passphrase', async () => {
     await setPassphrase('the right one');
     await rig.proxy.close();
     await expect(startProxy({ ...rig.storage, port: 0 })).rejects.toMatchObject({ code: 'passphrase-needed' });

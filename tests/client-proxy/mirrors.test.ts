@@ -21,7 +21,7 @@ const before = { ...LIMITS };
 
 beforeEach(async () => {
   told.length = 0;
-  Object.assign(LIMITS, { hedgeAfter: 60_000 }); // however busy the machine is, nobody is slow here who is not meant to be
+  Object.assign(LIMITS, { hedgeAfter: 60_000 }); // however busy the machine is, only hosts that are meant to be slow are slow here
   first = await startContentHost();
   cleanUp.add(first.close);
   await start([first.origin]);

@@ -1,4 +1,4 @@
-/** What a signed "no such document" is worth where nobody could look for a newer publication. */
+/** What a signed "no such document" is worth where no host could be asked for a newer publication. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../client-proxy/limits.ts';
@@ -106,7 +106,7 @@ describe('where the newest was found, and the descriptor that it names cannot be
     return held;
   }
 
-  it('and nobody waits for the next attempt', async () => {
+  it('and no request waits for the next attempt', async () => {
     host.handlers.set(descriptorFile, (_, response) => response.writeHead(503).end());
     await reload('/a.html');
     const held = hold();

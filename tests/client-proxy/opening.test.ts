@@ -99,7 +99,7 @@ describe('a large document', () => {
     expect((await get('/a.bin')).body.equals(CONTENT)).toBe(true);
   });
 
-  it('with a damaged block, and nobody else to ask, ends there, visibly; everything before it is right', async () => {
+  it('with a damaged block, and no other host to ask, ends there, visibly; everything before it is right', async () => {
     const { file, object } = await readOnce('/a.bin');
     const expectCut = async (damagedBlock: number) => {
       const { body, complete } = await get('/a.bin');
@@ -150,7 +150,7 @@ describe('a large document', () => {
       .toBe(24); // runs of eight blocks, all of them behind the first block
   });
 
-  it('is never altered by what is read beside it: memory is used again when nobody looks into it any more', async () => {
+  it('is never altered by what is read beside it: memory is used again when it is not used any more', async () => {
     const contents = new Map<string, Buffer>();
     const publish = async (path: string, content: Buffer, document: DocumentWish) => {
       contents.set(path, content);

@@ -89,7 +89,7 @@ describe('a parent proxy that wants a password', () => {
       (reader) => refusesAll('parent-proxy-unreachable', reader),
     ));
 
-  it('is named also where it did not take the one that was given, which is told to nobody', () =>
+  it('is named also where it did not take the one that was given, which is not told', () =>
     behind(
       (_head, socket) => socket.write(WANTS_PASSWORD),
       async (reader) => {
@@ -244,7 +244,7 @@ describe('behind a parent proxy that works', () => {
     ),
   );
 
-  it('a kept connection that closes just when it is used again is nobody’s fault: the request is sent once more', async () => {
+  it('a kept connection that closes just when it is used again is no fault: the request is sent once more', async () => {
     const used = new WeakSet<Socket>();
     const asked: string[] = [];
     const answering: Answering = (head, socket) => {

@@ -24,7 +24,7 @@ async function start(options: Partial<ProxyOptions> = {}) {
   return proxy;
 }
 
-/** Another program on loopback. @param answer - what it says to whoever connects */
+/** Another program on loopback. @param answer - what it says to each client */
 async function occupy(answer?: string): Promise<number> {
   const server: Server = createServer((socket) => {
     socket.on('error', () => socket.destroy());

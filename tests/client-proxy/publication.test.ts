@@ -126,7 +126,7 @@ describe('a newer publication', () => {
     rig.publisher.afterPublishing = async () => undefined;
     await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newer' });
     expect((await get()).text).toBe('signed');
-    // Looks are at least a second apart, whoever asks.
+    // Looks are at least a second apart.
     const reload = async () => (await get('/a.html', { 'cache-control': 'no-cache' })).text;
     await expect.poll(reload, { timeout: 5000 }).toBe('newer');
     expect((await get()).text).toBe('newer');
@@ -317,7 +317,7 @@ describe('attack 38: metadata', () => {
     },
   );
 
-  it('that come in drops are bounded in time, and nobody waits who has something good', async () => {
+  it('that come in drops are bounded in time, and no reader waits who has something good', async () => {
     expect((await get()).text).toBe('signed');
     const before = { ...LIMITS };
     let open = 0;

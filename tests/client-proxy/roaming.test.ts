@@ -130,7 +130,7 @@ describe('a roaming file', () => {
     changed[2000] = (changed[2000] ?? 0) ^ 1;
     writeFileSync(file, changed);
     await expect(arrive()).rejects.toMatchObject({ code: 'roaming-unreadable' });
-    expect(existsSync(away.dataDirectory)).toBe(false); // nobody was asked what to protect it with
+    expect(existsSync(away.dataDirectory)).toBe(false); // there was no question how to protect it
   });
 
   it('that is none, is cut or is huge is refused before anybody is asked for words', async () => {
@@ -227,7 +227,7 @@ describe('attack 86: an older roaming file', () => {
   });
 });
 
-describe('attack 105: a roaming file that somebody else wrote', () => {
+describe('attack 105: a roaming file by another author', () => {
   const asked: ArrivingSite[] = [];
   const confirm = async (sites: readonly ArrivingSite[]) => {
     asked.push(...sites);

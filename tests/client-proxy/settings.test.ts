@@ -14,7 +14,7 @@ describe('a setting', () => {
       'parentProxy',
       ['', 'http://127.0.0.1:3128', 'http://proxy.example', 'http://[::1]:3128/'],
       [
-        'http://me:secret@127.0.0.1:3128', // it would stand in the form for whoever looks on
+        'http://me:secret@127.0.0.1:3128', // it would be readable in the form
         'http://me@127.0.0.1:3128',
         'http://:secret@127.0.0.1:3128',
         'https://127.0.0.1:3128',

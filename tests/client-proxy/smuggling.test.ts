@@ -44,7 +44,7 @@ afterEach(async () => {
 });
 
 const POST = 'POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\n';
-/** Follows every probe on the same connection: whoever takes it for a request of its own was deceived. */
+/** Follows every probe on the same connection: a server that takes it for a request of its own was deceived. */
 const SMUGGLED = 'GET http://a.example/smuggled HTTP/1.1\r\nHost: a.example\r\n\r\n';
 const CHUNKED = `${POST}Transfer-Encoding: chunked\r\n\r\n`;
 
@@ -217,7 +217,7 @@ describe('attack 54: bytes that have no place in a head', () => {
     ['tabs between the words', 'GET\thttp://a.example/\tHTTP/1.1\r\nHost: a.example\r\n\r\n'],
     ['a method in small letters', 'get http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n'],
     ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ['a version nobody knows', 'GET http://a.example/ HTTP/1.2\r\nHost: a.example\r\n\r\n'],
+    ['an unknown version', 'GET http://a.example/ HTTP/1.2\r\nHost: a.example\r\n\r\n'],
     ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
   ])('%s', (_, bytes) => expectRefusal(bytes));
 
@@ -365,7 +365,7 @@ describe('attack 56: answers that could be read in two ways', () => {
     }
   });
 
-  it('an answer nobody asked for is no answer to the next request', async () => {
+  it('an answer that was not asked for is no answer to the next request', async () => {
     const sockets: Socket[] = [];
     answer = (_head, socket) => {
       sockets.push(socket);

@@ -115,7 +115,7 @@ describe('an upgrade', () => {
     );
   });
 
-  it('nobody asked for is refused; and so is a host that breaks off', async () => {
+  it('that was not asked for is refused; and so is a host that breaks off', async () => {
     answer = (_head, socket) => socket.end('HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n');
     expect(refusalCode(await send(rig.proxy.port, `http://127.0.0.1:${raw.port}/`))).toBe('host-answer');
     answer = (_head, socket) => socket.destroy();

@@ -77,3 +77,12 @@ describe('the attacks of docs/threat-model.md', () => {
     expect([...listed].filter((row) => !tested.has(row))).toEqual([]);
   });
 });
+
+it('no source, page or option names an agent without a name', () => {
+  const code = globSync(
+    '{cli,client-proxy,core,publisher,keyserver,node-support,scripts,bench,demo}/**/*.{ts,mjs,eta}',
+  );
+  expect(code.length).toBeGreaterThan(400);
+  const isVague = (file: string) => /\b(?:whoever|nobody|somebody|anybody)\b/i.test(read(file));
+  expect([...PAGES, ...code].filter(isVague)).toEqual([]);
+});

@@ -110,7 +110,7 @@ it('attack 98: one who reads slowly is not taken for silent', async () => {
   expect(received).toBeGreaterThan(FILM.content.length);
 });
 
-it('attack 98: documents that a host does not deliver keep nobody from seeing what is new', async () => {
+it('attack 98: documents that a host does not deliver hide no new publication', async () => {
   const own = await startRig({ limits: { openDocumentsPerAddress: 1000 } });
   const { publisher, host, server } = own;
   const clients = new AbortController();

@@ -1,4 +1,4 @@
-/** New roots: whoever reads the old ones follows, whatever changes, and no key is lost. */
+/** New roots: readers of the old ones follow, whatever changes, and no key is lost. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -332,7 +332,7 @@ describe('what does not work', () => {
     expect(subjects(report, 'redirect-unused')).toEqual(['/a.html']);
   });
 
-  it('are what a template for fallback pages loads, and nobody may see or find', async () => {
+  it('are what a template for fallback pages loads, and browsers may not see or find', async () => {
     const template = `<!doctype html><html lang="<%= it.language %>"><title><%= it.title %></title>
 <link rel="canonical" href="<%= it.canonical %>"><link rel="stylesheet" href="/hidden.css"><link rel="stylesheet" href="/open.css">
 <script type="application/ld+json"><%~ it.jsonLd %></script><img src="/gone.png" alt=""><img src="https://news.example/open.css" alt="">

@@ -1,4 +1,4 @@
-/** Whether the object that was written before is still what would be written: decided by opening it, since nobody keeps digests of plaintext. */
+/** Whether the object that was written before is still what would be written: decided by opening it, since no digests of plaintext are kept. */
 import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

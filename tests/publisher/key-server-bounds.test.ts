@@ -38,7 +38,7 @@ describe.each([
     ['asked for a timestamp', () => fetchTimestamp(access())],
     ['given keys', () => handOverKeys(access(), utf8('a bundle'))],
     ['given a publication', () => putPublication(access(), utf8('{}'), 1)],
-  ])('does not answer, whoever waits: %s', async (_, work) => {
+  ])('does not answer: %s', async (_, work) => {
     server.answer = answer;
     await expect(work()).rejects.toMatchObject({
       code: 'key-server-unreachable',

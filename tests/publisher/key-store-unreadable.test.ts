@@ -1,4 +1,4 @@
-/** Files of a workspace that are there and cannot be used: what is advised does not put a backup in the place of what nobody has lost. */
+/** Files of a workspace that are there and cannot be used: what is advised does not put a backup in the place of what is not lost. */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -10,7 +10,7 @@ import { PASSPHRASE } from '../support/workspace.ts';
 
 const created = await createKeys(PASSPHRASE);
 
-/** The same store with other members, and a digest that fits: what somebody would write who wants it to be read. */
+/** The same store with other members, and a digest that fits: what an attacker would write to have it read. */
 async function altered(change: (store: JsonObject) => void): Promise<Uint8Array> {
   const { digest: _, ...store } = parseCanonicalJson(created.keyStore) as JsonObject;
   change(store as JsonObject);

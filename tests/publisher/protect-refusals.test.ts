@@ -111,7 +111,7 @@ describe('a site is refused, by name and before anything is written, for', () =>
   it.each([
     ['UTF-16 without a byte order mark', 'utf16le'],
     ['UTF-16 with its bytes swapped', 'swapped'],
-  ])('a page in %s, whose word nobody would see', async (_, coding) => {
+  ])('a page in %s, whose characters are not seen', async (_, coding) => {
     const bytes = Buffer.from('<meta name="wispr-set" content="gold"><p>secret', 'utf16le');
     await workspace.write('wide.html', coding === 'swapped' ? bytes.swap16() : bytes);
     await expectRefusal('source-refused', '/wide.html: it holds NUL characters');
@@ -190,7 +190,7 @@ describe('a workspace is refused', () => {
 });
 
 describe('an output directory that is not ours is left alone', () => {
-  it('with somebody’s files in it', async () => {
+  it('with files of another program in it', async () => {
     await mkdir(workspace.out);
     await writeFile(join(workspace.out, 'thesis.txt'), 'years of work');
     await expectRefusal('output-foreign', 'is not an output of this workspace');

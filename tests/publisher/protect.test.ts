@@ -221,7 +221,7 @@ describe('protecting a site', () => {
     });
   });
 
-  it('hands every key to the key server, and to nobody else', async () => {
+  it('hands every key to the key server, and to no other recipient', async () => {
     workspace = await createWorkspace({ 'a.txt': 'a', 'b.html': `<meta name="wispr-set" content="gold">${PAGE}` });
     const absent = await workspace.protect();
     expect(absent.bundle).toBeUndefined();

@@ -60,7 +60,7 @@ it.each(['snapshot', 'targets'] as const)('removes what is gone although the key
   await rotateRole({ configurationFile: workspace.configurationFile, passphrase: PASSPHRASE }, role);
   await removeDocuments();
   expect((await publish()).removed).toBe(2);
-  // Readers may still ask for the objects and the content, and nobody for page and copy.
+  // Readers may still ask for the objects and the content, and not for page and copy.
   expect(await gone()).toEqual([
     expect.stringMatching(/^[0-9a-f]{64}\.gone\.(css|html)/),
     expect.stringMatching(/^[0-9a-f]{64}\.gone\.(css|html)/),
@@ -176,7 +176,7 @@ describe('a run that is told to stop', () => {
         if (prefix !== '/') return yield* inner.list(prefix);
         controller.abort();
         yield { path: '/1.txt', length: 1, modified: 1, tag: '', digest: '' };
-        throw new Error('nobody has stopped');
+        throw new Error('nothing has stopped');
       },
     });
     expect(await prune(target, undefined, controller.signal)).toEqual({ removed: 0, waiting: 0 });

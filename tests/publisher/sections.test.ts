@@ -1,4 +1,4 @@
-/** Sections: parts of a site that others sign for. What nobody here can sign stays as it is published, and everything else goes on. */
+/** Sections: parts of a site that others sign for. What cannot be signed here stays as it is published, and everything else goes on. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -56,7 +56,7 @@ async function configure(change: (settings: ConfigurationInput) => void): Promis
   await writeFile(workspace.configurationFile, JSON.stringify(settings));
 }
 
-/** Gives the section to somebody else altogether. */
+/** Gives the section to another signer altogether. */
 async function handOver(section = 'sports'): Promise<RoleSigner> {
   const desk = await newSigner();
   const { own = '' } = await addSectionSigner(options(), section, desk.publicKey);
@@ -262,7 +262,7 @@ describe('a section whose key is elsewhere', () => {
     },
   );
 
-  it('takes two of its keys where it needs two; and a key of nobody is refused', async () => {
+  it('takes two of its keys where it needs two; and a key of no section is refused', async () => {
     await workspace.protect();
     const [one, two] = [await handOver(), await newSigner()];
     await addSectionSigner(options(), 'sports', two.publicKey, 2);

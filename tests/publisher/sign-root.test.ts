@@ -115,7 +115,7 @@ describe('gathering signatures', () => {
       { keys: { ...draft.signed.keys, [targets]: stolen } }, // the key id stays, and the key is another
       { keys: { ...draft.signed.keys, [ada]: stolen } },
       { consistent_snapshot: false },
-      { more: 'that nobody is shown' },
+      { more: 'that is not shown' },
     ]) {
       await writeFile(at('altered.json'), JSON.stringify({ ...draft, signed: { ...draft.signed, ...altered } }));
       await expect(sign('altered.json', 'ada.key')).rejects.toMatchObject({ code: 'draft-refused' });
@@ -137,7 +137,7 @@ describe('gathering signatures', () => {
       await writeFile(at('bad'), bad);
       await expect(readDraft(at('bad'))).rejects.toMatchObject({ code: 'draft-refused' });
     }
-    // Another threshold is another root, which nobody has signed.
+    // Another threshold is another root, which is not signed.
     await writeFile(at('bad'), text.replace('"threshold":2', '"threshold":1'));
     expect((await readDraft(at('bad'))).signatures).toEqual([]);
     await copyFile(at('root.2.json'), at('late'));

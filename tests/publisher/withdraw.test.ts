@@ -62,7 +62,7 @@ describe('wispr publish', () => {
     expect(await the.confirm()).toMatchObject({ publication: 1 });
   });
 
-  it('protects without a timestamp: what is not published yet, nobody is shown', async () => {
+  it('protects without a timestamp: what is not published yet is not shown', async () => {
     await the.publish();
     await made.write('a.html', '<p>2');
     await made.protect();

@@ -203,7 +203,7 @@ describe('attack 81: names that the language has given a meaning', () => {
       const label = await get('/a.html', { host: `${name.replaceAll('_', '-')}.localhost:${port}` });
       expect([label.status, refusalCode(label)]).toEqual([403, 'host-unknown']);
       const passed = await send(port, `http://${name}/a.html`);
-      expect(passed.text).not.toContain('news.example/b.html'); // somebody else's, whatever it says
+      expect(passed.text).not.toContain('news.example/b.html'); // of another site, whatever it says
     },
   );
 });

@@ -41,7 +41,7 @@ async function openMany(open: () => Promise<Socket>, count: number): Promise<Soc
   return sockets;
 }
 
-describe('attack 65: connections that nobody has let in yet', () => {
+describe('attack 65: connections that are not let in yet', () => {
   it('count, and make room oldest first', () =>
     withServer(
       () => new Promise(() => undefined),

@@ -104,7 +104,7 @@ describe('whose connection it is', () => {
     accepted.destroy();
   });
 
-  it('is nobody’s any more when the other end is closed, though the table lists it as root’s', async () => {
+  it('has no owner any more when the other end is closed, though the table lists it as root’s', async () => {
     const [client, accepted] = await accept('127.0.0.1');
     const { remoteAddress, remotePort, localAddress, localPort } = accepted;
     accepted.resume();
@@ -116,7 +116,7 @@ describe('whose connection it is', () => {
     expect(await owners.find({})).toBeUndefined();
   });
 
-  it('is refused to nobody where it is given up at once', async () => {
+  it('is not refused where it is given up at once', async () => {
     rig.refusals.length = 0;
     const given = Array.from({ length: 40 }, async () => {
       const socket = connect(rig.proxy.port, '127.0.0.1');
@@ -129,7 +129,7 @@ describe('whose connection it is', () => {
     expect(rig.refusals).toEqual([]);
   });
 
-  it('is refused to nobody where the other end is gone, though this end has not noticed', async () => {
+  it('is not refused where the other end is gone, though this end has not noticed', async () => {
     const refused: string[] = [];
     const admit = await ownConnections({ otherUsers: false, refused: ({ code }) => refused.push(code) });
     const unread = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1'); // so it cannot notice
@@ -153,7 +153,7 @@ describe('whose connection it is', () => {
     for (const socket of pairs.flat()) socket.destroy();
   });
 
-  it('is found wherever its line stands in a long table, and never in a line that is nobody’s', async () => {
+  it('is found wherever its line stands in a long table, and never in a line without an owner', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'wispr-table-'));
     const connection = (remotePort: number) => ({
       ...{ remoteAddress: '127.0.0.1', remotePort },
@@ -172,22 +172,25 @@ describe('whose connection it is', () => {
     }
   });
 
-  it('cannot be known on every system; then nobody is served who was not let in on purpose', async () => {
+  it('cannot be known on every system; then only users who were let in on purpose are served', async () => {
     await expect(ConnectionOwners.open('/nowhere')).rejects.toMatchObject({ code: 'other-user' });
   });
 });
 
 describe('attack 79: an address that browsers take for ours', () => {
-  it.each(['127.0.0.1', '::1', '::', '0.0.0.0'])('is refused to share, with whoever listens on %s', async (host) => {
-    const squatter = createServer((socket) => socket.destroy()).listen(await freePort(), host); // it may be asked whether it is a Reader
-    await once(squatter, 'listening');
-    const { port } = squatter.address() as AddressInfo;
-    const storage = await rig.anotherStorage();
-    await expect(startProxy({ ...storage, port })).rejects.toMatchObject({ code: 'listen-failed' });
-    await once(squatter.close(), 'close');
-    const proxy = await startProxy({ ...storage, port }); // nothing of the first attempt is left
-    await proxy.close();
-  });
+  it.each(['127.0.0.1', '::1', '::', '0.0.0.0'])(
+    'is refused to share, with a program that listens on %s',
+    async (host) => {
+      const squatter = createServer((socket) => socket.destroy()).listen(await freePort(), host); // it may be asked whether it is a Reader
+      await once(squatter, 'listening');
+      const { port } = squatter.address() as AddressInfo;
+      const storage = await rig.anotherStorage();
+      await expect(startProxy({ ...storage, port })).rejects.toMatchObject({ code: 'listen-failed' });
+      await once(squatter.close(), 'close');
+      const proxy = await startProxy({ ...storage, port }); // nothing of the first attempt is left
+      await proxy.close();
+    },
+  );
 
   it('is ours on both addresses, and on neither any more when the Reader stops', async () => {
     const proxy = await startProxy({ ...(await rig.anotherStorage()), port: 0 });
