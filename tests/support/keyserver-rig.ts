@@ -52,11 +52,12 @@ export async function startRig(
   const publisher = await createPublisher(options.sets);
   const config = { ...configIn(folder), fetchFrom: { [SITE]: host.origin }, ...options.config };
   const lines: string[] = [];
-  let shift = 0;
+  // The clock stands still: what a test signs twice is the same, at the end of a second too.
+  let now = Math.floor(Date.now() / 1000);
   const server = await startKeyServer(config, {
     log: pino({ base: null }, { write: (line: string) => void lines.push(line) }),
     limits: { ...GENEROUS, ...options.limits },
-    now: () => Math.floor(Date.now() / 1000) + shift,
+    now: () => now,
   });
   const origins = { keyServer: server.url, reading: server.readingUrl };
   const bundle = await sealBundle(publisher, server.state.recipient.publicKey, { ...origins, content: host.origin });
@@ -72,7 +73,7 @@ export async function startRig(
     log: () => lines.join(''),
     invite: (request) => inviteSubscriber(server.state, request),
     passTime: (seconds) => {
-      shift += seconds;
+      now += seconds;
     },
     close: async () => {
       await server.close();
