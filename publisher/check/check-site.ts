@@ -1,6 +1,6 @@
 /** `wispr check`: looks at a site before it is encrypted, for what would break for its readers. Needs no keys, and writes nothing. */
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { PublishError } from '../errors.ts';
 import { fallbackPageOf } from '../site/fallback/page.ts';
 import { type FallbackTemplate, readFallbackTemplate } from '../site/fallback/template.ts';
@@ -8,17 +8,18 @@ import { HeaderRules } from '../site/headers.ts';
 import { canNameSet, isPage, mediaTypeOf } from '../site/media-type.ts';
 import type { Teaser } from '../site/page.ts';
 import { compilePattern } from '../site/patterns.ts';
-import { problemsOfRedirects, SiteMap } from '../site/redirects.ts';
+import { problemsOfRedirects } from '../site/redirects.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
 import { type LookUpDocument, problemOfNotFound, settingsOf } from '../site/site-settings.ts';
 import { type SourceFile, SourceWalk } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import { type Configuration, configurationSchema } from '../workspace/configuration/schema.ts';
 import { workspaceOf } from '../workspace/workspace.ts';
-import { ContentCheck } from './content-check.ts';
+import { checkFallbackPage, type OwnWord } from './content-check.ts';
 import { oddityOf, SectionsCount, SetsCount } from './counts.ts';
+import { linkedSite, readDocuments, type SiteData } from './document-reader.ts';
 import { LinkCheck } from './links.ts';
-import { type CheckReport, Findings } from './report.ts';
+import { type CheckReport, type FindingGroups, Findings } from './report.ts';
 
 /** What is checked: the site of a `wispr.json`, or a site that has none yet, with the defaults. */
 export type CheckedPlace = { readonly configurationFile: string } | { readonly directory: string };
@@ -37,9 +38,6 @@ const WORDS: Teaser = {
   excerpt: ['words'],
 };
 
-/** Milliseconds after which others get their turn: a progress bar, a signal. */
-const TURN = 100;
-
 /**
  * Checks a site.
  *
@@ -51,13 +49,10 @@ export async function checkSite({ onProgress, ...place }: CheckOptions): Promise
   const { directory, configuration } = await settingsAt(place);
   const check = new SiteCheck(configuration, resolve(directory, configuration.source));
   await check.checkTemplate(directory);
-  let lastTurn = performance.now();
-  for (const [index, source] of check.files.entries()) {
-    check.checkDocument(source);
-    if (performance.now() - lastTurn < TURN) continue;
-    onProgress?.({ done: index + 1, total: check.files.length });
-    await setImmediate();
-    lastTurn = performance.now();
+  for await (const { from, to, words, found } of readDocuments(check.data, availableParallelism())) {
+    for (const [index, word] of words.entries()) check.addDocument(check.data.files[from + index] as SourceFile, word);
+    check.addFindings(found);
+    onProgress?.({ done: to, total: check.data.files.length });
   }
   check.finish();
   return check.report(Math.round(performance.now() - started));
@@ -78,10 +73,9 @@ function defaults(): Configuration {
 }
 
 class SiteCheck {
-  /** In the order of their paths. */
-  readonly files: readonly SourceFile[];
+  /** With the files in the order of their paths. */
+  readonly data: SiteData;
   readonly #configuration: Configuration;
-  readonly #source: string;
   readonly #findings = new Findings();
   readonly #rules: SetRules;
   readonly #headers: HeaderRules;
@@ -89,11 +83,8 @@ class SiteCheck {
   readonly #ignored: number;
   /** Patterns of files that are not published, and that match no file. */
   readonly #unusedIgnores: readonly string[];
-  /** Paths of files that `wispr protect` would refuse. */
-  readonly #refused = new Set<string>();
   /** Where each document belongs; by path alone until it has been read. */
   readonly #decisions = new Map<string, Decision>();
-  readonly #content: ContentCheck;
   readonly #sets = new SetsCount();
   readonly #sections: SectionsCount;
   /** Paths, by what is one name to file systems that do not tell letters' cases and compositions apart. */
@@ -104,7 +95,6 @@ class SiteCheck {
 
   constructor(configuration: Configuration, source: string) {
     this.#configuration = configuration;
-    this.#source = source;
     this.#rules = new SetRules(configuration);
     this.#headers = new HeaderRules(configuration);
     this.#sections = new SectionsCount(configuration.sections);
@@ -115,35 +105,17 @@ class SiteCheck {
       if (pattern !== undefined) unused.delete(pattern);
       return pattern !== undefined;
     });
-    this.files = [...walk.files()].sort((a, b) => (a.path < b.path ? -1 : 1));
+    const files = [...walk.files()].sort((a, b) => (a.path < b.path ? -1 : 1));
     this.#ignored = walk.ignored;
     this.#unusedIgnores = [...unused].map(({ text }) => text);
+    const refused = new Set<string>();
     for (const problem of walk.problems.first) {
       const [path = '', reason = ''] = problem.split(/: (.*)/s);
-      this.#refused.add(path);
+      refused.add(path);
       this.#findings.add('refused', path, undefined, reason);
     }
-    for (const { path } of this.files) this.#decisions.set(path, this.#rules.decide(path, undefined));
-    this.#content = new ContentCheck(
-      new LinkCheck(this.#linkedSite(), this.#findings),
-      this.#findings,
-      hostsOf(configuration),
-    );
-  }
-
-  #linkedSite() {
-    const configuration = this.#configuration;
-    const map = new SiteMap(settingsOf(configuration, this.#lookUp), (path) => this.#decisions.has(path));
-    const isProtected = (path: string) => this.#lookUp(path) === 'protected';
-    const source = this.#source;
-    return {
-      site: configuration.site,
-      hosts: hostsOf(configuration),
-      source,
-      map,
-      refused: this.#refused,
-      isProtected,
-    };
+    for (const { path } of files) this.#decisions.set(path, this.#rules.decide(path, undefined));
+    this.data = { configuration, source, files, refused };
   }
 
   readonly #lookUp: LookUpDocument = (path) => {
@@ -162,21 +134,23 @@ class SiteCheck {
     }
   }
 
-  checkDocument(source: SourceFile): void {
-    const { path, size } = source;
-    const mediaType = mediaTypeOf(path);
+  /** @param word - what the document says itself */
+  addDocument({ path, size }: SourceFile, { set, problem }: OwnWord): void {
     const byPath = this.#decisions.get(path) as Decision;
-    const { set, problem } = this.#content.read(source, mediaType, byPath.set === undefined);
     if (problem !== undefined) this.#findings.add('refused', path, undefined, problem);
     const decision = set === undefined ? byPath : this.#rules.decide(path, set);
     if (set !== undefined) this.#decisions.set(path, decision);
     this.#sets.add(path, decision, set !== undefined);
     if (!this.#sections.add(path)) this.#findings.add('refused', path, undefined, 'it lies too deep below its section');
     this.#headers.headersOf(path);
-    if (canNameSet(mediaType)) this.#pages++;
+    if (canNameSet(mediaTypeOf(path))) this.#pages++;
     if (size > LARGE) this.#findings.add('large', path, undefined, `${Math.round(size / 1024 / 1024)} MiB`);
     if (decision.isDefault && this.#configuration.sets.length > 0) this.#findings.add('set-default', path);
     this.#checkName(path);
+  }
+
+  addFindings(found: FindingGroups): void {
+    this.#findings.merge(found);
   }
 
   #checkName(path: string): void {
@@ -191,7 +165,8 @@ class SiteCheck {
   /** What can be said only after everything has been seen. */
   finish(): void {
     const { redirects, ...configuration } = this.#configuration;
-    if (this.files.length === 0) this.#findings.add('refused', this.#source, undefined, 'it holds no documents');
+    if (this.data.files.length === 0)
+      this.#findings.add('refused', this.data.source, undefined, 'it holds no documents');
     const settings = settingsOf({ ...configuration, redirects }, this.#lookUp);
     const { loops, dangling, shadowed } = problemsOfRedirects(settings, (path) => this.#decisions.has(path));
     const to = new Map(settings.redirects.map((redirect) => [redirect.from, redirect.to]));
@@ -208,24 +183,25 @@ class SiteCheck {
 
   /** A publisher's own template may load files, and visitors without access load them. One page stands for all. */
   #checkFallbackPage(): void {
-    const path = this.files.find(({ path: each }) => {
+    const path = this.data.files.find(({ path: each }) => {
       return isPage(mediaTypeOf(each)) && this.#lookUp(each) === 'protected';
     })?.path;
     if (this.#template === undefined || path === undefined) return;
     const { site, reading, name = site } = this.#configuration;
     const settings = { publisher: name, site, content: `https://${site}`, reading, redirectAfter: 'never' } as const;
     const html = this.#template.read.render(fallbackPageOf(path, WORDS, settings));
-    this.#content.fallbackPage(html, path, this.#template.file);
+    const linked = linkedSite(this.data, this.#decisions, (each) => this.#lookUp(each) === 'public');
+    checkFallbackPage(html, { path, madeOf: this.#template.file }, new LinkCheck(linked, this.#findings));
   }
 
   report(milliseconds: number): CheckReport {
     const { site } = this.#configuration;
     return {
       ...(site !== UNKNOWN_SITE && { site }),
-      source: this.#source,
-      documents: this.files.length,
+      source: this.data.source,
+      documents: this.data.files.length,
       pages: this.#pages,
-      bytes: this.files.reduce((sum, { size }) => sum + size, 0),
+      bytes: this.data.files.reduce((sum, { size }) => sum + size, 0),
       ignored: this.#ignored,
       ...this.#sets.summary(),
       sections: this.#sections.summary(),
@@ -233,10 +209,4 @@ class SiteCheck {
       milliseconds,
     };
   }
-}
-
-/** Hosts that are the site, or serve what is published of it: none of them has a Reader in front of it. */
-function hostsOf({ site, content }: Configuration): Set<string> {
-  const origins = typeof content === 'string' ? [content] : content;
-  return new Set([site, ...origins.map((origin) => new URL(origin).hostname)]);
 }

@@ -1,8 +1,6 @@
 /** Looks into pages, style sheets and scripts. */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { printable } from '../../node-support/printable.ts';
-import { describeUnreadable } from '../../node-support/system-error.ts';
-import { PublishError } from '../errors.ts';
+import { systemReason } from '../../node-support/system-error.ts';
 import { isPage, isXmlPage } from '../site/media-type.ts';
 import { decodePage, encodingOf, readPage } from '../site/page.ts';
 import { problemOfPageSet } from '../site/sets.ts';
@@ -49,6 +47,7 @@ export class ContentCheck {
     const data = DATA.test(mediaType) && !source.path.endsWith('.map');
     if (!page && !data && mediaType !== STYLE && !SCRIPT.test(mediaType)) return {};
     const bytes = readStart(source, TEXT_LENGTH);
+    if (typeof bytes === 'string') return { problem: bytes };
     if (source.size > bytes.length) this.#findings.add('partly', source.path);
     if (page) return this.#page(source, bytes, xml, isPublic);
     const text = bytes.toString('utf8');
@@ -62,18 +61,6 @@ export class ContentCheck {
       this.#script(text, path, lineAt);
     }
     return {};
-  }
-
-  /**
-   * Follows what a fallback page refers to. It is public, at the site's own host: addresses with that host lead where they should.
-   *
-   * @param path - of a document that has it
-   * @param madeOf - what messages name
-   */
-  fallbackPage(html: string, path: string, madeOf: string): void {
-    const { references, base } = scanPage(html, false);
-    const own = references.filter(({ url }) => !hasHost(url));
-    this.#links.check(own, { path, base, madeOf, isPublic: true, lineAt: () => 1 });
   }
 
   #page({ path, size }: SourceFile, bytes: Uint8Array, xml: boolean, isPublic: boolean): OwnWord {
@@ -108,6 +95,21 @@ export class ContentCheck {
   }
 }
 
+/**
+ * Follows what a fallback page refers to. It is public, at the site's own host: addresses with that host lead where they should.
+ *
+ * @param page - the path of a document that has it, and what messages name
+ */
+export function checkFallbackPage(
+  html: string,
+  page: { readonly path: string; readonly madeOf: string },
+  links: LinkCheck,
+): void {
+  const { references, base } = scanPage(html, false);
+  const own = references.filter(({ url }) => !hasHost(url));
+  links.check(own, { ...page, base, isPublic: true, lineAt: () => 1 });
+}
+
 /** Finds lines of a text. Offsets that come in order are counted once. */
 class Lines {
   readonly #text: string;
@@ -133,12 +135,8 @@ class Lines {
   }
 }
 
-/**
- * The first bytes of a file.
- *
- * @throws PublishError `source-refused`
- */
-function readStart({ file, path, size }: SourceFile, length: number): Buffer {
+/** The first bytes of a file, or why it cannot be read. */
+function readStart({ file, size }: SourceFile, length: number): Buffer | string {
   try {
     const descriptor = openSync(file, 'r');
     try {
@@ -152,6 +150,6 @@ function readStart({ file, path, size }: SourceFile, length: number): Buffer {
       closeSync(descriptor);
     }
   } catch (error) {
-    throw new PublishError('source-refused', describeUnreadable(printable(path), error), { cause: error });
+    return `it cannot be read: ${systemReason(error)}`;
   }
 }

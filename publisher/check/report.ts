@@ -177,9 +177,12 @@ const KEPT_FINDINGS = 100_000;
 /** Places of one finding that are kept. */
 const KEPT_PLACES = 20;
 
+/** Findings by their kind and subject, and how many more there were; plain data, for threads. */
+export type FindingGroups = Map<CheckKind, { readonly findings: Map<string, CheckFinding>; dropped: number }>;
+
 /** Collects findings, in bounded memory. */
 export class Findings {
-  readonly #byKind = new Map<CheckKind, { readonly findings: Map<string, CheckFinding>; dropped: number }>();
+  #byKind: FindingGroups = new Map();
 
   /**
    * @param place - asked for its line only where it is kept
@@ -191,8 +194,7 @@ export class Findings {
     place?: Place | (() => Place),
     message?: string | (() => string | undefined),
   ): void {
-    const group = this.#byKind.get(kind) ?? { findings: new Map(), dropped: 0 };
-    this.#byKind.set(kind, group);
+    const group = this.#groupOf(kind);
     const found = group.findings.get(subject);
     if (found !== undefined) {
       found.count++;
@@ -207,6 +209,29 @@ export class Findings {
     }
   }
 
+  /** Gives away what was found so far. */
+  take(): FindingGroups {
+    const taken = this.#byKind;
+    this.#byKind = new Map();
+    return taken;
+  }
+
+  /** Adds what was found elsewhere, behind what is here. */
+  merge(others: FindingGroups): void {
+    for (const [kind, { findings, dropped }] of others) {
+      const group = this.#groupOf(kind);
+      group.dropped += dropped;
+      for (const [subject, other] of findings) {
+        const found = group.findings.get(subject);
+        if (found !== undefined) {
+          found.count += other.count;
+          found.places.push(...other.places.slice(0, KEPT_PLACES - found.places.length));
+        } else if (group.findings.size < KEPT_FINDINGS) group.findings.set(subject, other);
+        else group.dropped++;
+      }
+    }
+  }
+
   /** The worst first; what is found most often first in each group. */
   groups(): CheckGroup[] {
     return (Object.keys(KINDS) as CheckKind[]).flatMap((kind) => {
@@ -215,6 +240,12 @@ export class Findings {
       const findings = [...group.findings.values()].sort(byFrequency);
       return [{ kind, breaks: kind in BREAKS, total: findings.length + group.dropped, findings }];
     });
+  }
+
+  #groupOf(kind: CheckKind) {
+    const group = this.#byKind.get(kind) ?? { findings: new Map(), dropped: 0 };
+    this.#byKind.set(kind, group);
+    return group;
   }
 }
 

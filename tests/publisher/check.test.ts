@@ -4,8 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { checkSite } from '../../publisher/check/check-site.ts';
-import type { CheckKind, CheckReport } from '../../publisher/check/report.ts';
+import type { OwnWord } from '../../publisher/check/content-check.ts';
+import { readDocuments } from '../../publisher/check/document-reader.ts';
+import { type CheckKind, type CheckReport, Findings } from '../../publisher/check/report.ts';
 import { addressesOfSrcset, referencesOfStyle } from '../../publisher/check/scan.ts';
+import { SourceWalk } from '../../publisher/site/walk.ts';
+import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
@@ -46,6 +50,45 @@ function subjects({ groups }: CheckReport, kind: CheckKind): string[] {
 }
 
 const page = (body: string, head = '') => `<!doctype html><meta charset="utf-8"><title>T</title>${head}<body>${body}`;
+
+describe('documents', () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, index) => [
+      `${index}.html`,
+      page(`<a href="gone-${index % 7}.html">g</a>`, index % 2 === 0 ? '<meta name="wispr-set" content="even">' : ''),
+    ]);
+
+  it('are read on several threads with the same result as on one', async () => {
+    const directory = await siteOf(Object.fromEntries(many(500)));
+    const configuration = await readConfiguration(join(directory, 'wispr.json'));
+    const files = [...new SourceWalk(join(directory, 'site'), () => false).files()];
+    const data = { configuration, source: join(directory, 'site'), files, refused: new Set<string>() };
+    const readOn = async (threads: number) => {
+      const findings = new Findings();
+      const words: OwnWord[] = [];
+      for await (const batch of readDocuments(data, threads)) {
+        findings.merge(batch.found);
+        words.push(...batch.words);
+      }
+      return { words, groups: findings.groups() };
+    };
+    const one = await readOn(1);
+    expect(one.words.filter(({ set }) => set === 'even').length).toBe(250);
+    expect(one.groups[0]?.findings.map(({ count }) => count)).toEqual([72, 72, 72, 71, 71, 71, 71]);
+    expect(await readOn(3)).toEqual(one);
+  });
+
+  it('that cannot be read are findings, and the others are read', async () => {
+    const directory = await siteOf({ 'a.html': page('') });
+    const configuration = await readConfiguration(join(directory, 'wispr.json'));
+    const [file] = new SourceWalk(join(directory, 'site'), () => false).files();
+    if (file === undefined) throw new Error('there is no file');
+    const files = [{ ...file, path: '/gone.html', file: join(directory, 'gone') }, file];
+    const data = { configuration, source: directory, files, refused: new Set<string>() };
+    const { value } = await readDocuments(data, 1).next();
+    expect(value?.words).toEqual([{ problem: 'it cannot be read: there is no such file or directory' }, {}]);
+  });
+});
 
 describe('a site with nothing wrong', () => {
   it('has no findings, and says what is public, why, and what belongs where', async () => {
