@@ -48,36 +48,41 @@ export class DocumentCheck {
   /** Checks one document, and reports the first thing that is wrong with it and with what stands at its name. */
   async check(document: PublishedDocument): Promise<void> {
     const { content, inPage } = document.entry;
-    const isGood = await this.#attempt(() => this.#checkObject(document));
-    if (isGood) this.#report[content === undefined ? 'encrypted' : 'signed']++;
+    const { path } = document;
+    const head = await this.#attempt(() => this.#checkObject(document));
+    if (head) this.#report[content === undefined ? 'encrypted' : 'signed']++;
     await this.#attempt(async () => {
-      if (content !== undefined) await this.#checkCopy(document.path, content);
-      else if (inPage || isPage(mediaTypeOf(document.path))) await this.#checkFallback(document.path, inPage);
+      // Without a good head, nothing says how long a file at the name of one of these two may be.
+      if (content !== undefined) await (head && this.#checkCopy(path, content, head));
+      else if (inPage) await (head && this.#checkFallback(path, head));
+      else if (isPage(mediaTypeOf(path))) await this.#checkFallback(path);
     });
   }
 
-  async #checkObject({ path, entry }: PublishedDocument): Promise<void> {
+  async #checkObject({ path, entry }: PublishedDocument): Promise<Head> {
     const file = entry.inPage ? path : targetFile(headTargetOf(path), entry.head);
     const { site, publisherKey } = this.#site;
     const object = openCarrier(await this.#open(file));
     const head = await this.#named(file, () => verifyObject(object, { site, path, publisherKey }, entry));
-    if (entry.content === undefined) return;
+    if (entry.content === undefined) return head;
     const contentFile = targetFile(contentTargetOf(path), entry.content);
     const content = await this.#open(contentFile);
     const hash = await this.#named(contentFile, () => verifyContent(head, content));
     if (hash !== entry.content)
       throw new Wrong(contentFile, 'file-altered', 'not the content that the publication names');
+    return head;
   }
 
-  async #checkCopy(path: string, content: string): Promise<void> {
+  async #checkCopy(path: string, content: string, { header }: Head): Promise<void> {
     const stream = await this.#open(path);
-    if ((await this.#named(path, () => sha256Of(stream))) !== content)
+    if ((await this.#named(path, () => sha256Of(upTo(stream, header.payloadLength)))) !== content)
       throw new Wrong(path, 'file-altered', 'not what the publisher signed');
   }
 
-  async #checkFallback(path: string, inPage: boolean): Promise<void> {
+  /** @param carried - the head of the object above it, if there is one */
+  async #checkFallback(path: string, carried?: Head): Promise<void> {
     const stream = await this.#open(path);
-    const bytes = await this.#named(path, () => fallbackPart(stream, inPage));
+    const bytes = await this.#named(path, () => fallbackPart(stream, carried));
     const page = recogniseFallbackPage(bytes);
     if (page === undefined) throw new Wrong(path, 'file-altered', 'not a fallback page as wispr makes them');
     if (!leadsTo(page, this.#site, urlPathOf(path))) {
@@ -106,14 +111,13 @@ export class DocumentCheck {
     }
   }
 
-  async #attempt(work: () => Promise<void>): Promise<boolean> {
+  async #attempt<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
     try {
-      await work();
-      return true;
+      return await work();
     } catch (error) {
       if (!(error instanceof Wrong)) throw error;
       this.#report.find(error.path, error.code, error.message);
-      return false;
+      return undefined;
     }
   }
 }
@@ -121,14 +125,15 @@ export class DocumentCheck {
 const COMMENT_END = Buffer.from('\n-->\n');
 
 /** A fallback page: the whole file, or what stands behind the comment of an HTML carrier. One byte more than any has is enough. */
-async function fallbackPart(stream: AsyncIterable<Uint8Array>, inPage: boolean): Promise<Uint8Array> {
-  if (!inPage) {
+async function fallbackPart(stream: AsyncIterable<Uint8Array>, carried: Head | undefined): Promise<Uint8Array> {
+  if (carried === undefined) {
     const bytes = await startOf(stream, MAXIMUM_FALLBACK_PAGE + 1);
     return isHtmlCarrier(bytes) ? new Uint8Array(0) : bytes;
   }
   let bytes: Buffer = Buffer.alloc(0);
   let inComment = true;
-  for await (const piece of stream) {
+  const longestComment = 2 * (carried.length + carried.header.payloadLength) + 100; // base64 in lines takes 1.36 times the object
+  for await (const piece of upTo(stream, longestComment + MAXIMUM_FALLBACK_PAGE)) {
     bytes = Buffer.concat([bytes, piece]);
     const end: number = inComment ? bytes.indexOf(COMMENT_END) : -1;
     if (end >= 0) [bytes, inComment] = [bytes.subarray(end + COMMENT_END.length), false];
@@ -193,6 +198,16 @@ async function* hashed(
   for await (const piece of stream) {
     digest.update(piece);
     yield piece;
+  }
+}
+
+/** A stream, which ends once it has been longer than `length`: a host may send without end. */
+async function* upTo(stream: AsyncIterable<Uint8Array>, length: number): AsyncGenerator<Uint8Array> {
+  let received = 0;
+  for await (const piece of stream) {
+    received += piece.length;
+    yield piece;
+    if (received > length) return;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { urlPathOf } from '../../core/site/path.ts';
 import { WebPlace } from '../../publisher/verify/places.ts';
@@ -124,6 +125,33 @@ describe('a published site', () => {
       setImmediate(() => response.destroy());
     });
     expect(findings(await verify())).toEqual([`${await named('/large.bin')} unreadable`]);
+  });
+
+  it('ends where the host sends a copy, or a fallback page behind a comment, without end', async () => {
+    const carried = await createWorkspace(
+      { 'a.html': PAGE, 'style.css': 'p {}' },
+      { carrier: 'html', public: ['style.css'] },
+    );
+    await carried.protect();
+    host.files.clear();
+    for (const [path, content] of await snapshot(carried.out))
+      host.files.set(urlPathOf(`/${path}`), Buffer.from(content, 'base64'));
+    const endless = (start: Uint8Array) => (_: unknown, response: ServerResponse) => {
+      const more = () => {
+        while (response.write(Buffer.alloc(65_536, ' ')));
+      };
+      response.on('drain', more).writeHead(200).write(start);
+      more();
+    };
+    const page = host.files.get('/a.html') as Uint8Array;
+    let asked = 0;
+    host.handlers.set('/style.css', endless(Buffer.from('p {}')));
+    host.handlers.set('/a.html', (request, response) => {
+      if (asked++ === 0) response.end(page);
+      else endless(page.subarray(0, 100))(request, response);
+    });
+    expect(findings(await verify())).toEqual(['/a.html file-altered', '/style.css file-altered']);
+    await carried.remove();
   });
 
   it('attack 65: does not wait for ever where the host gives a byte now and then', async () => {
