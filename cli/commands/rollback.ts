@@ -3,7 +3,7 @@ import { type RollbackPlan, rollBack } from '../../publisher/publish/rollback.ts
 import { count, someOf } from '../../publisher/text.ts';
 import { confirm } from '../io/terminal.ts';
 import { print, say, sayHint } from '../io/voice.ts';
-import { describePublishing, warnAboutRest } from './publish-summary.ts';
+import { describePublishing, warnAboutAbsent, warnAboutRest } from './publish-summary.ts';
 import { addSiteFlags, onSite, type SiteFlags } from './timestamp.ts';
 import { parseVersion } from './withdraw.ts';
 
@@ -31,6 +31,7 @@ async function rollback(version: number | undefined, flags: Flags): Promise<void
   if (json) print(JSON.stringify({ ...summary, ...plan }));
   else if (!quiet) print(describePublishing(summary));
   warnAboutRest(summary, `\`wispr rollback ${plan.to}\``);
+  warnAboutAbsent(summary, `\`wispr rollback ${plan.to}\``);
   if (!quiet) sayHint('the next `wispr publish` publishes the source again: correct it first');
 }
 

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type Withdrawal, withdrawSite } from '../../publisher/publish/withdraw.ts';
 import { confirm } from '../io/terminal.ts';
 import { print, say, sayHint } from '../io/voice.ts';
-import { describePlaces, warnAboutRest } from './publish-summary.ts';
+import { describePlaces, warnAboutAbsent, warnAboutRest } from './publish-summary.ts';
 import { addSiteFlags, onSite, type SiteFlags } from './timestamp.ts';
 
 interface Flags extends SiteFlags {
@@ -35,7 +35,9 @@ async function withdraw(version: number | undefined, flags: Flags): Promise<void
   );
   if (json) print(JSON.stringify(withdrawal));
   else if (!quiet) describe(withdrawal, version, out);
-  if (withdrawal.outcome !== 'replaced') warnAboutRest(withdrawal, 'the same command');
+  if (withdrawal.outcome === 'replaced') return;
+  warnAboutRest(withdrawal, 'the same command');
+  warnAboutAbsent(withdrawal, 'the same command');
 }
 
 /** Said first, because it surprises: readers are shown nothing at all. */

@@ -86,7 +86,7 @@ async function confirmByPublications(upstream: Upstream, claimed: FetchedDescrip
     if (!isSame)
       throw new ReaderError(
         'descriptor-foreign',
-        `the publisher of these sites names another key or key server than ${keyServer} does`,
+        'the publisher of these sites names another key or key server than the key server of this link does',
       );
   }
   const fetched = [claimed, ...named].reduce((last, one) =>

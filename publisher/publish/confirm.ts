@@ -92,7 +92,7 @@ export async function confirmWithKeyFile(options: KeyFileOptions): Promise<Confi
     publication: snapshot.file.version,
     closed: snapshot.snapshot.closed,
     freshUntil: readTimestamp(timestamp).timestamp.expires,
-    ...{ targets: [directory], behind: [], keyServer: undefined, expires },
+    ...{ targets: [directory], behind: [], absent: [], keyServer: undefined, expires },
   };
 }
 

@@ -26,6 +26,8 @@ import type { Site } from './site.ts';
 export interface Delivery {
   readonly publication: number;
   readonly behind: readonly Behind[];
+  /** Targets of earlier runs that this one does not have. They show what they had. */
+  readonly absent: readonly string[];
   /** When the timestamp ends, seconds since 1970. */
   readonly freshUntil: number;
   /** Whether the key server has the keys and confirms the publication; `undefined` without a token. */
@@ -76,10 +78,18 @@ export async function deliver(
       behind: [...failedBefore, ...failures].map(({ target, failure: { code, message } }) => {
         return { target: target.name, code, message };
       }),
+      absent: rememberTargets(site, [...done.keys()]),
       freshUntil: timestamp.timestamp.expires,
       keyServer: stateOfKeyServer(site),
     },
   };
+}
+
+/** @returns targets that showed a publication of this workspace, and are not among those of this run */
+function rememberTargets({ index, targets }: Site, shown: readonly Target[]): string[] {
+  const known: readonly string[] = JSON.parse(index.fact('shownAt') ?? '[]');
+  index.setFact('shownAt', JSON.stringify([...new Set([...known, ...shown.map(({ name }) => name)])]));
+  return known.filter((name) => !targets.some((target) => target.name === name));
 }
 
 function stateOfKeyServer({ keyServer, configuration, keyServerFailure }: Site): Delivery['keyServer'] {

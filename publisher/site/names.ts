@@ -11,12 +11,17 @@ const MAXIMUM_NAME_BYTES = 255 - 65 - OBJECT_SUFFIX.length;
 /** SHA-256 in hexadecimal and a dot: what stands in front of immutable names. */
 export const HASH_PREFIX = /^[0-9a-f]{64}\./;
 
-/** The same as file systems see it that make no difference between upper and lower case. */
-const LIKE_IMMUTABLE = /^[0-9a-f]{64}\./i;
-const LIKE_OBJECT = /\.protected$/i;
+/** The same as file systems see it that make no difference between upper and lower case; by Unicode, where U+017F is an s and U+212A a k. */
+const LIKE_IMMUTABLE = /^[0-9a-f]{64}\./iu;
+const LIKE_OBJECT = /\.protected$/iu;
 
 /** Where wispr puts files of its own, and the directory above. */
-const OWN_PLACES = /^\/\.well-known(?:$|\/wispr(?:$|\/|-))/i;
+const OWN_PLACES = /^\/\.well-known(?:$|\/wispr(?:$|\/|-))/iu;
+
+/** The path as file systems see it that pass over what shows nothing, and dots and spaces at the end of names. */
+function withoutUnseen(path: string): string {
+  return path.replace(/\p{Default_Ignorable_Code_Point}/gu, '').replace(/[. ]+(?=\/|$)/g, '');
+}
 
 /** The name that `bytes` spell, or how to show it where they are not valid UTF-8. */
 export function decodeName(bytes: Uint8Array): { name: string; valid: boolean } {
@@ -31,7 +36,7 @@ export function problemOfDirectory(path: string): string | undefined {
   if (/[\u0000-\u001f\u007f]/.test(path)) return 'control characters cannot stand in a path';
   if (path === READING_SITE_PAGES)
     return `the reading site's own pages stand at ${READING_SITE_PAGES}/, and would hide it`;
-  if (LIKE_IMMUTABLE.test(nameOf(path)))
+  if (LIKE_IMMUTABLE.test(nameOf(withoutUnseen(path))))
     return 'names that begin with 64 hexadecimal digits and a dot are those of published files';
   return isDocumentPath(path) ? undefined : 'its path is longer than 2,048 bytes';
 }
@@ -42,12 +47,13 @@ export function problemOfDirectory(path: string): string | undefined {
  * `<hash>.name.protected`, each of which tells whose it is.
  */
 export function problemOfFile(path: string): string | undefined {
-  if (LIKE_OBJECT.test(path)) return `names that end in ${OBJECT_SUFFIX} are those of protected objects`;
+  const seen = withoutUnseen(path);
+  if (LIKE_OBJECT.test(seen)) return `names that end in ${OBJECT_SUFFIX} are those of protected objects`;
   const name = nameOf(path);
   if (3 * name.length > MAXIMUM_NAME_BYTES && utf8(name).length > MAXIMUM_NAME_BYTES) {
     return `its name is longer than ${MAXIMUM_NAME_BYTES} bytes, and published files have longer ones than their documents`;
   }
-  return OWN_PLACES.test(path) ? 'wispr itself puts a file there' : problemOfDirectory(path);
+  return OWN_PLACES.test(seen) ? 'wispr itself puts a file there' : problemOfDirectory(path);
 }
 
 /** Files that are not published: hidden ones, but for `.well-known` at the top, and what desktops leave behind. */

@@ -196,6 +196,17 @@ describe('wispr withdraw', () => {
     expect((await inSite('withdraw', '99', '-y', ...withPassphrase)).stderr).toContain('[argument-invalid]');
   });
 
+  it('names a target of an earlier run that wispr.json does not name', async () => {
+    await configure('../web');
+    expect((await inSite('publish', '-q', '-y', '../elsewhere', ...withPassphrase)).code).toBe(0);
+    expect((await inSite('publish', '-q', ...withPassphrase)).stderr).not.toContain('not reached');
+    const withdrawn = await inSite('withdraw', '-y', ...withPassphrase);
+    expect(withdrawn.stderr).toMatch(/not reached, because .*elsewhere\n/);
+    await configure(['../web', '../elsewhere']);
+    expect((await inSite('withdraw', '-y', ...withPassphrase)).stderr).not.toContain('elsewhere');
+    expect(await at('elsewhere')).toBe(await at('web'));
+  });
+
   it('goes on where the key server is dead and a bucket hangs, and names both', async () => {
     const stalling = await startStallingServer(server.endpoint);
     await configure(['../web', 's3://news/hanging'], (text) =>

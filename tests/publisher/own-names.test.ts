@@ -49,6 +49,9 @@ describe('attack 101: a source file named like a published one', () => {
     ['a directory where a content lies', async () => `uploads/${HASH}.report.html/x.html`],
     ['the host proof', async () => '.well-known/wispr-site'],
     ['metadata', async () => '.well-known/wispr/2.root.json'],
+    ['metadata, with the long s of Unicode', async () => '.well-known/wi\u017fpr/2.root.json'],
+    ['metadata, with a dot that Windows drops', async () => '.well-known/wispr./2.root.json'],
+    ['its head, with a dot that Windows drops', async () => `uploads/${'a'.repeat(64)}.report.html.protected.`],
     ['metadata, in capitals', async () => '.well-known/WISPR/2.root.json'],
   ])('%s is refused by name by check, protect and publish, and changes nothing', async (_, nameOf) => {
     const name = await nameOf();
@@ -73,6 +76,15 @@ describe('attack 101: a source file named like a published one', () => {
     expect((await wispr('publish', ...withPassphrase)).code).toBe(0);
     expect((await verifyTree(web)).findings).toEqual([]);
   });
+});
+
+it.each([
+  '/.well-known/wis\u200bpr/2.root.json',
+  '/.well-\u212anown/wispr/2.root.json',
+  `/a/${'0'.repeat(64)}.x.prot\u200dected`,
+  '/a/x.protected. .',
+])('attack 101: %j is refused, though it looks like another file to some file systems only', (path) => {
+  expect(problemOfFile(path)).toBeDefined();
 });
 
 describe('attack 101: two writers of one file', () => {

@@ -11,6 +11,8 @@ export type FactName =
   | 'bundle'
   /** The start of the machine since which all files were found or written. */
   | 'boot'
+  /** JSON: names of all targets that showed a publication. */
+  | 'shownAt'
   /** Whose pages lie in `out`: `protect` or `rollback`. */
   | 'pages'
   /** Bits of the number of bins. */
