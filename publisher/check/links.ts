@@ -49,11 +49,11 @@ export class LinkCheck {
   /** Checks everything that one document refers to. */
   check(references: readonly Reference[], referrer: Referrer): void {
     const base = this.#baseOf(referrer);
-    const known = new Set<string>();
+    const known = new Map<string, Use>();
     for (const reference of references) {
-      const key = `${reference.use} ${reference.url}`;
-      if (known.has(key) && reference.use !== 'data') continue; // in every line of a table of contents
-      known.add(key);
+      const { url, use } = reference;
+      if (known.get(url) === use && use !== 'data') continue; // in every line of a table of contents
+      known.set(url, use);
       this.#reference(reference, base, referrer);
     }
   }

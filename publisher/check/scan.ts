@@ -33,6 +33,9 @@ const ADDRESSES: Readonly<Record<string, Use>> = {
   'video src': 'load',
 };
 
+/** The attributes among them: most have no address, and need no look at the element. */
+const ADDRESS_ATTRIBUTES = new Set(Object.keys(ADDRESSES).map((key) => key.slice(key.indexOf(' ') + 1)));
+
 /** Relations that browsers load; others than these and {@link RELATED}, such as `canonical`, lead nowhere. */
 const LOADED_RELATIONS =
   /(?:^|\s)(?:stylesheet|icon|apple-touch-icon|mask-icon|manifest|modulepreload|preload|prefetch)(?:\s|$)/i;
@@ -74,7 +77,7 @@ export class PageScanner {
     const offset = this.position();
     for (const attribute in attributes) {
       const value = attributes[attribute] ?? '';
-      const use = ADDRESSES[`${name} ${attribute}`];
+      const use = ADDRESS_ATTRIBUTES.has(attribute) ? ADDRESSES[`${name} ${attribute}`] : undefined;
       if (use) this.references.push({ url: value, use, offset });
       else this.#attribute(attribute, value, offset);
     }
