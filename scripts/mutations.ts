@@ -23,7 +23,8 @@ process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
 copySources();
 
 const attacked = [...new Set(wanted.flatMap(({ attacks }) => attacks))];
-if (testsFail(attacked)) throw new Error('tests of these rows fail with all checks in place');
+const failure = failureOf(attacked);
+if (failure !== undefined) throw new Error(`tests of these rows fail with all checks in place:\n${failure}`);
 
 let unexpected = 0;
 for (const [index, mutation] of wanted.entries()) {
@@ -59,18 +60,20 @@ function testsFailWithout({ attacks, file, find, replace }: Mutation): boolean {
     source.replace(find, () => replace),
   );
   try {
-    return testsFail(attacks);
+    return failureOf(attacks) !== undefined;
   } finally {
     writeFileSync(path, source);
   }
 }
 
-function testsFail(attacks: readonly number[]): boolean {
+/** What Vitest says of the first test that fails; `undefined` if all pass. */
+function failureOf(attacks: readonly number[]): string | undefined {
   const title = `attack (${attacks.join('|')})\\b`;
   const about = files.filter(
     (name) => name.endsWith('.test.ts') && new RegExp(title).test(readFileSync(join(copy, name), 'utf8')),
   );
   if (about.length === 0) throw new Error(`no test has "attack ${attacks.join(' or ')}" in its title`);
   const vitest = join(copy, 'node_modules/.bin/vitest');
-  return spawnSync(vitest, ['run', '--bail', '1', '-t', title, ...about], { cwd: copy, stdio: 'ignore' }).status !== 0;
+  const run = spawnSync(vitest, ['run', '--bail', '1', '-t', title, ...about], { cwd: copy, encoding: 'utf8' });
+  return run.status === 0 ? undefined : run.stderr;
 }
