@@ -233,7 +233,7 @@ describe('wispr withdraw', () => {
 describe('wispr timestamp', () => {
   it('confirms with an exported key alone, and never an older publication: attack 28', async () => {
     await configure('../web');
-    expect((await inSite('publish', '-q', ...withPassphrase)).code).toBe(0);
+    expect((await inSite('publish', '-q', '-y', ...withPassphrase)).code).toBe(0);
     const exported = ['keys', 'export', 'timestamp', '../cron.key', ...withPassphrase];
     expect((await inSite(...exported, '--new-passphrase-file', 'passphrase')).code).toBe(0);
     const metadata = join(root, 'web/.well-known/wispr');
