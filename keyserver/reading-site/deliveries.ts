@@ -35,8 +35,11 @@ export function takeTurns(limits: DeliveryLimits, refuse: RequestHandler): Reque
     if (line.open < limits.openDocumentsPerAddress) line.open += 1;
     else if (!(await hasPlace(line, response, limits.documentWait))) return refuse(request, response, next);
     if (response.destroyed) return leave(address, line); // no event would report any more that its client has left
-    response.once('close', () => leave(address, line));
-    cutIfSilent(request, response, limits.readerSilence);
+    const timer = cutIfSilent(request, response, limits.readerSilence);
+    response.once('close', () => {
+      clearInterval(timer);
+      leave(address, line);
+    });
     next();
   };
 }
@@ -61,13 +64,12 @@ function hasPlace({ waiting }: Line, response: Response, milliseconds: number): 
 /** Bytes a second that a reader takes at the least. */
 const LEAST_RATE = 2048;
 
-/** Ends a delivery whose reader has taken too little, with bytes waiting all the while: a slow content host is not the reader's fault. */
-function cutIfSilent({ socket }: Request, response: Response, milliseconds: number): void {
+/** Ends a delivery whose reader has taken too little, with bytes waiting all the while: a slow content host is not the reader's fault. @returns what to clear at its end */
+function cutIfSilent({ socket }: Request, response: Response, milliseconds: number): NodeJS.Timeout {
   let [taken, waited] = [0, false];
-  const timer = setInterval(() => {
+  return setInterval(() => {
     const [now, waits] = [socket.bytesWritten - socket.writableLength, response.writableLength > 0];
     if (waited && waits && now - taken < (LEAST_RATE * milliseconds) / 1000) cutConnection(socket);
     [taken, waited] = [now, waits];
   }, milliseconds);
-  response.once('close', () => clearInterval(timer));
 }
