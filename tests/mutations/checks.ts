@@ -100,6 +100,12 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [18],
     file: 'core/object/read-head.ts',
+    find: 'if (header.path !== path)',
+    replace: 'if (header.path === header.site)',
+  },
+  {
+    attacks: [19],
+    file: 'core/object/read-head.ts',
     find: 'if (header.site !== site)',
     replace: 'if (header.site === header.path)',
   },
@@ -149,13 +155,13 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [101],
     file: 'publisher/site/names.ts',
-    find: '  if (LIKE_IMMUTABLE.test(nameOf(path)))',
+    find: '  if (LIKE_IMMUTABLE.test(nameOf(withoutUnseen(path))))',
     replace: '  if (path === READING_SITE_PAGES)',
   },
   {
     attacks: [101],
     file: 'publisher/site/names.ts',
-    find: "return OWN_PLACES.test(path) ? 'wispr itself puts a file there' : problemOfDirectory(path);",
+    find: "return OWN_PLACES.test(seen) ? 'wispr itself puts a file there' : problemOfDirectory(path);",
     replace: 'return problemOfDirectory(path);',
   },
   {
