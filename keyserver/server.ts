@@ -1,6 +1,7 @@
 /** The key server: its apps, and the running thing. */
 import type { Express } from 'express';
 import { destination, type Logger, pino } from 'pino';
+import { readWebReaderFile } from '../node-support/web-reader-files.ts';
 import { createApiApp } from './api/app.ts';
 import { DEFAULT_PUBLICATION, type KeyServerConfig } from './config.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
@@ -85,7 +86,14 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
   });
   return {
     api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper }),
-    reading: createReadingSite({ ...common, ...doorOf('reading'), origin: origins.reading, documents }),
+    reading: createReadingSite({
+      ...common,
+      ...doorOf('reading'),
+      origin: origins.reading,
+      documents,
+      keyServer: origins.keyServer,
+      vaultScript: readWebReaderFile('vault.js'),
+    }),
     documents: createDocumentsSite({
       ...common,
       ...doorOf('documents'),

@@ -15,7 +15,8 @@ import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
 import { first, run } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { devicePlace } from './bindings.ts';
+import { type BrowserSession, noteDevice } from './browser-devices.ts';
+import { devicePlace } from './devices.ts';
 import { decideKey } from './entitlement.ts';
 import type { Subscriber } from './subscribers.ts';
 
@@ -56,10 +57,37 @@ export async function answerKeyRequest(
   return encodeKeyAnswer(answer, bytes, device.key.key);
 }
 
+/**
+ * Answers a key request of a browser. A device of another subscriber than the one who is signed in is unknown here. Keys that are given renew
+ * the session.
+ *
+ * @param vault - the origin that the browser asks
+ * @throws as {@link answerKeyRequest}
+ */
+export async function answerBrowserKeyRequest(
+  state: KeyServerState,
+  vault: string,
+  session: BrowserSession,
+  bytes: Uint8Array,
+): Promise<{ answer: Uint8Array; renewed: boolean }> {
+  const request = parseKeyRequest(bytes);
+  const device = await authenticate(state, vault, request, session.subscriber);
+  const answer = await decide(state, device, request);
+  const renewed = answer.keys.length > 0;
+  if (renewed) noteDevice(state, session, device.row.id);
+  return { answer: await encodeKeyAnswer(answer, bytes, device.key.key), renewed };
+}
+
 /** Known or not, a device costs the same: one look-up, one sealed row opened, one MAC. */
-async function authenticate(state: KeyServerState, keyServer: string, request: KeyRequest): Promise<Device> {
+async function authenticate(
+  state: KeyServerState,
+  keyServer: string,
+  request: KeyRequest,
+  subscriber?: Subscriber,
+): Promise<Device> {
   const { vault } = state;
-  const row = findDevice(state, request.device);
+  const found = findDevice(state, request.device);
+  const row = subscriber === undefined || found?.subscriber === subscriber.id ? found : undefined;
   const { place, sealed } = row
     ? { place: devicePlace(row.keys_digest, request.device), sealed: row.sealed }
     : vault.decoy;

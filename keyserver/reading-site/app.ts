@@ -23,6 +23,7 @@ import {
 import { refusalFor } from './refusals.ts';
 import { knownBrowserCookie, sessionCookie } from './session-cookie.ts';
 import { isOpened } from './targets.ts';
+import { addVault } from './vault.ts';
 
 export interface ReadingSiteOptions extends DoorOptions {
   readonly state: KeyServerState;
@@ -30,11 +31,15 @@ export interface ReadingSiteOptions extends DoorOptions {
   readonly limits: RequestLimits;
   /** The origin of the documents. */
   readonly documents: string;
+  /** The origin of devices. */
+  readonly keyServer: string;
+  /** The program of the vault's page; `undefined` where documents are not read in the browser. */
+  readonly vaultScript: Uint8Array | undefined;
 }
 
 /** The reading site's own pages as an Express app, not listening. */
 export function createReadingSite(options: ReadingSiteOptions): Express {
-  const { provider, origin, dev, documents, limits } = options;
+  const { provider, origin, dev, documents, limits, vaultScript } = options;
   const pages: AccountPages & OwnPages = {
     ...options,
     account: origin,
@@ -46,6 +51,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   const assets = ['/-/style.css', '/-/join.js', '/-/sign-in.js'];
   const app = createReadingDoor({ ...options, formsLeadTo: [documents] }, pages, assets);
   addAccountPages(app, pages);
+  if (vaultScript) addVault(app, { ...options, ...pages }, vaultScript);
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   app.use(named, readingOnly(pages), refuseForeign(pages, isOpened), documentLimit(limits), (request, response) =>
     leadOn(pages, request, response),

@@ -4,13 +4,14 @@
  * challenge, so a code from another browser opens nothing.
  */
 import type { Express, Request, RequestHandler, Response } from 'express';
+import { documentTarget } from '../../core/reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { challengeOf, createEntrySecret, enterWithCode, findDocumentSession } from '../readers/document-sessions.ts';
 import type { Subscriber } from '../readers/subscribers.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { noStore, openedOnly, unrecorded } from './own-pages.ts';
 import type { ReadingCookie } from './session-cookie.ts';
-import { documentTarget, queryOf } from './targets.ts';
+import { queryOf } from './targets.ts';
 
 /** At the documents' origin. */
 export interface Entrance {
@@ -33,8 +34,8 @@ export function addEntrance(app: Express, entrance: Entrance, limit: RequestHand
   app.get('/-/enter', unrecorded, openedOnly, limit, (request, response) => enter(entrance, request, response));
   app.get('/-/leave', noStore, openedOnly, limit, (_request, response) => {
     entrance.session.clear(response);
-    // Decrypted pages must not come back out of the browser's cache for the next person at this browser.
-    response.set('Clear-Site-Data', '"cache"').redirect(303, `${entrance.account}/-/sign-in`);
+    // Neither decrypted pages nor keys are left for the next person at this browser. "cookies" would take those of the whole domain away.
+    response.set('Clear-Site-Data', '"cache", "storage"').redirect(303, `${entrance.account}/-/sign-in`);
   });
 }
 

@@ -58,7 +58,7 @@ async function openPage(): Promise<{ page: Page; complaints: string[] }> {
 }
 
 async function joinBy(page: Page, name: string): Promise<void> {
-  await page.goto(`${rig.server.readingUrl}/-/join#${rig.invite({ name }).accountCode}`);
+  await page.goto(`${rig.server.readingUrl}/-/join#${rig.invite({ name }).code}`);
   await page.fill('#password', PASSWORD);
   await page.click('form#join button');
   await page.waitForURL('**/-/account');
@@ -73,7 +73,7 @@ async function expectArticle(page: Page): Promise<void> {
 describe('in Chromium', () => {
   it('an invitation link fills the code in, and takes it out of the address bar', async () => {
     const { page, complaints } = await openPage();
-    const { accountCode } = rig.invite({ name: 'anna' });
+    const { code: accountCode } = rig.invite({ name: 'anna' });
     await page.goto(`${rig.server.readingUrl}/-/join#${accountCode}`);
     expect(await page.inputValue('#code')).toBe(accountCode);
     expect(page.url()).toBe(`${rig.server.readingUrl}/-/join`);
@@ -141,7 +141,7 @@ describe('in Chromium', () => {
   it('needs no script: the code is typed, and forms work', async () => {
     const page = await (await browser.newContext({ javaScriptEnabled: false })).newPage();
     await page.goto(`${rig.server.readingUrl}/-/join`);
-    await page.fill('#code', rig.invite({ name: 'dora' }).accountCode.toLowerCase());
+    await page.fill('#code', rig.invite({ name: 'dora' }).code.toLowerCase());
     await page.fill('#password', PASSWORD);
     await page.click('form#join button');
     await page.waitForURL('**/-/account');

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => rig.close());
 
 async function connect(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<BoundDevice> {
-  return bind(rig.provider, rig.invite({ name, ...grant }).deviceCode);
+  return bind(rig.provider, rig.invite({ name, ...grant }).code);
 }
 
 const day1 = () => setOf(rig.publisher, 'day-1');
@@ -248,7 +248,7 @@ describe('the rest of the API', () => {
   );
 
   it('writes logs without ids, codes and queries', async () => {
-    const { deviceCode } = rig.invite({ name: 'olga' });
+    const { code: deviceCode } = rig.invite({ name: 'olga' });
     const device = await bind(rig.provider, deviceCode);
     await fetch(`${rig.server.url}/somewhere?code=${deviceCode}`);
     await askForKeys(device, [day1().id]);
