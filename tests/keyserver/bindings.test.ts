@@ -167,7 +167,7 @@ describe('binding a device', () => {
       nowInSeconds(),
     );
     expect(await tryBinding(foreign)).toEqual({ status: 403, body: { error: 'request-refused' } });
-    const old = request(device, deviceCode, nowInSeconds() - 301);
+    const old = request(device, deviceCode, nowInSeconds() - 400);
     expect(await tryBinding(old)).toEqual({ status: 400, body: { error: 'stale-request' } });
     expect(devicesOf('lena')).toHaveLength(0);
   });
