@@ -6,7 +6,7 @@ import type { Grant } from '../readers/subscribers.ts';
 import type { Refusal } from './refusals.ts';
 
 const eta = new Eta({ autoEscape: true });
-for (const name of ['layout', 'sign-in', 'join', 'account', 'notice', 'refusal']) {
+for (const name of ['layout', 'sign-in', 'join', 'account', 'notice', 'refusal', 'start']) {
   eta.loadTemplate(`@${name}`, readFileSync(new URL(`pages/${name}.eta`, import.meta.url), 'utf8'));
 }
 
@@ -73,6 +73,21 @@ export interface NoticePage {
 
 export function noticePage(masthead: Masthead, page: NoticePage): string {
   return eta.render('@notice', { masthead, page });
+}
+
+export interface StartPage {
+  /** The origin at which the reader signs in. */
+  readonly reading: string;
+  /** Address and digest of the script. */
+  readonly script: string;
+  readonly integrity: string;
+  /** Where documents are read as the server decrypts them. */
+  readonly begin: string;
+}
+
+/** The page that starts the in-browser reader. */
+export function startPage(masthead: Masthead, page: StartPage): string {
+  return eta.render('@start', { masthead, page });
 }
 
 export interface RefusalLinks {
