@@ -79,7 +79,7 @@ export class World {
     const config = {
       ...anywhere,
       dev: true,
-      reading: { ...anywhere, documents: anywhere },
+      reading: { ...anywhere, documents: { ...anywhere, inBrowser: false } },
       data: file('keys.sqlite'),
       masterKey: file('master.key'),
     };

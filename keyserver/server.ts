@@ -1,9 +1,10 @@
 /** The key server: its apps, and the running thing. */
 import type { Express } from 'express';
 import { destination, type Logger, pino } from 'pino';
-import { readWebReaderFile } from '../node-support/web-reader-files.ts';
+import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
 import { createApiApp } from './api/app.ts';
 import { DEFAULT_PUBLICATION, type KeyServerConfig } from './config.ts';
+import { KeyServerError } from './errors.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { checkDoor, type Listener, listenFor } from './http/listen.ts';
 import { metricsDoor } from './metrics/door.ts';
@@ -31,6 +32,7 @@ export interface KeyServerDependencies {
   readonly keeper: TimestampKeeper;
   readonly metrics: Metrics;
   readonly limits?: Partial<RequestLimits>;
+  readonly webReader: WebReaderFiles | undefined;
 }
 
 export interface KeyServerApps {
@@ -72,7 +74,7 @@ export interface RunningKeyServer {
 
 /** The apps, not listening. */
 function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDependencies): KeyServerApps {
-  const { state, origins, documents, log, hosts, publications, keeper, metrics } = dependencies;
+  const { state, origins, documents, log, hosts, publications, keeper, metrics, webReader } = dependencies;
   const common = {
     state,
     log,
@@ -92,7 +94,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
       origin: origins.reading,
       documents,
       keyServer: origins.keyServer,
-      vaultScript: readWebReaderFile('vault.js'),
+      webReader,
     }),
     documents: createDocumentsSite({
       ...common,
@@ -101,6 +103,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
       account: origins.reading,
       hosts,
       publications,
+      webReader,
     }),
   };
 }
@@ -143,7 +146,17 @@ async function serve(
   const hosts = createContentHosts(config.fetchFrom ?? {});
   const publications = new ReadPublications(state, hosts);
   const { keeper, metrics } = await keepTimestamp(config, state, log);
-  const shared = { state, origins, log, hosts, publications, keeper, metrics, limits };
+  const shared = {
+    state,
+    origins,
+    log,
+    hosts,
+    publications,
+    keeper,
+    metrics,
+    limits,
+    webReader: webReaderFor(config, log),
+  };
   const apps = createKeyServer(config, { ...shared, documents: documents.origin });
   await warnOfDescriptor(state, origins, log);
   if (config.dev) rememberDevOrigins(state.database, origins);
@@ -172,6 +185,18 @@ async function serve(
       log.info('stopped');
     },
   };
+}
+
+/** The in-browser reader, where it is wanted and there. @throws KeyServerError `configuration-invalid` where it is wanted by name, and not there */
+function webReaderFor({ reading }: KeyServerConfig, log: Logger): WebReaderFiles | undefined {
+  const { inBrowser } = reading.documents;
+  if (inBrowser === false) return undefined;
+  const files = readWebReader();
+  if (files) return files;
+  const message = 'the in-browser reader is not built: run "node scripts/build-web-reader.ts"';
+  if (inBrowser) throw new KeyServerError('configuration-invalid', message);
+  log.warn(`${message}; until then documents are decrypted here`);
+  return undefined;
 }
 
 /** The keeper of the timestamp, not started, and the metrics that watch it. @throws StorageError `argument-invalid` */

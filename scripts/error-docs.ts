@@ -11,6 +11,7 @@ import { KEY_SERVER_ERRORS } from '../keyserver/errors.ts';
 import { STORAGE_ERRORS } from '../node-support/storage/errors.ts';
 import { PUBLISH_ERRORS } from '../publisher/errors.ts';
 import { FILE_FINDINGS } from '../publisher/verify/report.ts';
+import { WEB_READER_ERRORS } from '../web-reader/errors.ts';
 
 interface Section {
   readonly title: string;
@@ -70,6 +71,11 @@ export const SECTIONS: readonly Section[] = [
     intro:
       '`wispr proxy`, `bind`, `fetch`, `sync` and `identity`, and the pages of the Reader, whose answers have the code in the header `Wispr-Refusal`.',
     catalogue: READER_ERRORS,
+  },
+  {
+    title: 'In-browser reader',
+    intro: 'Besides the codes of protected objects, reading, keys and publications; on its pages, folded away.',
+    catalogue: WEB_READER_ERRORS,
   },
 ];
 

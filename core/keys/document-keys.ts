@@ -12,7 +12,7 @@ import {
 import { KeyError } from './errors.ts';
 import { hpkeOpen, hpkeSeal } from './hpke.ts';
 import { isKeyId, KEY_LENGTH, type KeyId, keyIdOf } from './key-id.ts';
-import { isRefusedKey, MAXIMUM_KEYS_PER_REQUEST, type RefusedKey } from './key-request.ts';
+import { isRefusedKey, MAXIMUM_KEYS_PER_REQUEST, type RefusedKey } from './refused-key.ts';
 
 const INFO_LABEL = utf8('wispr/1 keys for documents\n');
 const MAXIMUM_PLAINTEXT = 131_072;

@@ -14,6 +14,7 @@ import { type DeviceKeyHandle, keyAnswerKey, requestMacKey } from './device-key.
 import { KeyError } from './errors.ts';
 import { isKeyId, type KeyId } from './key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
+import { isRefusedKey, MAXIMUM_KEYS_PER_REQUEST, type RefusedKey } from './refused-key.ts';
 import { isMacBy, macMessage, parseMessage } from './sealed-message.ts';
 import { isWrappedKey, type NamedKey, type WrappedKey } from './wrapped-key.ts';
 
@@ -24,9 +25,6 @@ const GCM_NONCE_LENGTH = 12;
 
 /** Where a key server takes key requests. */
 export const KEY_REQUEST_PATH = '/v1/keys';
-
-/** Keys asked for at once. */
-export const MAXIMUM_KEYS_PER_REQUEST = 256;
 
 /** Seconds by which the clocks of device and key server may differ. */
 export const REQUEST_TIME_TOLERANCE = 300;
@@ -40,23 +38,6 @@ export interface KeyRequest {
   readonly nonce: string;
   /** Seconds since 1970, by the device's clock. */
   readonly time: number;
-}
-
-/** Why a key was not given. `not-entitled` is also said of ids that no set has. */
-export type RefusalReason = 'not-entitled' | 'lapsed' | 'revoked' | 'stale-request' | 'replayed-request';
-
-const REFUSAL_REASONS: readonly Json[] = [
-  'not-entitled',
-  'lapsed',
-  'revoked',
-  'stale-request',
-  'replayed-request',
-] satisfies RefusalReason[];
-
-/** A key that was not given. */
-export interface RefusedKey {
-  readonly id: KeyId;
-  readonly reason: RefusalReason;
 }
 
 export interface KeyAnswer {
@@ -148,16 +129,6 @@ function isKeyAnswer(value: Json | undefined): value is JsonObject & KeyAnswer {
     return false;
   const { keys, refused } = value;
   return Array.isArray(keys) && Array.isArray(refused) && keys.every(isWrappedKey) && refused.every(isRefusedKey);
-}
-
-/** Whether a received value has the form of a {@link RefusedKey}. */
-export function isRefusedKey(value: Json): boolean {
-  return (
-    isJsonObject(value) &&
-    hasMembers(value, ['id', 'reason']) &&
-    isKeyId(value.id) &&
-    REFUSAL_REASONS.includes(value.reason as Json)
-  );
 }
 
 function requestLabel(keyServer: string): string {

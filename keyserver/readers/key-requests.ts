@@ -8,8 +8,8 @@ import {
   type KeyRequest,
   parseKeyRequest,
   REQUEST_TIME_TOLERANCE,
-  type RefusalReason,
 } from '../../core/keys/key-request.ts';
+import type { RefusalReason } from '../../core/keys/refused-key.ts';
 import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';

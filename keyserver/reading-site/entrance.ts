@@ -33,8 +33,9 @@ export function addEntrance(app: Express, entrance: Entrance, limit: RequestHand
   });
   app.get('/-/enter', unrecorded, openedOnly, limit, (request, response) => enter(entrance, request, response));
   app.get('/-/leave', noStore, openedOnly, limit, (_request, response) => {
-    entrance.session.clear(response);
-    // Neither decrypted pages nor keys are left for the next person at this browser. "cookies" would take those of the whole domain away.
+    for (const cookie of [entrance.session, entrance.secret]) cookie.clear(response);
+    // Neither decrypted pages nor keys, kept documents and the worker stay for the next person at this browser. Not "cookies": browsers would
+    // clear those of the whole domain, with everything that belongs to the publisher's other hosts.
     response.set('Clear-Site-Data', '"cache", "storage"').redirect(303, `${entrance.account}/-/sign-in`);
   });
 }
@@ -43,6 +44,11 @@ export function addEntrance(app: Express, entrance: Entrance, limit: RequestHand
 export function readerOf({ state, session }: Entrance, request: Request): Subscriber | undefined {
   const token = session.read(request);
   return token === undefined ? undefined : findDocumentSession(state, token);
+}
+
+/** Whether a browser reads what is decrypted here, or is about to. */
+export function hasBegun(entrance: Entrance, request: Request): boolean {
+  return entrance.secret.read(request) !== undefined || readerOf(entrance, request) !== undefined;
 }
 
 /** Leads to the account's origin for a code. Windows that are opened at the same time share the secret. @param to - the document wanted */

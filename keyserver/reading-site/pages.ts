@@ -7,7 +7,7 @@ import type { Grant } from '../readers/subscribers.ts';
 import type { Refusal } from './refusals.ts';
 
 const eta = new Eta({ autoEscape: true });
-for (const name of ['layout', 'sign-in', 'join', 'account', 'keys', 'notice', 'refusal']) {
+for (const name of ['layout', 'sign-in', 'join', 'account', 'keys', 'notice', 'refusal', 'start']) {
   eta.loadTemplate(`@${name}`, readFileSync(new URL(`pages/${name}.eta`, import.meta.url), 'utf8'));
 }
 
@@ -61,10 +61,10 @@ export interface AccountPage {
   readonly problem: boolean;
 }
 
-/** The page that hands keys to the documents' origin: docs/spec/web-reader.md. Its program reads all but the digest. */
+/** The page that hands keys to the documents' origin: docs/spec/web-reader.md. Its program reads all but that. */
 export interface VaultPage {
-  /** SHA-256 of the program, base64. */
-  readonly digest: string;
+  /** Of the program, for the attribute. */
+  readonly integrity: string;
   /** Origin. */
   readonly documents: string;
   /** Root id. */
@@ -105,6 +105,21 @@ export interface NoticePage {
 
 export function noticePage(masthead: Masthead, page: NoticePage): string {
   return eta.render('@notice', { masthead, page });
+}
+
+export interface StartPage {
+  /** The origin at which the reader signs in. */
+  readonly reading: string;
+  /** Address and digest of the script. */
+  readonly script: string;
+  readonly integrity: string;
+  /** Where documents are read as the server decrypts them. */
+  readonly begin: string;
+}
+
+/** The page that starts the in-browser reader. */
+export function startPage(masthead: Masthead, page: StartPage): string {
+  return eta.render('@start', { masthead, page });
 }
 
 export interface RefusalLinks {

@@ -2,11 +2,11 @@
  * The vault: the page that hands keys to the documents' origin, and what it asks this origin for: docs/spec/web-reader.md. Pages of the documents'
  * origin are of the same site, and their requests carry the cookie: what a page of this very origin did not send is refused.
  */
-import { createHash } from 'node:crypto';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { CodedError } from '../../core/errors.ts';
-import { MAXIMUM_KEYS_PER_REQUEST } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
+import { MAXIMUM_KEYS_PER_REQUEST } from '../../core/keys/refused-key.ts';
+import type { WebReaderFile } from '../../node-support/web-reader-files.ts';
 import { body, bytesOf, noStore, refuseTooMany, send, sendError } from '../api/answers.ts';
 import { KeyServerError } from '../errors.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
@@ -39,19 +39,18 @@ export interface VaultPages extends AccountPages {
  *
  * @param script - the page's program
  */
-export function addVault(app: Express, pages: VaultPages, script: Uint8Array): void {
+export function addVault(app: Express, pages: VaultPages, { content, integrity }: WebReaderFile): void {
   const { origin, limits, state, provider, cookie } = pages;
-  const digest = createHash('sha256').update(script).digest('base64');
   const asked = [
     noStore,
     ownPageOnly(origin),
     limitRequests(limits.keyRequestsPerAddress, 'address', refuseTooMany, { failuresOnly: false }),
   ];
-  app.get('/-/keys', noStore, openedOnly, async (request, response) => showVault(pages, digest, request, response));
+  app.get('/-/keys', noStore, openedOnly, async (request, response) => showVault(pages, integrity, request, response));
   app.get('/-/vault.js', (request, response) => {
-    const isThis = new URLSearchParams(request.originalUrl.replace(/^[^?]*/, '')).get('v') === digest;
+    const isThis = new URLSearchParams(request.originalUrl.replace(/^[^?]*/, '')).get('v') === integrity;
     response.set('Cache-Control', isThis ? 'public, max-age=31536000, immutable' : 'no-cache');
-    send(response, 'text/javascript; charset=utf-8', script);
+    send(response, 'text/javascript; charset=utf-8', content);
   });
   app.post(
     '/-/device',
@@ -76,7 +75,7 @@ export function addVault(app: Express, pages: VaultPages, script: Uint8Array): v
 }
 
 /** Who is not signed in does that first, at the same address: browsers keep what stands behind "#". */
-async function showVault(pages: VaultPages, digest: string, request: Request, response: Response): Promise<void> {
+async function showVault(pages: VaultPages, integrity: string, request: Request, response: Response): Promise<void> {
   const subscriber = subscriberOf(pages, request);
   if (!subscriber) return sendSignIn(pages, response, 401, { to: '/-/keys', name: '', failed: false });
   const { state, provider, origin, documents } = pages;
@@ -85,7 +84,7 @@ async function showVault(pages: VaultPages, digest: string, request: Request, re
   if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
   const pair = readPublication(state.database);
   const page = {
-    digest,
+    integrity,
     documents,
     publisher: known.publisher,
     sets: readableSets(state, subscriber, site.site, MAXIMUM_KEYS_PER_REQUEST),
@@ -102,7 +101,7 @@ function sessionOf(pages: VaultPages, request: Request): BrowserSession {
 }
 
 /** Both have to say so: the cookie comes with requests of other origins of this site too. */
-export function ownPageOnly(origin: string): RequestHandler {
+function ownPageOnly(origin: string): RequestHandler {
   return ({ headers }, response, next) => {
     const site = headers['sec-fetch-site'];
     if (headers.origin === origin && (site === undefined || site === 'same-origin')) next();

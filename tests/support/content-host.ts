@@ -51,12 +51,14 @@ export async function startContentHost(): Promise<ContentHost> {
 }
 
 function serveFile(file: Uint8Array | undefined, request: IncomingMessage, response: ServerResponse): void {
+  const forPages = { 'access-control-allow-origin': '*' };
   if (file === undefined) {
-    response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found</h1>');
+    response.writeHead(404, { 'content-type': 'text/html', ...forPages }).end('<h1>Not found</h1>');
     return;
   }
   const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
   const headers = {
+    ...forPages,
     ...(request.url?.includes('.protected') && { 'content-type': 'application/cache-protected' }),
     'x-from-host': 'not signed',
     'set-cookie': 'host=1',

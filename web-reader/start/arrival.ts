@@ -2,12 +2,7 @@
 import { type DocumentKey, openDocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { parseSealed } from '../bounce.ts';
-import type { Store, StoredKey } from '../store.ts';
-
-/** Under this name the store's state has what the vault refused: `[{ id, reason }]`, of the last arrival. */
-export const REFUSED_STATE = 'refused';
-/** And the greatest publication pair that the vault knew: `{ snapshot, timestamp }`. */
-export const PAIR_STATE = 'vault-pair';
+import { STATE, type Store, type StoredKey } from '../store.ts';
 
 /**
  * Opens the keys in an address, and stores them.
@@ -25,8 +20,8 @@ export async function takeArrival(store: Store, fragment: string, contentOrigin:
   if (!pair) throw new KeyError('hand-over-refused', 'no keys were asked for');
   const { keys, pair: newest, refused } = await openDocumentKeys(pair, contentOrigin, arrived.sealed);
   await store.keys.put(await Promise.all(keys.map(handleOf)));
-  await store.state.put(REFUSED_STATE, refused);
-  if (newest) await store.state.put(PAIR_STATE, newest);
+  await store.state.put(STATE.refused, refused);
+  if (newest) await store.state.put(STATE.pair, newest);
   return arrived.to;
 }
 

@@ -2,12 +2,8 @@
 import type { DeviceKeyHandle } from '../../core/keys/device-key.ts';
 import type { DocumentKey, DocumentKeys } from '../../core/keys/document-keys.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
-import {
-  encodeKeyRequest,
-  type KeyAnswer,
-  MAXIMUM_KEYS_PER_REQUEST,
-  openKeyAnswer,
-} from '../../core/keys/key-request.ts';
+import { encodeKeyRequest, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
+import { MAXIMUM_KEYS_PER_REQUEST } from '../../core/keys/refused-key.ts';
 import { unwrapKey } from '../../core/keys/wrapped-key.ts';
 import { comparePairs, type PublicationPair } from '../../core/publication/pair.ts';
 import { readVault, writeVault } from './database.ts';

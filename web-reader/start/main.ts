@@ -1,0 +1,72 @@
+/**
+ * The bootstrap page of the content origin, which the network host gives for every address: it installs the worker, and loads the page again, which
+ * the worker then answers. At `/-/keys` it asks the vault for keys, or takes those that came. Where a browser cannot do this, the page is
+ * read as the server decrypts it.
+ */
+import { isKeyId } from '../../core/keys/key-id.ts';
+import { documentTarget } from '../../core/reading/local-target.ts';
+import { openStore } from '../store.ts';
+import { takeArrival } from './arrival.ts';
+import { requestKeys } from './request.ts';
+
+const KEYS_PAGE = '/-/keys';
+const WORKER = '/-/worker.js';
+/** In the session of a window: when it was last loaded again, in milliseconds since 1970. */
+const RELOADED = 'wispr-reloaded';
+/** A worker that does not answer within this time after it was installed will not. */
+const RELOAD_ONCE_IN = 10_000;
+
+const { pathname, search, hash, origin } = location;
+const fragment = new URLSearchParams(hash.slice(1));
+
+/** Path, query and fragment of the document that the reader is on the way to. */
+const wanted = pathname === KEYS_PAGE ? documentTarget(fragment.get('to') ?? '', origin) : pathname + search + hash;
+
+start().catch((error: unknown) => {
+  console.error(error);
+  show('failed');
+});
+
+async function start(): Promise<void> {
+  if (pathname === KEYS_PAGE) history.replaceState(null, '', KEYS_PAGE); // what came in the fragment stays in no history
+  if (!(await isSupported())) return location.replace(`/-/begin?${new URLSearchParams({ to: wanted })}`);
+  const registration = await navigator.serviceWorker.register(WORKER, { scope: '/', updateViaCache: 'none' });
+  await navigator.serviceWorker.ready;
+  if (pathname !== KEYS_PAGE) return loadAgain(registration);
+  const store = await openStore();
+  const sets = (fragment.get('sets') ?? '').split(',').filter(isKeyId);
+  location.replace((await takeArrival(store, hash, origin)) ?? (await requestKeys(store, vault(), wanted, sets)));
+}
+
+/** Once: a window that comes back here has a worker that does not answer. */
+async function loadAgain(registration: ServiceWorkerRegistration): Promise<void> {
+  if (Date.now() - Number(sessionStorage.getItem(RELOADED) ?? 0) < RELOAD_ONCE_IN) {
+    await registration.unregister(); // so that the next try begins anew
+    return show('failed');
+  }
+  sessionStorage.setItem(RELOADED, String(Date.now()));
+  location.reload();
+}
+
+/** Service workers, storage, and key pairs of the kind to which keys are sealed. */
+async function isSupported(): Promise<boolean> {
+  if (!isSecureContext || !('serviceWorker' in navigator)) return false;
+  try {
+    await openStore();
+    await crypto.subtle.generateKey('X25519', false, ['deriveBits']);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The origin at which the reader signs in. */
+function vault(): string {
+  return document.documentElement.dataset.reading ?? '';
+}
+
+function show(state: 'failed'): void {
+  document.documentElement.dataset.state = state;
+  const link = document.querySelector<HTMLAnchorElement>('#other');
+  if (link) link.href = `/-/begin?${new URLSearchParams({ to: wanted })}`;
+}
