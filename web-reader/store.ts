@@ -41,8 +41,8 @@ export const STATE = {
   refused: 'refused',
   /** The descriptor that the publication names, in bytes. */
   descriptor: 'descriptor',
-  /** By set id: when keys were last asked for, in milliseconds since 1970. */
-  asked: 'asked',
+  /** By set id: when the vault last answered for it, with a key or without; in milliseconds since 1970. */
+  answered: 'answered',
   /** When a newer publication was last looked for, and when a page last said that there was none; in milliseconds since 1970. */
   checked: 'checked',
   noticed: 'noticed',

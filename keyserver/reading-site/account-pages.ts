@@ -37,6 +37,9 @@ export interface AccountPages extends SignInLimits {
   readonly masthead: () => Promise<Masthead>;
 }
 
+/** Where keys are had: docs/spec/web-reader.md. */
+export const VAULT_PAGE = '/-/keys';
+
 const form = express.urlencoded({ extended: false, limit: MAXIMUM_FORM_LENGTH, parameterLimit: 10, inflate: false });
 
 /** Adds the routes below `/-/` to the reading site. */
@@ -118,7 +121,7 @@ async function sendJoin(
   page: Pick<JoinPage, 'code' | 'problem' | 'to'>,
 ): Promise<void> {
   const { documents, keyServer } = pages;
-  const to = page.to === '' ? '' : documentTarget(page.to, documents);
+  const to = page.to === '' ? '' : afterJoining(page.to, documents);
   const rest = { to, keyServer, minimumLength: MINIMUM_PASSWORD_LENGTH };
   const html = joinPage(await pages.masthead(), { ...page, ...rest });
   response.status(status).type('html').send(html);
@@ -157,6 +160,11 @@ async function takeSignIn(pages: AccountPages, request: Request, response: Respo
   response.redirect(303, to);
 }
 
+/** A document, or on to its keys: what is wanted then stands behind "#", which browsers keep. */
+function afterJoining(to: string, origin: string): string {
+  return to === VAULT_PAGE ? to : documentTarget(to, origin);
+}
+
 /** Without the field for a password, the invitation alone signs in. */
 async function takeJoin(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const [code, to, password] = [field(request, 'code'), field(request, 'to'), optionalField(request, 'password')];
@@ -165,7 +173,7 @@ async function takeJoin(pages: AccountPages, request: Request, response: Respons
   const session = await join(pages.state, code, { password, address: addressOf(request) });
   if (!session) return sendJoin(pages, response, 403, { code, to, problem: 'code' });
   await beginSession(pages, request, response, session);
-  if (to !== '') return response.redirect(303, documentTarget(to, pages.origin));
+  if (to !== '') return response.redirect(303, afterJoining(to, pages.origin));
   response.redirect(303, password === undefined ? '/' : '/-/account');
 }
 

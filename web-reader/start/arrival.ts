@@ -21,6 +21,7 @@ export async function takeArrival(store: Store, fragment: string, contentOrigin:
   const { keys, pair: newest, refused } = await openDocumentKeys(pair, contentOrigin, arrived.sealed);
   await store.keys.put(await Promise.all(keys.map(handleOf)));
   await store.state.put(STATE.refused, refused);
+  await store.state.put(STATE.answered, Object.fromEntries([...keys, ...refused].map(({ id }) => [id, Date.now()])));
   if (newest) await store.state.put(STATE.pair, newest);
   return arrived.to;
 }

@@ -5,6 +5,8 @@ const [password, show] = ['#password', '#show'].map((name) => document.querySele
 /** Behind the code stands the publisher, which only a Reader compares. */
 async function takeInvitation() {
   if (location.hash.length < 2) return;
+  // On the way to keys, with what was wanted.
+  if (location.hash.includes('=')) return void (document.querySelector('#join').action += location.hash);
   const invitation = location.hash.slice(1);
   const [code] = invitation.split('.');
   history.replaceState(null, '', location.pathname + location.search);
