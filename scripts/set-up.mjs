@@ -110,7 +110,8 @@ function installNpmPackages() {
 
 /** What the key server serves to browsers. Made anew each time: it takes less than to find out whether a source has changed. */
 function buildWebReader() {
-  if (run(join(ROOT, 'node_modules/.bin/node'), ['scripts/build-web-reader.ts', '--quiet'])) return;
+  const script = 'scripts/build-web-reader.ts';
+  if (!existsSync(join(ROOT, script)) || run(join(ROOT, 'node_modules/.bin/node'), [script, '--quiet'])) return;
   fail('the in-browser reader cannot be built: see above');
 }
 

@@ -239,7 +239,10 @@ describe('signing in', () => {
     expect([left.status, left.headers.location]).toEqual([303, `${documentsUrl}/-/leave`]);
     const gone = await out.documents.get('/-/leave');
     expect([gone.status, gone.headers.location]).toEqual([303, `${readingUrl}/-/sign-in`]);
-    expect([left.headers['clear-site-data'], gone.headers['clear-site-data']]).toEqual(['"cache"', '"cache", "storage"']);
+    expect([left.headers['clear-site-data'], gone.headers['clear-site-data']]).toEqual([
+      '"cache"',
+      '"cache", "storage"',
+    ]);
     expect(await statusOfArticle(out)).toBe(401);
     const lasting = { expires: Math.floor(Date.now() / 1000) + 31 * DAY };
     await signOnto(rig.publisher.publication, rig.host.files, lasting);

@@ -11,10 +11,11 @@ import { requestKeys } from './request.ts';
 
 const KEYS_PAGE = '/-/keys';
 const WORKER = '/-/worker.js';
-/** In the session of a window: when it was last loaded again, in milliseconds since 1970. */
+/** In the session of a window: when it was loaded again, in milliseconds since 1970. */
 const RELOADED = 'wispr-reloaded';
-/** A worker that does not answer within this time after it was installed will not. */
-const RELOAD_ONCE_IN = 10_000;
+/** A window that comes back here so often in that time has a worker that does not answer. */
+const MOST_RELOADS = 3;
+const RELOADS_COUNT_FOR = 10_000;
 
 const { pathname, search, hash, origin } = location;
 const fragment = new URLSearchParams(hash.slice(1));
@@ -38,13 +39,17 @@ async function start(): Promise<void> {
   location.replace((await takeArrival(store, hash, origin)) ?? (await requestKeys(store, vault(), wanted, sets)));
 }
 
-/** Once: a window that comes back here has a worker that does not answer. */
+/** Now the worker answers; a few times at most, where it does not. */
 async function loadAgain(registration: ServiceWorkerRegistration): Promise<void> {
-  if (Date.now() - Number(sessionStorage.getItem(RELOADED) ?? 0) < RELOAD_ONCE_IN) {
+  const now = Date.now();
+  const times = (sessionStorage.getItem(RELOADED) ?? '')
+    .split(' ')
+    .filter((time) => now - Number(time) < RELOADS_COUNT_FOR);
+  if (times.length >= MOST_RELOADS) {
     await registration.unregister(); // so that the next try begins anew
     return show('failed');
   }
-  sessionStorage.setItem(RELOADED, String(Date.now()));
+  sessionStorage.setItem(RELOADED, [...times, now].join(' '));
   location.reload();
 }
 
