@@ -4,6 +4,8 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { hpkeKeyPair, hpkePublicKey } from '../../core/keys/hpke.ts';
 import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
@@ -100,6 +102,29 @@ function keptKeys(page: Page): Promise<{ ids: string[]; extractable: boolean }> 
     database.close();
     return { ids: keys.map(({ id }) => id), extractable: keys.some(({ key }) => key.extractable) };
   })()`);
+}
+
+/** The same, by a page of its own that no worker answers. */
+async function contentKeys(context: BrowserContext): Promise<{ ids: string[]; extractable: boolean }> {
+  const page = await context.newPage();
+  await page.goto(`${CONTENT}/-/style.css`);
+  const names = (await page.evaluate('indexedDB.databases()')) as unknown[];
+  const kept = names.length === 0 ? { ids: [], extractable: false } : await keptKeys(page);
+  await page.close();
+  return kept;
+}
+
+/** As when they have run out. @param page - at the content origin */
+async function clearKeys(page: Page): Promise<void> {
+  await page.evaluate(`new Promise((resolve) => {
+    const open = indexedDB.open('wispr');
+    open.onsuccess = () => {
+      const change = open.result.transaction(['keys', 'state'], 'readwrite');
+      change.objectStore('keys').clear();
+      change.objectStore('state').delete('answered');
+      change.oncomplete = () => resolve(open.result.close());
+    };
+  })`);
 }
 
 describe('an invitation', () => {
@@ -214,6 +239,190 @@ describe('two readers in two profiles', () => {
     await page.goto(`${CONTENT}/letter.html`);
     await heading(page, 'Letter');
     expect([devicesOf('gerda').length, devicesOf('hans').length]).toEqual([1, 1]);
+    await context.close();
+  });
+});
+
+describe('a device', () => {
+  it('attack 47: gets no keys once the operator has ended the subscription', async () => {
+    const { context, page } = await newPage();
+    await joinAs(page, 'ida');
+    await page.goto(`${VAULT}/-/account`);
+    const session = await context.cookies(VAULT);
+    revokeSubscriber(rig.server.state, 'ida');
+    await page.goto(`${CONTENT}/letter.html`);
+    await page.waitForSelector('text=Sign in to read');
+    expect(session.map(({ name }) => name)).toContain('__Host-wispr');
+    expect((await contentKeys(context)).ids).toEqual([]);
+    await context.close();
+  });
+
+  it('attack 47: of a subscriber who can still sign in gets none either, and the page says why', async () => {
+    const { context, page } = await newPage();
+    await page.goto(`${VAULT}/-/join#${rig.invite({ name: 'jens' }).code}`);
+    await page.click('text=Read in this browser');
+    await heading(page, 'Front');
+    await page.goto(`${VAULT}/-/account`);
+    await page.fill('#password', 'correct horse battery');
+    await page.click('form#set-password button');
+    await page.waitForSelector('text=You read as');
+    await page.goto(`${CONTENT}/letter.html`);
+    await heading(page, 'Letter');
+    revokeSubscriber(rig.server.state, 'jens');
+    await clearKeys(page);
+    await page.goto(`${CONTENT}/letter.html`);
+    await page.waitForSelector('text=Sign in to read');
+    await page.fill('#name', 'jens');
+    await page.fill('#password', 'correct horse battery');
+    await page.click('form#sign-in button');
+    await page.waitForSelector('#problem:not([hidden])');
+    expect(await page.textContent('#problem')).toContain('withdrawn');
+    expect((await contentKeys(context)).ids).toEqual([]);
+    expect(devicesOf('jens').filter(({ revoked }) => revoked === null)).toEqual([]);
+    await context.close();
+  });
+
+  it('that is removed in the account is signed out, and a new sign-in makes another one', async () => {
+    const [one, other] = [await newPage(), await newPage()];
+    await joinAs(one.page, 'kora');
+    await one.page.goto(`${CONTENT}/letter.html`);
+    await heading(one.page, 'Letter');
+    await joinAs(other.page, 'kora');
+    await other.page.goto(`${VAULT}/-/account`);
+    await other.page.click('text=Remove');
+    await other.page.waitForSelector('#devices', { state: 'detached' });
+    await clearKeys(one.page);
+    await one.page.goto(`${CONTENT}/letter.html`);
+    await one.page.waitForSelector('text=Sign in to read');
+    await joinAs(one.page, 'kora');
+    await one.page.goto(`${CONTENT}/letter.html`);
+    await heading(one.page, 'Letter');
+    expect(devicesOf('kora').map(({ revoked }) => revoked === null)).toEqual([false, true]);
+    for (const { context } of [one, other]) await context.close();
+  });
+
+  it('that is forgotten leaves nothing: no device, no session, no keys at either origin', async () => {
+    const { context, page } = await newPage();
+    await joinAs(page, 'lena');
+    await page.goto(`${CONTENT}/letter.html`);
+    await heading(page, 'Letter');
+    await page.goto(`${VAULT}/-/account`);
+    await page.click('text=Forget this browser');
+    await page.waitForURL(`${VAULT}/-/sign-in`);
+    expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
+    expect((await context.cookies()).filter(({ name }) => name === '__Host-wispr')).toEqual([]);
+    expect(devicesOf('lena').map(({ revoked }) => revoked === null)).toEqual([false]);
+    await page.goto(`${VAULT}/-/style.css`);
+    await page.goto(`${CONTENT}/-/style.css`);
+    expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
+    expect(await page.evaluate('navigator.serviceWorker.getRegistrations().then((all) => all.length)')).toBe(0);
+    await context.close();
+  });
+});
+
+describe('the vault hands keys', () => {
+  /** A key pair of an attacker, and its public key as it stands in an address. */
+  async function attackersKey(): Promise<string> {
+    return toBase64url(await hpkePublicKey(await hpkeKeyPair(true)));
+  }
+
+  it('attack 96: to the origin of its own configuration only, whatever a page of another site asks for', async () => {
+    const { context, page } = await newPage();
+    await joinAs(page, 'mara');
+    const asked: string[] = [];
+    page.on('request', (request) => void asked.push(new URL(request.url()).origin));
+    for (const to of [
+      `${foreign}/`,
+      `//${new URL(foreign).host}/`,
+      '/\\evil.example',
+      'javascript:alert(1)',
+      '/-/leave',
+    ]) {
+      await page.goto(foreign);
+      asked.length = 0;
+      const fragment = new URLSearchParams({ key: await attackersKey(), to });
+      await page.evaluate(`location.href = ${JSON.stringify(`${VAULT}/-/keys#${fragment}`)}`);
+      await page.waitForURL(`${CONTENT}/-/keys**`);
+      // Sealed to a key that the content origin does not hold: nothing arrives.
+      await page.waitForSelector('html[data-state=failed]');
+      expect([...new Set(asked)].sort()).toEqual([CONTENT, VAULT]);
+    }
+    expect((await contentKeys(context)).ids).toEqual([]);
+    await context.close();
+  });
+
+  it('attack 96: into no frame, and not to a window that another page holds', async () => {
+    const { context, page } = await newPage();
+    await joinAs(page, 'nora');
+    await page.goto(`${CONTENT}/evil.html`);
+    await heading(page, 'Evil');
+    const address = `${VAULT}/-/keys#${new URLSearchParams({ key: await attackersKey(), to: '/' })}`;
+    await page.evaluate(`new Promise((resolve) => {
+      const frame = document.body.appendChild(document.createElement('iframe'));
+      frame.onload = resolve;
+      frame.src = ${JSON.stringify(address)};
+    })`);
+    for (const frame of page.frames().slice(1)) expect(await frame.content()).not.toContain('id="vault"');
+    const [opened] = await Promise.all([
+      context.waitForEvent('page'),
+      page.evaluate(`void (window.held = window.open(${JSON.stringify(address)}))`),
+    ]);
+    await opened.waitForURL(`${CONTENT}/-/keys**`);
+    await opened.waitForSelector('html[data-state=failed]');
+    // Back at the holder's own origin, it is out of reach all the same.
+    expect(await page.evaluate('window.held.closed')).toBe(true);
+    expect(await opened.evaluate('window.opener')).toBe(null);
+    await context.close();
+  });
+
+  it('attacks 95 and 96: to no script of a published page, though it is of the same site', async () => {
+    const { context, page } = await newPage();
+    await joinAs(page, 'olga');
+    await page.goto(`${CONTENT}/letter.html`);
+    await heading(page, 'Letter');
+    const before = JSON.stringify(overview(rig.server.state));
+    await page.goto(`${CONTENT}/evil.html`);
+    await heading(page, 'Evil');
+    const logged = rig.log().length;
+    const got = await page.evaluate(`(async () => {
+      const attempts = [['GET', '/-/keys'], ['POST', '/-/device'], ['POST', '/-/key-requests'], ['POST', '/-/invitation'],
+        ['POST', '/-/forget'], ['POST', '/-/remove-device'], ['POST', '/-/password']];
+      const through = [];
+      for (const [method, path] of attempts)
+        for (const mode of ['cors', 'no-cors']) {
+          const answer = await fetch(${JSON.stringify(VAULT)} + path, { method, mode, credentials: 'include' }).catch(() => undefined);
+          if (answer?.ok || (await answer?.text().catch(() => ''))) through.push(method + ' ' + path);
+        }
+      return through;
+    })()`);
+    expect(got).toEqual([]);
+    // They did arrive.
+    const lines = rig.log().slice(logged);
+    for (const route of ['/-/keys', '/-/device', '/-/key-requests', '/-/forget'])
+      expect(lines).toMatch(new RegExp(`"route":"${route}","status":403`));
+    expect(JSON.stringify(overview(rig.server.state))).toBe(before);
+    await page.goto(`${VAULT}/-/account`);
+    expect(await page.textContent('.lead')).toContain('olga');
+    await context.close();
+  });
+
+  it('attack 43: as keys that nothing at the content origin can take out, and not twice', async () => {
+    const { context, page } = await newPage();
+    await joinAs(page, 'paula');
+    const arrivals: string[] = [];
+    page.on('framenavigated', (frame) => void arrivals.push(frame.url()));
+    await page.goto(`${CONTENT}/letter.html`);
+    await heading(page, 'Letter');
+    // Neither the way there nor the way back is left in the history of the window.
+    expect(await page.evaluate('navigation.entries().filter(({ url }) => /sealed|key=/.test(url)).length')).toBe(0);
+    const arrival = arrivals.find((url) => url.includes('#sealed='));
+    await clearKeys(page);
+    await page.goto('about:blank');
+    if (arrival) {
+      await page.goto(arrival);
+      await page.waitForSelector('html[data-state=failed]');
+    }
+    expect((await contentKeys(context)).ids).toEqual([]);
     await context.close();
   });
 });

@@ -6,7 +6,10 @@ const [password, show] = ['#password', '#show'].map((name) => document.querySele
 async function takeInvitation() {
   if (location.hash.length < 2) return;
   // On the way to keys, with what was wanted.
-  if (location.hash.includes('=')) return void (document.querySelector('#join').action += location.hash);
+  if (location.hash.includes('=')) {
+    document.querySelector('#join').action += location.hash;
+    return;
+  }
   const invitation = location.hash.slice(1);
   const [code] = invitation.split('.');
   history.replaceState(null, '', location.pathname + location.search);
