@@ -94,7 +94,7 @@ export function inviteSubscriber(state: KeyServerState, request: InvitationReque
  * @param publisher - root id; `undefined` before the first key bundle
  */
 export function invitationLink({ code }: Pick<Invitation, 'code'>, keyServer: string, publisher?: KeyId): string {
-  return `${keyServer}/#${code}${publisher === undefined ? '' : `.${publisher}`}`;
+  return `${keyServer}#${code}${publisher === undefined ? '' : `.${publisher}`}`;
 }
 
 /**

@@ -25,6 +25,7 @@ const LAST_SEEN_INTERVAL = 3600;
 
 interface DeviceRow {
   readonly id: number;
+  readonly kind: 'browser' | 'reader';
   readonly keys_digest: string;
   readonly sealed: Uint8Array;
   readonly last_seen: number | null;
@@ -52,13 +53,13 @@ export async function answerKeyRequest(
   bytes: Uint8Array,
 ): Promise<Uint8Array> {
   const request = parseKeyRequest(bytes);
-  const device = await authenticate(state, keyServer, request);
+  const device = await authenticate(state, keyServer, request, ({ kind }) => kind === 'reader');
   const answer = await decide(state, device, request);
   return encodeKeyAnswer(answer, bytes, device.key.key);
 }
 
 /**
- * Answers a key request of a browser. A device of another subscriber than the one who is signed in is unknown here. Keys that are given renew
+ * Answers a key request of a browser. Readers, and devices of another subscriber than the one who is signed in, are unknown here. Keys that are given renew
  * the session.
  *
  * @param vault - the origin that the browser asks
@@ -71,7 +72,12 @@ export async function answerBrowserKeyRequest(
   bytes: Uint8Array,
 ): Promise<{ answer: Uint8Array; renewed: boolean }> {
   const request = parseKeyRequest(bytes);
-  const device = await authenticate(state, vault, request, session.subscriber);
+  const device = await authenticate(
+    state,
+    vault,
+    request,
+    ({ kind, subscriber }) => kind === 'browser' && subscriber === session.subscriber.id,
+  );
   const answer = await decide(state, device, request);
   const renewed = answer.keys.length > 0;
   if (renewed) noteDevice(state, session, device.row.id);
@@ -83,11 +89,11 @@ async function authenticate(
   state: KeyServerState,
   keyServer: string,
   request: KeyRequest,
-  subscriber?: Subscriber,
+  isExpected: (row: DeviceRow) => boolean,
 ): Promise<Device> {
   const { vault } = state;
   const found = findDevice(state, request.device);
-  const row = subscriber === undefined || found?.subscriber === subscriber.id ? found : undefined;
+  const row = found && isExpected(found) ? found : undefined;
   const { place, sealed } = row
     ? { place: devicePlace(row.keys_digest, request.device), sealed: row.sealed }
     : vault.decoy;
@@ -146,7 +152,7 @@ function checkFreshness(
 function findDevice({ database }: KeyServerState, keyId: KeyId): DeviceRow | undefined {
   return first<DeviceRow>(
     database,
-    `SELECT devices.id, keys_digest, sealed, last_seen, devices.revoked, subscriber, name, subscribers.revoked AS subscriber_revoked
+    `SELECT devices.id, kind, keys_digest, sealed, last_seen, devices.revoked, subscriber, name, subscribers.revoked AS subscriber_revoked
      FROM devices JOIN subscribers ON subscribers.id = subscriber WHERE key_id = ?`,
     keyId,
   );

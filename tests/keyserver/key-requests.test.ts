@@ -239,13 +239,19 @@ describe('the rest of the API', () => {
     expect(Buffer.from(await bytesOf(response))).toEqual(Buffer.from(row?.descriptor as Uint8Array));
   });
 
-  it.each(['/', '/v1/keys', '/v1/bindings', '/-/sign-in', '/v1/keys/x', '/%00'])(
-    'answers GET %s with 404',
-    async (path) => {
-      const response = await fetch(rig.server.url + path);
-      expect([response.status, await response.json()]).toEqual([404, { error: 'not-found' }]);
-    },
-  );
+  it.each(['/v1/keys', '/v1/bindings', '/-/sign-in', '/v1/keys/x', '/%00'])('answers GET %s with 404', async (path) => {
+    const response = await fetch(rig.server.url + path);
+    expect([response.status, await response.json()]).toEqual([404, { error: 'not-found' }]);
+  });
+
+  it('leads a browser that opens an invitation to the reading site, which gets what stands behind #', async () => {
+    const { status, headers } = await fetch(`${rig.server.url}/`, { redirect: 'manual' });
+    expect([status, headers.get('location'), headers.get('cache-control')]).toEqual([
+      303,
+      `${rig.server.readingUrl}/-/join`,
+      'no-store',
+    ]);
+  });
 
   it('writes logs without ids, codes and queries', async () => {
     const { code: deviceCode } = rig.invite({ name: 'olga' });

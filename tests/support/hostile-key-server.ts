@@ -8,8 +8,15 @@ import { randomBytes } from '#primitives';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import { answerBinding, BINDING_PATH, normaliseCode, verifyBindingRequest } from '../../core/keys/binding.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
-import { encodeKeyAnswer, isRequestBy, KEY_REQUEST_PATH, type KeyAnswer, type KeyRequest, parseKeyRequest } from '../../core/keys/key-request.ts';
-import { type RefusalReason } from '../../core/keys/refused-key.ts';
+import {
+  encodeKeyAnswer,
+  isRequestBy,
+  KEY_REQUEST_PATH,
+  type KeyAnswer,
+  type KeyRequest,
+  parseKeyRequest,
+} from '../../core/keys/key-request.ts';
+import type { RefusalReason } from '../../core/keys/refused-key.ts';
 import { type NamedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
