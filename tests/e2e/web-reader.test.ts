@@ -357,4 +357,16 @@ describe('the documents’ origin', () => {
     await page.goto(rig.documents + (await page.getAttribute('noscript a', 'href')));
     await page.waitForSelector('#sign-in');
   });
+
+  it.each([
+    ['service workers', 'delete Navigator.prototype.serviceWorker'],
+    ['key pairs of X25519', 'SubtleCrypto.prototype.generateKey = () => Promise.reject(new Error("no such thing"))'],
+    ['storage', 'Object.defineProperty(globalThis, "indexedDB", { value: undefined })'],
+  ])('leads a browser without %s to what the server decrypts', async (_what, remove) => {
+    page = await rig.newPage();
+    await page.addInitScript(remove);
+    await visit(page, `${rig.documents}/20/story.html?a=b`, '#sign-in');
+    await page.goto(`${rig.documents}/`);
+    expect(await page.textContent('h1')).toBe('Front');
+  });
 });
