@@ -299,7 +299,7 @@ describe('a hostile content host', () => {
 describe('a published page that is hostile', () => {
   const refused = `const refused = async (attempt) => { try { return Boolean(await attempt()); } catch { return false; } };`;
 
-  it('attacks 77, 95 and 96: installs no worker, gets no key out, and reaches neither vault nor account', async () => {
+  it('attack 77, attack 95, attack 96: installs no worker, gets no key out, and reaches neither vault nor account', async () => {
     await publish(rig.publisher, rig.host, { path: '/evil.html', content: '<h1>Evil</h1>', mediaType: HTML });
     await publish(rig.publisher, rig.host, { path: '/evil.js', content: '1', mediaType: 'text/javascript' });
     await readerWith('day-1');
