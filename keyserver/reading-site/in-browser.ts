@@ -9,10 +9,11 @@ import { prefersCoding } from '../../core/reading/accept-encoding.ts';
 import { isLoopback } from '../../core/site/site.ts';
 import type { WebReaderFile, WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { KeyServerError } from '../errors.ts';
+import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { noStore, type OwnPages, openedOnly } from './own-pages.ts';
+import { noStore, type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
 import { startPage } from './pages.ts';
 import { queryOf } from './targets.ts';
 
@@ -22,6 +23,7 @@ export interface InBrowser {
   /** The origin at which people sign in. */
   readonly account: string;
   readonly pages: OwnPages;
+  readonly limits: RequestLimits;
   /** `undefined`: documents are decrypted here. */
   readonly webReader: WebReaderFiles | undefined;
   /** Whether a browser reads what is decrypted here: it has begun to, for want of scripts or of service workers. */
@@ -58,7 +60,7 @@ export const onlyOwnWorker: RequestHandler = ({ headers, path }, _response, next
 
 /** Adds the routes below `/-/`. */
 export function addInBrowser(app: Express, reader: InBrowser): void {
-  const { webReader, state } = reader;
+  const { webReader, state, limits } = reader;
   if (webReader === undefined) return;
   const { worker, start } = filesOf(webReader);
   app.get(WORKER, (request, response) => {
@@ -69,7 +71,10 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
     sendScript(request, response, start, queryOf(request, 'v') === versionOf(start)),
   );
   app.get('/-/site.json', async (_request, response) => sendSite(reader, response));
-  app.get('/-/publication/:file', (request, response) => sendMetadata(state, String(request.params.file), response));
+  const limit = limitRequests(limits.metadataPerAddress, 'address', refuseTooMany, { failuresOnly: false });
+  app.get('/-/publication/:file', limit, (request, response) =>
+    sendMetadata(state, String(request.params.file), response),
+  );
   app.get('/-/keys', noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
 }
 
