@@ -88,7 +88,14 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
   });
   return {
     api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper }),
-    reading: createReadingSite({ ...common, ...doorOf('reading'), origin: origins.reading, documents, webReader }),
+    reading: createReadingSite({
+      ...common,
+      ...doorOf('reading'),
+      origin: origins.reading,
+      documents,
+      keyServer: origins.keyServer,
+      webReader,
+    }),
     documents: createDocumentsSite({
       ...common,
       ...doorOf('documents'),

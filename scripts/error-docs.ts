@@ -32,7 +32,8 @@ export const SECTIONS: readonly Section[] = [
   { title: 'Reading', intro: 'Before there is an object to check.', catalogue: READING_ERRORS },
   {
     title: 'Keys',
-    intro: 'Steps W, D and B are those of [keys.md](spec/keys.md), steps R those of [roaming.md](spec/roaming.md).',
+    intro:
+      'Steps W, D and B are those of [keys.md](spec/keys.md), steps R those of [roaming.md](spec/roaming.md), steps V those of [web-reader.md](spec/web-reader.md).',
     catalogue: KEY_ERRORS,
     spec: 'docs/spec/keys.md',
   },

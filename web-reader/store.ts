@@ -37,10 +37,12 @@ export const STATE = {
   site: 'site',
   /** `{ snapshot, timestamp }`: the newest publication that the vault knows. Nothing older is shown. */
   pair: 'vault-pair',
+  /** What the vault refused when keys arrived last: `[{ id, reason }]`, reasons as in docs/spec/keys.md section 8. */
+  refused: 'refused',
   /** The descriptor that the publication names, in bytes. */
   descriptor: 'descriptor',
-  /** By set id: when keys were last asked for, in milliseconds since 1970. */
-  asked: 'asked',
+  /** By set id: when the vault last answered for it, with a key or without; in milliseconds since 1970. */
+  answered: 'answered',
   /** When a newer publication was last looked for, and when a page last said that there was none; in milliseconds since 1970. */
   checked: 'checked',
   noticed: 'noticed',

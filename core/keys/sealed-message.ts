@@ -30,13 +30,14 @@ export function isSignedBy(label: string, message: JsonObject, publicKey: Uint8A
   return bytes !== undefined && ed25519Verify(bytes, signedBytes(label, rest), publicKey);
 }
 
-/** Adds the member `mac`, HMAC-SHA-256. */
+/** Adds the member `mac`, HMAC-SHA-256. @param key - or what computes it under a key that cannot be read */
 export async function macMessage<Message extends object>(
   label: string,
   message: Message,
-  key: Uint8Array,
+  key: Uint8Array | ((message: Uint8Array) => Promise<Uint8Array>),
 ): Promise<Message & { mac: string }> {
-  return { ...message, mac: toBase64url(await hmacSha256(key, signedBytes(label, message as JsonObject))) };
+  const bytes = signedBytes(label, message as JsonObject);
+  return { ...message, mac: toBase64url(await (typeof key === 'function' ? key(bytes) : hmacSha256(key, bytes))) };
 }
 
 /** Whether the member `mac` is right, in constant time. */

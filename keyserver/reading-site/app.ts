@@ -25,6 +25,7 @@ import {
 import { refusalFor } from './refusals.ts';
 import { knownBrowserCookie, sessionCookie } from './session-cookie.ts';
 import { isOpened } from './targets.ts';
+import { addVault } from './vault.ts';
 
 export interface ReadingSiteOptions extends DoorOptions {
   readonly state: KeyServerState;
@@ -32,6 +33,8 @@ export interface ReadingSiteOptions extends DoorOptions {
   readonly limits: RequestLimits;
   /** The origin of the documents. */
   readonly documents: string;
+  /** The origin of devices. */
+  readonly keyServer: string;
   /** The in-browser reader; `undefined`: documents are decrypted by the server. */
   readonly webReader: WebReaderFiles | undefined;
 }
@@ -51,6 +54,8 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   const assets = ['/-/style.css', '/-/join.js', '/-/sign-in.js'];
   const app = createReadingDoor({ ...options, formsLeadTo: [documents] }, pages, assets);
   addAccountPages(app, pages);
+  const script = webReader?.files.get('vault');
+  if (script) addVault(app, { ...options, ...pages }, script);
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   app.use(named, readingOnly(pages), refuseForeign(pages, isOpened), documentLimit(limits), (request, response) =>
     leadOn(pages, isInBrowser, request, response),

@@ -4,13 +4,14 @@
  * challenge, so a code from another browser opens nothing.
  */
 import type { Express, Request, RequestHandler, Response } from 'express';
+import { documentTarget } from '../../core/reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { challengeOf, createEntrySecret, enterWithCode, findDocumentSession } from '../readers/document-sessions.ts';
 import type { Subscriber } from '../readers/subscribers.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { noStore, openedOnly, unrecorded } from './own-pages.ts';
 import type { ReadingCookie } from './session-cookie.ts';
-import { documentTarget, queryOf } from './targets.ts';
+import { queryOf } from './targets.ts';
 
 /** At the documents' origin. */
 export interface Entrance {

@@ -1,12 +1,25 @@
-import { WebReaderError } from '../errors.ts';
+/** Asks for keys: docs/spec/web-reader.md, "The bounce", step 1. */
+import { hpkeKeyPair, hpkePublicKey } from '../../core/keys/hpke.ts';
+import type { KeyId } from '../../core/keys/key-id.ts';
+import { addressOfVault } from '../bounce.ts';
 import type { Store } from '../store.ts';
 
-/** Begins to ask for keys. @returns the address to lead the window to */
+/**
+ * Begins a bounce: makes the key pair, and keeps it.
+ *
+ * @param vault - origin, as site.json has it
+ * @param to - where the reader wanted to go: path, query and fragment
+ * @param sets - set ids that are wanted
+ * @returns the address to lead the window to
+ * @throws DOMException `NotSupportedError` where the browser has no X25519
+ */
 export async function requestKeys(
-  _store: Store,
+  store: Pick<Store, 'pending'>,
   vault: string,
-  _to: string,
-  _sets: readonly string[] = [],
+  to: string,
+  sets: readonly KeyId[] = [],
 ): Promise<string> {
-  throw new WebReaderError('site-unavailable', `${vault} has no keys to give yet`);
+  const pair = await hpkeKeyPair(false);
+  await store.pending.put(pair);
+  return addressOfVault(vault, { key: await hpkePublicKey(pair), sets, to });
 }

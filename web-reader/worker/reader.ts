@@ -15,8 +15,8 @@ import { noticeFor, refusalFor } from './pages.ts';
 import { nowInSeconds, ReadPublication } from './publication.ts';
 import { KnownSite, type ReadSite } from './site.ts';
 
-/** Milliseconds: for which keys of a set are not asked for again, and between two notices. */
-const ASKED_FOR = 30_000;
+/** Milliseconds: for which the vault is not asked again for a set, and between two notices. */
+const ANSWER_COUNTS_FOR = 30_000;
 const NOTICE_INTERVAL = 43_200_000;
 
 /** Where keys are asked for: a page of this origin's own. */
@@ -152,14 +152,11 @@ async function findKey(store: Store, id: string): Promise<HeldSetKey | undefined
   return { id: found.id, notBefore, notAfter, handle };
 }
 
-/** Leads a window to where keys are had. `undefined`: it was there for this set a moment ago, and came back without. */
+/** Leads a window to where keys are had. `undefined`: the vault has answered for this set a moment ago, and not with a key that is good here. */
 async function askForKey({ store, to }: Visit, set: string): Promise<Response | undefined> {
-  const now = Date.now();
-  const asked = Object.entries((await store.state.get(STATE.asked)) ?? {}).filter(
-    ([, time]) => now - Number(time) < ASKED_FOR,
-  );
-  if (asked.some(([id]) => id === set)) return undefined;
-  await store.state.put(STATE.asked, { ...Object.fromEntries(asked), [set]: now });
+  const answered = (await store.state.get(STATE.answered)) as Readonly<Record<string, number>> | undefined;
+  const since = Date.now() - (answered?.[set] ?? 0);
+  if (since >= 0 && since < ANSWER_COUNTS_FOR) return undefined;
   return redirect(303, `${KEYS_PAGE}#${new URLSearchParams({ to, sets: set })}`, 'no-store');
 }
 
