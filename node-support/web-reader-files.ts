@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 /** Where `scripts/build-web-reader.ts` puts them. */
 export const WEB_READER_FOLDER = fileURLToPath(new URL('../dist/web-reader/', import.meta.url));
@@ -11,6 +12,9 @@ export type WebReaderScript = 'worker' | 'start' | 'vault';
 
 export interface WebReaderFile {
   readonly content: Buffer;
+  /** The same, compressed as tightly as it goes. */
+  readonly gzip: Buffer;
+  readonly brotli: Buffer;
   /** For the attribute `integrity`: `sha256-` and SHA-256 in base64. */
   readonly integrity: string;
 }
@@ -29,8 +33,9 @@ export function readWebReader(folder: string = WEB_READER_FOLDER): WebReaderFile
   const files = new Map<WebReaderScript, WebReaderFile>();
   for (const name of SCRIPTS) {
     const content = readIfThere(join(folder, `${name}.js`));
-    const digest = content && createHash('sha256').update(content).digest('base64');
-    if (content) files.set(name, { content, integrity: `sha256-${digest}` });
+    if (content === undefined) continue;
+    const integrity = `sha256-${createHash('sha256').update(content).digest('base64')}`;
+    files.set(name, { content, gzip: gzipSync(content, { level: 9 }), brotli: brotliCompressSync(content), integrity });
   }
   if (!NEEDED.every((name) => files.has(name))) return undefined;
   const names = Array.from(files, ([name, { integrity }]) => `${name} ${integrity}\n`);

@@ -5,17 +5,13 @@
 import { globSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
-import { build } from 'esbuild';
-import { WEB_READER_FOLDER } from '../node-support/web-reader-files.ts';
+import { build, type Plugin } from 'esbuild';
+import { readWebReader, WEB_READER_FOLDER } from '../node-support/web-reader-files.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** Bytes of all scripts together, by gzip. */
-export const WEB_READER_BUDGET = 40 * 1024;
-
 /** By file name: `worker.js`, `start.js`, `vault.js`. */
-export async function bundleWebReader(): Promise<Map<string, Uint8Array>> {
+async function bundleWebReader(): Promise<Map<string, Uint8Array>> {
   const entries = globSync('web-reader/*/main.ts', { cwd: ROOT }).sort();
   const bundled = new Map<string, Uint8Array>();
   for (const entry of entries) bundled.set(`${basename(dirname(entry))}.js`, await bundle(entry));
@@ -34,34 +30,29 @@ async function bundle(entry: string): Promise<Uint8Array> {
     target: 'es2022',
     legalComments: 'eof',
     logLevel: 'error',
-    plugins: [withoutCatalogues],
+    plugins: [withoutWords],
   });
   const [output] = outputFiles;
   if (output === undefined) throw new Error(`esbuild wrote nothing for ${entry}`);
   return output.contents;
 }
 
-/** What errors mean is told to people at a terminal, and in docs/errors.md; pages of the in-browser reader have sentences of their own. */
-const withoutCatalogues: import('esbuild').Plugin = {
-  name: 'without catalogues',
+/**
+ * Leaves out words that no reader sees: what the errors of a catalogue mean, which people read at a terminal and in docs/errors.md, and what noble says
+ * to programmers who pass something wrong. Codes, and what happened, stay.
+ */
+const withoutWords: Plugin = {
+  name: 'without words',
   setup: ({ onLoad }) => {
-    onLoad({ filter: /[/\\]errors\.ts$/ }, ({ path }) => {
-      const text = readFileSync(path, 'utf8').replace(
-        /^(?: {2})(['\w-]+): \{\n(?: {4}.*\n)*? {2}\},\n/gm,
-        '  $1: {},\n',
-      );
-      return { contents: text, loader: 'ts' };
-    });
+    const loads = (filter: RegExp, loader: 'js' | 'ts', pattern: RegExp, by: string) =>
+      onLoad({ filter }, ({ path }) => ({ contents: readFileSync(path, 'utf8').replace(pattern, by), loader }));
+    loads(/[/\\]errors\.ts$/, 'ts', /^ {2}(['\w-]+): \{\n(?: {4}.*\n)*? {2}\},\n/gm, '  $1: {},\n');
+    loads(/[/\\]@noble[/\\].*\.js$/, 'js', /throw new (\w*Error)\([^;\n]*\);$/gm, 'throw new $1();');
   },
 };
 
-/** Bytes by gzip, as browsers ask for them. */
-export function gzipLengthOf(contents: Uint8Array): number {
-  return gzipSync(contents, { level: 9 }).length;
-}
-
 /** Writes all bundles; each file is whole at every moment. */
-export async function writeWebReader(): Promise<Map<string, Uint8Array>> {
+export async function writeWebReader(): Promise<void> {
   const bundles = await bundleWebReader();
   mkdirSync(WEB_READER_FOLDER, { recursive: true });
   for (const [name, contents] of bundles) {
@@ -69,14 +60,14 @@ export async function writeWebReader(): Promise<Map<string, Uint8Array>> {
     writeFileSync(temporary, contents);
     renameSync(temporary, join(WEB_READER_FOLDER, name));
   }
-  return bundles;
 }
 
 if (import.meta.main) {
-  const isQuiet = process.argv.includes('--quiet');
-  const lengths = Array.from(await writeWebReader(), ([name, contents]) => [name, gzipLengthOf(contents)] as const);
+  await writeWebReader();
+  const lengths = Array.from(readWebReader()?.files ?? [], ([name, { gzip }]) => [name, gzip.length] as const);
   const total = lengths.reduce((sum, [, length]) => sum + length, 0);
   const kib = (length: number) => `${(length / 1024).toFixed(1)} KiB`;
   const list = lengths.map(([name, length]) => `${name} ${kib(length)}`).join(', ');
-  if (!isQuiet) process.stderr.write(`build-web-reader: ${list}; ${kib(total)} by gzip in all\n`);
+  if (!process.argv.includes('--quiet'))
+    process.stderr.write(`build-web-reader: ${list}; ${kib(total)} by gzip in all\n`);
 }

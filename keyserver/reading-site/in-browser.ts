@@ -5,13 +5,15 @@
 import type { Express, Request, RequestHandler, Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { prefersCoding } from '../../core/reading/accept-encoding.ts';
 import { isLoopback } from '../../core/site/site.ts';
 import type { WebReaderFile, WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { KeyServerError } from '../errors.ts';
+import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { noStore, type OwnPages, openedOnly } from './own-pages.ts';
+import { noStore, type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
 import { startPage } from './pages.ts';
 import { queryOf } from './targets.ts';
 
@@ -21,6 +23,7 @@ export interface InBrowser {
   /** The origin at which people sign in. */
   readonly account: string;
   readonly pages: OwnPages;
+  readonly limits: RequestLimits;
   /** `undefined`: documents are decrypted here. */
   readonly webReader: WebReaderFiles | undefined;
   /** Whether a browser reads what is decrypted here: it has begun to, for want of scripts or of service workers. */
@@ -57,16 +60,21 @@ export const onlyOwnWorker: RequestHandler = ({ headers, path }, _response, next
 
 /** Adds the routes below `/-/`. */
 export function addInBrowser(app: Express, reader: InBrowser): void {
-  const { webReader, state } = reader;
+  const { webReader, state, limits } = reader;
   if (webReader === undefined) return;
   const { worker, start } = filesOf(webReader);
-  app.get(WORKER, (_request, response) => {
+  app.get(WORKER, (request, response) => {
     response.set({ 'Service-Worker-Allowed': '/', 'Content-Security-Policy': WORKER_POLICY });
-    sendScript(response, worker, false);
+    sendScript(request, response, worker, false);
   });
-  app.get(SCRIPT, (request, response) => sendScript(response, start, queryOf(request, 'v') === versionOf(start)));
+  app.get(SCRIPT, (request, response) =>
+    sendScript(request, response, start, queryOf(request, 'v') === versionOf(start)),
+  );
   app.get('/-/site.json', async (_request, response) => sendSite(reader, response));
-  app.get('/-/publication/:file', (request, response) => sendMetadata(state, String(request.params.file), response));
+  const limit = limitRequests(limits.metadataPerAddress, 'address', refuseTooMany, { failuresOnly: false });
+  app.get('/-/publication/:file', limit, (request, response) =>
+    sendMetadata(state, String(request.params.file), response),
+  );
   app.get('/-/keys', noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
 }
 
@@ -136,12 +144,16 @@ function sendMetadata({ database }: KeyServerState, file: string, response: Resp
 }
 
 /** @param isVersioned - whether the address has the digest in it, so that it never has another content */
-function sendScript(response: Response, { content }: WebReaderFile, isVersioned: boolean): void {
+function sendScript(request: Request, response: Response, file: WebReaderFile, isVersioned: boolean): void {
+  const accepted = request.headers['accept-encoding'];
+  const coding = ['br', 'gzip'].find((name) => prefersCoding(accepted, name));
   response.set({
     'Content-Type': 'text/javascript; charset=utf-8',
     'Cache-Control': isVersioned ? 'public, max-age=31536000, immutable' : 'no-cache',
+    Vary: 'Accept-Encoding',
+    ...(coding !== undefined && { 'Content-Encoding': coding }),
   });
-  response.end(content);
+  response.end(coding === 'br' ? file.brotli : coding === 'gzip' ? file.gzip : file.content);
 }
 
 function filesOf({ files }: WebReaderFiles): { readonly worker: WebReaderFile; readonly start: WebReaderFile } {

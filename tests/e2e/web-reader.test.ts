@@ -232,6 +232,37 @@ describe('a hostile content host', () => {
     expect(await outcome({})).toBe('200, 600000');
   });
 
+  it('that fails in the middle is left for the next one, from the block on that failed', async () => {
+    await readerWith('day-1');
+    const { first, host, publisher } = rig;
+    const outOfOrder = first.handlers.get('*');
+    const file = fileOf(publisher, '/20/long.txt');
+    const good = Buffer.from(host.files.get(file) ?? []);
+    const altered = Buffer.from(good);
+    altered.writeUInt8(altered.readUInt8(400_000) ^ 1, 400_000);
+    const ask = (range?: string) =>
+      page.evaluate(async (wanted) => {
+        const answer = await fetch('/20/long.txt', { headers: wanted === undefined ? {} : { range: wanted } });
+        return (await answer.text()).replaceAll('Ships come in. ', '').length;
+      }, range);
+    try {
+      first.handlers.delete('*');
+      for (const [path, bytes] of host.files) first.files.set(path, bytes);
+      first.files.set(file, altered);
+      await page.evaluate('navigator.serviceWorker.getRegistration().then((found) => found.unregister())');
+      await visit(page, `${rig.documents}/`, 'h1:text("Front")'); // a worker that holds nothing against the first host
+      const before = host.requests.length;
+      expect(await ask('bytes=300000-599999')).toBe(0);
+      expect(await ask()).toBe(0);
+      const later = host.requests.slice(before).filter(({ url }) => url === file);
+      expect(later.map(({ headers }) => /^bytes=[1-9]\d{5}-/.test(headers.range ?? ''))).toContain(true);
+      expect(first.requests.some(({ url }) => url === file)).toBe(true);
+    } finally {
+      first.files.clear();
+      if (outOfOrder) first.handlers.set('*', outOfOrder);
+    }
+  });
+
   it('cannot bring in what is kept either: a changed copy is fetched anew', async () => {
     await readerWith('day-1');
     await open('/20/story.html');
@@ -268,7 +299,7 @@ describe('a hostile content host', () => {
 describe('a published page that is hostile', () => {
   const refused = `const refused = async (attempt) => { try { return Boolean(await attempt()); } catch { return false; } };`;
 
-  it('attacks 77, 95 and 96: installs no worker, gets no key out, and reaches neither vault nor account', async () => {
+  it('attack 77, attack 95, attack 96: installs no worker, gets no key out, and reaches neither vault nor account', async () => {
     await publish(rig.publisher, rig.host, { path: '/evil.html', content: '<h1>Evil</h1>', mediaType: HTML });
     await publish(rig.publisher, rig.host, { path: '/evil.js', content: '1', mediaType: 'text/javascript' });
     await readerWith('day-1');
@@ -356,5 +387,17 @@ describe('the documents’ origin', () => {
     expect(response?.headers()['content-security-policy']).toContain("script-src 'self'");
     await page.goto(rig.documents + (await page.getAttribute('noscript a', 'href')));
     await page.waitForSelector('#sign-in');
+  });
+
+  it.each([
+    ['service workers', 'delete Navigator.prototype.serviceWorker'],
+    ['key pairs of X25519', 'SubtleCrypto.prototype.generateKey = () => Promise.reject(new Error("no such thing"))'],
+    ['storage', 'Object.defineProperty(globalThis, "indexedDB", { value: undefined })'],
+  ])('leads a browser without %s to what the server decrypts', async (_what, remove) => {
+    page = await rig.newPage();
+    await page.addInitScript(remove);
+    await visit(page, `${rig.documents}/20/story.html?a=b`, '#sign-in');
+    await page.goto(`${rig.documents}/`);
+    expect(await page.textContent('h1')).toBe('Front');
   });
 });

@@ -1,6 +1,5 @@
 /** The in-browser reader as an operator would have it: hosts of their own over HTTPS, a content host with CORS, and Chromium. */
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -10,7 +9,7 @@ import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { makeCertificate } from './certificates.ts';
 import { launchChromium } from './chromium.ts';
-import { closeServer, listenOnLoopback } from './content-host.ts';
+import { type ContentHost, startContentHost } from './content-host.ts';
 import { type Rig, startRig, temporaryFolder } from './keyserver-rig.ts';
 import { setOf } from './publisher-with-sets.ts';
 
@@ -21,6 +20,8 @@ export interface WebReaderRig extends Rig {
   /** Origins. */
   readonly account: string;
   readonly documents: string;
+  /** The content host that is asked first: out of order, unless a test repairs it. So all others go on to the next one. */
+  readonly first: ContentHost;
   /** Puts the keys of sets into the store of the documents' origin, as they arrive from the vault. @param page - at that origin */
   readonly giveKeys: (page: Page, sets: readonly string[], times?: { notAfter?: number }) => Promise<void>;
   /** A page of a browser that has never been here. */
@@ -37,15 +38,17 @@ export async function startWebReaderRig(): Promise<WebReaderRig> {
   const tls = { certificate: join(folder, 'chain.pem'), key: join(folder, 'leaf.key') };
   await writeFile(tls.certificate, cert);
   await writeFile(tls.key, key);
-  // Asked first, and always out of order: so every test goes on to the next host.
-  const broken = createServer((_request, response) =>
+  const first = await startContentHost();
+  first.handlers.set('*', (_request, response) =>
     response.writeHead(503, { 'access-control-allow-origin': '*' }).end(),
   );
-  const before = [`http://127.0.0.1:${await listenOnLoopback(broken)}`];
   const listen = { host: '127.0.0.1', port: 0 };
   const [account, documents] = [`https://${READ}`, `https://${PAGES}`];
   const reading = { origin: account, listen, tls, documents: { origin: documents, listen, tls, inBrowser: true } };
-  const rig = await startRig({ before, config: { dev: false, origin: `https://${KEYS}`, tls, reading } });
+  const rig = await startRig({
+    before: [first.origin],
+    config: { dev: false, origin: `https://${KEYS}`, tls, reading },
+  });
   const { descriptor } = readProviderRow(rig.server.state.database) ?? {};
   if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
   const { ports } = rig.server;
@@ -57,6 +60,7 @@ export async function startWebReaderRig(): Promise<WebReaderRig> {
     browser,
     account,
     documents,
+    first,
     newPage: async () => (await browser.newContext({ ignoreHTTPSErrors: true })).newPage(),
     giveKeys: async (page, sets, { notAfter = 2 ** 40 } = {}) => {
       const keys = sets.map((name) => setOf(rig.publisher, name));
@@ -75,7 +79,7 @@ export async function startWebReaderRig(): Promise<WebReaderRig> {
     closeAll: async () => {
       await browser.close();
       await rig.close().catch(() => undefined);
-      await closeServer(broken);
+      await first.close();
     },
   };
 }

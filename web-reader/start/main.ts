@@ -16,6 +16,8 @@ const RELOADED = 'wispr-reloaded';
 /** A window that comes back here so often in that time has a worker that does not answer. */
 const MOST_RELOADS = 3;
 const RELOADS_COUNT_FOR = 10_000;
+/** The longest wait for a worker that is installed, also on a slow line. In milliseconds. */
+const PATIENCE = 45_000;
 
 const { pathname, search, hash, origin } = location;
 const fragment = new URLSearchParams(hash.slice(1));
@@ -23,32 +25,30 @@ const fragment = new URLSearchParams(hash.slice(1));
 /** Path, query and fragment of the document that the reader is on the way to. */
 const wanted = pathname === KEYS_PAGE ? documentTarget(fragment.get('to') ?? '', origin) : pathname + search + hash;
 
+setTimeout(giveUp, PATIENCE);
 start().catch((error: unknown) => {
   console.error(error);
-  show('failed');
+  return giveUp();
 });
 
 async function start(): Promise<void> {
   if (pathname === KEYS_PAGE) history.replaceState(null, '', KEYS_PAGE); // what came in the fragment stays in no history
-  if (!(await isSupported())) return location.replace(`/-/begin?${new URLSearchParams({ to: wanted })}`);
-  const registration = await navigator.serviceWorker.register(WORKER, { scope: '/', updateViaCache: 'none' });
+  if (!(await isSupported())) return location.replace(readHere());
+  await navigator.serviceWorker.register(WORKER, { scope: '/', updateViaCache: 'none' });
   await navigator.serviceWorker.ready;
-  if (pathname !== KEYS_PAGE) return loadAgain(registration);
+  if (pathname !== KEYS_PAGE) return loadAgain();
   const store = await openStore();
   const sets = (fragment.get('sets') ?? '').split(',').filter(isKeyId);
   location.replace((await takeArrival(store, hash, origin)) ?? (await requestKeys(store, vault(), wanted, sets)));
 }
 
 /** Now the worker answers; a few times at most, where it does not. */
-async function loadAgain(registration: ServiceWorkerRegistration): Promise<void> {
+async function loadAgain(): Promise<void> {
   const now = Date.now();
   const times = (sessionStorage.getItem(RELOADED) ?? '')
     .split(' ')
     .filter((time) => now - Number(time) < RELOADS_COUNT_FOR);
-  if (times.length >= MOST_RELOADS) {
-    await registration.unregister(); // so that the next try begins anew
-    return show('failed');
-  }
+  if (times.length >= MOST_RELOADS) return giveUp();
   sessionStorage.setItem(RELOADED, [...times, now].join(' '));
   location.reload();
 }
@@ -70,8 +70,20 @@ function vault(): string {
   return document.documentElement.dataset.reading ?? '';
 }
 
-function show(state: 'failed'): void {
-  document.documentElement.dataset.state = state;
-  const link = document.querySelector<HTMLAnchorElement>('#other');
-  if (link) link.href = `/-/begin?${new URLSearchParams({ to: wanted })}`;
+/** Says so. Without the worker, the next try begins anew, and what the server decrypts is reached. */
+async function giveUp(): Promise<void> {
+  document.documentElement.dataset.state = 'failed';
+  lead('#again', wanted);
+  lead('#other', readHere());
+  const registration = await navigator.serviceWorker?.getRegistration('/');
+  await registration?.unregister();
+}
+
+function lead(selector: string, to: string): void {
+  document.querySelector(selector)?.setAttribute('href', to);
+}
+
+/** Where the document is read as the server decrypts it. */
+function readHere(): string {
+  return `/-/begin?${new URLSearchParams({ to: wanted })}`;
 }

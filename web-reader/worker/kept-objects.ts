@@ -64,7 +64,7 @@ export class ObjectWriter {
   async keep(piece: Uint8Array): Promise<void> {
     if (this.#isOver) return;
     try {
-      await this.#writer.write(Uint8Array.from(piece)); // the browser takes its memory over
+      await this.#writer.write(piece.slice()); // the browser takes its memory over
       this.#left -= piece.length;
       if (this.#left > 0) return;
       this.#isOver = true;

@@ -163,7 +163,7 @@ function metadataIn({ state }: Store): MetadataStore {
       const kept = await state.get(nameOf(name));
       return kept instanceof Uint8Array ? kept : undefined;
     },
-    write: (name, bytes) => state.put(nameOf(name), Uint8Array.from(bytes)), // alone in its memory: all of that would be kept
+    write: (name, bytes) => state.put(nameOf(name), bytes.slice()), // alone in its memory: all of that would be kept
   };
 }
 
