@@ -1,8 +1,8 @@
 /** Addresses of the bounce between content origin and vault: docs/spec/web-reader.md, "The bounce". All that they say stands behind `#`. */
 import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
 import { MAXIMUM_SETS_WANTED } from '../core/keys/document-keys.ts';
-import { HPKE_KEY_LENGTH } from '../core/keys/hpke.ts';
 import { isKeyId, type KeyId } from '../core/keys/key-id.ts';
+import { X25519_KEY_LENGTH } from '../core/primitives/webcrypto-x25519.ts';
 import { documentTarget } from '../core/reading/local-target.ts';
 
 /** The page of the bounce, at both origins. */
@@ -36,7 +36,7 @@ export function addressOfVault(vault: string, { key, sets, to }: KeysWanted): st
  */
 export function parseWanted(fragment: string, contentOrigin: string): KeysWanted | undefined {
   const members = new URLSearchParams(fragment.slice(1));
-  const key = fromBase64url(members.get('key'), HPKE_KEY_LENGTH);
+  const key = fromBase64url(members.get('key'), X25519_KEY_LENGTH);
   const sets = (members.get('sets') ?? '').split(',').filter(isKeyId);
   const to = documentTarget(members.get('to') ?? '', contentOrigin);
   return key && { key, sets: [...new Set(sets)].slice(0, MAXIMUM_SETS_WANTED), to };

@@ -18,7 +18,7 @@ import { KeyError } from './errors.ts';
 import { hkdfExpand } from './hkdf.ts';
 import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from './key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
-import { isSignedBy, parseMessage, signMessage } from './sealed-message.ts';
+import { isSignedBy, parseMessage, signMessage, signMessageBy } from './sealed-message.ts';
 import type { NamedKey } from './wrapped-key.ts';
 
 const REQUEST_LABEL = 'wispr/1 binding request';
@@ -65,12 +65,32 @@ export function normaliseCode(text: string): string | undefined {
 
 /** The device's request. */
 export function encodeBindingRequest(device: DeviceKeys, publisher: KeyId, code: string, time: number): Uint8Array {
-  return signed(REQUEST_LABEL, { code, ...requestOf(device, publisher, time) }, device);
+  const request: BindingRequest = { code, ...requestOf(device, publisher, time) };
+  return canonicalJson(signMessage(REQUEST_LABEL, request, device.ed25519.secretKey) as unknown as JsonObject);
+}
+
+/** A browser's device, of one binding: its private keys stay where they are. */
+export interface BrowserDevice {
+  readonly xwing: {
+    readonly publicKey: Uint8Array;
+    /** @param ciphertext - of X-Wing */
+    readonly decapsulate: (ciphertext: Uint8Array) => Promise<Uint8Array | undefined>;
+  };
+  readonly ed25519: {
+    readonly publicKey: Uint8Array;
+    readonly sign: (message: Uint8Array) => Promise<Uint8Array>;
+  };
 }
 
 /** The request of a browser in which the subscriber is signed in. */
-export function encodeBrowserBindingRequest(device: DeviceKeys, publisher: KeyId, time: number): Uint8Array {
-  return signed(BROWSER_REQUEST_LABEL, requestOf(device, publisher, time), device);
+export async function encodeBrowserBindingRequest(
+  device: BrowserDevice,
+  publisher: KeyId,
+  time: number,
+): Promise<Uint8Array> {
+  const request = requestOf(device, publisher, time);
+  const message = await signMessageBy(BROWSER_REQUEST_LABEL, request, device.ed25519.sign);
+  return canonicalJson(message as unknown as JsonObject);
 }
 
 /**
@@ -93,12 +113,12 @@ export function verifyBrowserBindingRequest(bytes: Uint8Array): Verified<Browser
   return verify<BrowserBindingRequest>(bytes, BROWSER_REQUEST_LABEL, MEMBERS);
 }
 
-function requestOf({ ed25519, xwing }: DeviceKeys, publisher: KeyId, time: number): BrowserBindingRequest {
+function requestOf(
+  { ed25519, xwing }: BrowserDevice | DeviceKeys,
+  publisher: KeyId,
+  time: number,
+): BrowserBindingRequest {
   return { ed25519: toBase64url(ed25519.publicKey), publisher, time, xwing: toBase64url(xwing.publicKey) };
-}
-
-function signed(label: string, request: BindingRequest | BrowserBindingRequest, { ed25519 }: DeviceKeys): Uint8Array {
-  return canonicalJson(signMessage(label, request, ed25519.secretKey) as unknown as JsonObject);
 }
 
 function verify<Request extends BrowserBindingRequest>(
@@ -144,10 +164,34 @@ export async function answerBinding(
  *
  * @throws KeyError `binding-malformed`
  */
-export async function acceptBinding(
+export function acceptBinding(
   request: Uint8Array,
   answer: Uint8Array,
-  device: DeviceKeys,
+  { xwing }: DeviceKeys,
+  provider: Provider,
+): Promise<NamedKey> {
+  const decapsulate = async (ciphertext: Uint8Array) => xwingDecapsulate(ciphertext, xwing.secretKey);
+  return acceptBy(request, answer, decapsulate, provider);
+}
+
+/**
+ * The same for a browser.
+ *
+ * @throws KeyError `binding-malformed`
+ */
+export function acceptBrowserBinding(
+  request: Uint8Array,
+  answer: Uint8Array,
+  { xwing }: BrowserDevice,
+  provider: Provider,
+): Promise<NamedKey> {
+  return acceptBy(request, answer, xwing.decapsulate, provider);
+}
+
+async function acceptBy(
+  request: Uint8Array,
+  answer: Uint8Array,
+  decapsulate: BrowserDevice['xwing']['decapsulate'],
   provider: Provider,
 ): Promise<NamedKey> {
   const message = parseMessage(answer, MESSAGE_LIMITS.bindingAnswer);
@@ -156,7 +200,7 @@ export async function acceptBinding(
   if (!message || !hasMembers(message, ['ciphertext', 'confirmation']) || !ciphertext || !confirmation) {
     throw new KeyError('binding-malformed', "the key server's answer is not of the form that the protocol allows");
   }
-  const sharedSecret = xwingDecapsulate(ciphertext, device.xwing.secretKey);
+  const sharedSecret = await decapsulate(ciphertext);
   const deviceKey = sharedSecret && (await deriveDeviceKey(sharedSecret, provider, request, ciphertext));
   if (!deviceKey || !equalSecrets(confirmation, await confirmationOf(deviceKey.key))) {
     throw new KeyError('binding-malformed', "the key server's answer was not made for this device and this request");

@@ -4,27 +4,14 @@
  */
 import { aes256GcmOpen, aes256GcmSeal, hmacSha256 } from '#symmetric';
 import { concat, utf8 } from '../encoding/bytes.ts';
+import { X25519_KEY_LENGTH, x25519Agree, x25519KeyPair, x25519PublicKey } from '../primitives/webcrypto-x25519.ts';
 
-/** Bytes of a public key, and of `enc`. */
-export const HPKE_KEY_LENGTH = 32;
-
-const { subtle } = globalThis.crypto;
 const VERSION = utf8('HPKE-v1');
 /** "KEM" and the KEM's number; "HPKE" and the numbers of KEM, KDF and AEAD. */
 const KEM_SUITE = concat(utf8('KEM'), Uint8Array.of(0x00, 0x20));
 const SUITE = concat(utf8('HPKE'), Uint8Array.of(0x00, 0x20, 0x00, 0x01, 0x00, 0x02));
 const MODE_BASE = Uint8Array.of(0);
 const EMPTY = new Uint8Array(0);
-
-/** An X25519 key pair. @param extractable - whether the private key can be taken out */
-export async function hpkeKeyPair(extractable: boolean): Promise<CryptoKeyPair> {
-  return (await subtle.generateKey({ name: 'X25519' }, extractable, ['deriveBits'])) as CryptoKeyPair;
-}
-
-/** The 32 bytes of a pair's public key. */
-export async function hpkePublicKey({ publicKey }: CryptoKeyPair): Promise<Uint8Array> {
-  return new Uint8Array(await subtle.exportKey('raw', publicKey));
-}
 
 /**
  * Encrypts a message to a public key.
@@ -38,9 +25,9 @@ export async function hpkeSeal(
   plaintext: Uint8Array,
   additionalData: Uint8Array = EMPTY,
 ): Promise<Uint8Array | undefined> {
-  const ephemeral = await hpkeKeyPair(false);
-  const enc = await hpkePublicKey(ephemeral);
-  const dh = await agree(ephemeral.privateKey, recipient);
+  const ephemeral = await x25519KeyPair(false);
+  const enc = await x25519PublicKey(ephemeral);
+  const dh = await x25519Agree(ephemeral.privateKey, recipient);
   if (dh === undefined) return undefined;
   const { key, nonce } = await schedule(await sharedSecret(dh, enc, recipient), info);
   return concat(enc, await aes256GcmSeal(key, nonce, plaintext, additionalData));
@@ -57,24 +44,11 @@ export async function hpkeOpen(
   sealed: Uint8Array,
   additionalData: Uint8Array = EMPTY,
 ): Promise<Uint8Array | undefined> {
-  const enc = sealed.subarray(0, HPKE_KEY_LENGTH);
-  const dh = await agree(recipient.privateKey, enc);
+  const enc = sealed.subarray(0, X25519_KEY_LENGTH);
+  const dh = await x25519Agree(recipient.privateKey, enc);
   if (dh === undefined) return undefined;
-  const { key, nonce } = await schedule(await sharedSecret(dh, enc, await hpkePublicKey(recipient)), info);
-  return aes256GcmOpen(key, nonce, sealed.subarray(HPKE_KEY_LENGTH), additionalData);
-}
-
-/** X25519; `undefined` for what is no public key, and where the result is all zeros (section 7.1.4). */
-async function agree(privateKey: CryptoKey, publicKey: Uint8Array): Promise<Uint8Array | undefined> {
-  if (publicKey.length !== HPKE_KEY_LENGTH) return undefined;
-  try {
-    const bytes = publicKey as Uint8Array<ArrayBuffer>;
-    const imported = await subtle.importKey('raw', bytes, { name: 'X25519' }, true, []);
-    const dh = new Uint8Array(await subtle.deriveBits({ name: 'X25519', public: imported }, privateKey, 256));
-    return dh.some((byte) => byte !== 0) ? dh : undefined;
-  } catch {
-    return undefined;
-  }
+  const { key, nonce } = await schedule(await sharedSecret(dh, enc, await x25519PublicKey(recipient)), info);
+  return aes256GcmOpen(key, nonce, sealed.subarray(X25519_KEY_LENGTH), additionalData);
 }
 
 /** ExtractAndExpand, section 4.1. */

@@ -23,6 +23,15 @@ export function signMessage<Message extends object>(
   return { ...message, signature: toBase64url(signature) };
 }
 
+/** Adds the member `signature` by a key that cannot be read. */
+export async function signMessageBy<Message extends object>(
+  label: string,
+  message: Message,
+  sign: (bytes: Uint8Array) => Promise<Uint8Array>,
+): Promise<Message & { signature: string }> {
+  return { ...message, signature: toBase64url(await sign(signedBytes(label, message as JsonObject))) };
+}
+
 /** Whether the member `signature` is valid under `publicKey`. */
 export function isSignedBy(label: string, message: JsonObject, publicKey: Uint8Array): boolean {
   const { signature, ...rest } = message;

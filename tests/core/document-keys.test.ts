@@ -5,14 +5,15 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { canonicalJson, type Json } from '../../core/encoding/canonical-json.ts';
 import { type DocumentKeys, openDocumentKeys, sealDocumentKeys } from '../../core/keys/document-keys.ts';
-import { hpkeKeyPair, hpkePublicKey, hpkeSeal } from '../../core/keys/hpke.ts';
+import { hpkeSeal } from '../../core/keys/hpke.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
+import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 
 const ORIGIN = 'https://pages.read.news.example';
 const REFUSED = { code: 'hand-over-refused' };
 
-const pair = await hpkeKeyPair(false);
-const publicKey = await hpkePublicKey(pair);
+const pair = await x25519KeyPair(false);
+const publicKey = await x25519PublicKey(pair);
 const key = randomBytes(32);
 const id = await keyIdOf('set', key);
 const entry = { id, notAfter: 2000, notBefore: 1000 };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { hpkeKeyPair, hpkePublicKey } from '../../core/keys/hpke.ts';
+import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
@@ -18,6 +18,7 @@ import { launchChromium } from '../support/chromium.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { publish, setOf } from '../support/publisher-with-sets.ts';
+import { takePictures } from './browser.ts';
 
 const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.read.news.example'];
 const [VAULT, CONTENT] = [`https://${READ}`, `https://${PAGES}`];
@@ -197,6 +198,7 @@ describe('an invitation', () => {
     await page.waitForSelector('#as:not([hidden])');
     await page.click('summary');
     expect(await accessibilityProblems(page)).toEqual([]);
+    await takePictures(page, 'vault-invitation');
     await page.click('text=Read in this browser');
     await heading(page, 'Front');
     await page.goto(`${CONTENT}/letter.html`);
@@ -204,6 +206,7 @@ describe('an invitation', () => {
     await page.goto(`${VAULT}/-/account`);
     expect(await page.textContent('#devices')).toContain('This browser');
     expect(await accessibilityProblems(page)).toEqual([]);
+    await takePictures(page, 'vault-account');
     await context.close();
   });
 });
@@ -277,6 +280,7 @@ describe('a device', () => {
     await page.click('form#sign-in button');
     await page.waitForSelector('#problem:not([hidden])');
     expect(await page.textContent('#problem')).toContain('withdrawn');
+    await takePictures(page, 'vault-withdrawn');
     expect((await contentKeys(context)).ids).toEqual([]);
     expect(devicesOf('jens').filter(({ revoked }) => revoked === null)).toEqual([]);
     await context.close();
@@ -323,7 +327,7 @@ describe('a device', () => {
 describe('the vault hands keys', () => {
   /** A key pair of an attacker, and its public key as it stands in an address. */
   async function attackersKey(): Promise<string> {
-    return toBase64url(await hpkePublicKey(await hpkeKeyPair(true)));
+    return toBase64url(await x25519PublicKey(await x25519KeyPair(true)));
   }
 
   it('attack 96: to the origin of its own configuration only, whatever a page of another site asks for', async () => {
@@ -418,10 +422,9 @@ describe('the vault hands keys', () => {
     const arrival = arrivals.find((url) => url.includes('#sealed='));
     await clearKeys(page);
     await page.goto('about:blank');
-    if (arrival) {
-      await page.goto(arrival);
-      await page.waitForSelector('html[data-state=failed]');
-    }
+    expect(arrival).toContain(`${CONTENT}/-/keys#`);
+    await page.goto(arrival ?? '');
+    await page.waitForSelector('html[data-state=failed]');
     expect((await contentKeys(context)).ids).toEqual([]);
     await context.close();
   });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import {
-  acceptBinding,
+  acceptBrowserBinding,
   BINDING_PATH,
   encodeBindingRequest,
   encodeBrowserBindingRequest,
@@ -10,6 +10,7 @@ import {
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
+import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
 import { findSubscriber } from '../../keyserver/readers/subscribers.ts';
@@ -49,11 +50,11 @@ function send(reader: Reader, path: string, body: Uint8Array, headers: Record<st
 }
 
 async function becomeDevice(reader: Reader): Promise<NamedKey> {
-  const keys = await deriveDeviceKeys(randomBytes(32), provider());
-  const request = encodeBrowserBindingRequest(keys, provider().publisher, now());
+  const keys = await createKeys();
+  const request = await encodeBrowserBindingRequest(keys, provider().publisher, now());
   const response = await send(reader, '/-/device', request);
   expect(response.status).toBe(200);
-  return acceptBinding(request, new Uint8Array(await response.arrayBuffer()), keys, provider());
+  return acceptBrowserBinding(request, new Uint8Array(await response.arrayBuffer()), keys, provider());
 }
 
 async function ask(reader: Reader, device: NamedKey): Promise<KeyAnswer | { status: number; error: string }> {
@@ -63,8 +64,8 @@ async function ask(reader: Reader, device: NamedKey): Promise<KeyAnswer | { stat
   return openKeyAnswer(new Uint8Array(await response.arrayBuffer()), request, device.key);
 }
 
-const request = async () =>
-  encodeBrowserBindingRequest(await deriveDeviceKeys(randomBytes(32), provider()), provider().publisher, now());
+const createKeys = async () => ({ xwing: await createXwingRecipient(), ed25519: await createEd25519Signer() });
+const request = async () => encodeBrowserBindingRequest(await createKeys(), provider().publisher, now());
 
 describe('a browser', () => {
   it('becomes a device of who is signed in, and gets keys', async () => {

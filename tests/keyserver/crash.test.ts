@@ -63,10 +63,7 @@ it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing;
     expect(all(database, 'PRAGMA foreign_key_check')).toEqual([]);
     const before = countDevices(again.state);
     expect(before).toBeGreaterThanOrEqual(promised); // what was answered is kept
-    const used = all<{ n: number }>(
-      database,
-      "SELECT count(*) AS n FROM invitations WHERE used_by IS NOT NULL",
-    );
+    const used = all<{ n: number }>(database, 'SELECT count(*) AS n FROM invitations WHERE used_by IS NOT NULL');
     expect(used).toEqual([{ n: before }]); // a code is used up if, and only if, its device is there
     for (const [index, device] of devices.entries()) {
       const bound = await bind(provider, invitations[index]?.code ?? '', device);

@@ -3,8 +3,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
-import { hpkeKeyPair, hpkeOpen, hpkePublicKey, hpkeSeal } from '../../core/keys/hpke.ts';
+import { hpkeOpen, hpkeSeal } from '../../core/keys/hpke.ts';
 import { openMessage } from '../../core/object/chunked-encryption.ts';
+import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import canonicalJson from '../vectors/canonical-json.json' with { type: 'json' };
 import {
   type CanonicalJsonVectorFile,
@@ -97,14 +98,14 @@ it('our Cobblestone-256 opens what the cryptography package encrypts', async () 
 });
 
 it('our HPKE and that of the cryptography package open what the other seals', async () => {
-  const [theirs, ours] = [generateKeyPairSync('x25519'), await hpkeKeyPair(false)];
+  const [theirs, ours] = [generateKeyPairSync('x25519'), await x25519KeyPair(false)];
   const { d = '', x = '' } = theirs.privateKey.export({ format: 'jwk' });
   const info = randomBytes(20);
   const messages = [0, 1, 40_000].map((size) => randomBytes(size));
   const sealed = await Promise.all(messages.map((message) => hpkeSeal(Buffer.from(x, 'base64url'), info, message)));
   const shared = {
     secretKey: toBase64(Buffer.from(d, 'base64url')),
-    publicKey: toBase64(await hpkePublicKey(ours)),
+    publicKey: toBase64(await x25519PublicKey(ours)),
     info: toBase64(info),
   };
   const { hpke } = await runPython({

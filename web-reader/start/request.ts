@@ -1,6 +1,7 @@
 /** Asks for keys: docs/spec/web-reader.md, "The bounce", step 1. */
-import { hpkeKeyPair, hpkePublicKey } from '../../core/keys/hpke.ts';
+
 import type { KeyId } from '../../core/keys/key-id.ts';
+import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import { addressOfVault } from '../bounce.ts';
 import type { Store } from '../store.ts';
 
@@ -19,7 +20,7 @@ export async function requestKeys(
   to: string,
   sets: readonly KeyId[] = [],
 ): Promise<string> {
-  const pair = await hpkeKeyPair(false);
+  const pair = await x25519KeyPair(false);
   await store.pending.put(pair);
-  return addressOfVault(vault, { key: await hpkePublicKey(pair), sets, to });
+  return addressOfVault(vault, { key: await x25519PublicKey(pair), sets, to });
 }

@@ -1,7 +1,5 @@
 /** This browser as a device: docs/spec/web-reader.md, "Devices of browsers". */
-import { randomBytes } from '#random';
-import { acceptBinding, encodeBrowserBindingRequest } from '../../core/keys/binding.ts';
-import { deriveDeviceKeys } from '../../core/keys/device.ts';
+import { acceptBrowserBinding, encodeBrowserBindingRequest } from '../../core/keys/binding.ts';
 import {
   type DeviceKeyHandle,
   keyAnswerKey,
@@ -10,6 +8,7 @@ import {
   wrappingKey,
 } from '../../core/keys/device-key.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
+import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
 import { readVault, writeVault } from './database.ts';
 import { post, type VaultPage } from './page.ts';
 
@@ -39,9 +38,9 @@ export async function findDevice(): Promise<DeviceKeyHandle | undefined> {
  */
 export async function becomeDevice({ vault, publisher, now }: VaultPage): Promise<DeviceKeyHandle> {
   const provider = { keyServer: vault, publisher };
-  const keys = await deriveDeviceKeys(randomBytes(32), provider);
-  const request = encodeBrowserBindingRequest(keys, publisher, now());
-  const { id, key } = await acceptBinding(request, await post('/-/device', request), keys, provider);
+  const keys = { xwing: await createXwingRecipient(), ed25519: await createEd25519Signer() };
+  const request = await encodeBrowserBindingRequest(keys, publisher, now());
+  const { id, key } = await acceptBrowserBinding(request, await post('/-/device', request), keys, provider);
   const device: StoredDevice = {
     id,
     mac: await importKey(await requestMacKey(key), { name: 'HMAC', hash: 'SHA-256' }, 'sign'),

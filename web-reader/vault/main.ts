@@ -34,6 +34,9 @@ function show(code: string): void {
     document.querySelector<HTMLElement>(name),
   );
   if (!state || !problem || !actions) return;
+  const [title, again] = [document.querySelector('h1'), document.querySelector<HTMLElement>('#again')];
+  if (title) title.textContent = code === 'revoked' ? 'Your access was withdrawn' : 'Something went wrong';
+  if (again) again.hidden = code === 'revoked';
   state.hidden = true;
   problem.textContent = PROBLEMS[code] ?? `${UNFORESEEN} (${code})`;
   problem.hidden = false;
