@@ -47,6 +47,8 @@ export interface StartOptions {
   readonly limits?: Partial<RequestLimits>;
   /** Seconds since 1970. */
   readonly now?: () => number;
+  /** Folder of the built in-browser reader. */
+  readonly webReader?: string;
 }
 
 export interface RunningKeyServer {
@@ -139,7 +141,7 @@ async function serve(
   config: KeyServerConfig,
   state: KeyServerState,
   listeners: readonly Listener[],
-  { log = createLog(), limits = {} }: StartOptions,
+  { log = createLog(), limits = {}, webReader: folder }: StartOptions,
 ): Promise<RunningKeyServer> {
   const [api, reading, documents, metricsListener] = listeners as [Listener, Listener, Listener, Listener?];
   const origins = { keyServer: api.origin, reading: reading.origin };
@@ -155,7 +157,7 @@ async function serve(
     keeper,
     metrics,
     limits,
-    webReader: webReaderFor(config, log),
+    webReader: webReaderFor(config, folder, log),
   };
   const apps = createKeyServer(config, { ...shared, documents: documents.origin });
   await warnOfDescriptor(state, origins, log);
@@ -188,10 +190,14 @@ async function serve(
 }
 
 /** The in-browser reader, where it is wanted and there. @throws KeyServerError `configuration-invalid` where it is wanted by name, and not there */
-function webReaderFor({ reading }: KeyServerConfig, log: Logger): WebReaderFiles | undefined {
+function webReaderFor(
+  { reading }: KeyServerConfig,
+  folder: string | undefined,
+  log: Logger,
+): WebReaderFiles | undefined {
   const { inBrowser } = reading.documents;
   if (inBrowser === false) return undefined;
-  const files = readWebReader();
+  const files = readWebReader(folder);
   if (files) return files;
   const message = 'the in-browser reader is not built: run "node scripts/build-web-reader.ts"';
   if (inBrowser) throw new KeyServerError('configuration-invalid', message);

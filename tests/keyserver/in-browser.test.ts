@@ -1,10 +1,13 @@
 /** The in-browser reader at the documents' origin, request by request. */
 import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
+import { startKeyServer } from '../../keyserver/server.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { configIn, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { publish, SITE, sealBundle } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 
@@ -146,4 +149,28 @@ it('documents are decrypted here where a content host cannot be asked by a page 
   });
   await importBundle(rig.server.state, bundle, rig.server.origins);
   expect((await documents.get('/', OPENED)).text).toBe(FRONT.content);
+});
+
+describe('where the in-browser reader is not built', () => {
+  const empty = temporaryFolder();
+  afterAll(() => rmSync(empty, { recursive: true }));
+
+  it('documents are decrypted here, and the log says why', async () => {
+    const lines: string[] = [];
+    const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+    const config = configIn(empty);
+    const reading = { ...config.reading, documents: { listen: config.listen } };
+    const server = await startKeyServer({ ...config, reading }, { log, webReader: empty });
+    expect((await fetch(`${server.documentsUrl}/-/worker.js`)).status).toBe(404);
+    expect(lines.join('')).toContain('the in-browser reader is not built');
+    await server.close();
+  });
+
+  it('the key server does not start with a configuration that asks for it', async () => {
+    const config = configIn(empty);
+    const reading = { ...config.reading, documents: { listen: config.listen, inBrowser: true } };
+    const log = pino({ level: 'silent' });
+    const starting = startKeyServer({ ...config, reading }, { log, webReader: empty });
+    await expect(starting).rejects.toMatchObject({ code: 'configuration-invalid' });
+  });
 });

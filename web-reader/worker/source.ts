@@ -3,6 +3,7 @@
  * timestamp, which this origin has. Nothing is verified here, and no place is believed more than another.
  */
 import { hexDigest } from '../../core/encoding/digest.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import type { SiteSource } from '../../core/publication/site-publication.ts';
 import { type IsGood, inTurn, type TimestampAnswer } from '../../core/publication/sources.ts';
@@ -12,6 +13,9 @@ import { scope } from './scope.ts';
 /** Milliseconds: for one file, and for one that is asked for to learn whether there is one. */
 const FILE_TIMEOUT = 20_000;
 const QUESTION_TIMEOUT = 5_000;
+
+/** Places whose timestamps are asked for before it is known whether they are needed: the key server, and the first content host. */
+const ASKED_AHEAD = 2;
 
 /** Where this origin has what the key server knows. */
 const OWN_PATH = '/-/publication/';
@@ -24,6 +28,8 @@ type Answer = { readonly bytes?: Uint8Array | undefined; readonly error?: unknow
 
 export class HostsSource implements SiteSource {
   readonly #hosts: () => readonly string[];
+  /** Timestamps that were asked for ahead. */
+  #ahead: readonly Promise<Uint8Array | undefined>[] = [];
 
   /** @param hosts - origins of the content hosts, as they are known now */
   constructor(hosts: () => readonly string[]) {
@@ -37,16 +43,28 @@ export class HostsSource implements SiteSource {
     isGood?: IsGood,
   ): Promise<Uint8Array | undefined> {
     const isNextRoot = ROOT_FILE.test(file) && file !== FIRST_ROOT_FILE;
+    if (isNextRoot) this.#askAhead();
     const hosts = this.#at(METADATA_PATH + file);
     const places = isNextRoot || SNAPSHOT_FILE.test(file) ? [...hosts, own(file)] : hosts;
     return find(places, maximumLength, isNextRoot, isGood ?? wantedBy(sha256));
   }
 
   timestamps(maximumLength: number, isEnough: () => boolean): AsyncIterable<TimestampAnswer> {
-    const places = [own(TIMESTAMP_FILE), ...this.#at(METADATA_PATH + TIMESTAMP_FILE)];
-    const ask = (place: Place) => () =>
-      fetchSmall({ ...place, maximumLength, milliseconds: QUESTION_TIMEOUT, cache: 'no-cache' });
-    return inTurn(places.map(ask), isEnough);
+    const ahead = this.#ahead;
+    this.#ahead = [];
+    const ask = (place: Place, index: number) => () => ahead[index] ?? fetchTimestamp(place, maximumLength);
+    return inTurn(this.#timestampPlaces.map(ask), isEnough);
+  }
+
+  /** A look for a next root comes before one for a timestamp, and seldom finds one: a page that waits for both waits for the longer one only. */
+  #askAhead(): void {
+    const places = this.#timestampPlaces.slice(0, ASKED_AHEAD);
+    this.#ahead = places.map((place) => fetchTimestamp(place, PUBLICATION_LIMITS.timestampLength));
+    for (const answer of this.#ahead) answer.catch(() => undefined); // told to whom asks
+  }
+
+  get #timestampPlaces(): Place[] {
+    return [own(TIMESTAMP_FILE), ...this.#at(METADATA_PATH + TIMESTAMP_FILE)];
   }
 
   async file(urlPath: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
@@ -60,6 +78,10 @@ export class HostsSource implements SiteSource {
 
 function own(file: string): Place {
   return { origin: scope.location.origin, path: OWN_PATH + file };
+}
+
+function fetchTimestamp(place: Place, maximumLength: number): Promise<Uint8Array | undefined> {
+  return fetchSmall({ ...place, maximumLength, milliseconds: QUESTION_TIMEOUT, cache: 'no-cache' });
 }
 
 function wantedBy(sha256: string | undefined): (bytes: Uint8Array) => boolean | Promise<boolean> {
