@@ -69,6 +69,10 @@ sub vcl_backend_response {
 }
 
 sub vcl_deliver {
+  # For the in-browser reader, whatever the content host says: it fetches in pages of another host, without cookies or credentials, and a range
+  # of bytes needs no question beforehand (OPTIONS, answered 405 here) in browsers of today; older ones cannot seek in films.
+  set resp.http.Access-Control-Allow-Origin = "*";
+  set resp.http.Access-Control-Expose-Headers = "Content-Length, Content-Range, ETag";
   # For people who look with curl, and for tests.
   if (obj.hits > 0) {
     set resp.http.X-Cache = "HIT";

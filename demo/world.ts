@@ -19,8 +19,8 @@ import { toBase64url } from '../core/encoding/base64url.ts';
 import { normaliseCode } from '../core/keys/binding.ts';
 import { readProviderRow } from '../keyserver/publication/provider.ts';
 import { createToken } from '../keyserver/publication/tokens.ts';
-import { joinWithCode } from '../keyserver/readers/accounts.ts';
-import { invitationLinks, inviteSubscriber } from '../keyserver/readers/invitations.ts';
+import { joinWithPassword } from '../keyserver/readers/accounts.ts';
+import { invitationLink, inviteSubscriber } from '../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../keyserver/server.ts';
 import { type InitResult, initWorkspace } from '../publisher/init.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
@@ -73,13 +73,14 @@ export class World {
     return join(this.#directory, 'protected');
   }
 
-  async startKeyServer(): Promise<RunningKeyServer> {
+  /** @param inBrowser - whether browsers decrypt the documents of the reading site by themselves */
+  async startKeyServer(inBrowser = false): Promise<RunningKeyServer> {
     const anywhere = { listen: { host: '127.0.0.1', port: 0 } };
     const file = (name: string) => join(this.#directory, name);
     const config = {
       ...anywhere,
       dev: true,
-      reading: { ...anywhere, documents: anywhere },
+      reading: { ...anywhere, documents: { ...anywhere, inBrowser } },
       data: file('keys.sqlite'),
       masterKey: file('master.key'),
     };
@@ -139,7 +140,6 @@ export class World {
     cache: SharedCache | undefined,
     kept: Pick<ProxyOptions, 'cacheBytes'> = {},
   ): Promise<Person> {
-    const invitation = inviteSubscriber(server.state, { name });
     const directory = join(this.#directory, name);
     // Readers reach nothing on their own machine unless they permit it, and here everything is on it.
     const allowLocal = [parseAllowLocal('127.0.0.1')];
@@ -148,10 +148,11 @@ export class World {
     const proxy = await startOnUsualPort({ ...own, allowLocal, ...parent, ...kept });
     await this.#ending(proxy, () => proxy.close());
     // On this machine no certificate speaks for the site, so the person says by hand that it is the publisher's.
-    const { device: link } = invitationLinks(invitation, server.origins, readProviderRow(server.state.database)?.root);
+    const invite = () => inviteSubscriber(server.state, { name });
+    const link = invitationLink(invite(), server.origins.keyServer, readProviderRow(server.state.database)?.root);
     await bindSite({ ...own, link, trustSites: [this.site] });
     const password = toBase64url(randomBytes(9));
-    await joinWithCode(server.state, normaliseCode(invitation.accountCode) ?? '', { password, address: name });
+    await joinWithPassword(server.state, normaliseCode(invite().code) ?? '', { password, address: name });
     return { name, proxy, password };
   }
 

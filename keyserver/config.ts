@@ -64,6 +64,10 @@ const documents = z.strictObject({
   }),
   listen,
   tls: tls.optional(),
+  inBrowser: z.boolean().optional().meta({
+    description:
+      'Browsers fetch, check and decrypt documents by themselves. On unless `false`, where all content hosts are `https:`; else the reading site does it for them.',
+  }),
 });
 
 const configuration = z
@@ -160,7 +164,9 @@ export function readConfig(file: string): KeyServerConfig {
 
 /** What `--dev` makes of a configuration: loopback without certificates, whatever stands in the file for the public. */
 export function forDevelopment(config: KeyServerConfig): KeyServerConfig {
-  const reading = { ...devDoor(config.reading), documents: devDoor(config.reading.documents) };
+  const { inBrowser } = config.reading.documents;
+  const documents = { ...devDoor(config.reading.documents), ...(inBrowser !== undefined && { inBrowser }) };
+  const reading = { ...devDoor(config.reading), documents };
   return { ...config, ...devDoor(config), dev: true, behindProxy: false, reading };
 }
 

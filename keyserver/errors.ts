@@ -50,6 +50,10 @@ export const KEY_SERVER_ERRORS = {
     means: 'signing in was not begun in this browser, took too long, or the browser keeps no cookies',
     remedy: 'open the page again, with cookies permitted',
   },
+  'foreign-worker': {
+    means: 'a page of the site tried to install a service worker',
+    remedy: 'leave that script out of the site',
+  },
   'not-entitled': {
     means: 'its set was not granted to this subscriber',
     remedy: 'ask the publisher',

@@ -54,6 +54,7 @@ export interface SubscriberOverview {
 export interface DeviceOverview {
   /** The first characters of the device key's id. */
   readonly id: string;
+  readonly kind: 'browser' | 'reader';
   readonly created: number;
   readonly lastSeen: number | null;
   readonly revoked: number | null;
@@ -104,7 +105,7 @@ function describeSubscriber({ database }: KeyServerState, row: SubscriberRow): S
   const { id, name, revoked, account, sessions, openInvitations } = row;
   const devices = all<DeviceOverview>(
     database,
-    `SELECT substr(key_id, 1, 8) AS id, created, last_seen AS lastSeen, revoked FROM devices WHERE subscriber = ? ORDER BY created, id`,
+    `SELECT substr(key_id, 1, 8) AS id, kind, created, last_seen AS lastSeen, revoked FROM devices WHERE subscriber = ? ORDER BY created, id`,
     id,
   );
   return { name, revoked, grants: grantsOf(database, id), devices, account: account === 1, sessions, openInvitations };

@@ -1,8 +1,10 @@
 /** The key server: its apps, and the running thing. */
 import type { Express } from 'express';
 import { destination, type Logger, pino } from 'pino';
+import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
 import { createApiApp } from './api/app.ts';
 import { DEFAULT_PUBLICATION, type KeyServerConfig } from './config.ts';
+import { KeyServerError } from './errors.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { checkDoor, type Listener, listenFor } from './http/listen.ts';
 import { metricsDoor } from './metrics/door.ts';
@@ -30,6 +32,7 @@ export interface KeyServerDependencies {
   readonly keeper: TimestampKeeper;
   readonly metrics: Metrics;
   readonly limits?: Partial<RequestLimits>;
+  readonly webReader: WebReaderFiles | undefined;
 }
 
 export interface KeyServerApps {
@@ -44,6 +47,8 @@ export interface StartOptions {
   readonly limits?: Partial<RequestLimits>;
   /** Seconds since 1970. */
   readonly now?: () => number;
+  /** Folder of the built in-browser reader. */
+  readonly webReader?: string;
 }
 
 export interface RunningKeyServer {
@@ -71,7 +76,7 @@ export interface RunningKeyServer {
 
 /** The apps, not listening. */
 function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDependencies): KeyServerApps {
-  const { state, origins, documents, log, hosts, publications, keeper, metrics } = dependencies;
+  const { state, origins, documents, log, hosts, publications, keeper, metrics, webReader } = dependencies;
   const common = {
     state,
     log,
@@ -85,7 +90,14 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
   });
   return {
     api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper }),
-    reading: createReadingSite({ ...common, ...doorOf('reading'), origin: origins.reading, documents }),
+    reading: createReadingSite({
+      ...common,
+      ...doorOf('reading'),
+      origin: origins.reading,
+      documents,
+      keyServer: origins.keyServer,
+      webReader,
+    }),
     documents: createDocumentsSite({
       ...common,
       ...doorOf('documents'),
@@ -93,6 +105,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
       account: origins.reading,
       hosts,
       publications,
+      webReader,
     }),
   };
 }
@@ -128,14 +141,24 @@ async function serve(
   config: KeyServerConfig,
   state: KeyServerState,
   listeners: readonly Listener[],
-  { log = createLog(), limits = {} }: StartOptions,
+  { log = createLog(), limits = {}, webReader: folder }: StartOptions,
 ): Promise<RunningKeyServer> {
   const [api, reading, documents, metricsListener] = listeners as [Listener, Listener, Listener, Listener?];
   const origins = { keyServer: api.origin, reading: reading.origin };
   const hosts = createContentHosts(config.fetchFrom ?? {});
   const publications = new ReadPublications(state, hosts);
   const { keeper, metrics } = await keepTimestamp(config, state, log);
-  const shared = { state, origins, log, hosts, publications, keeper, metrics, limits };
+  const shared = {
+    state,
+    origins,
+    log,
+    hosts,
+    publications,
+    keeper,
+    metrics,
+    limits,
+    webReader: webReaderFor(config, folder, log),
+  };
   const apps = createKeyServer(config, { ...shared, documents: documents.origin });
   await warnOfDescriptor(state, origins, log);
   if (config.dev) rememberDevOrigins(state.database, origins);
@@ -164,6 +187,22 @@ async function serve(
       log.info('stopped');
     },
   };
+}
+
+/** The in-browser reader, where it is wanted and there. @throws KeyServerError `configuration-invalid` where it is wanted by name, and not there */
+function webReaderFor(
+  { reading }: KeyServerConfig,
+  folder: string | undefined,
+  log: Logger,
+): WebReaderFiles | undefined {
+  const { inBrowser } = reading.documents;
+  if (inBrowser === false) return undefined;
+  const files = readWebReader(folder);
+  if (files) return files;
+  const message = 'the in-browser reader is not built: run "node scripts/build-web-reader.ts"';
+  if (inBrowser) throw new KeyServerError('configuration-invalid', message);
+  log.warn(`${message}; until then documents are decrypted here`);
+  return undefined;
 }
 
 /** The keeper of the timestamp, not started, and the metrics that watch it. @throws StorageError `argument-invalid` */

@@ -11,6 +11,7 @@ import { KEY_SERVER_ERRORS } from '../keyserver/errors.ts';
 import { STORAGE_ERRORS } from '../node-support/storage/errors.ts';
 import { PUBLISH_ERRORS } from '../publisher/errors.ts';
 import { FILE_FINDINGS } from '../publisher/verify/report.ts';
+import { WEB_READER_ERRORS } from '../web-reader/errors.ts';
 
 interface Section {
   readonly title: string;
@@ -31,7 +32,8 @@ export const SECTIONS: readonly Section[] = [
   { title: 'Reading', intro: 'Before there is an object to check.', catalogue: READING_ERRORS },
   {
     title: 'Keys',
-    intro: 'Steps W, D and B are those of [keys.md](spec/keys.md), steps R those of [roaming.md](spec/roaming.md).',
+    intro:
+      'Steps W, D and B are those of [keys.md](spec/keys.md), steps R those of [roaming.md](spec/roaming.md), steps V those of [web-reader.md](spec/web-reader.md).',
     catalogue: KEY_ERRORS,
     spec: 'docs/spec/keys.md',
   },
@@ -69,6 +71,11 @@ export const SECTIONS: readonly Section[] = [
     intro:
       '`wispr proxy`, `bind`, `fetch`, `sync` and `identity`, and the pages of the Reader, whose answers have the code in the header `Wispr-Refusal`.',
     catalogue: READER_ERRORS,
+  },
+  {
+    title: 'In-browser reader',
+    intro: 'Besides the codes of protected objects, reading, keys and publications; on its pages, folded away.',
+    catalogue: WEB_READER_ERRORS,
   },
 ];
 

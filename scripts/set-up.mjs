@@ -108,6 +108,13 @@ function installNpmPackages() {
   });
 }
 
+/** What the key server serves to browsers. Made anew each time: it takes less than to find out whether a source has changed. */
+function buildWebReader() {
+  const script = 'scripts/build-web-reader.ts';
+  if (!existsSync(join(ROOT, script)) || run(join(ROOT, 'node_modules/.bin/node'), [script, '--quiet'])) return;
+  fail('the in-browser reader cannot be built: see above');
+}
+
 function installDebianPackages(packages) {
   const absent = () => packages.filter(([, file]) => !existsSync(file)).map(([name]) => name);
   if (absent().length > 0) apt(absent());
@@ -176,6 +183,7 @@ function unpackCacheTests() {
 
 if (Number(process.versions.node.split('.')[0]) < 20) fail(`needs Node.js 20 or newer, this is ${process.version}`);
 installNpmPackages();
+buildWebReader();
 for (const [flag, packages] of Object.entries(DEBIAN)) if (wants.has(flag)) installDebianPackages(packages);
 for (const [flag, environments] of Object.entries(PYTHON))
   if (wants.has(flag)) for (const environment of environments) installPythonPackages(environment);

@@ -30,6 +30,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   publisher: PROGRAM,
   keyserver: PROGRAM,
   'client-proxy': PROGRAM,
+  'web-reader': { folders: ['core'], packages: PRIMITIVES },
   'cache-config': { folders: ['core', 'node-support'], packages: ['node:', 'zod'] },
   cli: ABOVE,
   demo: ABOVE,
@@ -37,7 +38,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
 };
 
 /** The folders in these are layers too. */
-const WITHOUT_CYCLES = ['publisher', 'keyserver', 'client-proxy', 'cli'];
+const WITHOUT_CYCLES = ['publisher', 'keyserver', 'client-proxy', 'web-reader', 'cli'];
 
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s(?:[^'"`;]*?\sfrom\s)?\s*['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]/g;
@@ -124,12 +125,12 @@ function layerIn(program: string, path: string): string | undefined {
 
 /** The sources of the project with what they import. */
 export function readSources(): SourceFile[] {
-  return globSync('{core,node-support,publisher,keyserver,client-proxy,cache-config,cli,demo,bench}/**/*.ts').map(
-    (path) => {
-      const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
-      return { path, imports: Array.from(text.matchAll(IMPORT), ([, one, other]) => one ?? other ?? '') };
-    },
-  );
+  return globSync(
+    '{core,node-support,publisher,keyserver,client-proxy,web-reader,cache-config,cli,demo,bench}/**/*.ts',
+  ).map((path) => {
+    const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
+    return { path, imports: Array.from(text.matchAll(IMPORT), ([, one, other]) => one ?? other ?? '') };
+  });
 }
 
 if (import.meta.main) {

@@ -102,14 +102,15 @@ function describeOverview({ publisher, publication, tokens, sets, subscribers }:
 function describeSubscriber(subscriber: SubscriberOverview): string[] {
   const { name, revoked, grants, devices, account, sessions, openInvitations } = subscriber;
   const access = revoked === null ? grants.map(describeGrant).join(', ') || 'no sets' : `revoked on ${isoDay(revoked)}`;
-  const reading = account ? `, password set, ${count(sessions, 'session')}` : '';
+  const password = account ? ', password set' : '';
+  const reading = account || sessions > 0 ? `${password}, ${count(sessions, 'session')}` : '';
   const open = openInvitations > 0 ? `, ${count(openInvitations, 'open invitation')}` : '';
   return [`  ${name}: ${access}${reading}${open}`, ...devices.map(describeDevice)];
 }
 
-function describeDevice({ id, created, lastSeen, revoked }: DeviceOverview): string {
+function describeDevice({ id, kind, created, lastSeen, revoked }: DeviceOverview): string {
   const seen = lastSeen === null ? 'not seen yet' : `last seen ${isoDay(lastSeen)}`;
-  return `    device ${id}…, connected ${isoDay(created)}, ${revoked === null ? seen : `revoked on ${isoDay(revoked)}`}`;
+  return `    ${kind === 'browser' ? 'browser' : 'device'} ${id}…, connected ${isoDay(created)}, ${revoked === null ? seen : `revoked on ${isoDay(revoked)}`}`;
 }
 
 function readBundle(file: string): Uint8Array {

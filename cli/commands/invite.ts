@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
 import { knownOrigins } from '../../keyserver/origins.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
-import { type Invitation, invitationLinks, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
+import { type Invitation, invitationLink, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { withState } from '../../keyserver/storage/state.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { describeGrant, isoDay } from './describe.ts';
@@ -15,18 +15,16 @@ interface Options {
   readonly json?: boolean;
 }
 
-type Links = ReturnType<typeof invitationLinks>;
-
-/** `wispr invite NAME`: two one-time links, one for the Reader and one for a browser. */
+/** `wispr invite NAME`: a one-time link, for any browser and for the Reader. */
 export function addInviteCommand(program: Command): void {
   program
     .command('invite')
-    .description('create or extend a subscriber; prints two links')
+    .description('create or extend a subscriber; prints a link')
     .argument('<name>', 'name of the subscriber, also for signing in')
     .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG_FILE)
     .option('--sets <patterns>', 'which sets, like 2026-* (default: all, or as before)')
     .option('--until <date>', 'last day, like 2027-06-30 (default: no end)')
-    .option('--valid <days>', 'validity of the links (default: 7)')
+    .option('--valid <days>', 'validity of the link (default: 7)')
     .option('--json', 'print JSON')
     .action(run);
 }
@@ -43,31 +41,30 @@ async function run(name: string, options: Options): Promise<void> {
     const origins = knownOrigins(state.database, config);
     const invitation = inviteSubscriber(state, request);
     const provider = readProviderRow(state.database);
-    const links = invitationLinks(invitation, origins, provider?.root);
-    if (options.json) print(JSON.stringify(asJson(invitation, links)));
-    else sayInvitation(invitation, links);
+    const link = invitationLink(invitation, origins.keyServer, provider?.root);
+    if (options.json) print(JSON.stringify({ ...asJson(invitation), link }));
+    else sayInvitation(invitation, link);
     if (!provider) sayNoPublisher();
     else if (invitation.unmatched.length > 0) sayUnmatched(invitation.unmatched);
   });
 }
 
-function sayInvitation({ subscriber, created, grants, kept, expires }: Invitation, links: Links): void {
+function sayInvitation({ subscriber, created, grants, kept, expires }: Invitation, link: string): void {
   const who = created ? 'is a new subscriber' : 'was a subscriber already, and may read in all';
   say(`${subscriber} ${who}: ${grants.map(describeGrant).join(', ')}`);
   if (kept.length > 0) {
     say(`nothing was taken away; granted before: ${kept.map(describeGrant).join(', ')}`);
     sayHint('"wispr admin revoke NAME" takes everything away; with --sets after that, those sets only are granted');
   }
-  say(`send one of these links; each works once, until ${isoDay(expires)}`);
-  print(`For the Reader:   ${links.device}`);
-  print(`For a browser:    ${links.browser}`);
-  sayHint("the Reader's page takes its link, and so does `wispr bind`, which asks for it");
+  say(`send this link; it works once, until ${isoDay(expires)}`);
+  print(link);
+  sayHint('it opens in any browser, and offers the Reader too; `wispr bind` asks for it');
 }
 
-/** The links are good as they are: the bundle has to name these origins, or it is refused. */
+/** The link is good as it is: the bundle has to name these origins, or it is refused. */
 function sayNoPublisher(): void {
-  say('there is no publisher here yet: the links lead to nothing until its key bundle is imported');
-  sayHint('"wispr admin import FILE", with the bundle that "wispr protect" makes; these links work from then on');
+  say('there is no publisher here yet: the link leads to nothing until its key bundle is imported');
+  sayHint('"wispr admin import FILE", with the bundle that "wispr protect" makes; this link works from then on');
 }
 
 /** Sets may come later, so this is no error. */
@@ -76,16 +73,8 @@ function sayUnmatched(patterns: readonly string[]): void {
   sayHint('`wispr admin list` shows the sets that there are');
 }
 
-function asJson({ subscriber, created, grants, kept, expires, deviceCode, accountCode }: Invitation, links: Links) {
-  return {
-    subscriber,
-    created,
-    grants,
-    kept,
-    expires,
-    reader: { link: links.device, code: deviceCode },
-    browser: { link: links.browser, code: accountCode },
-  };
+function asJson({ subscriber, created, grants, kept, expires, code }: Invitation) {
+  return { subscriber, created, grants, kept, expires, code };
 }
 
 /** The last second of a day, in UTC. */

@@ -7,8 +7,8 @@ import { isKeyId, type KeyId } from '../../core/keys/key-id.ts';
 import { isOrigin } from '../../core/site/site.ts';
 import { ReaderError } from '../errors.ts';
 
-/** Where the reading site takes the invitations of browsers. */
-const BROWSER_LINK_PATH = '/-/join';
+/** Where a browser takes invitations: in its address bar the code is gone. */
+const BROWSER_PAGE_PATH = '/-/join';
 
 export interface InvitationLink {
   /** Origin of the key server. */
@@ -19,8 +19,8 @@ export interface InvitationLink {
   readonly publisher: KeyId | undefined;
 }
 
-/** What "wispr invite" prints for the Reader, or the link as a part of a command, perhaps with what stands in front of that. */
-const COMMAND = /^(?:(?:.*\s)?bind|For the Reader:)\s+(["']?)(?=https?:)(.*)$/is;
+/** The link as a part of a command, perhaps with what stands in front of that. */
+const COMMAND = /^(?:.*\s)?bind\s+(["']?)(?=https?:)(.*)$/is;
 
 /**
  * A link, or a command with one: invitations arrive as they were printed.
@@ -33,10 +33,10 @@ export function parseInvitationLink(text: string): InvitationLink {
   if (!url || url.username || url.password || url.search) throw malformed('that is not the link of an invitation');
   if (!isOrigin(url.origin, { allowLoopback: true }))
     throw malformed('the address of a key server begins with https://');
-  if (url.pathname === BROWSER_LINK_PATH) {
+  if (url.pathname === BROWSER_PAGE_PATH) {
     throw new ReaderError(
       'link-malformed',
-      'this link of the invitation is for a browser; the one for the Reader has # right after the address of the key server',
+      'that is the page which an invitation opens in a browser; the link itself has # right after the address of the key server',
       {
         typed: true,
       },

@@ -4,11 +4,12 @@
  */
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
+import { faultOf, moreTelling } from '../../core/reading/host-faults.ts';
 import { hedged } from '../../node-support/hedged.ts';
 import { LIMITS } from '../limits.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { type Answer, fetchBody, PAST_CACHES, type Wanted } from '../site/fetch-body.ts';
-import { faultOf, type HostHealth, mayAnotherHelp } from '../site/host-health.ts';
+import { type HostHealth, mayAnotherHelp } from '../site/host-health.ts';
 import type { StoredObject } from './cache/stored-object.ts';
 
 type How = Pick<Wanted, 'bodyTimeout' | 'fields'>;
@@ -185,18 +186,6 @@ export class ContentSource {
 
 const NONE: ReadonlySet<string> = new Set();
 const NOT_WANTED = new Error('not wanted');
-
-/** A host with another object says more than one without an answer: there may be a newer publication. */
-function moreTelling(one: unknown, other: unknown): unknown {
-  return rank(other) >= rank(one) ? other : one;
-}
-
-function rank(error: unknown): number {
-  const { code } = error as { code?: string };
-  if (code === 'content-host-unreachable') return 0;
-  if (code === 'content-host-answer') return 1;
-  return code === 'object-missing' ? 2 : 3;
-}
 
 function tooSlow(): ReadingError {
   return new ReadingError(

@@ -28,8 +28,8 @@ const DAMAGED: ProblemText = {
 /** Why a connection failed, by code, where it is not for a reason that the pages of documents have too. */
 const PROBLEMS: Readonly<Record<string, ProblemText>> = {
   'link-malformed': {
-    text: 'This is not the whole link of an invitation for the Reader.',
-    hint: 'Copy the whole link, with # and what stands behind it; a code alone needs its site. Of the two in an invitation it is the one with # right behind the address; the other one is for browsers.',
+    text: 'This is not the whole link of an invitation.',
+    hint: 'Copy the whole link, with # and what stands behind it; a code alone needs its site. A browser that opened the link offers it under “Use the Reader on this computer”.',
   },
   'code-refused': {
     text: 'This invitation no longer works: its code is mistyped, used or too old.',
@@ -133,8 +133,8 @@ export function connectPage({ token }: PagesContext, { alert, ...values }: Attem
       : `To read ${site} in the Reader, paste the link of your invitation.`;
   const whereFrom =
     site === undefined
-      ? 'Publishers give them to their subscribers. Ask yours for one “for the Reader”.'
-      : `The publisher of ${site} gives them to its subscribers. Ask for one “for the Reader”, or read in the browser.`;
+      ? 'Publishers give them to their subscribers. Ask yours for one.'
+      : `The publisher of ${site} gives them to its subscribers. Ask for one, or read in the browser.`;
   const html = renderPage({
     title: 'Connect with a publisher',
     lead: `${beginning} You will see who it is from before anything is connected.`,

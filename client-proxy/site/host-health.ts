@@ -3,10 +3,11 @@
  * excluded: everything is verified, so the order affects time only.
  */
 import { CodedError } from '../../core/errors.ts';
+import { type FailureFault, faultOf } from '../../core/reading/host-faults.ts';
 import { LIMITS } from '../limits.ts';
 
-/** `slow`: another one was quicker than it. `dead`: it did not answer, or broke off. `wrong`: it gave other bytes than were signed. */
-export type HostFault = 'slow' | 'dead' | 'wrong';
+/** `slow`: another one was quicker than it. */
+export type HostFault = FailureFault | 'slow';
 
 export interface HostReport {
   /** Of the content host. */
@@ -22,17 +23,6 @@ interface Known extends HostReport {
   readonly until: number;
 }
 
-const FAULTS: Readonly<Record<string, HostFault>> = {
-  'content-host-unreachable': 'dead',
-  'content-host-answer': 'dead',
-  'object-missing': 'dead',
-  'object-truncated': 'dead',
-  'head-unexpected': 'wrong',
-  'object-trailing': 'wrong',
-  'block-digest': 'wrong',
-  'object-unrecognised': 'wrong',
-};
-
 const LASTS: Readonly<Record<HostFault, number>> = {
   slow: LIMITS.slowFor,
   dead: LIMITS.deadFor,
@@ -40,11 +30,6 @@ const LASTS: Readonly<Record<HostFault, number>> = {
 };
 
 const ORDER: readonly (HostFault | undefined)[] = [undefined, 'slow', 'dead', 'wrong'];
-
-/** What a failure says about the host that it came from; `undefined`: nothing, so another host would not help. */
-export function faultOf(error: unknown): HostFault | undefined {
-  return error instanceof CodedError ? FAULTS[error.code] : undefined;
-}
 
 /** Whether another host may succeed after this failure of one: behind a parent proxy, what looks like its failure may be the host's. */
 export function mayAnotherHelp(error: unknown): boolean {

@@ -5,13 +5,8 @@
 import type { Dispatcher } from 'undici';
 import { KeyError } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
-import {
-  encodeKeyRequest,
-  type KeyAnswer,
-  MAXIMUM_KEYS_PER_REQUEST,
-  openKeyAnswer,
-  type RefusalReason,
-} from '../../core/keys/key-request.ts';
+import { encodeKeyRequest, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
+import { MAXIMUM_KEYS_PER_REQUEST, type RefusalReason } from '../../core/keys/refused-key.ts';
 import { unwrapKey, type WrappedKey } from '../../core/keys/wrapped-key.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';

@@ -18,17 +18,19 @@ import { KeyError } from './errors.ts';
 import { hkdfExpand } from './hkdf.ts';
 import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from './key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
-import { isSignedBy, parseMessage, signMessage } from './sealed-message.ts';
+import { isSignedBy, parseMessage, signMessage, signMessageBy } from './sealed-message.ts';
 import type { NamedKey } from './wrapped-key.ts';
 
 const REQUEST_LABEL = 'wispr/1 binding request';
+/** Of a browser, whose session stands for the code: docs/spec/web-reader.md, "Devices of browsers". */
+const BROWSER_REQUEST_LABEL = 'wispr/1 browser binding request';
+
+const MEMBERS = ['ed25519', 'publisher', 'signature', 'time', 'xwing'] as const;
 
 /** Where a key server takes binding requests. */
 export const BINDING_PATH = '/v1/bindings';
 
-export interface BindingRequest {
-  /** The invitation code, as {@link normaliseCode} returns it. */
-  readonly code: string;
+export interface BrowserBindingRequest {
   /** base64url of the device's Ed25519 public key. */
   readonly ed25519: string;
   /** Key id of the publisher that the device means. */
@@ -39,6 +41,11 @@ export interface BindingRequest {
   readonly xwing: string;
 }
 
+export interface BindingRequest extends BrowserBindingRequest {
+  /** The invitation code, as {@link normaliseCode} returns it. */
+  readonly code: string;
+}
+
 export interface BindingAnswer {
   /** base64url of the X-Wing ciphertext. */
   readonly ciphertext: string;
@@ -47,9 +54,7 @@ export interface BindingAnswer {
 }
 
 /** A request whose form, keys and signature were checked. */
-export interface VerifiedBindingRequest extends BindingRequest {
-  readonly xwingPublicKey: Uint8Array;
-}
+export type Verified<Request extends BrowserBindingRequest> = Request & { readonly xwingPublicKey: Uint8Array };
 
 /** The code of an invitation without the marks that people read it by; `undefined` if it cannot be one. */
 export function normaliseCode(text: string): string | undefined {
@@ -60,14 +65,32 @@ export function normaliseCode(text: string): string | undefined {
 
 /** The device's request. */
 export function encodeBindingRequest(device: DeviceKeys, publisher: KeyId, code: string, time: number): Uint8Array {
-  const request: BindingRequest = {
-    code,
-    ed25519: toBase64url(device.ed25519.publicKey),
-    publisher,
-    time,
-    xwing: toBase64url(device.xwing.publicKey),
-  };
+  const request: BindingRequest = { code, ...requestOf(device, publisher, time) };
   return canonicalJson(signMessage(REQUEST_LABEL, request, device.ed25519.secretKey) as unknown as JsonObject);
+}
+
+/** A browser's device, of one binding: its private keys stay where they are. */
+export interface BrowserDevice {
+  readonly xwing: {
+    readonly publicKey: Uint8Array;
+    /** @param ciphertext - of X-Wing */
+    readonly decapsulate: (ciphertext: Uint8Array) => Promise<Uint8Array | undefined>;
+  };
+  readonly ed25519: {
+    readonly publicKey: Uint8Array;
+    readonly sign: (message: Uint8Array) => Promise<Uint8Array>;
+  };
+}
+
+/** The request of a browser in which the subscriber is signed in. */
+export async function encodeBrowserBindingRequest(
+  device: BrowserDevice,
+  publisher: KeyId,
+  time: number,
+): Promise<Uint8Array> {
+  const request = requestOf(device, publisher, time);
+  const message = await signMessageBy(BROWSER_REQUEST_LABEL, request, device.ed25519.sign);
+  return canonicalJson(message as unknown as JsonObject);
 }
 
 /**
@@ -75,34 +98,55 @@ export function encodeBindingRequest(device: DeviceKeys, publisher: KeyId, code:
  *
  * @throws KeyError `binding-malformed`
  */
-export function verifyBindingRequest(bytes: Uint8Array): VerifiedBindingRequest {
+export function verifyBindingRequest(bytes: Uint8Array): Verified<BindingRequest> {
+  const verified = verify<BindingRequest>(bytes, REQUEST_LABEL, ['code', ...MEMBERS]);
+  if (normaliseCode(String(verified.code)) === verified.code) return verified;
+  throw new KeyError('binding-malformed', 'the binding request has a code that is not of the right form');
+}
+
+/**
+ * The same for the request of a browser. Whose session it came with is the caller's to decide.
+ *
+ * @throws KeyError `binding-malformed`
+ */
+export function verifyBrowserBindingRequest(bytes: Uint8Array): Verified<BrowserBindingRequest> {
+  return verify<BrowserBindingRequest>(bytes, BROWSER_REQUEST_LABEL, MEMBERS);
+}
+
+function requestOf(
+  { ed25519, xwing }: BrowserDevice | DeviceKeys,
+  publisher: KeyId,
+  time: number,
+): BrowserBindingRequest {
+  return { ed25519: toBase64url(ed25519.publicKey), publisher, time, xwing: toBase64url(xwing.publicKey) };
+}
+
+function verify<Request extends BrowserBindingRequest>(
+  bytes: Uint8Array,
+  label: string,
+  members: readonly string[],
+): Verified<Request> {
   const message = parseMessage(bytes, MESSAGE_LIMITS.bindingRequest);
-  if (message === undefined || !hasMembers(message, ['code', 'ed25519', 'publisher', 'signature', 'time', 'xwing'])) {
+  if (message === undefined || !hasMembers(message, members)) {
     throw new KeyError('binding-malformed', 'the binding request is not of the form that the protocol allows');
   }
-  const { code, publisher, time } = message;
+  const { publisher, time } = message;
   const signer = fromBase64url(message.ed25519, KEY_LENGTH);
   const xwingPublicKey = fromBase64url(message.xwing);
-  if (
-    normaliseCode(String(code)) !== code ||
-    !isKeyId(publisher) ||
-    typeof time !== 'number' ||
-    !signer ||
-    !xwingPublicKey
-  ) {
+  if (!isKeyId(publisher) || typeof time !== 'number' || !signer || !xwingPublicKey) {
     throw new KeyError('binding-malformed', 'the binding request has a member that is not of the right form');
   }
   checkXwingPublicKey(xwingPublicKey);
-  if (!isSignedBy(REQUEST_LABEL, message, signer)) {
+  if (!isSignedBy(label, message, signer)) {
     throw new KeyError('binding-malformed', 'the binding request is not signed by the device');
   }
-  return { ...(message as unknown as BindingRequest), xwingPublicKey };
+  return { ...(message as unknown as Request), xwingPublicKey };
 }
 
 /** The issuer's answer: a fresh device key, encapsulated to the device. `keyServer` is the issuer's own origin. */
 export async function answerBinding(
   request: Uint8Array,
-  verified: VerifiedBindingRequest,
+  verified: Verified<BrowserBindingRequest>,
   keyServer: string,
 ): Promise<{ answer: Uint8Array; deviceKey: NamedKey }> {
   const { ciphertext, sharedSecret } = xwingEncapsulate(verified.xwingPublicKey);
@@ -120,10 +164,34 @@ export async function answerBinding(
  *
  * @throws KeyError `binding-malformed`
  */
-export async function acceptBinding(
+export function acceptBinding(
   request: Uint8Array,
   answer: Uint8Array,
-  device: DeviceKeys,
+  { xwing }: DeviceKeys,
+  provider: Provider,
+): Promise<NamedKey> {
+  const decapsulate = async (ciphertext: Uint8Array) => xwingDecapsulate(ciphertext, xwing.secretKey);
+  return acceptBy(request, answer, decapsulate, provider);
+}
+
+/**
+ * The same for a browser.
+ *
+ * @throws KeyError `binding-malformed`
+ */
+export function acceptBrowserBinding(
+  request: Uint8Array,
+  answer: Uint8Array,
+  { xwing }: BrowserDevice,
+  provider: Provider,
+): Promise<NamedKey> {
+  return acceptBy(request, answer, xwing.decapsulate, provider);
+}
+
+async function acceptBy(
+  request: Uint8Array,
+  answer: Uint8Array,
+  decapsulate: BrowserDevice['xwing']['decapsulate'],
   provider: Provider,
 ): Promise<NamedKey> {
   const message = parseMessage(answer, MESSAGE_LIMITS.bindingAnswer);
@@ -132,7 +200,7 @@ export async function acceptBinding(
   if (!message || !hasMembers(message, ['ciphertext', 'confirmation']) || !ciphertext || !confirmation) {
     throw new KeyError('binding-malformed', "the key server's answer is not of the form that the protocol allows");
   }
-  const sharedSecret = xwingDecapsulate(ciphertext, device.xwing.secretKey);
+  const sharedSecret = await decapsulate(ciphertext);
   const deviceKey = sharedSecret && (await deriveDeviceKey(sharedSecret, provider, request, ciphertext));
   if (!deviceKey || !equalSecrets(confirmation, await confirmationOf(deviceKey.key))) {
     throw new KeyError('binding-malformed', "the key server's answer was not made for this device and this request");

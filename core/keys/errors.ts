@@ -50,6 +50,11 @@ export const KEY_ERRORS = {
     means: 'a key bundle is for another key server, or its key file is wrong',
     remedy: "give the publisher this key server's keyserver.pub, and protect again",
   },
+  'hand-over-refused': {
+    step: 'V1, V2, V3, V4',
+    means: 'keys that arrived in the browser were not asked for, not sealed for it, or altered; none was stored',
+    remedy: 'open the page once more',
+  },
   'roaming-malformed': {
     step: 'R1, R2, R3, R5, R6',
     means: 'not a roaming file, damaged, or made by a newer wispr',

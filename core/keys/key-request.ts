@@ -1,7 +1,7 @@
 /** How a device asks for keys, and is answered: docs/spec/keys.md, "Key requests". */
 import { aes256GcmOpen, aes256GcmSeal, randomBytes, sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
-import { concat, lengthPrefixed, utf8 } from '../encoding/bytes.ts';
+import { concat, utf8 } from '../encoding/bytes.ts';
 import {
   canonicalJson,
   hasMembers,
@@ -10,10 +10,11 @@ import {
   type JsonObject,
   parseCanonicalJson,
 } from '../encoding/canonical-json.ts';
+import { type DeviceKeyHandle, keyAnswerKey, requestMacKey } from './device-key.ts';
 import { KeyError } from './errors.ts';
-import { hkdfExpand } from './hkdf.ts';
-import { isKeyId, KEY_LENGTH, type KeyId } from './key-id.ts';
+import { isKeyId, type KeyId } from './key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
+import { isRefusedKey, MAXIMUM_KEYS_PER_REQUEST, type RefusedKey } from './refused-key.ts';
 import { isMacBy, macMessage, parseMessage } from './sealed-message.ts';
 import { isWrappedKey, type NamedKey, type WrappedKey } from './wrapped-key.ts';
 
@@ -24,9 +25,6 @@ const GCM_NONCE_LENGTH = 12;
 
 /** Where a key server takes key requests. */
 export const KEY_REQUEST_PATH = '/v1/keys';
-
-/** Keys asked for at once. */
-export const MAXIMUM_KEYS_PER_REQUEST = 256;
 
 /** Seconds by which the clocks of device and key server may differ. */
 export const REQUEST_TIME_TOLERANCE = 300;
@@ -42,35 +40,23 @@ export interface KeyRequest {
   readonly time: number;
 }
 
-/** Why a key was not given. `not-entitled` is also said of ids that no set has. */
-export type RefusalReason = 'not-entitled' | 'lapsed' | 'revoked' | 'stale-request' | 'replayed-request';
-
-const REASONS: readonly Json[] = [
-  'not-entitled',
-  'lapsed',
-  'revoked',
-  'stale-request',
-  'replayed-request',
-] satisfies RefusalReason[];
-
 export interface KeyAnswer {
   readonly keys: readonly WrappedKey[];
-  readonly refused: readonly { readonly id: KeyId; readonly reason: RefusalReason }[];
+  readonly refused: readonly RefusedKey[];
   /** Seconds since 1970, by the key server's clock. */
   readonly time: number;
 }
 
 /** The device's request; the MAC proves possession of the device key. `keyServer` is the origin that is asked. */
 export async function encodeKeyRequest(
-  device: NamedKey,
+  device: NamedKey | DeviceKeyHandle,
   keyServer: string,
   keys: readonly KeyId[],
   time: number,
 ): Promise<Uint8Array> {
   const request: KeyRequest = { device: device.id, keys, nonce: toBase64url(randomBytes(NONCE_LENGTH)), time };
-  return canonicalJson(
-    (await macMessage(requestLabel(keyServer), request, await macKey(device.key))) as unknown as JsonObject,
-  );
+  const key = 'key' in device ? await requestMacKey(device.key) : device.mac;
+  return canonicalJson((await macMessage(requestLabel(keyServer), request, key)) as unknown as JsonObject);
 }
 
 /**
@@ -91,7 +77,7 @@ export function parseKeyRequest(bytes: Uint8Array): KeyRequest {
  * key, so that both cases cost the same and get the same answer.
  */
 export async function isRequestBy(request: KeyRequest, keyServer: string, deviceKey: Uint8Array): Promise<boolean> {
-  return isMacBy(requestLabel(keyServer), request as unknown as JsonObject, await macKey(deviceKey));
+  return isMacBy(requestLabel(keyServer), request as unknown as JsonObject, await requestMacKey(deviceKey));
 }
 
 /** The server's answer, readable by the device only and only as the answer to this request. */
@@ -102,7 +88,7 @@ export async function encodeKeyAnswer(
 ): Promise<Uint8Array> {
   const nonce = randomBytes(GCM_NONCE_LENGTH);
   const plaintext = canonicalJson(answer as unknown as JsonObject);
-  const sealed = await aes256GcmSeal(await answerKey(deviceKey), nonce, plaintext, await answerContext(request));
+  const sealed = await aes256GcmSeal(await keyAnswerKey(deviceKey), nonce, plaintext, await answerContext(request));
   return concat(nonce, sealed);
 }
 
@@ -114,13 +100,11 @@ export async function encodeKeyAnswer(
 export async function openKeyAnswer(
   sealed: Uint8Array,
   request: Uint8Array,
-  deviceKey: Uint8Array,
+  deviceKey: Uint8Array | DeviceKeyHandle,
 ): Promise<KeyAnswer> {
   const within = sealed.length <= MESSAGE_LIMITS.keyAnswer && sealed.length > GCM_NONCE_LENGTH;
   const [nonce, body] = [sealed.subarray(0, GCM_NONCE_LENGTH), sealed.subarray(GCM_NONCE_LENGTH)];
-  const plaintext = within
-    ? await aes256GcmOpen(await answerKey(deviceKey), nonce, body, await answerContext(request))
-    : undefined;
+  const plaintext = within ? await openUnder(deviceKey, nonce, body, await answerContext(request)) : undefined;
   const answer = plaintext && parseCanonicalJson(plaintext);
   if (!isKeyAnswer(answer))
     throw new KeyError('answer-unreadable', "the key server's answer is not an answer to this request");
@@ -144,28 +128,19 @@ function isKeyAnswer(value: Json | undefined): value is JsonObject & KeyAnswer {
   if (!isJsonObject(value) || !hasMembers(value, ['keys', 'refused', 'time']) || typeof value.time !== 'number')
     return false;
   const { keys, refused } = value;
-  return Array.isArray(keys) && Array.isArray(refused) && keys.every(isWrappedKey) && refused.every(isRefusal);
-}
-
-function isRefusal(value: Json): boolean {
-  return (
-    isJsonObject(value) &&
-    hasMembers(value, ['id', 'reason']) &&
-    isKeyId(value.id) &&
-    REASONS.includes(value.reason as Json)
-  );
+  return Array.isArray(keys) && Array.isArray(refused) && keys.every(isWrappedKey) && refused.every(isRefusedKey);
 }
 
 function requestLabel(keyServer: string): string {
   return `${REQUEST_LABEL} ${keyServer}`;
 }
 
-function macKey(deviceKey: Uint8Array): Promise<Uint8Array> {
-  return hkdfExpand(deviceKey, lengthPrefixed(utf8('wispr/1 key request mac')), KEY_LENGTH);
-}
-
-function answerKey(deviceKey: Uint8Array): Promise<Uint8Array> {
-  return hkdfExpand(deviceKey, lengthPrefixed(utf8('wispr/1 key answer')), KEY_LENGTH);
+async function openUnder(
+  deviceKey: Uint8Array | DeviceKeyHandle,
+  ...sealed: Parameters<DeviceKeyHandle['openAnswer']>
+) {
+  if ('openAnswer' in deviceKey) return deviceKey.openAnswer(...sealed);
+  return aes256GcmOpen(await keyAnswerKey(deviceKey), ...sealed);
 }
 
 async function answerContext(request: Uint8Array): Promise<Uint8Array> {

@@ -23,6 +23,15 @@ export function signMessage<Message extends object>(
   return { ...message, signature: toBase64url(signature) };
 }
 
+/** Adds the member `signature` by a key that cannot be read. */
+export async function signMessageBy<Message extends object>(
+  label: string,
+  message: Message,
+  sign: (bytes: Uint8Array) => Promise<Uint8Array>,
+): Promise<Message & { signature: string }> {
+  return { ...message, signature: toBase64url(await sign(signedBytes(label, message as JsonObject))) };
+}
+
 /** Whether the member `signature` is valid under `publicKey`. */
 export function isSignedBy(label: string, message: JsonObject, publicKey: Uint8Array): boolean {
   const { signature, ...rest } = message;
@@ -30,13 +39,14 @@ export function isSignedBy(label: string, message: JsonObject, publicKey: Uint8A
   return bytes !== undefined && ed25519Verify(bytes, signedBytes(label, rest), publicKey);
 }
 
-/** Adds the member `mac`, HMAC-SHA-256. */
+/** Adds the member `mac`, HMAC-SHA-256. @param key - or what computes it under a key that cannot be read */
 export async function macMessage<Message extends object>(
   label: string,
   message: Message,
-  key: Uint8Array,
+  key: Uint8Array | ((message: Uint8Array) => Promise<Uint8Array>),
 ): Promise<Message & { mac: string }> {
-  return { ...message, mac: toBase64url(await hmacSha256(key, signedBytes(label, message as JsonObject))) };
+  const bytes = signedBytes(label, message as JsonObject);
+  return { ...message, mac: toBase64url(await (typeof key === 'function' ? key(bytes) : hmacSha256(key, bytes))) };
 }
 
 /** Whether the member `mac` is right, in constant time. */

@@ -3,8 +3,8 @@ import { aes256GcmOpen, aes256GcmSeal, randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, lengthPrefixed, u64, utf8 } from '../encoding/bytes.ts';
 import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.ts';
+import { type DeviceKeyHandle, wrappingKey } from './device-key.ts';
 import { KeyError } from './errors.ts';
-import { hkdfExpand } from './hkdf.ts';
 import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from './key-id.ts';
 
 const NONCE_LENGTH = 12;
@@ -51,7 +51,11 @@ export async function wrapKey(
  * @throws KeyError `wrapped-key-invalid`,
  * `key-not-valid-now`
  */
-export async function unwrapKey(outer: NamedKey, wrapped: WrappedKey, now: number): Promise<Uint8Array> {
+export async function unwrapKey(
+  outer: NamedKey | DeviceKeyHandle,
+  wrapped: WrappedKey,
+  now: number,
+): Promise<Uint8Array> {
   // W1
   const bytes = isWrappedKey({ ...wrapped }) ? fromBase64url(wrapped.wrapped, WRAPPED_LENGTH) : undefined;
   if (bytes === undefined) throw new KeyError('wrapped-key-invalid', 'the wrapped key is not of the right form');
@@ -59,7 +63,11 @@ export async function unwrapKey(outer: NamedKey, wrapped: WrappedKey, now: numbe
   if (wrapped.under !== outer.id) throw new KeyError('wrapped-key-invalid', 'the key is wrapped for another device');
   // W3
   const [nonce, sealed] = [bytes.subarray(0, NONCE_LENGTH), bytes.subarray(NONCE_LENGTH)];
-  const key = await aes256GcmOpen(await wrappingKey(outer.key), nonce, sealed, additionalData(wrapped));
+  const context = additionalData(wrapped);
+  const key =
+    'key' in outer
+      ? await aes256GcmOpen(await wrappingKey(outer.key), nonce, sealed, context)
+      : await outer.openWrapped(nonce, sealed, context);
   if (key === undefined)
     throw new KeyError('wrapped-key-invalid', 'the wrapped key was altered, or made by another issuer');
   // W4
@@ -96,9 +104,4 @@ function additionalData({ under, id, kind, notBefore, notAfter }: Omit<WrappedKe
     u64(notBefore),
     u64(notAfter),
   );
-}
-
-/** A key is used for one purpose only, so what encrypts is derived from the wrapping key. */
-function wrappingKey(outer: Uint8Array): Promise<Uint8Array> {
-  return hkdfExpand(outer, lengthPrefixed(utf8('wispr/1 wrapping')), KEY_LENGTH);
 }

@@ -6,7 +6,7 @@
 import { randomBytes } from '#random';
 import { openChunks, sealChunks } from '#symmetric';
 import { concat, equalBytes, utf8 } from '../encoding/bytes.ts';
-import { hkdfExpand } from '../keys/hkdf.ts';
+import { type HmacHandle, hkdfExpand } from '../keys/hkdf.ts';
 import type { ChunkKeys } from '../primitives/contract.ts';
 import { PREFIX_LENGTH } from './geometry.ts';
 
@@ -19,9 +19,13 @@ export interface MessageKeys extends ChunkKeys {
   readonly commitment: Uint8Array;
 }
 
+/** The key that a message's keys are derived from: 32 bytes, or a handle of them. */
+export type InputKey = Uint8Array | HmacHandle;
+
 /** Derives a message's keys: the spec's section "Key derivation". */
-async function deriveMessageKeys(inputKey: Uint8Array, salt: Uint8Array, context: Uint8Array): Promise<MessageKeys> {
-  if (inputKey.length !== 32 || salt.length !== SALT_LENGTH) throw new RangeError('wrong length of key or salt');
+async function deriveMessageKeys(inputKey: InputKey, salt: Uint8Array, context: Uint8Array): Promise<MessageKeys> {
+  const isGood = typeof inputKey === 'function' || inputKey.length === 32;
+  if (!isGood || salt.length !== SALT_LENGTH) throw new RangeError('wrong length of key or salt');
   const derived = await hkdfExpand(inputKey, concat(INFO_LABEL, salt, context), 32 + 12 + COMMITMENT_LENGTH);
   return { key: derived.subarray(0, 32), baseNonce: derived.subarray(32, 44), commitment: derived.subarray(44) };
 }
@@ -48,7 +52,7 @@ export async function beginMessage(
 
 /** The keys of the message that begins with `prefix`; `undefined` if the commitment is not to `inputKey` and `context`. */
 export async function messageKeysFor(
-  inputKey: Uint8Array,
+  inputKey: InputKey,
   prefix: Uint8Array,
   context: Uint8Array,
 ): Promise<MessageKeys | undefined> {

@@ -3,10 +3,11 @@
  * released before the block has passed; a check that fails throws out of the stream, which the caller must then end visibly incomplete.
  */
 import type { ByteReader } from '../encoding/byte-reader.ts';
+import type { HmacHandle } from '../keys/hkdf.ts';
 import { type KeyId, keyIdOf } from '../keys/key-id.ts';
 import { type BlockRun, decryptBlock } from './block-run.ts';
 import { type BlockSource, readBlock } from './blocks.ts';
-import { type MessageKeys, messageKeysFor } from './chunked-encryption.ts';
+import { type InputKey, type MessageKeys, messageKeysFor } from './chunked-encryption.ts';
 import { ObjectError } from './errors.ts';
 import {
   type ByteRange,
@@ -29,10 +30,16 @@ export interface SetKey {
   readonly notAfter: number;
 }
 
+/** A set key whose bytes cannot be had. They were compared with its id where they arrived, so `id` is believed here. */
+export interface HeldSetKey extends Omit<SetKey, 'key'> {
+  readonly id: KeyId;
+  readonly handle: HmacHandle;
+}
+
 /** What a reader needs for an object. */
 export interface ReadingContext {
   /** Finds a set key; `undefined` if the reader has none, and can get none. */
-  readonly findKey: (setKeyId: KeyId) => Promise<SetKey | undefined>;
+  readonly findKey: (setKeyId: KeyId) => Promise<SetKey | HeldSetKey | undefined>;
   /** Seconds since 1970. */
   readonly now: number;
   /** What was opened before at this site, path and publisher; steps 1 to 9 need not be taken twice for the same bytes. */
@@ -62,12 +69,12 @@ export interface OpenedDocument {
 export class DocumentReader {
   readonly head: Head;
   readonly #shape: PayloadShape;
-  readonly #setKey: Uint8Array | undefined;
+  readonly #setKey: InputKey | undefined;
   #messageKeys: MessageKeys | undefined;
   #metadata: Metadata | undefined;
   #contentOffset = 0;
 
-  private constructor(head: Head, setKey: Uint8Array | undefined) {
+  private constructor(head: Head, setKey: InputKey | undefined) {
     this.head = head;
     this.#shape = payloadShape(head.header);
     this.#setKey = setKey;
@@ -251,14 +258,14 @@ export class DocumentReader {
 }
 
 /** Step 10. */
-async function findSetKey(id: KeyId, context: ReadingContext): Promise<Uint8Array> {
-  const { key } = await findValidKey(id, context);
-  if ((await keyIdOf('set', key)) !== id)
+async function findSetKey(id: KeyId, context: ReadingContext): Promise<InputKey> {
+  const found = await findValidKey(id, context);
+  if (('handle' in found ? found.id : await keyIdOf('set', found.key)) !== id)
     throw new ObjectError('key-id-mismatch', 'the key at hand is not the key of this set');
-  return key;
+  return 'handle' in found ? found.handle : found.key;
 }
 
-async function findValidKey(id: KeyId, { findKey, now }: ReadingContext): Promise<SetKey> {
+async function findValidKey(id: KeyId, { findKey, now }: ReadingContext): Promise<SetKey | HeldSetKey> {
   const found = await findKey(id);
   if (found === undefined) throw new ObjectError('key-missing', 'there is no key for the set of this document');
   if (now < found.notBefore || now > found.notAfter) {

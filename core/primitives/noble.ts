@@ -3,6 +3,7 @@
  * starts. They accept exactly what `sodium.ts` accepts; tests hold both against the same vectors. JavaScript cannot promise constant time for
  * secret keys: noble's own words on that are in its README.
  */
+import { edwards } from '@noble/curves/abstract/edwards.js';
 import { ed25519, x25519 as noble } from '@noble/curves/ed25519.js';
 import { bytesToNumberLE } from '@noble/curves/utils.js';
 import { sha512 } from '@noble/hashes/sha2.js';
@@ -10,7 +11,20 @@ import { ml_kem768_x25519 as xwing } from '@noble/post-quantum/hybrid.js';
 import { concat } from '../encoding/bytes.ts';
 import type { KeyPair } from './contract.ts';
 
-const { Point } = ed25519;
+/**
+ * The curve of RFC 8032, section 5.1, for verifying. That of noble's own `ed25519` is the same, but comes with signing and all that is built on
+ * it, which is a tenth of the in-browser reader. A function, so that a bundler leaves it out of scripts that verify nothing.
+ */
+const Point = /* @__PURE__ */ (() =>
+  edwards({
+    p: 2n ** 255n - 19n,
+    n: 2n ** 252n + 27742317777372353535851937790883648493n,
+    h: 8n,
+    a: -1n + 2n ** 255n - 19n,
+    d: 37095705934669439343138083508754565189542113879843219016388785533085940283555n,
+    Gx: 15112221349535400772501151409588531511454012693041857206046113283949847762202n,
+    Gy: 46316835694926478169428394003475163141307993866256225615783033603165251855960n,
+  }))();
 
 /** Compares two secrets in time that depends on their length only. */
 export function equalSecrets(a: Uint8Array, b: Uint8Array): boolean {

@@ -46,7 +46,7 @@ const MALFORMED: readonly string[] = ['metadata-malformed', 'metadata-too-large'
 
 /** The API as an Express app, not listening. */
 export function createApiApp(options: ApiOptions): Express {
-  const { state, provider, origin, limits } = options;
+  const { state, provider, origin, origins, limits } = options;
   const app = createDoor(options, (_request, response) => sendError(response, 421, 'misdirected-request'));
   app.get(DESCRIPTOR_PATH, async (_request, response) => {
     const known = await provider.read();
@@ -72,6 +72,8 @@ export function createApiApp(options: ApiOptions): Express {
     },
   );
   addPublicationRoutes(app, options);
+  // The link of an invitation, opened in a browser: it keeps what stands behind "#".
+  app.get('/', noStore, (_request, response) => response.redirect(303, `${origins.reading}/-/join`));
   app.use((_request, response) => sendError(response, 404, 'not-found'));
   app.use(handleError(options));
   return app;

@@ -66,6 +66,7 @@ function securityHeaders({ dev, formsLeadTo }: DoorOptions) {
         'style-src': ["'self'"],
         'script-src': [formsLeadTo ? "'self'" : "'none'"],
         'img-src': ["'self'"],
+        'connect-src': [formsLeadTo ? "'self'" : "'none'"],
         'form-action': formsLeadTo ? ["'self'", ...formsLeadTo] : ["'none'"],
         'base-uri': ["'none'"],
         'frame-ancestors': ["'none'"],

@@ -12,7 +12,8 @@ import { findSubscriber, type Subscriber } from './subscribers.ts';
 /** Seconds for which a session lasts. */
 export const SESSION_LIFETIME = 30 * 86_400;
 const TOKEN_LENGTH = 32;
-const ACCOUNT_USER = 'account';
+/** Who uses an invitation in a browser. */
+const BROWSER_USER = 'browser';
 
 /** An account as it stands in the database. */
 export interface Account {
@@ -35,28 +36,68 @@ export interface NewSession {
 }
 
 /**
+ * Uses an invitation to sign a browser in, without a password. Other sessions, and a password that there was, stay.
+ *
+ * @param code - as `normaliseCode` returned it
+ * @throws KeyServerError `code-refused`
+ */
+export function joinWithCode(state: KeyServerState, code: string): NewSession {
+  return inTransaction(state.database, () => createSession(state, takeInvitation(state, code)));
+}
+
+/**
  * Uses an invitation to set a password, and signs in. An account that there was gets the new password, and its other sessions end.
  *
  * @param code - as `normaliseCode` returned it
  * @param password - one that `isAcceptablePassword`
  * @throws KeyServerError `code-refused`, `busy`
  */
-export async function joinWithCode(
+export async function joinWithPassword(
   state: KeyServerState,
   code: string,
   { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
 ): Promise<NewSession> {
-  findInvitation(state, code, 'account', ''); // before the costly part
+  findInvitation(state, code, ''); // before the costly part
   const stored = await hashPassword(password, address);
-  const { database, now } = state;
+  const { database } = state;
   return inTransaction(database, () => {
-    const invitation = findInvitation(state, code, 'account', '');
-    markUsed(database, invitation, ACCOUNT_USER);
-    run(database, 'DELETE FROM sessions WHERE subscriber = ?', invitation.subscriber);
-    const sql = 'INSERT OR REPLACE INTO accounts (subscriber, password, changed) VALUES (?, ?, ?)';
-    run(database, sql, invitation.subscriber, stored, now());
-    return createSession(state, invitation.subscriber);
+    const subscriber = takeInvitation(state, code);
+    run(database, 'DELETE FROM sessions WHERE subscriber = ?', subscriber);
+    storePassword(state, subscriber, stored);
+    return createSession(state, subscriber);
   });
+}
+
+/**
+ * Sets the first password of a subscriber who joined without one. An existing one is replaced by a new invitation only.
+ *
+ * @param password - one that `isAcceptablePassword`
+ * @returns whether there was none before
+ * @throws KeyServerError `busy`
+ */
+export async function setFirstPassword(
+  state: KeyServerState,
+  subscriber: number,
+  { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
+): Promise<boolean> {
+  if (findAccount(state.database, subscriber)) return false;
+  const stored = await hashPassword(password, address);
+  return inTransaction(state.database, () => {
+    if (findAccount(state.database, subscriber)) return false;
+    storePassword(state, subscriber, stored);
+    return true;
+  });
+}
+
+function takeInvitation(state: KeyServerState, code: string): number {
+  const invitation = findInvitation(state, code, '');
+  markUsed(state.database, invitation, BROWSER_USER);
+  return invitation.subscriber;
+}
+
+function storePassword({ database, now }: KeyServerState, subscriber: number, stored: string): void {
+  const sql = 'INSERT OR REPLACE INTO accounts (subscriber, password, changed) VALUES (?, ?, ?)';
+  run(database, sql, subscriber, stored, now());
 }
 
 /**

@@ -1,15 +1,31 @@
-/** Binding a device: docs/spec/keys.md, "Binding", the issuer's side. */
+/** Binding a device: docs/spec/keys.md, "Binding", the issuer's side; and a browser's: docs/spec/web-reader.md, "Devices of browsers". */
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { answerBinding, type VerifiedBindingRequest, verifyBindingRequest } from '../../core/keys/binding.ts';
+import {
+  answerBinding,
+  type BrowserBindingRequest,
+  type Verified,
+  verifyBindingRequest,
+  verifyBrowserBindingRequest,
+} from '../../core/keys/binding.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
 import type { ProviderReader } from '../publication/provider.ts';
-import { run } from '../storage/database.ts';
+import { first } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { type BrowserSession, isLiveSession, noteDevice, removeSurplusBrowsers } from './browser-devices.ts';
+import { devicePlace } from './devices.ts';
 import { findInvitation, markUsed } from './invitations.ts';
+
+/** A device that was answered, and is not stored yet. */
+interface Answered {
+  readonly answer: Uint8Array;
+  readonly keysDigest: string;
+  readonly keyId: KeyId;
+  readonly sealed: Uint8Array;
+}
 
 /**
  * Answers a binding request. The device is in the database, and its code used up, before the answer leaves; a device that lost the answer
@@ -25,40 +41,90 @@ export async function bindDevice(
   request: Uint8Array,
 ): Promise<Uint8Array> {
   const verified = verifyBindingRequest(request);
-  await checkPublisher(provider, verified.publisher);
-  checkTime(verified.time, state.now());
-  const keysDigest = toBase64url(digest('device keys', verified.xwingPublicKey, verified.ed25519));
-  findInvitation(state, verified.code, 'device', keysDigest); // before the costly part
-  const { answer, deviceKey } = await answerBinding(request, verified, keyServer);
-  const sealed = await state.vault.seal(devicePlace(keysDigest, deviceKey.id), deviceKey.key);
-  inTransaction(state.database, () => storeDevice(state, verified, { keysDigest, keyId: deviceKey.id, sealed }));
-  return answer;
+  await checkRequest(state, provider, verified);
+  findInvitation(state, verified.code, keysDigestOf(verified)); // before the costly part
+  const device = await answer(state, keyServer, request, verified);
+  inTransaction(state.database, () => {
+    const invitation = findInvitation(state, verified.code, device.keysDigest);
+    markUsed(state.database, invitation, device.keysDigest);
+    storeDevice(state, invitation.subscriber, 'reader', device);
+  });
+  return device.answer;
 }
 
-/** Where a device key stands in the database. */
-export function devicePlace(keysDigest: string, keyId: KeyId) {
-  return { table: 'devices', row: keysDigest, keyId };
-}
-
-function storeDevice(
+/**
+ * Answers the binding request of a browser that is signed in: its session stands for the code.
+ *
+ * @param vault - the origin that the browser asks
+ * @throws KeyError as `verifyBrowserBindingRequest`; KeyServerError `no-provider`, `request-refused`, `stale-request`, `not-signed-in`, `revoked`
+ */
+export async function bindBrowser(
   state: KeyServerState,
-  { code }: VerifiedBindingRequest,
-  device: { readonly keysDigest: string; readonly keyId: KeyId; readonly sealed: Uint8Array },
-): void {
-  const { keysDigest, keyId, sealed } = device;
-  const invitation = findInvitation(state, code, 'device', keysDigest);
-  markUsed(state.database, invitation, keysDigest);
-  run(
-    state.database,
-    `INSERT INTO devices (subscriber, keys_digest, key_id, sealed, created) VALUES (?, ?, ?, ?, ?)
+  provider: ProviderReader,
+  vault: string,
+  session: BrowserSession,
+  request: Uint8Array,
+): Promise<Uint8Array> {
+  const verified = verifyBrowserBindingRequest(request);
+  if (session.subscriber.revoked !== null) throw new KeyServerError('revoked', 'the access was withdrawn');
+  await checkRequest(state, provider, verified);
+  const device = await answer(state, vault, request, verified);
+  inTransaction(state.database, () => {
+    if (!isLiveSession(state, session)) throw new KeyServerError('not-signed-in', 'the session has ended meanwhile');
+    const id = storeDevice(state, session.subscriber.id, 'browser', device);
+    noteDevice(state, session, id);
+    removeSurplusBrowsers(state, session.subscriber);
+  });
+  return device.answer;
+}
+
+async function answer(
+  state: KeyServerState,
+  origin: string,
+  request: Uint8Array,
+  verified: Verified<BrowserBindingRequest>,
+): Promise<Answered> {
+  const keysDigest = keysDigestOf(verified);
+  const { answer, deviceKey } = await answerBinding(request, verified, origin);
+  const sealed = await state.vault.seal(devicePlace(keysDigest, deviceKey.id), deviceKey.key);
+  return { answer, keysDigest, keyId: deviceKey.id, sealed };
+}
+
+/** A device that binds again takes its own place. @returns its number */
+function storeDevice(
+  { database, now }: KeyServerState,
+  subscriber: number,
+  kind: 'browser' | 'reader',
+  { keysDigest, keyId, sealed }: Answered,
+): number {
+  const stored = first<{ id: number }>(
+    database,
+    `INSERT INTO devices (kind, subscriber, keys_digest, key_id, sealed, created) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (keys_digest) DO UPDATE SET
-       subscriber = excluded.subscriber, key_id = excluded.key_id, sealed = excluded.sealed, revoked = NULL`,
-    invitation.subscriber,
+       kind = excluded.kind, subscriber = excluded.subscriber, key_id = excluded.key_id, sealed = excluded.sealed, revoked = NULL
+     RETURNING id`,
+    kind,
+    subscriber,
     keysDigest,
     keyId,
     sealed,
-    state.now(),
+    now(),
   );
+  if (!stored) throw new Error('a device was not stored');
+  return stored.id;
+}
+
+function keysDigestOf({ ed25519, xwingPublicKey }: Verified<BrowserBindingRequest>): string {
+  return toBase64url(digest('device keys', xwingPublicKey, ed25519));
+}
+
+async function checkRequest(
+  { now }: KeyServerState,
+  provider: ProviderReader,
+  { publisher, time }: BrowserBindingRequest,
+): Promise<void> {
+  await checkPublisher(provider, publisher);
+  checkTime(time, now());
 }
 
 async function checkPublisher(provider: ProviderReader, publisher: KeyId): Promise<void> {

@@ -39,6 +39,20 @@ export async function decideKey(state: KeyServerState, subscriber: Subscriber, s
   return { denied: undefined, key: await openSetKey(state, set), notAfter: entitled.notAfter };
 }
 
+/** The newest sets of a site that a subscriber may read now, newest first. */
+export function readableSets(state: KeyServerState, subscriber: Subscriber, site: string, most: number): KeyId[] {
+  const { database, now } = state;
+  if (subscriber.revoked !== null) return [];
+  const grants = grantsOf(database, subscriber.id);
+  const sets = all<Pick<SetRow, 'id' | 'name'>>(
+    database,
+    'SELECT id, name FROM sets WHERE site = ? ORDER BY imported DESC, name DESC',
+    site,
+  );
+  const readable = sets.filter(({ name }) => typeof decideGrant(grants, name, now()) !== 'string');
+  return readable.slice(0, most).map(({ id }) => id);
+}
+
 /** The same for the reading site, in the form that `openDocument` asks for; a set of another site is none. */
 export async function findKeyForReading(
   state: KeyServerState,

@@ -1,4 +1,4 @@
-/** Invitations: one-time codes that connect a device, or make an account on the reading site. Only their digests are stored. */
+/** Invitations: one-time codes that connect a Reader, or sign a browser in at the reading site. Only their digests are stored. */
 import { randomBytes } from '#primitives';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
@@ -25,15 +25,13 @@ const MAXIMUM_VALID_DAYS = 90;
 /** Every set. */
 const ALL_SETS = '*';
 
-export type Purpose = 'account' | 'device';
-
 export interface InvitationRequest {
   readonly name: string;
   /** Patterns of set names. Left out: all sets for a subscriber who is new or was revoked, what was granted before for others. */
   readonly sets?: readonly string[] | undefined;
   /** Seconds since 1970, inclusive. Left out: without end for new grants, unchanged for the others. */
   readonly until?: number | undefined;
-  /** Days for which the codes can be used; 7 if left out. */
+  /** Days for which the code can be used; 7 if left out. */
   readonly validDays?: number | undefined;
 }
 
@@ -46,20 +44,21 @@ export interface Invitation {
   readonly kept: readonly Grant[];
   /** Those of the patterns named now that match no set yet: misspelt, or of sets to come. */
   readonly unmatched: readonly string[];
-  /** When the codes expire: seconds since 1970. */
+  /** When the code expires: seconds since 1970. */
   readonly expires: number;
-  readonly deviceCode: string;
-  readonly accountCode: string;
+  readonly code: string;
 }
 
 /** An invitation whose code was found good. */
 export interface UsableInvitation {
   readonly subscriber: number;
+  /** Of the subscriber. */
+  readonly name: string;
   readonly codeHash: Uint8Array;
 }
 
 /**
- * Creates or extends a subscriber, and makes two one-time codes.
+ * Creates or extends a subscriber, and makes a one-time code.
  *
  * @throws KeyServerError `argument-invalid`
  */
@@ -83,25 +82,19 @@ export function inviteSubscriber(state: KeyServerState, request: InvitationReque
       kept: patterns ? grants.filter(({ pattern }) => !patterns.includes(pattern)) : [],
       unmatched: patternsWithoutSet(database, patterns ?? []),
       expires,
-      deviceCode: createCode(database, 'device', id, expires),
-      accountCode: createCode(database, 'account', id, expires),
+      code: createCode(database, id, expires),
     };
   });
 }
 
 /**
- * The two links of an invitation. The codes stand behind `#`, which browsers and devices do not send; that for the Reader also names the publisher:
- * docs/spec/keys.md section 7.
+ * The link of an invitation, for every kind of reader. The code stands behind `#`, which browsers and devices do not send, and behind it the
+ * publisher: docs/spec/keys.md section 7. A browser that opens the link is led on to the reading site.
  *
  * @param publisher - root id; `undefined` before the first key bundle
  */
-export function invitationLinks(
-  { deviceCode, accountCode }: Pick<Invitation, 'deviceCode' | 'accountCode'>,
-  origins: { readonly keyServer: string; readonly reading: string },
-  publisher: KeyId | undefined,
-): { device: string; browser: string } {
-  const named = publisher === undefined ? '' : `.${publisher}`;
-  return { device: `${origins.keyServer}#${deviceCode}${named}`, browser: `${origins.reading}/-/join#${accountCode}` };
+export function invitationLink({ code }: Pick<Invitation, 'code'>, keyServer: string, publisher?: KeyId): string {
+  return `${keyServer}#${code}${publisher === undefined ? '' : `.${publisher}`}`;
 }
 
 /**
@@ -109,25 +102,19 @@ export function invitationLinks(
  *
  * @param code - as `normaliseCode` returned it
  * @param user - who uses it: a code that the same user has used before is still good
- * @throws KeyServerError `code-refused`: unknown, of the other purpose, expired, or used; not said which
+ * @throws KeyServerError `code-refused`: unknown, expired, or used; not said which
  */
-export function findInvitation(
-  { database, now }: KeyServerState,
-  code: string,
-  purpose: Purpose,
-  user: string,
-): UsableInvitation {
+export function findInvitation({ database, now }: KeyServerState, code: string, user: string): UsableInvitation {
   const codeHash = hashOf(code);
-  const row = first<{ subscriber: number }>(
+  const row = first<{ subscriber: number; name: string }>(
     database,
-    `SELECT subscriber FROM invitations JOIN subscribers ON subscribers.id = subscriber
-     WHERE code_hash = ? AND purpose = ? AND expires >= ? AND (used_by IS NULL OR used_by = ?) AND revoked IS NULL`,
+    `SELECT subscriber, name FROM invitations JOIN subscribers ON subscribers.id = subscriber
+     WHERE code_hash = ? AND expires >= ? AND (used_by IS NULL OR used_by = ?) AND revoked IS NULL`,
     codeHash,
-    purpose,
     now(),
     user,
   );
-  if (row) return { subscriber: row.subscriber, codeHash };
+  if (row) return { ...row, codeHash };
   throw new KeyServerError('code-refused', 'the invitation code is not good: mistyped, used, or expired');
 }
 
@@ -136,11 +123,11 @@ export function markUsed(database: Database, { codeHash }: UsableInvitation, use
   run(database, 'UPDATE invitations SET used_by = ? WHERE code_hash = ?', user, codeHash);
 }
 
-function createCode(database: Database, purpose: Purpose, subscriber: number, expires: number): string {
+function createCode(database: Database, subscriber: number, expires: number): string {
   // 32 divides 256, so each character is uniform.
   const code = Array.from(randomBytes(CODE_LENGTH), (byte) => CROCKFORD[byte % CROCKFORD.length]).join('');
-  const sql = 'INSERT INTO invitations (code_hash, purpose, subscriber, expires) VALUES (?, ?, ?, ?)';
-  run(database, sql, hashOf(code), purpose, subscriber, expires);
+  const sql = 'INSERT INTO invitations (code_hash, subscriber, expires) VALUES (?, ?, ?)';
+  run(database, sql, hashOf(code), subscriber, expires);
   return code.replace(/(.{4})(?=.)/g, '$1-');
 }
 

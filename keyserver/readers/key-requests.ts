@@ -8,14 +8,15 @@ import {
   type KeyRequest,
   parseKeyRequest,
   REQUEST_TIME_TOLERANCE,
-  type RefusalReason,
 } from '../../core/keys/key-request.ts';
+import type { RefusalReason } from '../../core/keys/refused-key.ts';
 import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
 import { first, run } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { devicePlace } from './bindings.ts';
+import { type BrowserSession, noteDevice } from './browser-devices.ts';
+import { devicePlace } from './devices.ts';
 import { decideKey } from './entitlement.ts';
 import type { Subscriber } from './subscribers.ts';
 
@@ -24,6 +25,7 @@ const LAST_SEEN_INTERVAL = 3600;
 
 interface DeviceRow {
   readonly id: number;
+  readonly kind: 'browser' | 'reader';
   readonly keys_digest: string;
   readonly sealed: Uint8Array;
   readonly last_seen: number | null;
@@ -51,15 +53,47 @@ export async function answerKeyRequest(
   bytes: Uint8Array,
 ): Promise<Uint8Array> {
   const request = parseKeyRequest(bytes);
-  const device = await authenticate(state, keyServer, request);
+  const device = await authenticate(state, keyServer, request, ({ kind }) => kind === 'reader');
   const answer = await decide(state, device, request);
   return encodeKeyAnswer(answer, bytes, device.key.key);
 }
 
+/**
+ * Answers a key request of a browser. Readers, and devices of another subscriber than the one who is signed in, are unknown here. Keys that are given renew
+ * the session.
+ *
+ * @param vault - the origin that the browser asks
+ * @throws as {@link answerKeyRequest}
+ */
+export async function answerBrowserKeyRequest(
+  state: KeyServerState,
+  vault: string,
+  session: BrowserSession,
+  bytes: Uint8Array,
+): Promise<{ answer: Uint8Array; renewed: boolean }> {
+  const request = parseKeyRequest(bytes);
+  const device = await authenticate(
+    state,
+    vault,
+    request,
+    ({ kind, subscriber }) => kind === 'browser' && subscriber === session.subscriber.id,
+  );
+  const answer = await decide(state, device, request);
+  const renewed = answer.keys.length > 0;
+  if (renewed) noteDevice(state, session, device.row.id);
+  return { answer: await encodeKeyAnswer(answer, bytes, device.key.key), renewed };
+}
+
 /** Known or not, a device costs the same: one look-up, one sealed row opened, one MAC. */
-async function authenticate(state: KeyServerState, keyServer: string, request: KeyRequest): Promise<Device> {
+async function authenticate(
+  state: KeyServerState,
+  keyServer: string,
+  request: KeyRequest,
+  isExpected: (row: DeviceRow) => boolean,
+): Promise<Device> {
   const { vault } = state;
-  const row = findDevice(state, request.device);
+  const found = findDevice(state, request.device);
+  const row = found && isExpected(found) ? found : undefined;
   const { place, sealed } = row
     ? { place: devicePlace(row.keys_digest, request.device), sealed: row.sealed }
     : vault.decoy;
@@ -118,7 +152,7 @@ function checkFreshness(
 function findDevice({ database }: KeyServerState, keyId: KeyId): DeviceRow | undefined {
   return first<DeviceRow>(
     database,
-    `SELECT devices.id, keys_digest, sealed, last_seen, devices.revoked, subscriber, name, subscribers.revoked AS subscriber_revoked
+    `SELECT devices.id, kind, keys_digest, sealed, last_seen, devices.revoked, subscriber, name, subscribers.revoked AS subscriber_revoked
      FROM devices JOIN subscribers ON subscribers.id = subscriber WHERE key_id = ?`,
     keyId,
   );

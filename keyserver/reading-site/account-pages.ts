@@ -1,17 +1,23 @@
 /** The pages below `/-/`: signing in and out, joining with an invitation, the account. */
 import express, { type Express, type Request, type Response } from 'express';
 import { normaliseCode } from '../../core/keys/binding.ts';
+import { documentTarget, localTarget } from '../../core/reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { addressOf, limitRequests, MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
 import {
   endSession,
+  findAccount,
   findSession,
   joinWithCode,
+  joinWithPassword,
   type NewSession,
-  type SignInAttempt,
+  setFirstPassword,
   signIn,
 } from '../readers/accounts.ts';
+import { deviceOfSession } from '../readers/browser-devices.ts';
+import { devicesOf, removeDevice } from '../readers/devices.ts';
 import { createEntryCode } from '../readers/document-sessions.ts';
+import { findInvitation } from '../readers/invitations.ts';
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../readers/passwords.ts';
 import { grantsOf, type Subscriber } from '../readers/subscribers.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -19,15 +25,20 @@ import { documentLimit, noStore, openedOnly, refuseTooMany } from './own-pages.t
 import { accountPage, type JoinPage, joinPage, type Masthead, type SignInPage, signInPage } from './pages.ts';
 import { type ReadingCookie, sameOriginOnly } from './session-cookie.ts';
 import { limitSignIns, rememberBrowser, type SignInLimits } from './sign-in-limits.ts';
-import { documentTarget, localTarget, queryOf } from './targets.ts';
+import { queryOf } from './targets.ts';
 
 export interface AccountPages extends SignInLimits {
   readonly origin: string;
   /** The origin of the documents. */
   readonly documents: string;
+  /** The origin of devices. */
+  readonly keyServer: string;
   readonly cookie: ReadingCookie;
   readonly masthead: () => Promise<Masthead>;
 }
+
+/** Where keys are had: docs/spec/web-reader.md. */
+export const VAULT_PAGE = '/-/keys';
 
 const form = express.urlencoded({ extended: false, limit: MAXIMUM_FORM_LENGTH, parameterLimit: 10, inflate: false });
 
@@ -35,6 +46,7 @@ const form = express.urlencoded({ extended: false, limit: MAXIMUM_FORM_LENGTH, p
 export function addAccountPages(app: Express, pages: AccountPages): void {
   const { origin, limits } = pages;
   const ownForm = [noStore, sameOriginOnly(origin)];
+  const joinLimit = limitRequests(limits.joinsPerAddress, 'address', refuseTooMany);
   app.get('/-/', (_request, response) => response.redirect(303, '/-/account'));
   app.get('/-/sign-in', noStore, async (_request, response) =>
     sendSignIn(pages, response, 200, { to: '/', name: '', failed: false }),
@@ -42,24 +54,23 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
   app.get('/-/enter', noStore, openedOnly, documentLimit(limits), async (request, response) =>
     sendOn(pages, request, response),
   );
-  app.get('/-/join', noStore, async (_request, response) =>
-    sendJoin(pages, response, 200, { code: '', problem: undefined }),
+  app.get('/-/join', noStore, async (request, response) =>
+    sendJoin(pages, response, 200, { code: '', to: queryOf(request, 'to'), problem: undefined }),
   );
   app.get('/-/account', noStore, async (request, response) => showAccount(pages, request, response));
   app.post('/-/sign-in', ...ownForm, form, ...limitSignIns(pages, refuseTooMany), async (request, response) =>
     takeSignIn(pages, request, response),
   );
-  app.post(
-    '/-/join',
-    ...ownForm,
-    limitRequests(limits.joinsPerAddress, 'address', refuseTooMany),
-    form,
-    async (request, response) => takeJoin(pages, request, response),
-  );
+  app.post('/-/join', ...ownForm, joinLimit, form, async (request, response) => takeJoin(pages, request, response));
+  app.post('/-/invitation', ...ownForm, joinLimit, form, (request, response) => nameInvited(pages, request, response));
+  app.post('/-/password', ...ownForm, form, async (request, response) => takePassword(pages, request, response));
+  app.post('/-/remove-device', ...ownForm, form, async (request, response) => takeRemoval(pages, request, response));
+  app.post('/-/forget', ...ownForm, (request, response) => takeForgetting(pages, request, response));
   app.post('/-/sign-out', ...ownForm, (request, response) => takeSignOut(pages, request, response));
 }
 
-async function sendSignIn(
+/** Lets a person sign in, and go on to `page.to`. */
+export async function sendSignIn(
   pages: AccountPages,
   response: Response,
   status: number,
@@ -107,18 +118,36 @@ async function sendJoin(
   pages: AccountPages,
   response: Response,
   status: number,
-  page: Pick<JoinPage, 'code' | 'problem'>,
+  page: Pick<JoinPage, 'code' | 'problem' | 'to'>,
 ): Promise<void> {
-  const html = joinPage(await pages.masthead(), { ...page, minimumLength: MINIMUM_PASSWORD_LENGTH });
+  const { documents, keyServer } = pages;
+  const to = page.to === '' ? '' : afterJoining(page.to, documents);
+  const rest = { to, keyServer, minimumLength: MINIMUM_PASSWORD_LENGTH };
+  const html = joinPage(await pages.masthead(), { ...page, ...rest });
   response.status(status).type('html').send(html);
 }
 
-async function showAccount(pages: AccountPages, request: Request, response: Response): Promise<void> {
+async function showAccount(
+  pages: AccountPages,
+  request: Request,
+  response: Response,
+  problem: boolean = false,
+): Promise<void> {
   const subscriber = subscriberOf(pages, request);
   if (!subscriber) return sendSignIn(pages, response, 401, { to: '/-/account', name: '', failed: false });
-  const { database, now } = pages.state;
+  const { state } = pages;
   const { id, name, revoked } = subscriber;
-  const page = { name, revoked: revoked !== null, grants: grantsOf(database, id), now: now() };
+  const page = {
+    name,
+    revoked: revoked !== null,
+    grants: grantsOf(state.database, id),
+    now: state.now(),
+    devices: devicesOf(state.database, id),
+    thisDevice: deviceOfSession(state, pages.cookie.read(request) ?? ''),
+    hasPassword: findAccount(state.database, id) !== undefined,
+    minimumLength: MINIMUM_PASSWORD_LENGTH,
+    problem,
+  };
   response.type('html').send(accountPage(await pages.masthead(), page));
 }
 
@@ -131,27 +160,81 @@ async function takeSignIn(pages: AccountPages, request: Request, response: Respo
   response.redirect(303, to);
 }
 
+/** A document, or on to its keys: what is wanted then stands behind "#", which browsers keep. */
+function afterJoining(to: string, origin: string): string {
+  return to === VAULT_PAGE ? to : documentTarget(to, origin);
+}
+
+/** Without the field for a password, the invitation alone signs in. */
 async function takeJoin(pages: AccountPages, request: Request, response: Response): Promise<void> {
-  const [text, password] = [field(request, 'code'), field(request, 'password')];
-  if (!isAcceptablePassword(password)) return sendJoin(pages, response, 400, { code: text, problem: 'password' });
-  const session = await join(pages.state, text, { password, address: addressOf(request) });
-  if (!session) return sendJoin(pages, response, 403, { code: text, problem: 'code' });
+  const [code, to, password] = [field(request, 'code'), field(request, 'to'), optionalField(request, 'password')];
+  if (password !== undefined && !isAcceptablePassword(password))
+    return sendJoin(pages, response, 400, { code, to, problem: 'password' });
+  const session = await join(pages.state, code, { password, address: addressOf(request) });
+  if (!session) return sendJoin(pages, response, 403, { code, to, problem: 'code' });
   await beginSession(pages, request, response, session);
-  response.redirect(303, '/-/account');
+  if (to !== '') return response.redirect(303, afterJoining(to, pages.origin));
+  response.redirect(303, password === undefined ? '/' : '/-/account');
 }
 
 async function join(
   state: KeyServerState,
   text: string,
-  attempt: Pick<SignInAttempt, 'address' | 'password'>,
+  { password, address }: { readonly password: string | undefined; readonly address: string },
 ): Promise<NewSession | undefined> {
-  const code = normaliseCode(text);
+  const code = codeIn(text);
+  if (code === undefined) return undefined;
+  return unlessRefused(() =>
+    password === undefined ? joinWithCode(state, code) : joinWithPassword(state, code, { password, address }),
+  );
+}
+
+/** The code in what a person typed or pasted, which may be the whole link. */
+function codeIn(text: string): string | undefined {
+  const [code = ''] = text.replace(/^.*#/, '').split('.');
+  return normaliseCode(code);
+}
+
+/** Whose an invitation is, for its page: the code is not used up. */
+async function nameInvited({ state }: AccountPages, request: Request, response: Response): Promise<void> {
+  const code = codeIn(field(request, 'code'));
+  const found = code === undefined ? undefined : await unlessRefused(() => findInvitation(state, code, ''));
+  if (found) response.json({ name: found.name });
+  else response.status(403).json({ error: 'code-refused' });
+}
+
+async function unlessRefused<Found>(find: () => Found | Promise<Found>): Promise<Found | undefined> {
   try {
-    return code === undefined ? undefined : await joinWithCode(state, code, attempt);
+    return await find();
   } catch (error) {
     if (!(error instanceof KeyServerError && error.code === 'code-refused')) throw error;
     return undefined;
   }
+}
+
+async function takePassword(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  const [subscriber, password] = [subscriberOf(pages, request), field(request, 'password')];
+  if (subscriber && !isAcceptablePassword(password)) return showAccount(pages, request, response.status(400), true);
+  if (subscriber && (await setFirstPassword(pages.state, subscriber.id, { password, address: addressOf(request) })))
+    await rememberBrowser(pages, response, subscriber);
+  response.redirect(303, '/-/account');
+}
+
+async function takeRemoval(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  const subscriber = subscriberOf(pages, request);
+  if (subscriber) removeDevice(pages.state, subscriber.id, Number(field(request, 'device')) || 0);
+  response.redirect(303, '/-/account');
+}
+
+/** Nothing stays: neither the device at this server, nor keys, cookies and pages in the browser. */
+function takeForgetting(pages: AccountPages, request: Request, response: Response): void {
+  const [subscriber, token] = [subscriberOf(pages, request), pages.cookie.read(request)];
+  const device = token === undefined ? undefined : deviceOfSession(pages.state, token);
+  if (subscriber && device !== undefined) removeDevice(pages.state, subscriber.id, device);
+  endSessionOf(pages, request);
+  pages.cookie.clear(response);
+  pages.knownBrowser.clear(response);
+  response.set('Clear-Site-Data', '"cache", "storage"').redirect(303, `${pages.documents}/-/leave`);
 }
 
 function takeSignOut(pages: AccountPages, request: Request, response: Response): void {
@@ -169,7 +252,8 @@ async function beginSession(
 ): Promise<void> {
   endSessionOf(pages, request);
   pages.cookie.set(response, token);
-  await rememberBrowser(pages, response, subscriber);
+  // Only who signs in by a password can be kept from it by others.
+  if (findAccount(pages.state.database, subscriber.id)) await rememberBrowser(pages, response, subscriber);
 }
 
 function endSessionOf({ state, cookie }: AccountPages, request: Request): void {
@@ -179,6 +263,11 @@ function endSessionOf({ state, cookie }: AccountPages, request: Request): void {
 
 /** A field of a form; one that is missing or repeated is empty. */
 function field(request: Request, name: string): string {
+  return optionalField(request, name) ?? '';
+}
+
+/** `undefined` where the form has no such field. */
+function optionalField(request: Request, name: string): string | undefined {
   const value: unknown = request.body?.[name];
-  return typeof value === 'string' ? value : '';
+  return value === undefined || typeof value === 'string' ? value : '';
 }

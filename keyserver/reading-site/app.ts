@@ -4,11 +4,13 @@
  */
 import type { Express, Request, Response } from 'express';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
+import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import type { DoorOptions } from '../http/door.ts';
 import type { RequestLimits } from '../http/limits.ts';
 import type { ProviderReader } from '../publication/provider.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type AccountPages, addAccountPages, subscriberOf } from './account-pages.ts';
+import { isReadInBrowser } from './in-browser.ts';
 import {
   createReadingDoor,
   documentLimit,
@@ -23,6 +25,7 @@ import {
 import { refusalFor } from './refusals.ts';
 import { knownBrowserCookie, sessionCookie } from './session-cookie.ts';
 import { isOpened } from './targets.ts';
+import { addVault } from './vault.ts';
 
 export interface ReadingSiteOptions extends DoorOptions {
   readonly state: KeyServerState;
@@ -30,11 +33,16 @@ export interface ReadingSiteOptions extends DoorOptions {
   readonly limits: RequestLimits;
   /** The origin of the documents. */
   readonly documents: string;
+  /** The origin of devices. */
+  readonly keyServer: string;
+  /** The in-browser reader; `undefined`: documents are decrypted by the server. */
+  readonly webReader: WebReaderFiles | undefined;
 }
 
 /** The reading site's own pages as an Express app, not listening. */
 export function createReadingSite(options: ReadingSiteOptions): Express {
-  const { provider, origin, dev, documents, limits } = options;
+  const { provider, origin, dev, documents, limits, webReader } = options;
+  const isInBrowser = () => isReadInBrowser({ webReader, provider, account: origin });
   const pages: AccountPages & OwnPages = {
     ...options,
     account: origin,
@@ -46,18 +54,29 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   const assets = ['/-/style.css', '/-/join.js', '/-/sign-in.js'];
   const app = createReadingDoor({ ...options, formsLeadTo: [documents] }, pages, assets);
   addAccountPages(app, pages);
+  const script = webReader?.files.get('vault');
+  if (script) addVault(app, { ...options, ...pages }, script);
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   app.use(named, readingOnly(pages), refuseForeign(pages, isOpened), documentLimit(limits), (request, response) =>
-    leadOn(pages, request, response),
+    leadOn(pages, isInBrowser, request, response),
   );
   app.use(handleError(options, pages));
   return app;
 }
 
-/** Leads a window to a document, with its query; browsers keep what stands behind "#". Who is signed in here will be there before anything is loaded. */
-function leadOn(pages: AccountPages & OwnPages, request: Request, response: Response): Promise<void> | void {
+/**
+ * Leads a window to a document, with its query; browsers keep what stands behind "#". Where the server decrypts, who is signed in here will be there
+ * before anything is loaded; in the browser, the reader there asks for keys when a page needs them.
+ */
+async function leadOn(
+  pages: AccountPages & OwnPages,
+  isInBrowser: () => Promise<boolean>,
+  request: Request,
+  response: Response,
+): Promise<void> {
   const { originalUrl } = request;
   if (!originalUrl.startsWith('/')) return sendRefusal(pages, request, response, refusalFor('path-refused'));
-  const target = pages.isSignedIn(request) ? `/-/begin?${new URLSearchParams({ to: originalUrl })}` : originalUrl;
+  const begins = pages.isSignedIn(request) && !(await isInBrowser());
+  const target = begins ? `/-/begin?${new URLSearchParams({ to: originalUrl })}` : originalUrl;
   response.set('Cache-Control', 'no-store').redirect(303, pages.documents + target);
 }

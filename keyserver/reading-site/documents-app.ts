@@ -6,13 +6,15 @@ import type { Express, Request, Response } from 'express';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { ago } from '../../core/reading/confirmation.ts';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
+import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import type { DoorOptions } from '../http/door.ts';
 import type { RequestLimits } from '../http/limits.ts';
 import type { ProviderReader } from '../publication/provider.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { ContentHosts } from './content-host.ts';
 import { takeTurns } from './deliveries.ts';
-import { addEntrance, begin, type Entrance, readerOf } from './entrance.ts';
+import { addEntrance, begin, type Entrance, hasBegun, readerOf } from './entrance.ts';
+import { addInBrowser, type InBrowser, onlyOwnWorker, startInBrowser } from './in-browser.ts';
 import {
   createReadingDoor,
   documentLimit,
@@ -40,6 +42,8 @@ export interface DocumentsSiteOptions extends DoorOptions {
   readonly limits: RequestLimits;
   /** The origin at which people sign in, which the publisher's descriptor names as the reading site. */
   readonly account: string;
+  /** The in-browser reader; `undefined`: documents are decrypted here for all browsers. */
+  readonly webReader: WebReaderFiles | undefined;
 }
 
 /** The documents as an Express app, not listening. */
@@ -58,7 +62,9 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     isSignedIn: (request) => readerOf(entrance, request) !== undefined,
   };
   const site: SiteService = { ...options, sendNotice: (...visit) => sendNotice(state, pages, ...visit) };
-  const app = createReadingDoor(options, pages, ['/-/style.css']);
+  const inBrowser: InBrowser = { ...options, pages, readsHere: (request) => hasBegun(entrance, request) };
+  const app = createReadingDoor(options, pages, ['/-/style.css'], onlyOwnWorker);
+  addInBrowser(app, inBrowser);
   addEntrance(app, entrance, documentLimit(limits));
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   const turns = takeTurns(limits, refuseTooMany);
@@ -66,6 +72,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     named,
     readingOnly(pages),
     refuseForeign(pages, isOwn),
+    startInBrowser(inBrowser),
     documentLimit(limits),
     turns,
     async (request, response) => {
@@ -84,14 +91,11 @@ function signInFirst(entrance: Entrance, code: string, request: Request, respons
   return true;
 }
 
-/**
- * Documents go to pages of this origin, and to windows; not into pages of other sites. A service worker would get
- * between the reader and every later page.
- */
+/** Documents go to pages of this origin, and to windows; not into pages of other sites. */
 function isOwn(request: Request): boolean {
-  const { 'sec-fetch-site': site, 'service-worker': worker } = request.headers;
+  const { 'sec-fetch-site': site } = request.headers;
   const fromHere = site === undefined || site === 'same-origin' || site === 'none';
-  return (fromHere || isOpened(request)) && worker === undefined;
+  return fromHere || isOpened(request);
 }
 
 /** Stands in front of a page once in a while, also where signing in comes next. */

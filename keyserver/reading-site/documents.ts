@@ -10,6 +10,7 @@ import type { OpenedDocument, SetKey } from '../../core/object/document-reader.t
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { parseByteRange, sliceOf } from '../../core/reading/byte-range.ts';
+import { documentHeaders } from '../../core/reading/document-headers.ts';
 import { openAt } from '../../core/reading/open-at.ts';
 import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
 import { isNotModified, rangeApplies } from '../../core/reading/validators.ts';
@@ -110,31 +111,10 @@ async function sendOpened(document: OpenedDocument, request: Request, response: 
   return stream(sliceOf(content, range), undefined, response);
 }
 
-/** The signed headers, and what holds if the publisher has signed nothing else. The documents are the reader's own: no cache may share them. */
 function setHeaders(chosen: Representation, response: Response): void {
   response.removeHeader('Content-Security-Policy');
-  const headers = {
-    'Cache-Control': 'private, no-cache',
-    'Cross-Origin-Resource-Policy': 'same-origin',
-    'Cross-Origin-Opener-Policy': 'same-origin',
-    'Referrer-Policy': 'same-origin',
-    'X-Frame-Options': 'SAMEORIGIN',
-    ...chosen.headers,
-  };
   // Not `set`, which adds a charset to what the publisher signed.
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // A second policy, which browsers enforce besides the publisher's.
-  response.append('Content-Security-Policy', "frame-ancestors 'self'");
-  if (isPictureOrData(chosen.headers)) response.append('Content-Security-Policy', "sandbox; script-src 'none'");
-}
-
-/** XML that is opened by itself can run scripts, above all SVG, which few think of where pictures are handed in. XHTML is written as a page. */
-function isPictureOrData({ 'content-type': type = '' }: Representation['headers']): boolean {
-  const [essence = ''] = type
-    .toLowerCase()
-    .split(';', 1)
-    .map((text) => text.trim());
-  return /^(?:text|application)\/(?:xml|xsl|rdf)$|\+xml$/.test(essence) && essence !== 'application/xhtml+xml';
+  for (const [name, value] of Object.entries(documentHeaders(chosen.headers))) response.setHeader(name, value);
 }
 
 async function stream(

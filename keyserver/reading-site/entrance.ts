@@ -4,13 +4,14 @@
  * challenge, so a code from another browser opens nothing.
  */
 import type { Express, Request, RequestHandler, Response } from 'express';
+import { documentTarget } from '../../core/reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { challengeOf, createEntrySecret, enterWithCode, findDocumentSession } from '../readers/document-sessions.ts';
 import type { Subscriber } from '../readers/subscribers.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { noStore, openedOnly, unrecorded } from './own-pages.ts';
 import type { ReadingCookie } from './session-cookie.ts';
-import { documentTarget, queryOf } from './targets.ts';
+import { queryOf } from './targets.ts';
 
 /** At the documents' origin. */
 export interface Entrance {
@@ -32,9 +33,10 @@ export function addEntrance(app: Express, entrance: Entrance, limit: RequestHand
   });
   app.get('/-/enter', unrecorded, openedOnly, limit, (request, response) => enter(entrance, request, response));
   app.get('/-/leave', noStore, openedOnly, limit, (_request, response) => {
-    entrance.session.clear(response);
-    // Decrypted pages must not come back out of the browser's cache for the next person at this browser.
-    response.set('Clear-Site-Data', '"cache"').redirect(303, `${entrance.account}/-/sign-in`);
+    for (const cookie of [entrance.session, entrance.secret]) cookie.clear(response);
+    // Neither decrypted pages nor keys, kept documents and the worker stay for the next person at this browser. Not "cookies": browsers would
+    // clear those of the whole domain, with everything that belongs to the publisher's other hosts.
+    response.set('Clear-Site-Data', '"cache", "storage"').redirect(303, `${entrance.account}/-/sign-in`);
   });
 }
 
@@ -42,6 +44,11 @@ export function addEntrance(app: Express, entrance: Entrance, limit: RequestHand
 export function readerOf({ state, session }: Entrance, request: Request): Subscriber | undefined {
   const token = session.read(request);
   return token === undefined ? undefined : findDocumentSession(state, token);
+}
+
+/** Whether a browser reads what is decrypted here, or is about to. */
+export function hasBegun(entrance: Entrance, request: Request): boolean {
+  return entrance.secret.read(request) !== undefined || readerOf(entrance, request) !== undefined;
 }
 
 /** Leads to the account's origin for a code. Windows that are opened at the same time share the secret. @param to - the document wanted */

@@ -16,11 +16,17 @@ export interface OwnPages {
 }
 
 /** A door of the reading site, with the files that its pages load. */
-export function createReadingDoor(options: DoorOptions, pages: OwnPages, assets: readonly string[]): Express {
+export function createReadingDoor(
+  options: DoorOptions,
+  pages: OwnPages,
+  assets: readonly string[],
+  ...guards: readonly RequestHandler[]
+): Express {
   const app = createDoor(
     options,
     (request, response) => void sendRefusal(pages, request, response, refusalFor('misdirected-request')),
   );
+  for (const guard of guards) app.use(guard);
   for (const path of assets) {
     const { type, content } = ASSETS[path] ?? { type: '', content: '' };
     app.get(

@@ -1,12 +1,13 @@
 /** The reading site's own pages: eta templates, which escape whatever is put into them. */
 import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
-import { openInReaderUrl } from '../../core/site/open-in-reader.ts';
+import { openInReaderUrl, READER_PORT } from '../../core/site/open-in-reader.ts';
+import type { ListedDevice } from '../readers/devices.ts';
 import type { Grant } from '../readers/subscribers.ts';
 import type { Refusal } from './refusals.ts';
 
 const eta = new Eta({ autoEscape: true });
-for (const name of ['layout', 'sign-in', 'join', 'account', 'notice', 'refusal']) {
+for (const name of ['layout', 'sign-in', 'join', 'account', 'keys', 'notice', 'refusal', 'start']) {
   eta.loadTemplate(`@${name}`, readFileSync(new URL(`pages/${name}.eta`, import.meta.url), 'utf8'));
 }
 
@@ -38,8 +39,12 @@ export interface SignInPage {
 
 export interface JoinPage {
   readonly code: string;
+  /** Path and query to go to afterwards; empty for the account. */
+  readonly to: string;
   readonly problem: 'code' | 'password' | undefined;
   readonly minimumLength: number;
+  /** Where devices connect: a Reader's link begins with it. */
+  readonly keyServer: string;
 }
 
 export interface AccountPage {
@@ -47,6 +52,28 @@ export interface AccountPage {
   readonly grants: readonly Grant[];
   readonly revoked: boolean;
   readonly now: number;
+  readonly devices: readonly ListedDevice[];
+  /** The device that this browser is. */
+  readonly thisDevice: number | undefined;
+  readonly hasPassword: boolean;
+  readonly minimumLength: number;
+  /** Whether a password was sent that is too short. */
+  readonly problem: boolean;
+}
+
+/** The page that hands keys to the documents' origin: docs/spec/web-reader.md. Its program reads all but that. */
+export interface VaultPage {
+  /** Of the program, for the attribute. */
+  readonly integrity: string;
+  /** Origin. */
+  readonly documents: string;
+  /** Root id. */
+  readonly publisher: string;
+  readonly sets: readonly string[];
+  /** Versions of snapshot and timestamp, with a comma; or empty. */
+  readonly pair: string;
+  /** Seconds since 1970. */
+  readonly time: number;
 }
 
 export function signInPage(masthead: Masthead, page: SignInPage): string {
@@ -54,12 +81,17 @@ export function signInPage(masthead: Masthead, page: SignInPage): string {
 }
 
 export function joinPage(masthead: Masthead, page: JoinPage): string {
-  return eta.render('@join', { masthead, page });
+  return eta.render('@join', { masthead, page, reader: `http://localhost:${READER_PORT}/connect` });
+}
+
+export function vaultPage(masthead: Masthead, page: VaultPage): string {
+  return eta.render('@keys', { masthead, page });
 }
 
 export function accountPage(masthead: Masthead, page: AccountPage): string {
   const grants = page.grants.map((grant) => ({ ...grant, state: stateOf(grant, page.now) }));
-  return eta.render('@account', { masthead, page: { ...page, grants }, reader: readerUrl(masthead, '/') });
+  const devices = page.devices.map((device) => ({ ...device, ...wordsOf(device, page) }));
+  return eta.render('@account', { masthead, page: { ...page, grants, devices }, reader: readerUrl(masthead, '/') });
 }
 
 export interface NoticePage {
@@ -73,6 +105,21 @@ export interface NoticePage {
 
 export function noticePage(masthead: Masthead, page: NoticePage): string {
   return eta.render('@notice', { masthead, page });
+}
+
+export interface StartPage {
+  /** The origin at which the reader signs in. */
+  readonly reading: string;
+  /** Address and digest of the script. */
+  readonly script: string;
+  readonly integrity: string;
+  /** Where documents are read as the server decrypts them. */
+  readonly begin: string;
+}
+
+/** The page that starts the in-browser reader. */
+export function startPage(masthead: Masthead, page: StartPage): string {
+  return eta.render('@start', { masthead, page });
 }
 
 export interface RefusalLinks {
@@ -89,6 +136,15 @@ export function refusalPage(masthead: Masthead, refusal: Refusal, links: Refusal
 function readerUrl({ site, signed }: Masthead, target: string): string | undefined {
   const [path = '/'] = target.split('?', 1);
   return signed ? openInReaderUrl(site, path) : undefined;
+}
+
+/** What a device is and when it was last used, in words. */
+function wordsOf({ id, kind, created, lastSeen }: ListedDevice, { thisDevice }: AccountPage) {
+  const other = kind === 'browser' ? 'A browser' : 'A Reader';
+  return {
+    title: id === thisDevice ? 'This browser' : other,
+    used: lastSeen === null ? `connected on ${day(created)}` : `last used on ${day(lastSeen)}`,
+  };
 }
 
 /** When a grant begins or ends, in words. */

@@ -164,6 +164,12 @@ const TEXTS: Readonly<Record<string, Text>> = {
     why: 'A page of another site tried to load this document into itself.',
     advice: 'Open the document by a link or its address.',
   },
+  'foreign-worker': {
+    status: 403,
+    title: 'Pages of this site install nothing',
+    why: 'A page tried to put a program of its own between you and this site.',
+    advice: ASK_PUBLISHER,
+  },
   'bad-request': {
     status: 400,
     title: 'The form could not be read',

@@ -1,5 +1,5 @@
 /** The version of {@link SCHEMA}, as the database's header has it. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 /** The database. Times are seconds since 1970. `sealed` values are the vault's (keyserver/storage/vault.ts). */
 export const SCHEMA = `
@@ -55,16 +55,17 @@ CREATE TABLE grants (
 
 CREATE TABLE invitations (
   code_hash BLOB PRIMARY KEY,
-  purpose TEXT NOT NULL CHECK (purpose IN ('device', 'account')),
   subscriber INTEGER NOT NULL REFERENCES subscribers ON DELETE CASCADE,
   expires INTEGER NOT NULL,
-  -- The digest of the device's keys, or 'account'.
+  -- The digest of the device's keys, or 'browser'.
   used_by TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invitations_expires ON invitations (expires);
 
+-- Readers, and browsers that hold keys themselves.
 CREATE TABLE devices (
   id INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('reader', 'browser')),
   subscriber INTEGER NOT NULL REFERENCES subscribers ON DELETE CASCADE,
   keys_digest TEXT NOT NULL UNIQUE,
   key_id TEXT NOT NULL UNIQUE,
@@ -92,9 +93,12 @@ CREATE TABLE accounts (
 CREATE TABLE sessions (
   token_hash BLOB PRIMARY KEY,
   subscriber INTEGER NOT NULL REFERENCES subscribers ON DELETE CASCADE,
-  expires INTEGER NOT NULL
+  expires INTEGER NOT NULL,
+  -- The browser's device, once it has one.
+  device INTEGER REFERENCES devices ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_subscriber ON sessions (subscriber);
+CREATE INDEX sessions_device ON sessions (device);
 CREATE INDEX sessions_expires ON sessions (expires);
 
 -- For publishing from afar. Only the digest of a token is here.

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
 import { type CacheServer, startNginx } from '../../cache-config/servers.ts';
 import { makeCertificate } from '../support/certificates.ts';
-import { FILES, get, IMMUTABLE, logged, makeSite, READING_ORIGIN, sendRaw } from './site.ts';
+import { FILES, get, IMMUTABLE, LETS_PAGES_READ, logged, makeSite, READING_ORIGIN, sendRaw } from './site.ts';
 
 const site = makeSite();
 let nginx: CacheServer;
@@ -31,6 +31,7 @@ describe('nginx as content host', () => {
     expect(answer.headers.vary).toBeUndefined();
     expect(answer.headers['accept-ranges']).toBe('bytes');
     expect(answer.headers['x-content-type-options']).toBe('nosniff');
+    expect(answer.headers).toMatchObject(LETS_PAGES_READ);
     expect(answer.headers.etag).toMatch(/^"[^"]+"$/);
   });
 
@@ -64,6 +65,7 @@ describe('nginx as content host', () => {
     const part = await get(nginx.url, path, { headers: { range: 'bytes=1000-1999' } });
     expect(part.status).toBe(206);
     expect(part.headers['content-range']).toBe(`bytes 1000-1999/${content.length}`);
+    expect(part.headers).toMatchObject(LETS_PAGES_READ);
     expect(part.headers['content-length']).toBe('1000');
     expect(part.body.equals(content.subarray(1000, 2000))).toBe(true);
     const beyond = await get(nginx.url, path, { headers: { range: `bytes=${content.length}-` } });
@@ -110,6 +112,7 @@ describe('nginx as content host', () => {
     const answer = await get(nginx.url, path);
     expect(answer.status).toBe(404);
     expect(answer.headers['cache-control']).toBeUndefined();
+    expect(answer.headers).toMatchObject(LETS_PAGES_READ);
   });
 
   test('never writes bytes into Location that do not belong there', async () => {

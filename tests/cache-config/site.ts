@@ -7,6 +7,12 @@ import { dirname, join } from 'node:path';
 import { expect, vi } from 'vitest';
 import type { CacheServer, LogLine } from '../../cache-config/servers.ts';
 
+/** With which the in-browser reader may see an answer. */
+export const LETS_PAGES_READ = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'Content-Length, Content-Range, ETag',
+};
+
 export const READING_ORIGIN = 'https://read.news.example';
 export const IMMUTABLE = `${'0123456789abcdef'.repeat(4)}.day.html.protected`;
 

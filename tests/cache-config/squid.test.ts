@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CacheServer, startNginx, startSquid } from '../../cache-config/servers.ts';
-import { FILES, get, logged, makeSite, READING_ORIGIN, timesAsked } from './site.ts';
+import { FILES, get, LETS_PAGES_READ, logged, makeSite, READING_ORIGIN, timesAsked } from './site.ts';
 
 const site = makeSite();
 let nginx: CacheServer;
@@ -44,6 +44,7 @@ describe('Squid as forward proxy', () => {
       expect(answer.body.equals(content)).toBe(true);
       expect(answer.headers['content-length']).toBe(String(content.length));
       expect(answer.headers['x-content-type-options']).toBe('nosniff');
+      expect(answer.headers).toMatchObject(LETS_PAGES_READ);
       const line = (await logged(squid, before + 1)).at(-1);
       expect(line).toEqual({
         method: 'GET',

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CacheServer, startNginx, startVarnish } from '../../cache-config/servers.ts';
-import { FILES, get, logged, makeSite, READING_ORIGIN, timesAsked } from './site.ts';
+import { FILES, get, LETS_PAGES_READ, logged, makeSite, READING_ORIGIN, timesAsked } from './site.ts';
 
 const site = makeSite();
 let nginx: CacheServer;
@@ -31,6 +31,7 @@ describe('Varnish in front of the content host', () => {
       expect(answer.headers.vary).toBeUndefined();
       expect(answer.headers['cache-control']).toMatch(/^public, no-transform, max-age=/);
       expect(answer.headers['x-content-type-options']).toBe('nosniff');
+      expect(answer.headers).toMatchObject(LETS_PAGES_READ);
       expect(answer.headers.etag).toMatch(/^"/);
       expect(answer.headers.via ?? answer.headers['x-varnish']).toBeUndefined();
     }
@@ -121,6 +122,7 @@ describe('Varnish in front of an origin that is not ours', () => {
     expect(first.headers['set-cookie'] ?? second.headers['set-cookie']).toBeUndefined();
     const seen = asked.filter(({ url }) => url === '/page.protected');
     expect(seen.length).toBe(1);
+    for (const answer of [first, second]) expect(answer.headers).toMatchObject(LETS_PAGES_READ);
     for (const name of Object.keys(headers)) expect(seen[0]?.headers[name]).toBeUndefined();
   });
 

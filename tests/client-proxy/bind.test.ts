@@ -239,7 +239,7 @@ describe('a proof that the host belongs to the publisher', () => {
     dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
     for (const command of [
       (link: string) => `wispr bind ${link}`,
-      (link: string) => `For the Reader:   wispr bind ${link}\n`,
+      (link: string) => `To read it: wispr bind ${link}\n`,
       (link: string) => `$ wispr bind "${link}" --yes`,
     ])
       expect((await bind({ link: command(keyServer.invite()) })).sites).toHaveLength(1);
@@ -537,7 +537,7 @@ describe('the exchange', () => {
       await expect(bind({ link: bad })).rejects.toMatchObject({ code: 'link-malformed' });
     await expect(bind({ link: 'https://read.example/-/join#0000000000000000' })).rejects.toMatchObject({
       code: 'link-malformed',
-      message: expect.stringContaining('the one for the Reader'),
+      message: expect.stringContaining('the link itself'),
     });
   });
 

@@ -183,7 +183,7 @@ describe('wispr bind and wispr proxy', () => {
 
   it('take the link from standard input, where none is an argument; one that is an argument is in the history of the shell', async () => {
     const how = ['--yes', '--trust-site', 'news.example', ...here];
-    const printed = `For the Reader:   ${keyServer.invite()}\n`;
+    const printed = `${keyServer.invite()}\n`;
     const given = await run(['bind', ...how], { input: printed });
     expect([given.code, given.stderr]).toEqual([0, expect.stringContaining('connected: news.example')]);
     expect(given.stderr).not.toContain('history');

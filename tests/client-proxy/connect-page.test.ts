@@ -93,7 +93,7 @@ describe('a site that does not answer', () => {
 describe('an invitation as it was printed', () => {
   it.each([
     ['the command', (link: string) => `wispr bind ${link}`],
-    ['its whole line', (link: string) => `For the Reader:   wispr bind ${link}`],
+    ['its whole line', (link: string) => `To read it: wispr bind ${link}`],
     ['in quotes', (link: string) => `wispr bind '${link}'`],
   ])('is taken: %s', async (_, printed) => {
     const looked = await post('/connect', { link: printed(reader.keyServer.invite()) });

@@ -22,6 +22,10 @@ describe('the structure', () => {
     ['keyserver/x.ts', 'libsodium-wrappers'],
     ['client-proxy/server/x.ts', '../../keyserver/server.ts'],
     ['client-proxy/x.ts', '../cli/io/voice.ts'],
+    ['web-reader/worker/x.ts', '../../node-support/clock.ts'],
+    ['web-reader/worker/x.ts', '../../client-proxy/limits.ts'],
+    ['web-reader/x.ts', 'node:fs'],
+    ['web-reader/x.ts', '@noble/curves/ed25519.js'],
     ['cache-config/x.ts', '../publisher/init.ts'],
     ['cli/x.ts', '../tests/support/wispr.ts'],
   ])('refuses that %s imports %s', (path, from) => {
@@ -36,6 +40,8 @@ describe('the structure', () => {
     ['node-support/x.ts', 'node:fs'],
     ['publisher/verify/x.ts', '../../node-support/clock.ts'],
     ['client-proxy/x.ts', 'undici'],
+    ['web-reader/start/x.ts', '../store.ts'],
+    ['web-reader/worker/x.ts', '../../core/reading/open-at.ts'],
     ['demo/x.ts', '../publisher/init.ts'],
   ])('allows that %s imports %s', (path, from) => {
     expect(violations([{ path, imports: [from] }])).toEqual([]);

@@ -36,8 +36,7 @@ npx() {
     'keyserver --dev') exec "$NODE" "$WISPR" "$@" ;;
     keyserver) wispr "$@"; sed -i "s/8443/$PORT_8443/; s/8444/$PORT_8444/; s/8445/$PORT_8445/; s/8080/$PORT_8080/" keyserver.json ;;
     invite*) wispr "$@" > "$FOLDER/invitation" ;;
-    bind*)
-      sed -n 's/^For the Reader: *//p' "$FOLDER/invitation" | wispr "$@" ;;
+    bind*) wispr "$@" < "$FOLDER/invitation" ;;
     proxy*) exec "$NODE" "$WISPR" "$@" --port 0 --json ;;
     *) wispr "$@" ;;
   esac
@@ -106,11 +105,15 @@ describe('docs/publish.md, on one machine', () => {
   });
 
   test('a browser reads it on the reading site', async () => {
-    const [, link = ''] = /^For a browser: +(\S+)$/m.exec(readFileSync(file('invitation'), 'utf8')) ?? [];
-    const { origin, pathname, hash } = new URL(link);
-    const { headers } = await createVisitor(origin).get('/');
-    const browser = createReader({ readingUrl: origin, documentsUrl: new URL(String(headers.location)).origin });
-    await browser.post(pathname, { code: hash.slice(1), password: 'ten characters' });
+    const invited = await startCommand([process.execPath, join(ROOT, 'bin/wispr.js'), 'invite', 'ben'], {
+      cwd: file('keys'),
+    }).ended;
+    const { origin, hash } = new URL(invited.stdout.trim());
+    const opened = await createVisitor(origin).get('/');
+    const page = new URL(String(opened.headers.location));
+    const { headers } = await createVisitor(page.origin).get('/');
+    const browser = createReader({ readingUrl: page.origin, documentsUrl: new URL(String(headers.location)).origin });
+    await browser.post(page.pathname, { code: hash.slice(1) });
     expect(await browser.get(ARTICLE_PATH)).toMatchObject({ status: 200, text: original });
   });
 });

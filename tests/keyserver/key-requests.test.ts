@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => rig.close());
 
 async function connect(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<BoundDevice> {
-  return bind(rig.provider, rig.invite({ name, ...grant }).deviceCode);
+  return bind(rig.provider, rig.invite({ name, ...grant }).code);
 }
 
 const day1 = () => setOf(rig.publisher, 'day-1');
@@ -239,16 +239,22 @@ describe('the rest of the API', () => {
     expect(Buffer.from(await bytesOf(response))).toEqual(Buffer.from(row?.descriptor as Uint8Array));
   });
 
-  it.each(['/', '/v1/keys', '/v1/bindings', '/-/sign-in', '/v1/keys/x', '/%00'])(
-    'answers GET %s with 404',
-    async (path) => {
-      const response = await fetch(rig.server.url + path);
-      expect([response.status, await response.json()]).toEqual([404, { error: 'not-found' }]);
-    },
-  );
+  it.each(['/v1/keys', '/v1/bindings', '/-/sign-in', '/v1/keys/x', '/%00'])('answers GET %s with 404', async (path) => {
+    const response = await fetch(rig.server.url + path);
+    expect([response.status, await response.json()]).toEqual([404, { error: 'not-found' }]);
+  });
+
+  it('leads a browser that opens an invitation to the reading site, which gets what stands behind #', async () => {
+    const { status, headers } = await fetch(`${rig.server.url}/`, { redirect: 'manual' });
+    expect([status, headers.get('location'), headers.get('cache-control')]).toEqual([
+      303,
+      `${rig.server.readingUrl}/-/join`,
+      'no-store',
+    ]);
+  });
 
   it('writes logs without ids, codes and queries', async () => {
-    const { deviceCode } = rig.invite({ name: 'olga' });
+    const { code: deviceCode } = rig.invite({ name: 'olga' });
     const device = await bind(rig.provider, deviceCode);
     await fetch(`${rig.server.url}/somewhere?code=${deviceCode}`);
     await askForKeys(device, [day1().id]);

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { BINDING_PATH, encodeBindingRequest } from '../../core/keys/binding.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from '../../keyserver/http/limits.ts';
-import { joinWithCode } from '../../keyserver/readers/accounts.ts';
+import { joinWithPassword } from '../../keyserver/readers/accounts.ts';
 import { KNOWN_BROWSER_LIFETIME } from '../../keyserver/readers/known-browsers.ts';
 import { first, run } from '../../keyserver/storage/database.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -32,7 +32,7 @@ function addressOf(network: number): string {
 /** Joins, and returns the browser that is signed in then. */
 async function join(name: string, at = '192.0.2.1'): Promise<Visitor> {
   const reader = browser();
-  const { accountCode } = rig.invite({ name });
+  const { code: accountCode } = rig.invite({ name });
   expect((await reader.post('/-/join', { code: accountCode, password: PASSWORD }, from(at))).status).toBe(303);
   return reader;
 }
@@ -143,8 +143,8 @@ describe('a known browser', () => {
     rig.passTime(KNOWN_BROWSER_LIFETIME + 1);
     expect(await tried(good)).toBe(429);
     rig.passTime(-KNOWN_BROWSER_LIFETIME - 1);
-    const code = rig.invite({ name: 'anna' }).accountCode.replaceAll('-', '');
-    const again = await joinWithCode(rig.server.state, code, { password: PASSWORD, address: 'test' });
+    const code = rig.invite({ name: 'anna' }).code.replaceAll('-', '');
+    const again = await joinWithPassword(rig.server.state, code, { password: PASSWORD, address: 'test' });
     expect(again.subscriber.name).toBe('anna');
     expect(await tried(good)).toBe(429);
   });
@@ -162,7 +162,7 @@ describe('attack 103: a flood of wrong codes from many addresses', () => {
       post(rig.server.url, BINDING_PATH, wrong, { 'x-forwarded-for': addressOf(network) });
     const statuses = await inTurn(NETWORKS * OF_EACH, async (index) => (await guess(index % NETWORKS)).status);
     expect(new Set(statuses)).toEqual(new Set([403]));
-    await bind(rig.provider, rig.invite({ name: 'anna' }).deviceCode);
+    await bind(rig.provider, rig.invite({ name: 'anna' }).code);
     for (const network of [0, 1]) {
       const more = await inTurn(6, async () => (await guess(network)).status);
       expect(more).toEqual([403, 403, 403, 403, 429, 429]);
@@ -194,7 +194,7 @@ describe('attack 104: a flood of sign-ins', () => {
     });
     await expect.poll(() => unanswered).toBeLessThan(300);
     const reader = browser();
-    const { accountCode } = rig.invite({ name: 'bert' });
+    const { code: accountCode } = rig.invite({ name: 'bert' });
     const others = [
       signIn('anna', PASSWORD, '192.0.2.1'),
       reader.post('/-/join', { code: accountCode, password: PASSWORD }, from('192.0.2.2')).then(({ status }) => status),

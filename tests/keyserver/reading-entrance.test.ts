@@ -18,7 +18,7 @@ afterAll(() => rig.close());
 
 async function join(name: string): Promise<Reader> {
   const reader = createReader(rig.server);
-  await reader.post('/-/join', { code: rig.invite({ name }).accountCode, password: PASSWORD });
+  await reader.post('/-/join', { code: rig.invite({ name }).code, password: PASSWORD });
   return reader;
 }
 

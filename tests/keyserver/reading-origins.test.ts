@@ -1,4 +1,4 @@
-/** Published content in Chromium, over HTTPS and with hosts of their own as an operator would have them: rows 96 and 97 of the attack list. */
+/** Published content that the reading site decrypts, in Chromium, over HTTPS and with hosts of their own as an operator would have them: rows 96 and 97 of the attack list. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -69,7 +69,7 @@ beforeAll(async () => {
   await writeFile(tls.certificate, cert);
   await writeFile(tls.key, key);
   const listen = { host: '127.0.0.1', port: 0 };
-  const documents = { origin: DOCUMENTS, listen, tls };
+  const documents = { origin: DOCUMENTS, listen, tls, inBrowser: false };
   const reading = { origin: ACCOUNT, listen, tls, documents };
   rig = await startRig({ config: { dev: false, origin: `https://${KEYS}`, tls, reading } });
   const { publisher, host, server } = rig;
@@ -102,7 +102,8 @@ afterAll(async () => {
 });
 
 async function joinAs(name: string): Promise<void> {
-  await page.goto(`${ACCOUNT}/-/join#${rig.invite({ name }).accountCode}`);
+  await page.goto(`${ACCOUNT}/-/join`);
+  await page.fill('#code', rig.invite({ name }).code);
   await page.fill('#password', PASSWORD);
   await page.click('form#join button');
   await page.waitForURL(`${ACCOUNT}/-/account`);

@@ -17,12 +17,21 @@ export interface CobblestoneMessage {
   readonly message: string;
 }
 
+/** A message for `cryptography` to open with `secretKey`, and to seal to `publicKey`; base64. */
+export interface HpkeMessage {
+  readonly secretKey: string;
+  readonly publicKey: string;
+  readonly info: string;
+  readonly sealed: string;
+}
+
 export interface Given {
   readonly objects?: ObjectVectorFile;
   readonly keys?: KeyVectorFile;
   readonly paths?: PathVectorFile;
   readonly canonicalJson?: CanonicalJsonVectorFile;
   readonly cobblestone?: readonly CobblestoneMessage[];
+  readonly hpke?: readonly HpkeMessage[];
 }
 
 export interface Came {
@@ -32,6 +41,8 @@ export interface Came {
   readonly canonicalJson: CanonicalJsonVectorFile['vectors'];
   /** base64 of the encrypted messages. */
   readonly cobblestone: readonly string[];
+  /** base64. */
+  readonly hpke: readonly { readonly opened: string; readonly sealed: string }[];
 }
 
 export async function runPython(given: Given): Promise<Came> {

@@ -1,7 +1,7 @@
 """Takes vectors through the second implementation.
 
 Standard input: one JSON object with any of the members `objects`, `keys`, `paths`, `canonicalJson` (the files of tests/vectors) and
-`cobblestone` (messages to encrypt). Standard output: what came of them, under the same names. Expected outcomes are not looked at.
+`cobblestone` (messages to encrypt) and `hpke` (messages to open with a secret key, and to seal to a public key). Standard output: what came of them, under the same names. Expected outcomes are not looked at.
 """
 
 import base64
@@ -10,6 +10,8 @@ import json
 import sys
 
 from cryptography.cobblestone import Cobblestone256Encryptor
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 from wispr import Refused, crypto, keys, names
 from wispr.encoding import parse_canonical
 from wispr.protected_object import read_document
@@ -109,6 +111,15 @@ def encrypt(message):
     return encode(encryptor.update(data(message, "message")) + encryptor.finalize())
 
 
+def exchange(message):
+    suite = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
+    secret_key = X25519PrivateKey.from_private_bytes(data(message, "secretKey"))
+    public_key = X25519PublicKey.from_public_bytes(data(message, "publicKey"))
+    info = data(message, "info")
+    opened = suite.decrypt(data(message, "sealed"), secret_key, info)
+    return {"opened": encode(opened), "sealed": encode(suite.encrypt(opened, public_key, info))}
+
+
 def main():
     given = json.load(sys.stdin)
     came = {}
@@ -125,6 +136,8 @@ def main():
         ]
     if "cobblestone" in given:
         came["cobblestone"] = [encrypt(message) for message in given["cobblestone"]]
+    if "hpke" in given:
+        came["hpke"] = [exchange(message) for message in given["hpke"]]
     json.dump(came, sys.stdout)
 
 

@@ -1,8 +1,11 @@
 /** A second implementation, in Python and from the specifications alone, must come to the same as ours. */
+import { generateKeyPairSync } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
+import { hpkeOpen, hpkeSeal } from '../../core/keys/hpke.ts';
 import { openMessage } from '../../core/object/chunked-encryption.ts';
+import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import canonicalJson from '../vectors/canonical-json.json' with { type: 'json' };
 import {
   type CanonicalJsonVectorFile,
@@ -92,4 +95,23 @@ it('our Cobblestone-256 opens what the cryptography package encrypts', async () 
     const opened = await openMessage(key, context, fromBase64(cobblestone[index] ?? ''));
     expect(Buffer.compare(opened ?? Buffer.alloc(0), message), `${message.length} bytes`).toBe(0);
   }
+});
+
+it('our HPKE and that of the cryptography package open what the other seals', async () => {
+  const [theirs, ours] = [generateKeyPairSync('x25519'), await x25519KeyPair(false)];
+  const { d = '', x = '' } = theirs.privateKey.export({ format: 'jwk' });
+  const info = randomBytes(20);
+  const messages = [0, 1, 40_000].map((size) => randomBytes(size));
+  const sealed = await Promise.all(messages.map((message) => hpkeSeal(Buffer.from(x, 'base64url'), info, message)));
+  const shared = {
+    secretKey: toBase64(Buffer.from(d, 'base64url')),
+    publicKey: toBase64(await x25519PublicKey(ours)),
+    info: toBase64(info),
+  };
+  const { hpke } = await runPython({
+    hpke: sealed.map((each) => ({ ...shared, sealed: toBase64(each ?? new Uint8Array(0)) })),
+  });
+  expect(hpke.map(({ opened }) => opened)).toEqual(messages.map(toBase64));
+  const opened = await Promise.all(hpke.map((each) => hpkeOpen(ours, info, fromBase64(each.sealed))));
+  expect(opened.map((each) => each && toBase64(each))).toEqual(messages.map(toBase64));
 });

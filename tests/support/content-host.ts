@@ -19,7 +19,7 @@ export interface ContentHost {
   readonly port: number;
   /** By URL path, without the query. */
   readonly files: Map<string, Uint8Array>;
-  /** Answers instead of a file. */
+  /** Answers instead of a file; `*`, instead of all that have none of their own. */
   readonly handlers: Map<string, (request: IncomingMessage, response: ServerResponse) => void>;
   readonly requests: SeenRequest[];
   /** How many answers are under way. */
@@ -41,7 +41,7 @@ export async function startContentHost(): Promise<ContentHost> {
     });
     const [path = ''] = (request.url ?? '').split('?', 1);
     requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers });
-    const handler = handlers.get(path);
+    const handler = handlers.get(path) ?? handlers.get('*');
     if (handler) handler(request, response);
     else serveFile(files.get(path), request, response);
   });
@@ -51,12 +51,14 @@ export async function startContentHost(): Promise<ContentHost> {
 }
 
 function serveFile(file: Uint8Array | undefined, request: IncomingMessage, response: ServerResponse): void {
+  const forPages = { 'access-control-allow-origin': '*' };
   if (file === undefined) {
-    response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found</h1>');
+    response.writeHead(404, { 'content-type': 'text/html', ...forPages }).end('<h1>Not found</h1>');
     return;
   }
   const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
   const headers = {
+    ...forPages,
     ...(request.url?.includes('.protected') && { 'content-type': 'application/cache-protected' }),
     'x-from-host': 'not signed',
     'set-cookie': 'host=1',

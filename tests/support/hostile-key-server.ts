@@ -15,8 +15,8 @@ import {
   type KeyAnswer,
   type KeyRequest,
   parseKeyRequest,
-  type RefusalReason,
 } from '../../core/keys/key-request.ts';
+import type { RefusalReason } from '../../core/keys/refused-key.ts';
 import { type NamedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { pino } from 'pino';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
-import { invitationLinks, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
+import { invitationLink, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { configIn, temporaryFolder } from './keyserver-rig.ts';
@@ -41,8 +41,7 @@ export async function startKeyServerOf(publisher: TestPublisher, wish?: Descript
   };
   return {
     origin: server.url,
-    invite: () =>
-      invitationLinks(inviteSubscriber(server.state, { name: 'ada' }), server.origins, publisher.root.id).device,
+    invite: () => invitationLink(inviteSubscriber(server.state, { name: 'ada' }), server.url, publisher.root.id),
     revoke: () => void revokeSubscriber(server.state, 'ada'),
     log: () => lines.join(''),
     devices: () => Number(server.state.database.prepare('SELECT count(*) AS count FROM devices').get()?.count),

@@ -37,7 +37,7 @@ export function configIn(folder: string): KeyServerConfig {
   return {
     dev: true,
     listen,
-    reading: { listen, documents: { listen } },
+    reading: { listen, documents: { listen, inBrowser: false } },
     data: join(folder, 'keyserver.db'),
     masterKey: join(folder, 'master.key'),
     publicKey: join(folder, 'keyserver.pub'),
@@ -45,7 +45,13 @@ export function configIn(folder: string): KeyServerConfig {
 }
 
 export async function startRig(
-  options: { limits?: Partial<RequestLimits>; sets?: readonly string[]; config?: Partial<KeyServerConfig> } = {},
+  options: {
+    limits?: Partial<RequestLimits>;
+    sets?: readonly string[];
+    config?: Partial<KeyServerConfig>;
+    /** Content hosts that are asked before the good one. */
+    before?: readonly string[];
+  } = {},
 ): Promise<Rig> {
   const folder = temporaryFolder();
   const host = await startContentHost();
@@ -60,7 +66,8 @@ export async function startRig(
     now: () => now,
   });
   const origins = { keyServer: server.url, reading: server.readingUrl };
-  const bundle = await sealBundle(publisher, server.state.recipient.publicKey, { ...origins, content: host.origin });
+  const content = [...(options.before ?? []), host.origin];
+  const bundle = await sealBundle(publisher, server.state.recipient.publicKey, { ...origins, content });
   await importBundle(server.state, bundle, server.origins);
   publisher.afterPublishing = () => server.publications.check();
   return {

@@ -100,7 +100,8 @@ export function fileOf({ publication }: PublisherWithSets, path: string): string
 export interface BundleOptions {
   readonly keyServer: string;
   readonly reading: string;
-  readonly content: string;
+  /** Origins of the content hosts, in order. */
+  readonly content: string | readonly string[];
   readonly serial?: number;
   readonly expires?: number;
   readonly name?: string;
@@ -119,7 +120,7 @@ export function describe(publisher: PublisherWithSets, options: BundleOptions): 
     name: options.name ?? 'The Harbour News',
     publisherKey: toBase64url(publisher.identity.publicKey),
     root: publisher.root.id,
-    sites: [{ content: [options.content], reading: options.reading, site: SITE }],
+    sites: [{ content: [options.content].flat(), reading: options.reading, site: SITE }],
   };
   return encodeDescriptor(descriptor, publisher.identity.secretKey);
 }

@@ -1,20 +1,45 @@
-// Takes the invitation code from behind the "#", which never leaves the browser by itself, and out of the address bar.
-const code = document.querySelector('#code');
-const password = document.querySelector('#password');
-const show = document.querySelector('#show');
+// Takes the invitation from behind the "#", which never leaves the browser by itself, and out of the address bar.
+const [invited, typed] = ['#invited', '#typed'].map((name) => document.querySelector(name));
+const [password, show] = ['#password', '#show'].map((name) => document.querySelector(name));
 
-function takeCode() {
+/** Behind the code stands the publisher, which only a Reader compares. */
+async function takeInvitation() {
   if (location.hash.length < 2) return;
-  code.value = location.hash.slice(1);
-  history.replaceState(null, '', location.pathname);
-  password.focus();
+  // On the way to keys, with what was wanted.
+  if (location.hash.includes('=')) {
+    document.querySelector('#join').action += location.hash;
+    return;
+  }
+  const invitation = location.hash.slice(1);
+  const [code] = invitation.split('.');
+  history.replaceState(null, '', location.pathname + location.search);
+  invited.querySelector('[name=code]').value = code;
+  invited.querySelector('#link').value = `${invited.dataset.keyServer}#${invitation}`;
+  invited.hidden = false;
+  typed.hidden = true;
+  await nameInvited(code);
 }
 
-takeCode();
+/** Whose the invitation is; it is not used up by this. */
+async function nameInvited(code) {
+  const response = await fetch('/-/invitation', { method: 'POST', body: new URLSearchParams({ code }) });
+  const isRefused = response.status === 403;
+  invited.querySelector('#refused').hidden = !isRefused;
+  invited.querySelector('#choices').hidden = isRefused;
+  const { name = '' } = response.ok ? await response.json() : {};
+  invited.querySelector('#name').textContent = name;
+  invited.querySelector('#as').hidden = name === '';
+}
+
+takeInvitation();
 // A second link opened in the same tab changes nothing but the part behind the "#".
-addEventListener('hashchange', () => {
-  document.querySelector('#problem')?.remove();
-  takeCode();
+addEventListener('hashchange', takeInvitation);
+
+document.querySelector('#copy').addEventListener('click', async () => {
+  const link = document.querySelector('#link');
+  link.select();
+  await navigator.clipboard.writeText(link.value);
+  document.querySelector('#copy').textContent = 'Copied';
 });
 
 for (const element of [show, document.querySelector('#show-label')]) element.hidden = false;

@@ -1,0 +1,44 @@
+/**
+ * What a device does with its device key. A Reader has the key's bytes; a browser has handles of the three keys that are derived from it, whose
+ * bytes no script can read: docs/spec/web-reader.md, "Devices of browsers".
+ */
+import { lengthPrefixed, utf8 } from '../encoding/bytes.ts';
+import { hkdfExpand } from './hkdf.ts';
+import { KEY_LENGTH, type KeyId } from './key-id.ts';
+
+/** AES-256-GCM decryption under one key; `undefined` if the tag is wrong. */
+export type Open = (
+  nonce: Uint8Array,
+  ciphertext: Uint8Array,
+  additionalData: Uint8Array,
+) => Promise<Uint8Array | undefined>;
+
+/** A device key that is used without being read. */
+export interface DeviceKeyHandle {
+  readonly id: KeyId;
+  /** HMAC-SHA-256 under {@link requestMacKey}. */
+  readonly mac: (message: Uint8Array) => Promise<Uint8Array>;
+  /** Under {@link keyAnswerKey}. */
+  readonly openAnswer: Open;
+  /** Under {@link wrappingKey}. */
+  readonly openWrapped: Open;
+}
+
+/** Proves possession of the device key: keys.md section 8. */
+export function requestMacKey(deviceKey: Uint8Array): Promise<Uint8Array> {
+  return derive(deviceKey, 'wispr/1 key request mac');
+}
+
+/** Encrypts answers: keys.md section 8. */
+export function keyAnswerKey(deviceKey: Uint8Array): Promise<Uint8Array> {
+  return derive(deviceKey, 'wispr/1 key answer');
+}
+
+/** A key is used for one purpose only, so what encrypts is derived from the outer key: keys.md section 3. */
+export function wrappingKey(outer: Uint8Array): Promise<Uint8Array> {
+  return derive(outer, 'wispr/1 wrapping');
+}
+
+function derive(key: Uint8Array, label: string): Promise<Uint8Array> {
+  return hkdfExpand(key, lengthPrefixed(utf8(label)), KEY_LENGTH);
+}

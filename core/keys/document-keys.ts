@@ -1,0 +1,131 @@
+/** Set keys on their way from the vault to the content origin: docs/spec/web-reader.md, "The sealed message". */
+import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
+import { concat, utf8 } from '../encoding/bytes.ts';
+import {
+  canonicalJson,
+  hasMembers,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  parseCanonicalJson,
+} from '../encoding/canonical-json.ts';
+import { KeyError } from './errors.ts';
+import { hpkeOpen, hpkeSeal } from './hpke.ts';
+import { isKeyId, KEY_LENGTH, type KeyId, keyIdOf } from './key-id.ts';
+import { isRefusedKey, MAXIMUM_KEYS_PER_REQUEST, type RefusedKey } from './refused-key.ts';
+
+const INFO_LABEL = utf8('wispr/1 keys for documents\n');
+const MAXIMUM_PLAINTEXT = 131_072;
+
+/** Set ids that a content origin asks for at once. */
+export const MAXIMUM_SETS_WANTED = 64;
+
+/** A set key and when it may be used: seconds since 1970, inclusive. */
+export interface DocumentKey {
+  readonly id: KeyId;
+  readonly key: Uint8Array;
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
+export interface DocumentKeys {
+  readonly keys: readonly DocumentKey[];
+  /** The greatest publication pair that the vault has seen. */
+  readonly pair?: { readonly snapshot: number; readonly timestamp: number } | undefined;
+  /** Wanted sets without a key. */
+  readonly refused: readonly RefusedKey[];
+  /** Seconds since 1970, by the key server's clock. */
+  readonly time: number;
+}
+
+/**
+ * Seals keys to the X25519 key of a content origin.
+ *
+ * @param recipient - 32 bytes
+ * @throws KeyError `hand-over-refused` where `recipient` is no public key
+ */
+export async function sealDocumentKeys(
+  recipient: Uint8Array,
+  contentOrigin: string,
+  { keys, pair, refused, time }: DocumentKeys,
+): Promise<Uint8Array> {
+  const message = {
+    keys: keys.map((each) => ({ ...each, key: toBase64url(each.key) })),
+    ...(pair && { pair: { snapshot: pair.snapshot, timestamp: pair.timestamp } }),
+    refused: refused.map(({ id, reason }) => ({ id, reason })),
+    time,
+  };
+  const sealed = await hpkeSeal(recipient, infoOf(contentOrigin), canonicalJson(message as unknown as Json));
+  if (sealed === undefined) throw refuse('the key that keys are to be sealed to is none');
+  return sealed;
+}
+
+/**
+ * Opens what {@link sealDocumentKeys} made: steps V2 to V4.
+ *
+ * @throws KeyError `hand-over-refused`
+ */
+export async function openDocumentKeys(
+  recipient: CryptoKeyPair,
+  contentOrigin: string,
+  sealed: Uint8Array,
+): Promise<DocumentKeys> {
+  // V2
+  const plaintext = await hpkeOpen(recipient, infoOf(contentOrigin), sealed);
+  if (plaintext === undefined) throw refuse('the keys that arrived were not sealed for this browser');
+  // V3
+  const message = plaintext.length <= MAXIMUM_PLAINTEXT ? parseCanonicalJson(plaintext) : undefined;
+  if (!isForm(message)) throw refuse('the keys that arrived are not of the form that the protocol allows');
+  const { keys, pair, refused, time } = message as unknown as Omit<DocumentKeys, 'keys'> & { keys: readonly Listed[] };
+  const opened = keys.map((each) => ({ ...each, key: fromBase64url(each.key, KEY_LENGTH) ?? new Uint8Array(0) }));
+  // V4
+  for (const { id, key } of opened)
+    if (key.length !== KEY_LENGTH || (await keyIdOf('set', key)) !== id)
+      throw refuse('a key that arrived is not the key that it is named');
+  return { keys: opened, pair, refused, time };
+}
+
+type Listed = Omit<DocumentKey, 'key'> & { readonly key: string };
+
+function infoOf(contentOrigin: string): Uint8Array {
+  return concat(INFO_LABEL, utf8(contentOrigin));
+}
+
+function isForm(value: Json | undefined): value is JsonObject {
+  if (!isJsonObject(value) || !hasMembers(value, ['keys', 'refused', 'time'], ['pair'])) return false;
+  const { keys, pair, refused, time } = value;
+  return (
+    Array.isArray(keys) &&
+    keys.length <= MAXIMUM_KEYS_PER_REQUEST &&
+    keys.every(isListedKey) &&
+    new Set(keys.map(({ id }) => id)).size === keys.length &&
+    Array.isArray(refused) &&
+    refused.every(isRefusedKey) &&
+    (pair === undefined || isPair(pair)) &&
+    typeof time === 'number'
+  );
+}
+
+function isListedKey(value: Json): value is JsonObject {
+  return (
+    isJsonObject(value) &&
+    hasMembers(value, ['id', 'key', 'notAfter', 'notBefore']) &&
+    isKeyId(value.id) &&
+    fromBase64url(value.key, KEY_LENGTH) !== undefined &&
+    typeof value.notAfter === 'number' &&
+    typeof value.notBefore === 'number'
+  );
+}
+
+function isPair(value: Json): boolean {
+  return (
+    isJsonObject(value) &&
+    hasMembers(value, ['snapshot', 'timestamp']) &&
+    typeof value.snapshot === 'number' &&
+    typeof value.timestamp === 'number'
+  );
+}
+
+function refuse(message: string): KeyError {
+  return new KeyError('hand-over-refused', message);
+}

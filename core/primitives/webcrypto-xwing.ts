@@ -1,0 +1,52 @@
+/**
+ * The keys of a browser's device, on WebCrypto as far as it goes: X-Wing out of noble's ML-KEM-768 and native X25519, and native Ed25519. Half the size of
+ * noble.ts. The private keys of the native ones cannot be extracted.
+ */
+import { sha3_256 } from '@noble/hashes/sha3.js';
+import { ml_kem768 } from '@noble/post-quantum/ml-kem.js';
+import { concat, utf8 } from '../encoding/bytes.ts';
+import { randomBytes } from './random.ts';
+import { x25519Agree, x25519KeyPair, x25519PublicKey } from './webcrypto-x25519.ts';
+
+/** Bytes of ML-KEM-768's ciphertext, in front of the X25519 one. */
+const MLKEM_CIPHERTEXT_LENGTH = 1088;
+/** draft-connolly-cfrg-xwing-kem, section 5.3. */
+const LABEL = utf8('\\.//^\\');
+
+const { subtle } = globalThis.crypto;
+
+/** An X-Wing key pair that is made at random, not from a seed. */
+export interface XwingRecipient {
+  readonly publicKey: Uint8Array;
+  /** As `xwingDecapsulate`. @param ciphertext - 1,120 bytes */
+  readonly decapsulate: (ciphertext: Uint8Array) => Promise<Uint8Array | undefined>;
+}
+
+/** An Ed25519 key pair. */
+export interface Ed25519Signer {
+  readonly publicKey: Uint8Array;
+  readonly sign: (message: Uint8Array) => Promise<Uint8Array>;
+}
+
+export async function createXwingRecipient(): Promise<XwingRecipient> {
+  const [mlkem, pair] = [ml_kem768.keygen(randomBytes(64)), await x25519KeyPair(false)];
+  const x25519 = await x25519PublicKey(pair);
+  return {
+    publicKey: concat(mlkem.publicKey, x25519),
+    decapsulate: async (ciphertext) => {
+      const theirs = ciphertext.subarray(MLKEM_CIPHERTEXT_LENGTH);
+      const agreed = await x25519Agree(pair.privateKey, theirs);
+      const secret = ml_kem768.decapsulate(ciphertext.subarray(0, MLKEM_CIPHERTEXT_LENGTH), mlkem.secretKey);
+      return agreed && sha3_256(concat(secret, agreed, theirs, x25519, LABEL));
+    },
+  };
+}
+
+export async function createEd25519Signer(): Promise<Ed25519Signer> {
+  const pair = (await subtle.generateKey({ name: 'Ed25519' }, false, ['sign', 'verify'])) as CryptoKeyPair;
+  return {
+    publicKey: new Uint8Array(await subtle.exportKey('raw', pair.publicKey)),
+    sign: async (message) =>
+      new Uint8Array(await subtle.sign({ name: 'Ed25519' }, pair.privateKey, message as Uint8Array<ArrayBuffer>)),
+  };
+}

@@ -1,0 +1,34 @@
+/** The headers with which a reading site shows a document in a browser, at an origin where nothing else is. */
+
+/**
+ * The signed headers, and what holds if the publisher has signed nothing else. The documents are the reader's own: no cache may share them, and
+ * pages of other origins may not load or frame them.
+ *
+ * @param headers - of a representation, names in lower case
+ * @returns with one policy for each element: browsers enforce all of them, so a second one can only narrow the first
+ */
+export function documentHeaders(headers: Readonly<Record<string, string>>): Record<string, string | string[]> {
+  const { 'content-security-policy': policy, ...signed } = headers;
+  return {
+    'cache-control': 'private, no-cache',
+    'cross-origin-resource-policy': 'same-origin',
+    'cross-origin-opener-policy': 'same-origin',
+    'referrer-policy': 'same-origin',
+    'x-frame-options': 'SAMEORIGIN',
+    ...signed,
+    'content-security-policy': [
+      ...(policy === undefined ? [] : [policy]),
+      "frame-ancestors 'self'",
+      ...(isPictureOrData(headers) ? ["sandbox; script-src 'none'"] : []),
+    ],
+  };
+}
+
+/** XML that is opened by itself can run scripts, above all SVG, which few think of where pictures are handed in. XHTML is written as a page. */
+function isPictureOrData({ 'content-type': type = '' }: Readonly<Record<string, string>>): boolean {
+  const [essence = ''] = type
+    .toLowerCase()
+    .split(';', 1)
+    .map((text) => text.trim());
+  return /^(?:text|application)\/(?:xml|xsl|rdf)$|\+xml$/.test(essence) && essence !== 'application/xhtml+xml';
+}

@@ -1,0 +1,17 @@
+/** Where a window is led to by an address that came with a request: to a place of one origin, and to no other. */
+import { READING_SITE_PAGES } from '../site/path.ts';
+
+/** A path, query and fragment of an origin, or its front page for anything else. */
+export function localTarget(text: string, origin: string): string {
+  if (!text.startsWith('/') || !URL.canParse(text, origin)) return '/';
+  const url = new URL(text, origin);
+  const target = url.pathname + url.search + url.hash;
+  // What dot segments leave behind can begin with two slashes, which lead to another host.
+  return url.origin === origin && !/^\/[/\\]/.test(target) ? target : '/';
+}
+
+/** The same for documents: an own page of a reading site is none. */
+export function documentTarget(text: string, origin: string): string {
+  const target = localTarget(text, origin);
+  return target.startsWith(`${READING_SITE_PAGES}/`) ? '/' : target;
+}

@@ -1,0 +1,168 @@
+/**
+ * The in-browser reader at the documents' origin: the page that starts it, which stands for every address, its scripts, and what it asks of this
+ * origin. The documents themselves come from the content hosts, and are decrypted by the worker in the browser.
+ */
+import type { Express, Request, RequestHandler, Response } from 'express';
+import type { SiteDescription } from '../../core/keys/descriptor.ts';
+import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { prefersCoding } from '../../core/reading/accept-encoding.ts';
+import { isLoopback } from '../../core/site/site.ts';
+import type { WebReaderFile, WebReaderFiles } from '../../node-support/web-reader-files.ts';
+import { KeyServerError } from '../errors.ts';
+import { limitRequests, type RequestLimits } from '../http/limits.ts';
+import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
+import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import { noStore, type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
+import { startPage } from './pages.ts';
+import { queryOf } from './targets.ts';
+
+export interface InBrowser {
+  readonly state: KeyServerState;
+  readonly provider: ProviderReader;
+  /** The origin at which people sign in. */
+  readonly account: string;
+  readonly pages: OwnPages;
+  readonly limits: RequestLimits;
+  /** `undefined`: documents are decrypted here. */
+  readonly webReader: WebReaderFiles | undefined;
+  /** Whether a browser reads what is decrypted here: it has begun to, for want of scripts or of service workers. */
+  readonly readsHere: (request: Request) => boolean;
+}
+
+const WORKER = '/-/worker.js';
+const SCRIPT = '/-/start.js';
+const VERSIONED_FILE = /^([1-9]\d{0,15})\.(root|snapshot)\.json$/;
+
+/** The worker asks the content hosts, whichever they are; it loads no code. */
+const WORKER_POLICY = "default-src 'none'; connect-src *";
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/**
+ * Refuses every script that a browser wants as a worker, but the one: it would stand between the reader and every later page. Stands before
+ * everything else of the documents' origin.
+ */
+export const onlyOwnWorker: RequestHandler = ({ headers, path }, _response, next) => {
+  const isWorker = headers['service-worker'] !== undefined || headers['sec-fetch-dest'] === 'serviceworker';
+  next(
+    isWorker && path !== WORKER ? new KeyServerError('foreign-worker', 'a page tried to install a worker') : undefined,
+  );
+};
+
+/** Adds the routes below `/-/`. */
+export function addInBrowser(app: Express, reader: InBrowser): void {
+  const { webReader, state, limits } = reader;
+  if (webReader === undefined) return;
+  const { worker, start } = filesOf(webReader);
+  app.get(WORKER, (request, response) => {
+    response.set({ 'Service-Worker-Allowed': '/', 'Content-Security-Policy': WORKER_POLICY });
+    sendScript(request, response, worker, false);
+  });
+  app.get(SCRIPT, (request, response) =>
+    sendScript(request, response, start, queryOf(request, 'v') === versionOf(start)),
+  );
+  app.get('/-/site.json', async (_request, response) => sendSite(reader, response));
+  const limit = limitRequests(limits.metadataPerAddress, 'address', refuseTooMany, { failuresOnly: false });
+  app.get('/-/publication/:file', limit, (request, response) =>
+    sendMetadata(state, String(request.params.file), response),
+  );
+  app.get('/-/keys', noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
+}
+
+/** Answers with the page that starts the in-browser reader, where a document is opened in a browser that can be expected to have one. */
+export function startInBrowser(reader: InBrowser): RequestHandler {
+  return async (request, response, next) => {
+    const isWanted = isPage(request) && !reader.readsHere(request) && (await isReadInBrowser(reader));
+    if (!isWanted) return next();
+    await sendStart(reader, response, request.originalUrl);
+  };
+}
+
+/** Whether documents are read in the browser: it is there, and asks content hosts, which a page of HTTPS cannot do over plain HTTP. */
+export async function isReadInBrowser({
+  webReader,
+  provider,
+  account,
+}: Pick<InBrowser, 'account' | 'provider' | 'webReader'>): Promise<boolean> {
+  const known = webReader && (await provider.read());
+  const site = known && siteReadAt(known.descriptor, account);
+  return site?.content.every(isReachable) ?? false;
+}
+
+function isReachable(origin: string): boolean {
+  const { protocol, hostname } = new URL(origin);
+  return protocol === 'https:' || isLoopback(hostname);
+}
+
+/** Whether a browser opens a page in a window of its own. Programs do not ask for HTML, and get documents. */
+function isPage({ method, headers }: Request): boolean {
+  const { 'sec-fetch-mode': mode, 'sec-fetch-dest': destination, accept = '' } = headers;
+  if (method !== 'GET') return false;
+  return mode === undefined ? accept.includes('text/html') : mode === 'navigate' && destination === 'document';
+}
+
+/** @param to - path and query of the document, for those who read what is decrypted here */
+async function sendStart({ account, webReader, pages }: InBrowser, response: Response, to: string): Promise<void> {
+  if (webReader === undefined) throw new Error('the in-browser reader is not there');
+  const { start } = filesOf(webReader);
+  const page = {
+    reading: account,
+    script: `${SCRIPT}?v=${versionOf(start)}`,
+    integrity: start.integrity,
+    begin: `/-/begin?${new URLSearchParams({ to })}`,
+  };
+  response.set({ 'Cache-Control': 'no-store', 'Content-Security-Policy': PAGE_POLICY });
+  response.type('html').send(startPage(await pages.masthead(), page));
+}
+
+async function sendSite({ provider, account, webReader }: InBrowser, response: Response): Promise<void> {
+  const known = await provider.read();
+  const site: SiteDescription | undefined = known && siteReadAt(known.descriptor, account);
+  if (!known || !site) throw new KeyServerError('no-provider', 'no site is read at this origin');
+  const { publisher: root } = known;
+  const answer = { site: site.site, root, content: site.content, reading: account, version: webReader?.version ?? '' };
+  response.set('Cache-Control', 'no-cache').json(answer);
+}
+
+/** What the key server knows of the publication, which counts no more than the word of a content host. */
+function sendMetadata({ database }: KeyServerState, file: string, response: Response): void {
+  const [, version, role] = VERSIONED_FILE.exec(file) ?? [];
+  const read = role === 'root' ? readRoot : readSnapshot;
+  const bytes = file === TIMESTAMP_FILE ? readTimestamp(database) : role && read(database, Number(version));
+  response.set('Cache-Control', 'no-cache');
+  if (!bytes) return void response.status(404).end();
+  response.set('Content-Type', 'application/json').end(bytes);
+}
+
+/** @param isVersioned - whether the address has the digest in it, so that it never has another content */
+function sendScript(request: Request, response: Response, file: WebReaderFile, isVersioned: boolean): void {
+  const accepted = request.headers['accept-encoding'];
+  const coding = ['br', 'gzip'].find((name) => prefersCoding(accepted, name));
+  response.set({
+    'Content-Type': 'text/javascript; charset=utf-8',
+    'Cache-Control': isVersioned ? 'public, max-age=31536000, immutable' : 'no-cache',
+    Vary: 'Accept-Encoding',
+    ...(coding !== undefined && { 'Content-Encoding': coding }),
+  });
+  response.end(coding === 'br' ? file.brotli : coding === 'gzip' ? file.gzip : file.content);
+}
+
+function filesOf({ files }: WebReaderFiles): { readonly worker: WebReaderFile; readonly start: WebReaderFile } {
+  const [worker, start] = [files.get('worker'), files.get('start')];
+  if (!worker || !start) throw new Error('the in-browser reader has no worker, or no page');
+  return { worker, start };
+}
+
+/** As it stands in an address. */
+function versionOf({ integrity }: WebReaderFile): string {
+  return Buffer.from(integrity.slice('sha256-'.length), 'base64').toString('base64url');
+}

@@ -1,0 +1,122 @@
+/**
+ * The vault: the page that hands keys to the documents' origin, and what it asks this origin for: docs/spec/web-reader.md. Pages of the documents'
+ * origin are of the same site, and their requests carry the cookie: what a page of this very origin did not send is refused.
+ */
+import type { Express, Request, RequestHandler, Response } from 'express';
+import { CodedError } from '../../core/errors.ts';
+import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
+import { MAXIMUM_KEYS_PER_REQUEST } from '../../core/keys/refused-key.ts';
+import type { WebReaderFile } from '../../node-support/web-reader-files.ts';
+import { body, bytesOf, noStore, refuseTooMany, send, sendError } from '../api/answers.ts';
+import { KeyServerError } from '../errors.ts';
+import { limitRequests, type RequestLimits } from '../http/limits.ts';
+import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
+import { readPublication } from '../publication/stored.ts';
+import { bindBrowser } from '../readers/bindings.ts';
+import type { BrowserSession } from '../readers/browser-devices.ts';
+import { readableSets } from '../readers/entitlement.ts';
+import { answerBrowserKeyRequest } from '../readers/key-requests.ts';
+import { type AccountPages, sendSignIn, subscriberOf, VAULT_PAGE } from './account-pages.ts';
+import { openedOnly } from './own-pages.ts';
+import { vaultPage } from './pages.ts';
+
+/** Codes of refusals and their statuses; the rest of what has a code is 400. */
+const STATUS: Readonly<Record<string, number>> = {
+  'cross-site': 403,
+  'not-signed-in': 401,
+  'request-refused': 403,
+  revoked: 403,
+  'no-provider': 503,
+};
+
+export interface VaultPages extends AccountPages {
+  readonly provider: ProviderReader;
+  readonly limits: RequestLimits;
+}
+
+/**
+ * Adds the vault's addresses to the reading site.
+ *
+ * @param script - the page's program
+ */
+export function addVault(app: Express, pages: VaultPages, { content, integrity }: WebReaderFile): void {
+  const { origin, limits, state, provider, cookie } = pages;
+  const asked = [
+    noStore,
+    ownPageOnly(origin),
+    limitRequests(limits.keyRequestsPerAddress, 'address', refuseTooMany, { failuresOnly: false }),
+  ];
+  app.get(VAULT_PAGE, noStore, openedOnly, async (request, response) => showVault(pages, integrity, request, response));
+  app.get('/-/vault.js', (request, response) => {
+    const isThis = new URLSearchParams(request.originalUrl.replace(/^[^?]*/, '')).get('v') === integrity;
+    response.set('Cache-Control', isThis ? 'public, max-age=31536000, immutable' : 'no-cache');
+    send(response, 'text/javascript; charset=utf-8', content);
+  });
+  app.post(
+    '/-/device',
+    ...asked,
+    body(MESSAGE_LIMITS.bindingRequest),
+    inJson(async (request, response) => {
+      const answer = await bindBrowser(state, provider, origin, sessionOf(pages, request), bytesOf(request.body));
+      send(response, 'application/json', answer);
+    }),
+  );
+  app.post(
+    '/-/key-requests',
+    ...asked,
+    body(MESSAGE_LIMITS.keyRequest),
+    inJson(async (request, response) => {
+      const session = sessionOf(pages, request);
+      const { answer, renewed } = await answerBrowserKeyRequest(state, origin, session, bytesOf(request.body));
+      if (renewed) cookie.set(response, session.token);
+      send(response, 'application/octet-stream', answer);
+    }),
+  );
+}
+
+/** Who is not signed in does that first, at the same address: browsers keep what stands behind "#". */
+async function showVault(pages: VaultPages, integrity: string, request: Request, response: Response): Promise<void> {
+  const subscriber = subscriberOf(pages, request);
+  if (!subscriber) return sendSignIn(pages, response, 401, { to: VAULT_PAGE, name: '', failed: false });
+  const { state, provider, origin, documents } = pages;
+  const known = await provider.read();
+  const site = known && siteReadAt(known.descriptor, origin);
+  if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
+  const pair = readPublication(state.database);
+  const page = {
+    integrity,
+    documents,
+    publisher: known.publisher,
+    sets: readableSets(state, subscriber, site.site, MAXIMUM_KEYS_PER_REQUEST),
+    pair: pair ? `${pair.snapshotVersion},${pair.version}` : '',
+    time: state.now(),
+  };
+  response.type('html').send(vaultPage(await pages.masthead(), page));
+}
+
+function sessionOf(pages: VaultPages, request: Request): BrowserSession {
+  const [token, subscriber] = [pages.cookie.read(request), subscriberOf(pages, request)];
+  if (token === undefined || !subscriber) throw new KeyServerError('not-signed-in', 'no session came with the request');
+  return { token, subscriber };
+}
+
+/** Both have to say so: the cookie comes with requests of other origins of this site too. */
+function ownPageOnly(origin: string): RequestHandler {
+  return ({ headers }, response, next) => {
+    const site = headers['sec-fetch-site'];
+    if (headers.origin === origin && (site === undefined || site === 'same-origin')) next();
+    else sendError(response, 403, 'cross-site');
+  };
+}
+
+/** Refusals are `{"error":"code"}` and nothing more; what is not foreseen is left to the site's own handler. */
+function inJson(handle: (request: Request, response: Response) => Promise<void>): RequestHandler {
+  return async (request, response, next) => {
+    try {
+      await handle(request, response);
+    } catch (error) {
+      if (!(error instanceof CodedError) || error.code === 'store-unusable') return next(error);
+      sendError(response, STATUS[error.code] ?? 400, error.code);
+    }
+  };
+}

@@ -1,0 +1,96 @@
+/** The example newspaper in the in-browser reader: published by the publisher's program, carried by nginx and Varnish, with nothing installed. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stopAll } from '../../cache-config/servers.ts';
+import type { DishonestCache } from '../../demo/dishonest-cache.ts';
+import { chooseSite, publishedObjects } from '../../demo/site.ts';
+import { type Person, World } from '../../demo/world.ts';
+import type { RunningKeyServer } from '../../keyserver/server.ts';
+import { writeWebReader } from '../../scripts/build-web-reader.ts';
+import { openBrowser, openPage, pictures, playFilm, takePictures, type WatchedPage } from './browser.ts';
+
+const ARTICLE_URL = '/2026/11/17/the%20great%20tide.html';
+const HEADLINE = 'The great tide comes in, is thanked, goes out';
+
+let world: World;
+let ada: Person;
+let keyServer: RunningKeyServer;
+let cache: DishonestCache;
+let browser: Browser;
+let watched: WatchedPage;
+let page: Page;
+beforeAll(async () => {
+  await writeWebReader();
+  world = await World.create(await chooseSite());
+  keyServer = await world.startKeyServer(true);
+  const host = await world.startContentHost(keyServer.readingUrl);
+  const shared = await world.startSharedCache(host);
+  cache = await world.startDishonestCache(shared?.kind === 'reverse' ? shared.url : host.url); // honest, until the last test
+  await world.publish(keyServer, cache.url);
+  ada = await world.addReader('ada', keyServer, shared);
+  browser = await openBrowser();
+  watched = await openPage(browser);
+  page = watched.page;
+});
+afterAll(async () => {
+  await browser?.close();
+  await world?.close();
+  await stopAll();
+});
+
+test('a link leads by the sign-in to the article, and everything in it is there', async () => {
+  const rest = '?from=newsletter#high-water';
+  await page.goto(keyServer.readingUrl + ARTICLE_URL + rest);
+  await page.waitForSelector('#sign-in');
+  await page.fill('#name', ada.name);
+  await page.fill('#password', ada.password);
+  await page.click('#sign-in button');
+  await page.waitForURL(keyServer.documentsUrl + ARTICLE_URL + rest);
+  await page.waitForSelector('html[data-reader="ready"]');
+  expect(await page.textContent('h1')).toBe(HEADLINE);
+  const shown = await pictures(page);
+  expect(shown.length).toBeGreaterThan(0);
+  expect(shown.filter(({ width }) => width === 0)).toEqual([]);
+  await page.waitForSelector('[data-chart-state="drawn"] svg');
+  const film = await playFilm(page, '#high-water');
+  expect(film).toMatchObject({ played: true });
+  expect(film.at).toBeCloseTo(0, 1);
+  await takePictures(page, 'article-in-browser');
+});
+
+test('the reader goes on from page to page, and the key server carries none of it', async () => {
+  const { trouble } = await openPageIn();
+  await page.goto(`${keyServer.documentsUrl}/`);
+  expect((await pictures(page)).filter(({ width }) => width === 0)).toEqual([]);
+  await page.click('nav a:text("Tuesday")');
+  await page.waitForSelector(`h2 a:text("${HEADLINE}")`);
+  expect((await pictures(page)).filter(({ width }) => width === 0)).toEqual([]);
+  await page.goto(`${keyServer.documentsUrl}/2026/11/18/winter-timetable.html`);
+  const types = await page.evaluate(async () => {
+    const pdf = (document.querySelector('#timetable-pdf') as HTMLAnchorElement).href;
+    const answers = await Promise.all([pdf, '/2026/11/17/data/tides.csv'].map((url) => fetch(url)));
+    return answers.map(({ status, headers }) => [status, headers.get('content-type')]);
+  });
+  expect(types).toEqual([
+    [200, 'application/pdf'],
+    [200, expect.stringContaining('text/csv')],
+  ]);
+  expect(trouble).toEqual([]);
+});
+
+test('of an article that a cache has changed, nothing is shown', async () => {
+  const path = '/2026/11/16/fog-signed-for.html';
+  cache.tamperWith((await publishedObjects(world.out)).get(path) ?? '');
+  const answer = await page.goto(keyServer.documentsUrl + path);
+  expect(answer?.status()).toBe(502);
+  expect(await page.textContent('code')).toBe('block-digest');
+  await takePictures(page, 'refusal-in-browser');
+});
+
+/** A record of what goes wrong from now on, in the page that is there. */
+async function openPageIn(): Promise<{ trouble: string[] }> {
+  const trouble: string[] = [];
+  page.on('pageerror', (error) => trouble.push(error.message));
+  page.on('response', (response) => response.status() < 400 || trouble.push(`${response.url()}: ${response.status()}`));
+  return { trouble };
+}

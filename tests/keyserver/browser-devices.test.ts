@@ -1,0 +1,217 @@
+/** Browsers as devices, request by request: docs/spec/web-reader.md, sections 3 and 4. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { randomBytes } from '#primitives';
+import {
+  acceptBrowserBinding,
+  BINDING_PATH,
+  encodeBindingRequest,
+  encodeBrowserBindingRequest,
+} from '../../core/keys/binding.ts';
+import { deriveDeviceKeys } from '../../core/keys/device.ts';
+import { encodeKeyRequest, KEY_REQUEST_PATH, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
+import type { NamedKey } from '../../core/keys/wrapped-key.ts';
+import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
+import { overview } from '../../keyserver/overview.ts';
+import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
+import { findSubscriber } from '../../keyserver/readers/subscribers.ts';
+import { writeWebReader } from '../../scripts/build-web-reader.ts';
+import { bind, post } from '../support/device.ts';
+import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { setOf } from '../support/publisher-with-sets.ts';
+import { createReader, type Reader } from '../support/reading-site-visitor.ts';
+
+const DAY = 86_400;
+let rig: Rig;
+let vault: string;
+beforeAll(async () => {
+  await writeWebReader();
+  const listen = { host: '127.0.0.1', port: 0 };
+  rig = await startRig({ config: { reading: { listen, documents: { listen, inBrowser: true } } } });
+  vault = rig.server.readingUrl;
+});
+afterAll(() => rig.close());
+
+const now = () => rig.server.state.now();
+const provider = () => ({ keyServer: vault, publisher: rig.publisher.root.id });
+const day1 = () => setOf(rig.publisher, 'day-1').id;
+const subscriber = (name: string) => findSubscriber(rig.server.state.database, name)?.id ?? 0;
+
+/** A browser that joined by an invitation alone. */
+async function join(name: string): Promise<Reader> {
+  const reader = createReader(rig.server);
+  expect((await reader.post('/-/join', { code: rig.invite({ name }).code })).status).toBe(303);
+  return reader;
+}
+
+/** As a page of the vault sends it. */
+function send(reader: Reader, path: string, body: Uint8Array, headers: Record<string, string> = { origin: vault }) {
+  const cookie = [...reader.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  return post(vault, path, body, { cookie, ...headers });
+}
+
+async function becomeDevice(reader: Reader): Promise<NamedKey> {
+  const keys = await createKeys();
+  const request = await encodeBrowserBindingRequest(keys, provider().publisher, now());
+  const response = await send(reader, '/-/device', request);
+  expect(response.status).toBe(200);
+  return acceptBrowserBinding(request, new Uint8Array(await response.arrayBuffer()), keys, provider());
+}
+
+async function ask(reader: Reader, device: NamedKey): Promise<KeyAnswer | { status: number; error: string }> {
+  const request = await encodeKeyRequest(device, vault, [day1()], now());
+  const response = await send(reader, '/-/key-requests', request);
+  if (response.status !== 200) return { status: response.status, ...((await response.json()) as { error: string }) };
+  return openKeyAnswer(new Uint8Array(await response.arrayBuffer()), request, device.key);
+}
+
+const createKeys = async () => ({ xwing: await createXwingRecipient(), ed25519: await createEd25519Signer() });
+const request = async () => encodeBrowserBindingRequest(await createKeys(), provider().publisher, now());
+
+describe('a browser', () => {
+  it('becomes a device of who is signed in, and gets keys', async () => {
+    const anna = await join('anna');
+    const device = await becomeDevice(anna);
+    expect(await ask(anna, device)).toMatchObject({ keys: [{ id: day1() }], refused: [] });
+    expect(devicesOf(rig.server.state.database, subscriber('anna'))).toMatchObject([{ kind: 'browser' }]);
+    const page = await anna.get('/-/account');
+    expect(page.text).toContain('This browser');
+    expect(page.text).not.toContain(device.id);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['no Origin', {}],
+    ['no Origin, from the same site', { 'sec-fetch-site': 'same-site' }],
+    ['no Origin, though from here', { 'sec-fetch-site': 'same-origin' }],
+    ['the origin of the documents', { origin: 'DOCUMENTS' }],
+    ['an opaque origin', { origin: 'null' }],
+    ['its own origin, but from the same site', { origin: 'VAULT', 'sec-fetch-site': 'same-site' }],
+    ['another site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
+  ])('attack 95: is none by a request with its cookie and %s', async (_, headers) => {
+    const bert = await join('bert');
+    const before = JSON.stringify(overview(rig.server.state));
+    const names: Record<string, string> = { DOCUMENTS: rig.server.documentsUrl, VAULT: vault };
+    const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, names[value] ?? value]));
+    for (const path of ['/-/device', '/-/key-requests']) {
+      const response = await send(bert, path, await request(), sent);
+      expect([response.status, await response.json()]).toEqual([403, { error: 'cross-site' }]);
+    }
+    expect(JSON.stringify(overview(rig.server.state))).toBe(before);
+  });
+
+  it('without a session is none', async () => {
+    const response = await send(createReader(rig.server), '/-/device', await request());
+    expect([response.status, await response.json()]).toEqual([401, { error: 'not-signed-in' }]);
+  });
+
+  it('attack 42: gets nothing by the device of another subscriber, of a Reader, or of the API', async () => {
+    const [carla, dora] = [await join('carla'), await join('dora')];
+    const device = await becomeDevice(carla);
+    const refused = { status: 403, error: 'request-refused' };
+    expect(await ask(dora, device)).toEqual(refused);
+    const { deviceKey } = await bind(rig.provider, rig.invite({ name: 'carla' }).code);
+    expect(await ask(carla, deviceKey)).toEqual(refused);
+    const atApi = await encodeKeyRequest(device, rig.server.url, [day1()], now());
+    expect((await post(rig.server.url, KEY_REQUEST_PATH, atApi)).status).toBe(403);
+    expect((await send(carla, '/-/key-requests', atApi)).status).toBe(403);
+  });
+
+  it('attack 46: needs no code here, and is no device by its session at the API', async () => {
+    const emil = await join('emil');
+    const keys = await deriveDeviceKeys(randomBytes(32), provider());
+    const withCode = encodeBindingRequest(keys, provider().publisher, '0000000000000000', now());
+    const response = await send(emil, '/-/device', withCode);
+    expect([response.status, await response.json()]).toEqual([400, { error: 'binding-malformed' }]);
+    const atApi = await post(rig.server.url, BINDING_PATH, await request());
+    expect([atApi.status, await atApi.json()]).toEqual([400, { error: 'binding-malformed' }]);
+  });
+
+  it('attack 44: cannot ask twice by one request, nor late', async () => {
+    const frieda = await join('frieda');
+    const device = await becomeDevice(frieda);
+    const once = await encodeKeyRequest(device, vault, [day1()], now());
+    const late = await encodeKeyRequest(device, vault, [day1()], now() - 301);
+    const reasons: unknown[] = [];
+    for (const sent of [once, once, late]) {
+      const bytes = new Uint8Array(await (await send(frieda, '/-/key-requests', sent)).arrayBuffer());
+      reasons.push((await openKeyAnswer(bytes, sent, device.key)).refused.map(({ reason }) => reason));
+    }
+    expect(reasons).toEqual([[], ['replayed-request'], ['stale-request']]);
+  });
+
+  it('stays signed in as long as it asks for keys', async () => {
+    const gerda = await join('gerda');
+    const device = await becomeDevice(gerda);
+    rig.passTime(29 * DAY);
+    expect(await ask(gerda, device)).toMatchObject({ keys: [{}] });
+    rig.passTime(29 * DAY);
+    expect(await ask(gerda, device)).toMatchObject({ keys: [{}] });
+    rig.passTime(31 * DAY);
+    expect(await ask(gerda, device)).toEqual({ status: 401, error: 'not-signed-in' });
+    rig.passTime(-89 * DAY);
+  });
+
+  it('attack 47: that is removed is refused, and its session ends; others stay', async () => {
+    const [one, other] = [await join('hanna'), await join('hanna')];
+    const [device, second] = [await becomeDevice(one), await becomeDevice(other)];
+    const [{ id } = { id: 0 }] = devicesOf(rig.server.state.database, subscriber('hanna')).slice(-1);
+    expect(removeDevice(rig.server.state, subscriber('anna'), id)).toBe(false);
+    await other.post('/-/remove-device', { device: String(id) });
+    expect(await ask(one, device)).toEqual({ status: 401, error: 'not-signed-in' });
+    expect(await ask(other, second)).toMatchObject({ keys: [{}] });
+    // A new sign-in does not bring the old device back.
+    const again = await join('hanna');
+    expect(await ask(again, device)).toMatchObject({ keys: [], refused: [{ reason: 'revoked' }] });
+  });
+
+  it('takes the place of the one that was used longest ago, once there are twenty', async () => {
+    const ida = await join('ida');
+    const first = await becomeDevice(ida);
+    const readers = await bind(rig.provider, rig.invite({ name: 'ida' }).code);
+    rig.passTime(1);
+    const second = await becomeDevice(ida);
+    rig.passTime(1);
+    for (let count = 0; count < 19; count++) await becomeDevice(ida);
+    const kinds = devicesOf(rig.server.state.database, subscriber('ida')).map(({ kind }) => kind);
+    expect([kinds.filter((kind) => kind === 'browser').length, kinds.includes('reader')]).toEqual([20, true]);
+    expect(await ask(ida, first)).toEqual({ status: 403, error: 'request-refused' });
+    expect(await ask(ida, second)).toMatchObject({ keys: [{}] });
+    expect(readers.deviceKey.id).not.toBe(first.id);
+    rig.passTime(-2);
+  });
+});
+
+describe('a password', () => {
+  it('can be set once by who joined without one, and then signs in', async () => {
+    const jens = await join('jens');
+    const short = await jens.post('/-/password', { password: 'short' });
+    expect([short.status, short.text.includes('at least 10 characters')]).toEqual([400, true]);
+    expect((await jens.post('/-/password', { password: 'correct horse battery' })).status).toBe(303);
+    await jens.post('/-/password', { password: 'another one altogether' });
+    const signIn = (password: string) =>
+      createReader(rig.server).post('/-/sign-in', { name: 'jens', password, to: '/' });
+    expect((await signIn('correct horse battery')).status).toBe(303);
+    expect((await signIn('another one altogether')).status).toBe(403);
+  });
+
+  it('stays as it is where its subscriber joins a further browser without one', async () => {
+    const kora = createReader(rig.server);
+    await kora.post('/-/join', { code: rig.invite({ name: 'kora' }).code, password: 'correct horse battery' });
+    await join('kora');
+    expect((await kora.get('/-/account')).status).toBe(200);
+    const signIn = { name: 'kora', password: 'correct horse battery', to: '/' };
+    expect((await createReader(rig.server).post('/-/sign-in', signIn)).status).toBe(303);
+  });
+});
+
+describe('the name on an invitation', () => {
+  it('is said to who has the code, and uses nothing up', async () => {
+    const { code } = rig.invite({ name: 'Änne Müller' });
+    const ask = () => createReader(rig.server).post('/-/invitation', { code });
+    for (const answer of [await ask(), await ask()])
+      expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { name: 'Änne Müller' }]);
+    const reader = createReader(rig.server);
+    await reader.post('/-/join', { code });
+    expect([(await ask()).status, (await ask()).text]).toEqual([403, '{"error":"code-refused"}']);
+    expect(rig.log()).not.toContain('Müller');
+  });
+});

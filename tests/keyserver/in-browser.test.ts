@@ -1,0 +1,176 @@
+/** The in-browser reader at the documents' origin, request by request. */
+import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { importBundle } from '../../keyserver/publication/import-bundle.ts';
+import { startKeyServer } from '../../keyserver/server.ts';
+import { writeWebReader } from '../../scripts/build-web-reader.ts';
+import { configIn, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { publish, SITE, sealBundle } from '../support/publisher-with-sets.ts';
+import { createReader, createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
+
+const LETTER = { path: '/letter.html', content: '<h1>Letter</h1>', mediaType: 'text/html', set: 'day-1' };
+const FRONT = { path: '/index.html', content: '<h1>Front</h1>', mediaType: 'text/html' };
+const OPENED = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+const BEGINNING = 'Opening the page';
+
+let rig: Rig;
+let documents: Visitor;
+beforeAll(async () => {
+  await writeWebReader();
+  const listen = { host: '127.0.0.1', port: 0 };
+  rig = await startRig({ config: { reading: { listen, documents: { listen } } } });
+  documents = createVisitor(rig.server.documentsUrl);
+  for (const document of [LETTER, FRONT]) await publish(rig.publisher, rig.host, document);
+});
+afterAll(() => rig.close());
+
+describe('the page that starts the reader', () => {
+  it.each(['/', '/letter.html?a=b', '/nothing.html'])('stands for %s where it is opened in a window', async (path) => {
+    for (const headers of [OPENED, { accept: 'text/html,*/*;q=0.8' }]) {
+      const { status, text, headers: sent } = await documents.get(path, headers);
+      expect([status, sent['cache-control']]).toEqual([200, 'no-store']);
+      expect(text).toContain(BEGINNING);
+      expect(text).toContain(SITE);
+      expect(text).toContain(`href="/-/begin?to=${encodeURIComponent(path)}"`);
+      expect(text).not.toMatch(/Letter|Front|<script>|<form/);
+      expect(sent['content-security-policy']).toContain("default-src 'none'; script-src 'self'");
+      expect(sent['set-cookie']).toBeUndefined();
+    }
+  });
+
+  it.each([
+    { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
+    { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
+    { 'sec-fetch-mode': 'cors', accept: 'text/html' },
+    {},
+  ])('does not stand for what pages and programs ask for: %o', async (headers) => {
+    expect((await documents.get('/', headers as Record<string, string>)).text).toBe(FRONT.content);
+  });
+
+  it('does not stand in the way of a browser that reads what is decrypted here', async () => {
+    const reader = createReader(rig.server);
+    await reader.documents.get('/-/begin?to=/letter.html');
+    expect((await reader.documents.get('/', OPENED)).text).toBe(FRONT.content);
+    await reader.post('/-/join', {
+      code: rig.invite({ name: 'anna' }).code,
+      password: 'correct horse battery',
+    });
+    expect((await reader.documents.get('/letter.html', OPENED)).text).toBe(LETTER.content);
+  });
+
+  it('loads a script that has the digest it names, for good under its version and not otherwise', async () => {
+    const { text } = await documents.get('/', OPENED);
+    const [, address = '', integrity] = /<script src="([^"]+)" integrity="([^"]+)"/.exec(text) ?? [];
+    const script = await documents.get(address, { 'accept-encoding': 'gzip' });
+    expect(script.headers).toMatchObject({
+      'content-encoding': 'gzip',
+      vary: 'Accept-Encoding',
+      'cache-control': 'public, max-age=31536000, immutable',
+    });
+    const plain = await documents.get('/-/start.js');
+    expect(plain.headers['cache-control']).toBe('no-cache');
+    expect(gunzipSync(script.body).equals(plain.body)).toBe(true);
+    expect(`sha256-${createHash('sha256').update(plain.body).digest('base64')}`).toBe(integrity);
+  });
+});
+
+describe('below /-/', () => {
+  it('is the worker, for the whole origin, which may load no code', async () => {
+    const { status, headers } = await documents.get('/-/worker.js', { 'service-worker': 'script' });
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'service-worker-allowed': '/',
+      'cache-control': 'no-cache',
+      'content-type': 'text/javascript; charset=utf-8',
+      'content-security-policy': "default-src 'none'; connect-src *",
+    });
+  });
+
+  it.each(['/-/start.js', '/-/style.css', '/-/site.json', '/letter.html', '/nothing.js'])(
+    'attack 76: %s is nothing that a browser could install as a worker',
+    async (path) => {
+      for (const headers of [{ 'service-worker': 'script' }, { 'sec-fetch-dest': 'serviceworker' }]) {
+        const { status, text } = await documents.get(path, headers as Record<string, string>);
+        expect([status, /foreign-worker/.test(text)]).toEqual([403, true]);
+      }
+    },
+  );
+
+  it('is what the worker has to know of the site', async () => {
+    const { headers, text } = await documents.get('/-/site.json');
+    expect(headers['cache-control']).toBe('no-cache');
+    expect(JSON.parse(text)).toEqual({
+      site: SITE,
+      root: rig.publisher.root.id,
+      content: [rig.host.origin],
+      reading: rig.server.readingUrl,
+      version: expect.stringMatching(/^[\w-]{43}$/),
+    });
+  });
+
+  it('is what the key server knows of the publication', async () => {
+    const root = await documents.get('/-/publication/1.root.json');
+    expect(root.body.equals(Buffer.from(rig.publisher.root.bytes))).toBe(true);
+    for (const file of ['2.root.json', 'timestamp.json', '1.targets.json', 'x', '..%2f1.root.json'])
+      expect((await documents.get(`/-/publication/${file}`)).status).toBe(404);
+  });
+
+  it('is the page that keys come to, in a window only', async () => {
+    const page = await documents.get('/-/keys', OPENED);
+    expect([page.status, page.text.includes(BEGINNING)]).toEqual([200, true]);
+    const framed = { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' };
+    expect((await documents.get('/-/keys', framed)).status).toBe(403);
+  });
+
+  it('is the way out, which leaves nothing of the origin in the browser', async () => {
+    const { headers } = await documents.get('/-/leave', OPENED);
+    expect(headers['clear-site-data']).toBe('"cache", "storage"');
+    expect(headers['set-cookie']).toHaveLength(2);
+  });
+});
+
+it('links lead to the document, where the reader asks for keys itself', async () => {
+  const reader = createReader(rig.server);
+  await reader.post('/-/join', { code: rig.invite({ name: 'berta' }).code, password: 'correct horse battery' });
+  const cookie = [...reader.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const led = await fetch(`${rig.server.readingUrl}/index.html?q=1`, { headers: { cookie }, redirect: 'manual' });
+  expect(led.headers.get('location')).toBe(`${rig.server.documentsUrl}/index.html?q=1`);
+});
+
+it('documents are decrypted here where a content host cannot be asked by a page of HTTPS', async () => {
+  const origins = { keyServer: rig.server.url, reading: rig.server.readingUrl };
+  const bundle = await sealBundle(rig.publisher, rig.server.state.recipient.publicKey, {
+    ...origins,
+    content: [rig.host.origin, 'http://mirror.example'],
+    serial: 2,
+  });
+  await importBundle(rig.server.state, bundle, rig.server.origins);
+  expect((await documents.get('/', OPENED)).text).toBe(FRONT.content);
+});
+
+describe('where the in-browser reader is not built', () => {
+  const empty = temporaryFolder();
+  afterAll(() => rmSync(empty, { recursive: true }));
+
+  it('documents are decrypted here, and the log says why', async () => {
+    const lines: string[] = [];
+    const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+    const config = configIn(empty);
+    const reading = { ...config.reading, documents: { listen: config.listen } };
+    const server = await startKeyServer({ ...config, reading }, { log, webReader: empty });
+    expect((await fetch(`${server.documentsUrl}/-/worker.js`)).status).toBe(404);
+    expect(lines.join('')).toContain('the in-browser reader is not built');
+    await server.close();
+  });
+
+  it('the key server does not start with a configuration that asks for it', async () => {
+    const config = configIn(empty);
+    const reading = { ...config.reading, documents: { listen: config.listen, inBrowser: true } };
+    const log = pino({ level: 'silent' });
+    const starting = startKeyServer({ ...config, reading }, { log, webReader: empty });
+    await expect(starting).rejects.toMatchObject({ code: 'configuration-invalid' });
+  });
+});

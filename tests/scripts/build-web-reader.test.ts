@@ -1,0 +1,60 @@
+/** The in-browser reader as it is built and read: its size, and that it is the same each time. */
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { readWebReader, type WebReaderFiles, type WebReaderScript } from '../../node-support/web-reader-files.ts';
+import { writeWebReader } from '../../scripts/build-web-reader.ts';
+
+/** Bytes by gzip: of what every reader loads, and of what brings the keys. */
+const BUDGETS = { reading: 42 * 1024, vault: 27 * 1024 };
+
+let built: WebReaderFiles | undefined;
+beforeAll(async () => {
+  await writeWebReader();
+  built = readWebReader();
+});
+
+describe('the in-browser reader', () => {
+  it('takes at most 42 KiB, and 27 KiB more where keys are had', () => {
+    const lengthOf = (name: WebReaderScript) => built?.files.get(name)?.gzip.length ?? Number.NaN;
+    expect(lengthOf('worker') + lengthOf('start')).toBeLessThanOrEqual(BUDGETS.reading);
+    expect(lengthOf('vault')).toBeLessThanOrEqual(BUDGETS.vault);
+  });
+
+  it('has neither libsodium nor anything of Node.js in it, and evaluates no text', () => {
+    for (const { content } of built?.files.values() ?? [])
+      expect(content.toString()).not.toMatch(/WebAssembly|node:|\brequire\(|\beval\(|new Function|importScripts/);
+  });
+
+  it('is the same whenever it is built', async () => {
+    await writeWebReader();
+    expect(readWebReader()).toEqual(built);
+  });
+
+  it('comes with the digest of each script, and compressed as it is', () => {
+    for (const { content, gzip, brotli, integrity } of built?.files.values() ?? []) {
+      expect(integrity).toBe(`sha256-${createHash('sha256').update(content).digest('base64')}`);
+      for (const unpacked of [gunzipSync(gzip), brotliDecompressSync(brotli)])
+        expect(unpacked.equals(content)).toBe(true);
+    }
+  });
+
+  it('is not there where a script is missing, and another version where one differs', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'wispr-web-reader-'));
+    try {
+      expect(readWebReader(folder)).toBeUndefined();
+      writeFileSync(join(folder, 'worker.js'), 'one');
+      expect(readWebReader(folder)).toBeUndefined();
+      writeFileSync(join(folder, 'start.js'), 'two');
+      const { version } = readWebReader(folder) ?? {};
+      expect(version).toMatch(/^[\w-]{43}$/);
+      writeFileSync(join(folder, 'start.js'), 'three');
+      expect(readWebReader(folder)?.version).not.toBe(version);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

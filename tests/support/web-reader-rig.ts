@@ -1,0 +1,105 @@
+/** The in-browser reader as an operator would have it: hosts of their own over HTTPS, a content host with CORS, and Chromium. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import type { Browser, Page } from 'playwright-core';
+import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
+import { readProviderRow } from '../../keyserver/publication/provider.ts';
+import { writeWebReader } from '../../scripts/build-web-reader.ts';
+import { makeCertificate } from './certificates.ts';
+import { launchChromium } from './chromium.ts';
+import { type ContentHost, startContentHost } from './content-host.ts';
+import { type Rig, startRig, temporaryFolder } from './keyserver-rig.ts';
+import { setOf } from './publisher-with-sets.ts';
+
+const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.read.news.example'];
+
+export interface WebReaderRig extends Rig {
+  readonly browser: Browser;
+  /** Origins. */
+  readonly account: string;
+  readonly documents: string;
+  /** The content host that is asked first: out of order, unless a test repairs it. So all others go on to the next one. */
+  readonly first: ContentHost;
+  /** Puts the keys of sets into the store of the documents' origin, as they arrive from the vault. @param page - at that origin */
+  readonly giveKeys: (page: Page, sets: readonly string[], times?: { notAfter?: number }) => Promise<void>;
+  /** A page of a browser that has never been here. */
+  readonly newPage: () => Promise<Page>;
+  /** Also where a test has closed servers. */
+  readonly closeAll: () => Promise<void>;
+}
+
+export async function startWebReaderRig(): Promise<WebReaderRig> {
+  await writeWebReader();
+  const folder = temporaryFolder();
+  const names = [KEYS, READ, PAGES].map((host) => `DNS:${host}`);
+  const { key, cert } = await makeCertificate(folder, names);
+  const tls = { certificate: join(folder, 'chain.pem'), key: join(folder, 'leaf.key') };
+  await writeFile(tls.certificate, cert);
+  await writeFile(tls.key, key);
+  const first = await startContentHost();
+  first.handlers.set('*', (_request, response) =>
+    response.writeHead(503, { 'access-control-allow-origin': '*' }).end(),
+  );
+  const listen = { host: '127.0.0.1', port: 0 };
+  const [account, documents] = [`https://${READ}`, `https://${PAGES}`];
+  const reading = { origin: account, listen, tls, documents: { origin: documents, listen, tls, inBrowser: true } };
+  const rig = await startRig({
+    before: [first.origin],
+    config: { dev: false, origin: `https://${KEYS}`, tls, reading },
+  });
+  const { descriptor } = readProviderRow(rig.server.state.database) ?? {};
+  if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
+  const { ports } = rig.server;
+  const rules = `MAP ${READ} 127.0.0.1:${ports.reading}, MAP ${PAGES} 127.0.0.1:${ports.documents}`;
+  const browser = await launchChromium('--ignore-certificate-errors', `--host-resolver-rules=${rules}`);
+  const store = await bundledStore();
+  return {
+    ...rig,
+    browser,
+    account,
+    documents,
+    first,
+    newPage: async () => (await browser.newContext({ ignoreHTTPSErrors: true })).newPage(),
+    giveKeys: async (page, sets, { notAfter = 2 ** 40 } = {}) => {
+      const keys = sets.map((name) => setOf(rig.publisher, name));
+      const plain = keys.map(({ id, key: bytes }) => ({ id, key: Buffer.from(bytes).toString('base64') }));
+      await page.evaluate(`(async () => {
+        ${store}
+        const opened = await wisprStore.openStore();
+        const algorithm = { name: 'HMAC', hash: 'SHA-512' };
+        for (const { id, key } of ${JSON.stringify(plain)}) {
+          const bytes = Uint8Array.from(atob(key), (character) => character.charCodeAt(0));
+          const handle = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['sign']);
+          await opened.keys.put([{ id, key: handle, notBefore: 0, notAfter: ${notAfter} }]);
+        }
+      })()`);
+    },
+    closeAll: async () => {
+      await browser.close();
+      await rig.close().catch(() => undefined);
+      await first.close();
+    },
+  };
+}
+
+/** `web-reader/store.ts`, as the global `wisprStore`. */
+async function bundledStore(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL('../../web-reader/store.ts', import.meta.url))],
+    bundle: true,
+    write: false,
+    format: 'iife',
+    globalName: 'wisprStore',
+    platform: 'browser',
+    logLevel: 'error',
+  });
+  return outputFiles[0]?.text ?? '';
+}
+
+/** Opens a document as a reader does: at the first visit by way of the page that installs the worker. @returns the answer that shows it */
+export async function visit(page: Page, url: string, selector: string): Promise<void> {
+  await page.goto(url);
+  await page.waitForSelector(selector);
+}

@@ -1,0 +1,54 @@
+/** Addresses of the bounce between content origin and vault: docs/spec/web-reader.md, "The bounce". All that they say stands behind `#`. */
+import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
+import { MAXIMUM_SETS_WANTED } from '../core/keys/document-keys.ts';
+import { isKeyId, type KeyId } from '../core/keys/key-id.ts';
+import { X25519_KEY_LENGTH } from '../core/primitives/webcrypto-x25519.ts';
+import { documentTarget } from '../core/reading/local-target.ts';
+
+/** The page of the bounce, at both origins. */
+const KEYS_PAGE = '/-/keys';
+
+/** What a content origin asks the vault for. */
+export interface KeysWanted {
+  /** X25519 public key, 32 bytes. */
+  readonly key: Uint8Array;
+  readonly sets: readonly KeyId[];
+  /** Path, query and fragment at the content origin. */
+  readonly to: string;
+}
+
+/** What the vault leads back with. */
+export interface KeysSealed {
+  readonly sealed: Uint8Array;
+  readonly to: string;
+}
+
+/** @param vault - origin */
+export function addressOfVault(vault: string, { key, sets, to }: KeysWanted): string {
+  const some = sets.length > 0 ? { sets: sets.slice(0, MAXIMUM_SETS_WANTED).join(',') } : {};
+  return `${vault}${KEYS_PAGE}#${new URLSearchParams({ key: toBase64url(key), ...some, to })}`;
+}
+
+/**
+ * @param fragment - `location.hash`
+ * @param contentOrigin - where `to` leads
+ * @returns `undefined` where nothing is asked for; a set id that is none is left out
+ */
+export function parseWanted(fragment: string, contentOrigin: string): KeysWanted | undefined {
+  const members = new URLSearchParams(fragment.slice(1));
+  const key = fromBase64url(members.get('key'), X25519_KEY_LENGTH);
+  const sets = (members.get('sets') ?? '').split(',').filter(isKeyId);
+  const to = documentTarget(members.get('to') ?? '', contentOrigin);
+  return key && { key, sets: [...new Set(sets)].slice(0, MAXIMUM_SETS_WANTED), to };
+}
+
+export function addressOfArrival(contentOrigin: string, { sealed, to }: KeysSealed): string {
+  return `${contentOrigin}${KEYS_PAGE}#${new URLSearchParams({ sealed: toBase64url(sealed), to })}`;
+}
+
+/** @returns `undefined` where nothing has arrived */
+export function parseSealed(fragment: string, contentOrigin: string): KeysSealed | undefined {
+  const members = new URLSearchParams(fragment.slice(1));
+  const sealed = fromBase64url(members.get('sealed'));
+  return sealed && { sealed, to: documentTarget(members.get('to') ?? '', contentOrigin) };
+}

@@ -1,0 +1,30 @@
+import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core/errors.ts';
+
+/** What can go wrong in the in-browser reader, besides what `core/` names. */
+export const WEB_READER_ERRORS = {
+  'site-changed': {
+    means: 'this address belongs to another site, or to another publisher, than at the first visit',
+    remedy: 'tell the publisher; then sign out, which removes what this browser keeps, and open the page again',
+  },
+  'site-unavailable': {
+    means: 'the reading site did not say which site is read here',
+    remedy: 'check the connection, and try again',
+  },
+  'coding-unsupported': {
+    means: 'this browser cannot undo the coding in which the document was published',
+    remedy: 'use a newer browser, or the Reader',
+  },
+  'web-reader-failed': {
+    means: 'a fault of the in-browser reader itself',
+    remedy: 'try again; if it stays so, tell the publisher this code',
+  },
+} as const satisfies ErrorCatalogue;
+
+export type WebReaderErrorCode = keyof typeof WEB_READER_ERRORS;
+
+/** The in-browser reader could not go on. Nothing of a document was released. */
+export class WebReaderError extends CodedError<WebReaderErrorCode> {
+  constructor(code: WebReaderErrorCode, message: string, options?: CodedErrorOptions) {
+    super(WEB_READER_ERRORS, code, message, options);
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * The bootstrap page of the content origin, which the network host gives for every address: it installs the worker, and loads the page again, which
+ * the worker then answers. At `/-/keys` it asks the vault for keys, or takes those that came. Where a browser cannot do this, the page is
+ * read as the server decrypts it.
+ */
+import { isKeyId } from '../../core/keys/key-id.ts';
+import { documentTarget } from '../../core/reading/local-target.ts';
+import { openStore } from '../store.ts';
+import { takeArrival } from './arrival.ts';
+import { requestKeys } from './request.ts';
+
+const KEYS_PAGE = '/-/keys';
+const WORKER = '/-/worker.js';
+/** In the session of a window: when it was loaded again, in milliseconds since 1970. */
+const RELOADED = 'wispr-reloaded';
+/** A window that comes back here so often in that time has a worker that does not answer. */
+const MOST_RELOADS = 3;
+const RELOADS_COUNT_FOR = 10_000;
+/** The longest wait for a worker that is installed, also on a slow line. In milliseconds. */
+const PATIENCE = 45_000;
+
+const { pathname, search, hash, origin } = location;
+const fragment = new URLSearchParams(hash.slice(1));
+
+/** Path, query and fragment of the document that the reader is on the way to. */
+const wanted = pathname === KEYS_PAGE ? documentTarget(fragment.get('to') ?? '', origin) : pathname + search + hash;
+
+setTimeout(giveUp, PATIENCE);
+start().catch((error: unknown) => {
+  console.error(error);
+  return giveUp();
+});
+
+async function start(): Promise<void> {
+  if (pathname === KEYS_PAGE) history.replaceState(null, '', KEYS_PAGE); // what came in the fragment stays in no history
+  if (!(await isSupported())) return location.replace(readHere());
+  await navigator.serviceWorker.register(WORKER, { scope: '/', updateViaCache: 'none' });
+  await navigator.serviceWorker.ready;
+  if (pathname !== KEYS_PAGE) return loadAgain();
+  const store = await openStore();
+  const sets = (fragment.get('sets') ?? '').split(',').filter(isKeyId);
+  location.replace((await takeArrival(store, hash, origin)) ?? (await requestKeys(store, vault(), wanted, sets)));
+}
+
+/** Now the worker answers; a few times at most, where it does not. */
+async function loadAgain(): Promise<void> {
+  const now = Date.now();
+  const times = (sessionStorage.getItem(RELOADED) ?? '')
+    .split(' ')
+    .filter((time) => now - Number(time) < RELOADS_COUNT_FOR);
+  if (times.length >= MOST_RELOADS) return giveUp();
+  sessionStorage.setItem(RELOADED, [...times, now].join(' '));
+  location.reload();
+}
+
+/** Service workers, storage, and key pairs of the kind to which keys are sealed. */
+async function isSupported(): Promise<boolean> {
+  if (!isSecureContext || !('serviceWorker' in navigator)) return false;
+  try {
+    await openStore();
+    await crypto.subtle.generateKey('X25519', false, ['deriveBits']);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The origin at which the reader signs in. */
+function vault(): string {
+  return document.documentElement.dataset.reading ?? '';
+}
+
+/** Says so. Without the worker, the next try begins anew, and what the server decrypts is reached. */
+async function giveUp(): Promise<void> {
+  document.documentElement.dataset.state = 'failed';
+  lead('#again', wanted);
+  lead('#other', readHere());
+  const registration = await navigator.serviceWorker?.getRegistration('/');
+  await registration?.unregister();
+}
+
+function lead(selector: string, to: string): void {
+  document.querySelector(selector)?.setAttribute('href', to);
+}
+
+/** Where the document is read as the server decrypts it. */
+function readHere(): string {
+  return `/-/begin?${new URLSearchParams({ to: wanted })}`;
+}

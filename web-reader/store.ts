@@ -1,0 +1,132 @@
+/**
+ * What the content origin keeps in the browser, in IndexedDB. Published scripts run at this origin and can reach all of it: so keys are
+ * handles whose bytes do not come out, and whatever else stands here is checked again by whatever reads it.
+ */
+
+/** A set key. Times in seconds since 1970, both inclusive. */
+export interface StoredKey {
+  readonly id: string;
+  /** HMAC with SHA-512, not extractable, for `sign`. */
+  readonly key: CryptoKey;
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
+export interface Store {
+  /** Set keys, by their ids. */
+  readonly keys: {
+    put(keys: readonly StoredKey[]): Promise<void>;
+    find(id: string): Promise<StoredKey | undefined>;
+    clear(): Promise<void>;
+  };
+  /** The X25519 key pair of a bounce that is under way. It is taken once. */
+  readonly pending: {
+    put(pair: CryptoKeyPair): Promise<void>;
+    take(): Promise<CryptoKeyPair | undefined>;
+  };
+  /** Trusted metadata, and what {@link STATE} names. Values are what structured cloning takes. */
+  readonly state: {
+    get(name: string): Promise<unknown>;
+    put(name: string, value: unknown): Promise<void>;
+  };
+}
+
+/** Names in {@link Store.state}. */
+export const STATE = {
+  /** `/-/site.json` as it was seen last; site and root stay those that were seen first. */
+  site: 'site',
+  /** `{ snapshot, timestamp }`: the newest publication that the vault knows. Nothing older is shown. */
+  pair: 'vault-pair',
+  /** What the vault refused when keys arrived last: `[{ id, reason }]`, reasons as in docs/spec/keys.md section 8. */
+  refused: 'refused',
+  /** The descriptor that the publication names, in bytes. */
+  descriptor: 'descriptor',
+  /** By set id: when the vault last answered for it, with a key or without; in milliseconds since 1970. */
+  answered: 'answered',
+  /** When a newer publication was last looked for, and when a page last said that there was none; in milliseconds since 1970. */
+  checked: 'checked',
+  noticed: 'noticed',
+} as const;
+
+const DATABASE = 'wispr';
+const VERSION = 1;
+const TABLES = ['keys', 'pending', 'state'] as const;
+const BOUNCE = 'bounce';
+
+type Table = (typeof TABLES)[number];
+
+/** Opens the store of this origin. A connection that the browser closes, as it does when storage is cleared, is opened anew. */
+export async function openStore(): Promise<Store> {
+  let connection: Promise<IDBDatabase> | undefined;
+  const connect = () => {
+    connection ??= openDatabase(() => {
+      connection = undefined;
+    });
+    return connection;
+  };
+  const within = async <Result>(
+    table: Table,
+    mode: IDBTransactionMode,
+    work: (rows: IDBObjectStore) => IDBRequest<Result> | undefined,
+  ): Promise<Result | undefined> => {
+    const transaction = (await connect()).transaction(table, mode);
+    const request = work(transaction.objectStore(table));
+    await ended(transaction);
+    return request?.result;
+  };
+  await connect();
+  return {
+    keys: {
+      put: async (keys) => {
+        await within('keys', 'readwrite', (rows) => {
+          for (const key of keys) rows.put(key, key.id);
+          return undefined;
+        });
+      },
+      find: (id) => within<StoredKey | undefined>('keys', 'readonly', (rows) => rows.get(id)),
+      clear: async () => void (await within('keys', 'readwrite', (rows) => rows.clear())),
+    },
+    pending: {
+      put: async (pair) => void (await within('pending', 'readwrite', (rows) => rows.put(pair, BOUNCE))),
+      take: () =>
+        within<CryptoKeyPair | undefined>('pending', 'readwrite', (rows) => {
+          const request = rows.get(BOUNCE);
+          rows.delete(BOUNCE);
+          return request;
+        }),
+    },
+    state: {
+      get: (name) => within<unknown>('state', 'readonly', (rows) => rows.get(name)),
+      put: async (name, value) => void (await within('state', 'readwrite', (rows) => rows.put(value, name))),
+    },
+  };
+}
+
+function openDatabase(closed: () => void): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(DATABASE, VERSION);
+    request.onupgradeneeded = () => {
+      for (const table of TABLES) request.result.createObjectStore(table);
+    };
+    request.onerror = () => {
+      closed();
+      reject(request.error);
+    };
+    request.onsuccess = () => {
+      const database = request.result;
+      database.onclose = closed;
+      database.onversionchange = () => {
+        database.close(); // or the other side would wait for this one
+        closed();
+      };
+      resolve(database);
+    };
+  });
+}
+
+function ended(transaction: IDBTransaction): Promise<void> {
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error ?? new Error('the browser stopped writing'));
+  });
+}

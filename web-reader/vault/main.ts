@@ -1,0 +1,52 @@
+/** The vault's page: makes this browser a device where it is none, asks for keys, and hands them to the content origin: docs/spec/web-reader.md. */
+import { sealDocumentKeys } from '../../core/keys/document-keys.ts';
+import { KeyError } from '../../core/keys/errors.ts';
+import { addressOfArrival, parseWanted } from '../bounce.ts';
+import { obtainKeys } from './keys.ts';
+import { Refused, readPage } from './page.ts';
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  revoked: 'The publisher has withdrawn the access of this name.',
+  'too-many-requests': 'There were too many attempts from your network. Try again in a minute.',
+  'no-provider': 'There is nothing to read here yet.',
+  unsupported: 'This browser cannot keep keys, perhaps because the window is private. Open the page in another one.',
+};
+const UNFORESEEN = 'Your keys could not be fetched. Check your connection, and try again.';
+
+async function run(): Promise<void> {
+  const page = readPage();
+  const wanted = parseWanted(location.hash, page.documents);
+  // Opened by hand, or from a bookmark.
+  if (!wanted) return location.replace('/-/account');
+  const keys = await obtainKeys(page, wanted.sets);
+  const sealed = await sealDocumentKeys(wanted.key, page.documents, keys);
+  location.replace(addressOfArrival(page.documents, { sealed, to: wanted.to }));
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof Refused || error instanceof KeyError) return error.code;
+  // What IndexedDB and WebCrypto throw where they keep or know nothing.
+  return error instanceof DOMException ? 'unsupported' : 'unreachable';
+}
+
+function show(code: string): void {
+  const [state, problem, actions] = ['#state', '#problem', '#actions'].map((name) =>
+    document.querySelector<HTMLElement>(name),
+  );
+  if (!state || !problem || !actions) return;
+  const [title, again] = [document.querySelector('h1'), document.querySelector<HTMLElement>('#again')];
+  if (title) title.textContent = code === 'revoked' ? 'Your access was withdrawn' : 'Something went wrong';
+  if (again) again.hidden = code === 'revoked';
+  state.hidden = true;
+  problem.textContent = PROBLEMS[code] ?? `${UNFORESEEN} (${code})`;
+  problem.hidden = false;
+  actions.hidden = false;
+}
+
+document.querySelector('#again')?.addEventListener('click', () => location.reload());
+run().catch((error: unknown) => {
+  const code = codeOf(error);
+  // The session has ended meanwhile: the same address asks for signing in.
+  if (code === 'not-signed-in') location.reload();
+  else show(code);
+});

@@ -1,0 +1,57 @@
+/** What the key server wrote into the vault's page, and how the page asks it. */
+import type { KeyId } from '../../core/keys/key-id.ts';
+import type { PublicationPair } from '../../core/publication/pair.ts';
+
+export interface VaultPage {
+  /** Origin of the vault: this page's. */
+  readonly vault: string;
+  /** The one origin that keys are handed to. */
+  readonly documents: string;
+  /** Root id of the publisher. */
+  readonly publisher: KeyId;
+  /** Sets that the reader may read, newest first. */
+  readonly sets: readonly KeyId[];
+  /** What the key server confirms; `undefined` where it has no publication. */
+  readonly pair: PublicationPair | undefined;
+  /** Seconds since 1970, by the key server's clock: that of this computer may be wrong. */
+  readonly now: () => number;
+}
+
+/** The key server refused. */
+export class Refused extends Error {
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`the key server answered: ${code}`);
+    this.code = code;
+  }
+}
+
+/** Reads the page that this script stands in. */
+export function readPage(): VaultPage {
+  const {
+    documents = '',
+    publisher = '',
+    sets = '',
+    pair = '',
+    time = '',
+  } = document.querySelector<HTMLElement>('#vault')?.dataset ?? {};
+  const [start, loaded] = [Number(time), performance.now()];
+  const [snapshot, timestamp] = pair.split(',').map(Number);
+  return {
+    vault: location.origin,
+    documents,
+    publisher,
+    sets: sets.split(',').filter(Boolean),
+    pair: snapshot && timestamp ? { snapshot, timestamp } : undefined,
+    now: () => start + Math.floor((performance.now() - loaded) / 1000),
+  };
+}
+
+/** Posts a message to the vault's origin. @throws Refused; TypeError where the network fails */
+export async function post(path: string, message: Uint8Array): Promise<Uint8Array> {
+  const response = await fetch(path, { method: 'POST', body: message as Uint8Array<ArrayBuffer>, redirect: 'error' });
+  if (response.ok) return new Uint8Array(await response.arrayBuffer());
+  const { error } = (await response.json().catch(() => ({}))) as { error?: unknown };
+  throw new Refused(typeof error === 'string' ? error : 'unreachable');
+}

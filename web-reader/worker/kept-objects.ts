@@ -1,0 +1,101 @@
+/**
+ * Objects that were read, as ciphertext, in the browser's Cache: what was read opens without a network. Each stands under the name that its
+ * head's hash is in, so another object never takes its place; pages of this origin can change what is kept, so it is verified like anything else.
+ */
+import type { DocumentEntry } from '../../core/publication/document-entry.ts';
+import { headTargetOf, targetUrlPath } from '../../core/publication/names.ts';
+
+const CACHE = 'wispr-objects';
+/** Bytes of the longest object that is kept: a film would push out what else there is. */
+const LONGEST = 67_108_864;
+/** Objects kept; the ones that came first go. */
+const MOST = 2_000;
+/** Between two looks at how many there are. */
+const SWEEP_AFTER = 50;
+
+let writes = 0;
+
+/** A whole object: head, then payload. */
+export interface KeptObject {
+  readonly length: number;
+  /** From a byte on, up to another. */
+  from(start: number, end?: number): AsyncGenerator<Uint8Array, undefined>;
+}
+
+function nameOf(path: string, { head }: DocumentEntry): string {
+  return targetUrlPath(headTargetOf(path), head);
+}
+
+/** `undefined` where it is not kept, or the browser does not say. */
+export async function findKept(path: string, entry: DocumentEntry): Promise<KeptObject | undefined> {
+  try {
+    const found = await (await caches.open(CACHE)).match(nameOf(path, entry));
+    const blob = await found?.blob();
+    return blob && { length: blob.size, from: (start, end = blob.size) => piecesOf(blob.slice(start, end)) };
+  } catch {
+    return undefined;
+  }
+}
+
+export async function dropKept(path: string, entry: DocumentEntry): Promise<void> {
+  await (await caches.open(CACHE)).delete(nameOf(path, entry));
+}
+
+/** Takes an object down, piece by piece. A browser without room keeps nothing, and the reader reads on. */
+export class ObjectWriter {
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  #left: number;
+  #isOver = false;
+
+  /** @returns `undefined` where an object is too long */
+  static begin(path: string, entry: DocumentEntry, length: number): ObjectWriter | undefined {
+    return length <= LONGEST ? new ObjectWriter(nameOf(path, entry), length) : undefined;
+  }
+
+  private constructor(name: string, length: number) {
+    this.#left = length;
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    this.#writer = writable.getWriter();
+    this.#writer.closed.catch(() => undefined);
+    put(name, readable as ReadableStream<Uint8Array<ArrayBuffer>>).catch(() => this.abandon());
+  }
+
+  /** The next piece, which has passed its check. Resolves when there is room for more. */
+  async keep(piece: Uint8Array): Promise<void> {
+    if (this.#isOver) return;
+    try {
+      await this.#writer.write(piece.slice()); // the browser takes its memory over
+      this.#left -= piece.length;
+      if (this.#left > 0) return;
+      this.#isOver = true;
+      await this.#writer.close();
+    } catch {
+      this.abandon();
+    }
+  }
+
+  /** It does not come to its end. Harmless where it has. */
+  abandon(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#writer.abort().catch(() => undefined);
+  }
+}
+
+async function put(name: string, body: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
+  const cache = await caches.open(CACHE);
+  await cache.put(name, new Response(body));
+  writes += 1;
+  if (writes % SWEEP_AFTER !== 0) return;
+  const names = await cache.keys();
+  for (const oldest of names.slice(0, Math.max(0, names.length - MOST))) await cache.delete(oldest);
+}
+
+async function* piecesOf(blob: Blob): AsyncGenerator<Uint8Array, undefined> {
+  const reader = blob.stream().getReader();
+  try {
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) yield piece.value;
+  } finally {
+    reader.cancel().catch(() => undefined);
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * The payload of one document on its way to a page: from what is kept, or from a content host, and where that fails in the middle, from the
+ * next one. Every block is verified, wherever it came from; what came from a host is kept once all of it has passed.
+ */
+import { ByteReader } from '../../core/encoding/byte-reader.ts';
+import type { BlockSource } from '../../core/object/blocks.ts';
+import type { DocumentReader } from '../../core/object/document-reader.ts';
+import type { ByteRange } from '../../core/object/geometry.ts';
+import { headBytes } from '../../core/object/head.ts';
+import { isEncrypted } from '../../core/object/header.ts';
+import type { DocumentEntry } from '../../core/publication/document-entry.ts';
+import { ReadingError } from '../../core/reading/errors.ts';
+import { faultOf } from '../../core/reading/host-faults.ts';
+import { payloadUrl } from '../../core/reading/open-at.ts';
+import { HostAttempt } from './fetching.ts';
+import { noteFailure } from './hosts.ts';
+import { dropKept, type KeptObject, ObjectWriter } from './kept-objects.ts';
+
+const SKIPPED_AT_ONCE = 65_536;
+
+/** What is wanted, and where it may come from. */
+export interface Supply {
+  readonly path: string;
+  readonly entry: DocumentEntry;
+  /** Origins of the content hosts, in the order in which they are asked. */
+  readonly hosts: readonly string[];
+}
+
+export class Payload implements BlockSource {
+  readonly #supply: Supply;
+  readonly #reader: DocumentReader;
+  /** Where the wanted part of the payload ends. */
+  readonly #end: number;
+  readonly #failed = new Set<string>();
+  #bytes: ByteReader;
+  #origin: HostAttempt | KeptObject;
+  #writer: ObjectWriter | undefined;
+  #first: Uint8Array | undefined;
+  #isDecided = false;
+
+  constructor(
+    supply: Supply,
+    reader: DocumentReader,
+    bytes: ByteReader,
+    origin: HostAttempt | KeptObject,
+    end = reader.payloadLength,
+  ) {
+    this.#supply = supply;
+    this.#reader = reader;
+    this.#bytes = bytes;
+    this.#origin = origin;
+    this.#end = end;
+  }
+
+  read(length: number): Promise<Uint8Array | undefined> {
+    return this.#bytes.read(length);
+  }
+
+  atEnd(): Promise<boolean> {
+    return this.#bytes.atEnd();
+  }
+
+  /** The whole is going to be read: it is kept from now on, with the block that was read already. */
+  async beginKeeping(): Promise<void> {
+    const first = this.#decide();
+    if (!(this.#origin instanceof HostAttempt)) return;
+    const { path, entry } = this.#supply;
+    const { head, payloadLength } = this.#reader;
+    this.#writer = ObjectWriter.begin(path, entry, head.length + payloadLength);
+    await this.#writer?.keep(headBytes(head));
+    if (first) await this.#writer?.keep(first);
+  }
+
+  /** It is read in part. */
+  stopKeeping(): void {
+    this.#decide();
+  }
+
+  /** Nothing more is wanted. */
+  end(): void {
+    this.#writer?.abandon();
+    if (this.#origin instanceof HostAttempt) this.#origin.end();
+  }
+
+  keep(block: Uint8Array): Promise<void> | undefined {
+    if (this.#writer) return this.#writer.keep(block);
+    if (!this.#isDecided) this.#first = block;
+    return undefined;
+  }
+
+  async recover(offset: number, error: unknown): Promise<void> {
+    const { path, entry, hosts } = this.#supply;
+    if (this.#origin instanceof HostAttempt) {
+      if (faultOf(error) === undefined) throw error;
+      noteFailure(this.#origin.origin);
+      this.#failed.add(this.#origin.origin);
+      this.#origin.end();
+    } else await dropKept(path, entry).catch(() => undefined);
+    for (const origin of hosts) {
+      if (this.#failed.has(origin)) continue;
+      const attempt = new HostAttempt(origin);
+      try {
+        this.#bytes = await fetchPayload(this.#supply, this.#reader, { start: offset, end: this.#end }, attempt);
+        this.#origin = attempt;
+        return;
+      } catch {
+        attempt.end();
+        this.#failed.add(origin);
+      }
+    }
+    throw error; // what went wrong first says more
+  }
+
+  #decide(): Uint8Array | undefined {
+    const first = this.#first;
+    this.#first = undefined;
+    this.#isDecided = true;
+    return first;
+  }
+}
+
+/**
+ * The payload from the beginning of `range`, which begins with a block; where the host ignores the range, what is before it is skipped.
+ *
+ * @throws ReadingError
+ */
+export async function fetchPayload(
+  { path, entry }: Supply,
+  { head }: DocumentReader,
+  range: ByteRange,
+  attempt: HostAttempt,
+): Promise<ByteReader> {
+  const encrypted = isEncrypted(head.header);
+  if (encrypted && entry.inPage) throw new ReadingError('content-host-answer', 'the object stands in a page as text');
+  const offset = encrypted ? head.length : 0; // a signed document's payload is a file of its own
+  const start = offset + range.start;
+  const { status, body } = await attempt.fetch(payloadUrl(path, entry), { start, end: offset + range.end });
+  if (status !== 200 && status !== 206)
+    throw new ReadingError(
+      'content-host-answer',
+      `${attempt.origin} answered ${status} when asked for a part of ${path}`,
+    );
+  const bytes = new ByteReader(body);
+  for (let left = status === 200 ? start : 0; left > 0; left -= SKIPPED_AT_ONCE)
+    if ((await bytes.read(Math.min(left, SKIPPED_AT_ONCE))) === undefined) break; // the blocks' checks say what is missing
+  return bytes;
+}
