@@ -85,7 +85,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
   });
   return {
     api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper }),
-    reading: createReadingSite({ ...common, ...doorOf('reading'), origin: origins.reading, documents }),
+    reading: createReadingSite({ ...common, ...doorOf('reading'), origin: origins.reading, documents, publications }),
     documents: createDocumentsSite({
       ...common,
       ...doorOf('documents'),

@@ -107,7 +107,7 @@ it('attack 80: says when it is stale, on entering the site, and refuses after th
   rig.passTime(3 * DAY);
   const notice = await visitor.get('/?q="><script>', ENTERING);
   expect([notice.status, notice.headers['cache-control']]).toEqual([503, 'no-store']);
-  expect(notice.text).toContain('was last confirmed 3 days ago');
+  expect(notice.text).toContain('was up to date 3 days ago');
   expect(notice.text).not.toContain('"><script');
   const onwards = await visitor.get('/', { ...ENTERING, 'sec-fetch-site': 'same-origin' });
   expect([onwards.status, onwards.text]).toEqual([200, FRONT.content]);
