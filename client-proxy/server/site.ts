@@ -13,6 +13,7 @@ import { type DeliveryAccess, type SiteExchange, serveDocument } from '../docume
 import { documentHeaders } from '../documents/document-headers.ts';
 import { type HeaderFields, VIA } from '../network/answer-fields.ts';
 import { sendDownloadPage } from '../pages/download.ts';
+import type { PublisherLook } from '../pages/look.ts';
 import type { Activity } from '../pages/noticed.ts';
 import { sendNotice } from '../pages/refusal.ts';
 import { MissingSoFar } from '../site/missing-so-far.ts';
@@ -23,6 +24,8 @@ export interface SiteRequest extends SiteExchange {
   readonly freshness: Freshness;
   /** Seconds since 1970. */
   readonly now: () => number;
+  /** How pages in place of the publisher's look. */
+  readonly look: PublisherLook;
   /** Whether a page warns first of a publication that has not been confirmed for long. */
   readonly notices: boolean;
   /** Where documents that were read are recorded. */
@@ -76,6 +79,7 @@ async function serve(access: DeliveryAccess, wanted: SiteRequest, found: Found, 
   };
   const source = await serveDocument(access, { ...wanted, path, entry, status, confirmed, instead });
   if (isHeld || request.method !== 'GET' || status !== 200 || !response.writableEnded) return;
+  if (!isReadable(path)) return; // what belongs to a page is no reading of its own
   const from = response.statusCode === 304 ? 'browser' : source;
   verified?.record({ site: bound.site, path, from, time: now() });
 }
@@ -130,6 +134,12 @@ const SHOWN = /^(?:text\/(?:html|plain)|application\/xhtml\+xml|image\/(?:png|jp
 
 function isShown({ 'content-type': type, 'content-disposition': disposition }: HeaderFields): boolean {
   return SHOWN.test(String(type)) && (disposition === undefined || /^\s*inline\s*(?:;|$)/i.test(String(disposition)));
+}
+
+/** Whether a document is one that people open by itself: pages, texts and books, not what pages load. By its name, which a 304 has too. */
+function isReadable(path: string): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return !name.includes('.') || /\.(?:x?html?|pdf|epub|txt)$/i.test(name);
 }
 
 /** Whether a newer publication could help: files of the current one were removed or replaced. */

@@ -92,7 +92,7 @@ describe('through the gateway', () => {
     await page.waitForURL(`${gateway}/2026/11/17/index.html`);
     await expectAllPictures(page, 3);
     await takePictures(page, 'issue');
-    await page.click('.more a'); // a link with the whole address
+    await page.click('.more a');
     await page.waitForURL(`${gateway}${ARTICLE_URL}#high-water`);
     await expectWholeArticle(page);
     await takePictures(page, 'article');

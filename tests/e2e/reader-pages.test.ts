@@ -264,7 +264,10 @@ describe('an error page', () => {
     expect(await heading()).toBe('A server on the way sent something else');
     expect(await page.getByLabel('Public link').inputValue()).toBe('http://news.example/rain.html?q=1');
     const links = await page.locator('a').evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).href));
-    expect(links).toEqual(['https://read.news.example/rain.html?q=1']);
+    expect(links).toEqual([`${gateway}rain.html?q=1`, 'https://read.news.example/rain.html?q=1']);
+    expect(await page.getByLabel('Public link').isVisible()).toBe(false); // folded away, with the code
+    await page.locator('summary', { hasText: 'For the publisher' }).click();
+    expect(await page.textContent('dl')).toContain('head-unexpected');
     await look('refused');
     reader.host.files.set(file, good ?? Buffer.alloc(0));
   });
