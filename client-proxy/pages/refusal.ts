@@ -59,7 +59,7 @@ export function refuse(
     via: VIA,
     ...(confirmed !== undefined && { [CONFIRMED_HEADER]: confirmed }),
     ...(status === 405 && { allow: 'GET, HEAD' }),
-    ...(page.refresh !== undefined && request.method === 'GET' && { refresh: String(page.refresh) }),
+    ...refreshOf(page.refresh, request),
     ...(isStillComing(request) && { connection: 'close' }),
   });
   response.end(request.method === 'HEAD' ? undefined : html);
@@ -69,6 +69,12 @@ export function refuse(
 /** The rest of an unwanted body is not read. */
 function isStillComing({ complete, headers }: IncomingMessage): boolean {
   return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
+}
+
+/** With the address: where a page has a `#`, browsers would only go to that place in it. */
+function refreshOf(seconds: number | undefined, request: IncomingMessage): Record<string, string> {
+  const again = againOf(request);
+  return seconds === undefined || again === undefined ? {} : { refresh: `${seconds};url=${again}` };
 }
 
 /** Path and query of a page that a browser can ask for again; nothing that could lead to another host. */
