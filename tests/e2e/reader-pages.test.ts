@@ -32,10 +32,7 @@ const press = (name: string) => page.getByRole('button', { name, exact: true }).
 
 /** What every page owes its reader. */
 async function look(name: string): Promise<void> {
-  for (const colorScheme of ['dark', 'light'] as const) {
-    await page.emulateMedia({ colorScheme });
-    await takePictures(page, `reader-${name}-${colorScheme}`);
-  }
+  await takePictures(page, `reader-${name}`);
   expect(await accessibilityProblems(page)).toEqual([]);
   expect(await page.locator('h1').count()).toBe(1);
   expect(await page.locator('script').count()).toBe(0);
