@@ -23,8 +23,8 @@ export const BUILT_IN_TEMPLATE = `<!doctype html>
 body{margin:0;background:var(--paper);color:var(--ink);font:1.0625rem/1.6 Georgia,"Noto Serif","Times New Roman",serif;overflow-wrap:anywhere}
 header,main{box-sizing:border-box;width:min(40rem,100%);margin:0 auto;padding:0 1.25rem}
 header{padding-top:1rem;padding-bottom:1rem;border-bottom:1px solid var(--line);font-weight:700;font-size:1.25rem}
-.logo{display:block;max-width:100%;width:auto;max-height:3rem}
-@media(prefers-color-scheme:dark){.logo{padding:.35rem .5rem;background:#faf8f4}}
+.logo{display:block;width:min(20rem,100%);max-height:3rem;object-fit:contain;object-position:left}
+@media(prefers-color-scheme:dark){.logo{box-sizing:border-box;padding:.35rem .5rem;background:#faf8f4}}
 h1{font-size:clamp(1.75rem,6vw,2.5rem);line-height:1.15;margin:1.75rem 0 .6rem;text-wrap:balance}
 .about{color:var(--soft);font-style:italic;font-size:1.125rem;margin:0 0 1rem}
 .by,footer{font-family:system-ui,sans-serif}
