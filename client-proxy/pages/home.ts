@@ -159,11 +159,13 @@ function describeTunnels({ tunnels, sites, now }: PagesContext): HomePage['tunne
 }
 
 function describeVerified(verified: Verified, { sites, urlOf, now }: PagesContext): VerifiedView[] {
-  const { site, path, from, time } = verified;
+  const { site, path, title, from, time } = verified;
   const bound = sites.find(site);
   if (bound === undefined) return [];
   const url = urlOf(bound.label) + urlPathOf(path).slice(1);
-  return [{ url, text: site + path, how: FROM[from], time: clockOf(time, now()), iso: isoOf(time) }];
+  const address = site + path;
+  const how = title === undefined ? FROM[from] : `${address} · ${FROM[from]}`;
+  return [{ url, text: title ?? address, how, time: clockOf(time, now()), iso: isoOf(time) }];
 }
 
 export async function clearActivity({ activity, seen }: PagesContext): Promise<PageAnswer> {

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { CodedError } from '../../core/errors.ts';
+import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { Resolution } from '../../core/publication/resolve.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
@@ -15,6 +16,7 @@ import { type HeaderFields, VIA } from '../network/answer-fields.ts';
 import { sendDownloadPage } from '../pages/download.ts';
 import type { PublisherLook } from '../pages/look.ts';
 import type { Activity } from '../pages/noticed.ts';
+import { pageTitleOf } from '../pages/page-title.ts';
 import { sendNotice } from '../pages/refusal.ts';
 import { MissingSoFar } from '../site/missing-so-far.ts';
 
@@ -77,11 +79,16 @@ async function serve(access: DeliveryAccess, wanted: SiteRequest, found: Found, 
     if (isHeld) sendDownloadPage(response, { site: bound.site, target, confirmed });
     return isHeld;
   };
-  const source = await serveDocument(access, { ...wanted, path, entry, status, confirmed, instead });
+  let title: string | undefined;
+  const noteStart = (start: Uint8Array, coding: ContentCoding | undefined) => {
+    title = pageTitleOf(start, coding);
+  };
+  const isNoted = verified !== undefined && isReadable(path);
+  const about = { path, entry, status, confirmed, instead, noteStart: isNoted ? noteStart : undefined };
+  const source = await serveDocument(access, { ...wanted, ...about });
   if (isHeld || request.method !== 'GET' || status !== 200 || !response.writableEnded) return;
-  if (!isReadable(path)) return; // what belongs to a page is no reading of its own
   const from = response.statusCode === 304 ? 'browser' : source;
-  verified?.record({ site: bound.site, path, from, time: now() });
+  if (isNoted) verified.record({ site: bound.site, path, title, from, time: now() });
 }
 
 /** Serves the publisher's own 404 page, if there is a public one. */
@@ -136,7 +143,7 @@ function isShown({ 'content-type': type, 'content-disposition': disposition }: H
   return SHOWN.test(String(type)) && (disposition === undefined || /^\s*inline\s*(?:;|$)/i.test(String(disposition)));
 }
 
-/** Whether a document is one that people open by itself: pages, texts and books, not what pages load. By its name, which a 304 has too. */
+/** Whether a document is one that people open by itself: a page, a text, a book; what pages load is no reading of its own. By its name, which a 304 has too. */
 function isReadable(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   return !name.includes('.') || /\.(?:x?html?|pdf|epub|txt)$/i.test(name);

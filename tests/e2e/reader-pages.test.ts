@@ -16,6 +16,7 @@ beforeAll(async () => {
   const { publisher, host } = reader;
   await publisher.publish(host.files, '/index.html', { content: '<title>Paper</title><h1>Front page</h1>' });
   await publisher.publish(host.files, '/fog.html', { content: '<title>Fog</title><h1>Fog</h1>' });
+  await publisher.publish(host.files, '/style.css', { content: 'h1 { color: red }' });
   browser = await launchChromium();
   page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
 });
@@ -115,6 +116,10 @@ describe('the first page', () => {
     expect(main).toContain('Up to date 1 hour ago.');
     expect(main).toContain('news.example/fog.html');
     expect(main).not.toContain('who=');
+    await page.goto(new URL('/style.css', (await reader.proxy.gatewayUrl('news.example')) ?? '').href);
+    await open();
+    const read = await page.locator('.log a').allTextContents();
+    expect(read.sort()).toEqual(['Fog', 'Paper']); // by their titles, and without what pages load
     reader.passTime(7200);
     await open();
     expect(await page.textContent('main')).toContain('Up to date 3 hours ago');
@@ -123,7 +128,7 @@ describe('the first page', () => {
   });
 
   it('says where each document came from, and forgets the list on demand', async () => {
-    const link = page.getByRole('link', { name: 'news.example/fog.html' });
+    const link = page.getByRole('link', { name: 'Fog', exact: true });
     const how = () => page.locator('.log li', { has: link }).locator('span').textContent();
     expect(await how()).toContain('fetched');
     const { headers } = await send(reader.proxy.port, 'http://news.example/fog.html');
