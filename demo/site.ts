@@ -10,7 +10,7 @@ import type { ConfigurationInput } from '../publisher/workspace/configuration/sc
 /** What the publisher's own configuration would say, but for the addresses, which are this machine's. */
 export type SiteSettings = Omit<
   ConfigurationInput,
-  'content' | 'keyServer' | 'out' | 'reading' | '$schema' | 'recipient'
+  'content' | 'keyServer' | 'out' | 'reading' | '$schema' | 'recipient' | 'subscribe'
 >;
 
 const EXAMPLE = fileURLToPath(new URL('../examples/newspaper', import.meta.url));
@@ -26,8 +26,15 @@ export async function chooseSite(directory: string = EXAMPLE): Promise<SiteSetti
     throw new Error(`there is no directory ${directory}`);
   const file = resolve(directory, 'wispr.json');
   if (!existsSync(file)) return { site: ANY_SITE, source: resolve(directory), name: directory };
-  const { $schema, content, keyServer, out, reading, recipient, ...settings } = await readConfiguration(file);
-  return { ...settings, source: join(dirname(file), settings.source) };
+  // No shop is behind an example's address for subscribing.
+  const { $schema, content, keyServer, out, reading, recipient, subscribe, ...settings } =
+    await readConfiguration(file);
+  const { template } = settings.fallback;
+  const fallback = {
+    ...settings.fallback,
+    ...(template !== undefined && { template: resolve(dirname(file), template) }),
+  };
+  return { ...settings, fallback, source: join(dirname(file), settings.source) };
 }
 
 const OBJECT_NAME = /^[0-9a-f]{64}\.(.+)\.protected$/;

@@ -95,6 +95,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
       ...doorOf('reading'),
       origin: origins.reading,
       documents,
+      publications,
       keyServer: origins.keyServer,
       webReader,
     }),

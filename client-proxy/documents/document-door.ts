@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
+import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { isSingleRange, parseByteRange, sliceOf } from '../../core/reading/byte-range.ts';
 import { CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
@@ -53,7 +54,12 @@ export interface DocumentRequest extends SiteExchange {
   readonly confirmed: string;
   /** Answers in place of the document, where it returns `true`: asked with the headers that the document would have. */
   readonly instead: (headers: HeaderFields) => boolean;
+  /** Called with a copy of the first bytes of a whole document that is sent, as they are carried. */
+  readonly noteStart?: ((start: Uint8Array, coding: ContentCoding | undefined) => void) | undefined;
 }
+
+/** Bytes of a document's start that are noted. */
+const START = 16_384;
 
 /** One request on its way. */
 interface Exchange extends DocumentRequest, Supply {
@@ -122,14 +128,28 @@ function endEarly(chosen: Decorated, { request, response, status, instead }: Exc
 async function sendWhole(
   { content, metadata, payload }: Opened,
   { headers, undo, rewriting }: Decorated,
-  { response, status, deliveries }: Exchange,
+  { response, status, deliveries, noteStart }: Exchange,
 ): Promise<void> {
   const policy = metadata.headers?.['content-security-policy'];
   const change = rewriting && (await import('../gateway/rewriter.ts')).createRewriter(rewriting, policy);
   const changes = undo || change ? { undo, change, deliveries } : undefined;
   payload.beginKeeping();
-  const { contentLength: length } = metadata;
-  await deliver(response, { status, headers, content, length, changes, spend: (piece) => payload.spend(piece) });
+  const { contentLength: length, contentCoding } = metadata;
+  const sent = noteStart ? notingStart(content, (start) => noteStart(start, contentCoding)) : content;
+  await deliver(response, { status, headers, content: sent, length, changes, spend: (piece) => payload.spend(piece) });
+}
+
+/** A copy: the memory of a piece is used again once it is sent. */
+async function* notingStart(
+  content: AsyncIterable<Uint8Array>,
+  note: (start: Uint8Array) => void,
+): AsyncGenerator<Uint8Array, undefined> {
+  let isFirst = true;
+  for await (const piece of content) {
+    if (isFirst) note(piece.slice(0, START));
+    isFirst = false;
+    yield piece;
+  }
 }
 
 /** A range of a document that was just opened: out of what is coming, or, where much would be skipped, by a request of its own. */

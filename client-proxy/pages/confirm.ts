@@ -42,7 +42,7 @@ const renderConfirm = defineTemplate<ConfirmPage>(
 <ul>
 <li>It can show you pages under <%= shows %>.</li>
 <li>It can show you nothing under any other name, and does not learn what else you read.</li>
-<li>Its key server, <%= keyServer %>, gives this computer the keys to what you may read. It learns which sets of pages you open, and when.</li>
+<li>Its server, <%= keyServer %>, gives this computer the keys to what you may read. It learns which issues you open, and when.</li>
 <li>The computers that carry the pages learn which addresses are asked for. They learn neither keys nor content.</li>
 <li>You can disconnect at any time.</li>
 </ul>
@@ -126,7 +126,7 @@ function factsOf(
 ): Fact[] {
   return [
     ['Fingerprint', publisher],
-    ['Key server', keyServer],
+    ['Its server', keyServer],
     ...sites.flatMap(({ site, reading, content }): Fact[] => [
       [`${site} in the browser`, reading],
       [`${site} is carried by`, content.join(', ')],

@@ -5,7 +5,7 @@ import { propose } from '../connect/connection.ts';
 import { isCodeAlone, readInvitation } from '../connect/invitation.ts';
 import type { InvitationLink } from '../connect/link.ts';
 import { ReaderError } from '../errors.ts';
-import type { Asked, PageAnswer, PagesContext } from './context.ts';
+import { type Asked, type PageAnswer, type PagesContext, usesProxy } from './context.ts';
 import type { WantedDocument } from './proposals.ts';
 import { newSites } from './publishers.ts';
 import { doneText, type FormField, KEPT_BEFORE, type PageAlert, type PageForm, renderPage } from './template.ts';
@@ -22,7 +22,7 @@ const PUBLICATION_WRONG = {
   hint: TELL_PUBLISHER,
 };
 const DAMAGED: ProblemText = {
-  text: 'The answer of the key server is malformed, or was changed on its way.',
+  text: 'The answer of the publisher’s server is malformed, or was changed on its way.',
   hint: 'Try another network. If it happens again, tell the publisher the code below.',
 };
 /** Why a connection failed, by code, where it is not for a reason that the pages of documents have too. */
@@ -36,7 +36,7 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
     hint: 'Copy the whole link once more. If it was used on another device, ask the publisher for a new invitation.',
   },
   'site-taken': {
-    text: 'One of these sites is connected already, with another publisher or key server.',
+    text: 'One of these sites is connected already, with another publisher.',
     hint: 'Two publishers never share a site. If the site has changed hands, disconnect the previous publisher first.',
   },
   'descriptor-foreign': {
@@ -105,7 +105,8 @@ export function connectForm(token: string, { site, path, link, asksSite }: FormV
 }
 
 /** `?site=` comes from links on fallback pages, or from any page: it only words the page, and opens what is connected already. */
-export async function showConnect(context: PagesContext, { query }: Asked): Promise<PageAnswer> {
+export async function showConnect(context: PagesContext, asked: Asked): Promise<PageAnswer> {
+  const { query } = asked;
   const { site, path } = wantedIn(query);
   const bound = site === undefined ? undefined : context.sites.find(site);
   if (site === undefined || bound === undefined) return connectPage(context, { site, path });
@@ -114,8 +115,8 @@ export async function showConnect(context: PagesContext, { query }: Asked): Prom
     title: isNew ? `${site} is connected` : `${site} is connected already`,
     lead: isNew ? undefined : 'There is nothing to do: you can open it.',
     place: 'connect',
-    status: isNew ? doneText('connected') : undefined,
-    note: isNew ? undefined : KEPT_BEFORE,
+    status: isNew ? doneText('connected', usesProxy(context, asked)) : undefined,
+    note: !isNew && usesProxy(context, asked) ? KEPT_BEFORE : undefined,
     action: { text: `Open ${site}`, url: context.urlOf(bound.label) + (path ?? '/').slice(1) },
   });
   return { html };
@@ -133,16 +134,15 @@ export function connectPage({ token }: PagesContext, { alert, ...values }: Attem
       : `To read ${site} in the Reader, paste the link of your invitation.`;
   const whereFrom =
     site === undefined
-      ? 'Publishers give them to their subscribers. Ask yours for one.'
-      : `The publisher of ${site} gives them to its subscribers. Ask for one, or read in the browser.`;
+      ? 'You have no invitation? Publishers give them to their subscribers. Ask yours for one.'
+      : `You have no invitation? The publisher of ${site} gives them to its subscribers. Ask for one, or read in the browser.`;
   const html = renderPage({
     title: 'Connect with a publisher',
     lead: `${beginning} You will see who it is from before anything is connected.`,
     place: 'connect',
     alert,
     form: connectForm(token, values),
-    advice: alert ? [] : [whereFrom],
-    adviceTitle: 'You have no invitation?',
+    note: alert ? undefined : whereFrom,
   });
   return alert ? { html, status: 422 } : { html };
 }

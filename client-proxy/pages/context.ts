@@ -54,6 +54,11 @@ export interface Asked extends PageCall {
   readonly part: string;
 }
 
+/** Whether a browser has been seen to use the Reader as its proxy; for this machine's own addresses it does not, so other requests have to show it. */
+export function usesProxy({ browsers }: PagesContext, { request, throughProxy }: Asked): boolean {
+  return throughProxy || browsers.when(request.headers['user-agent'] ?? '') !== undefined;
+}
+
 export type PageAnswer =
   | { readonly html: string; readonly status?: number }
   /** For programs. */

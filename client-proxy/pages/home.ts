@@ -5,7 +5,7 @@ import { isSite } from '../../core/site/site.ts';
 import { HOST } from '../gateway/label.ts';
 import { PROXY_FILE_PATH } from '../gateway/proxy-file.ts';
 import { connectForm } from './connect.ts';
-import type { Asked, PageAnswer, PagesContext } from './context.ts';
+import { type Asked, type PageAnswer, type PagesContext, usesProxy } from './context.ts';
 import { lockForm } from './lock.ts';
 import type { Verified } from './noticed.ts';
 import { describePublishers, PUBLISHER_TEMPLATE, type PublisherView } from './publishers.ts';
@@ -123,7 +123,7 @@ export async function showHome(context: PagesContext, asked: Asked): Promise<Pag
       ? 'A publisher’s invitation connects this computer with its sites. Paste its link here.'
       : 'What you open here is checked against its publisher’s signature, and decrypted on this computer.',
     place: 'home',
-    status: doneText(asked.query.get('done')),
+    status: doneText(asked.query.get('done'), usesProxy(context, asked)),
     form: isEmpty ? connectForm(token) : undefined,
     publishers,
     seen: context.seen.names().filter((name) => isSite(name) && context.sites.find(name) === undefined),
@@ -159,11 +159,13 @@ function describeTunnels({ tunnels, sites, now }: PagesContext): HomePage['tunne
 }
 
 function describeVerified(verified: Verified, { sites, urlOf, now }: PagesContext): VerifiedView[] {
-  const { site, path, from, time } = verified;
+  const { site, path, title, from, time } = verified;
   const bound = sites.find(site);
   if (bound === undefined) return [];
   const url = urlOf(bound.label) + urlPathOf(path).slice(1);
-  return [{ url, text: site + path, how: FROM[from], time: clockOf(time, now()), iso: isoOf(time) }];
+  const address = site + path;
+  const how = title === undefined ? FROM[from] : `${address} · ${FROM[from]}`;
+  return [{ url, text: title ?? address, how, time: clockOf(time, now()), iso: isoOf(time) }];
 }
 
 export async function clearActivity({ activity, seen }: PagesContext): Promise<PageAnswer> {

@@ -7,6 +7,8 @@ export interface Verified {
   readonly site: string;
   /** Of the document, without query. */
   readonly path: string;
+  /** Of the page, where it is known. */
+  readonly title: string | undefined;
   /** Where it came from; `browser`: the browser's copy is still good. */
   readonly from: 'host' | 'cache' | 'browser';
   /** Seconds since 1970. */
@@ -19,7 +21,8 @@ export class Activity {
   readonly #entries = new LRUCache<string, Verified>({ max: LIMITS.activity });
 
   record(verified: Verified): void {
-    this.#entries.set(`${verified.site}${verified.path}`, verified);
+    const name = `${verified.site}${verified.path}`;
+    this.#entries.set(name, { ...verified, title: verified.title ?? this.#entries.peek(name)?.title });
   }
 
   /** The latest first. */

@@ -152,7 +152,7 @@ function describeState(status: Awaited<ReturnType<BoundSite['publication']['stat
     case 'current':
       return `Up to date ${ago(status.confirmed, now)}.`;
     case 'stale':
-      return `Last confirmed ${ago(status.confirmed, now)}; there may be an update you haven’t received.`;
+      return `Up to date ${ago(status.confirmed, now)}; there may be an update you haven’t received.`;
   }
 }
 
@@ -181,7 +181,7 @@ function countByDay(times: readonly number[]): [day: string, count: number][] {
 
 function factsOf({ descriptor }: StoredBinding, keys: readonly KeyTime[], declined: readonly string[]): Fact[] {
   return [
-    ['Key server', descriptor.keyServer],
+    ['Its server', descriptor.keyServer],
     ['Fingerprint', descriptor.publisher],
     ['Description signed', momentOf(descriptor.issued)],
     ...declined.map((site): Fact => ['Declined', site]),

@@ -7,8 +7,9 @@ import { documentPathOf } from '../../core/site/path.ts';
 import { ReaderError } from '../errors.ts';
 import { VIA } from '../network/answer-fields.ts';
 import { MissingSoFar } from '../site/missing-so-far.ts';
-import { CONTROL_HEADERS, PAGE_HEADERS, type Page, renderPage } from './template.ts';
-import { missingSoFarText, type RefusalText, refusalText } from './texts.ts';
+import type { PublisherLook } from './look.ts';
+import { CONTROL_HEADERS, headersFor, type Page, renderPage } from './template.ts';
+import { missingSoFarText, type RefusalText, refusalText, type WayOn } from './texts.ts';
 import { momentOf } from './words.ts';
 
 /** What a page of an error can lead to, and name. */
@@ -21,6 +22,10 @@ export interface RefusedAddresses {
   readonly publicLink?: (() => string) | undefined;
   /** Address of the first page of the site, where it was not that page that was asked for. */
   readonly firstPage?: (() => string) | undefined;
+  /** Path and query of what was asked for, if it can be asked for again. */
+  readonly again?: string | undefined;
+  /** How the publisher wants pages in place of its own to look, by its signed settings. */
+  readonly look?: (() => PublisherLook) | undefined;
   /** Address of the Reader's own first page. */
   readonly ownPage?: string | undefined;
 }
@@ -44,15 +49,17 @@ export function refuse(
     response.destroy();
     return known;
   }
-  const { status, page } = refusalPage(known, addresses);
-  const html = renderPage(own ? { ...page, place: 'other', action: { text: 'Back to your sites', url: '/' } } : page);
+  const { status, page } = refusalPage(known, { ...addresses, again: againOf(request) });
+  const shown: Page = own ? { ...page, place: 'other', action: { text: 'Back to your sites', url: '/' } } : page;
+  const html = renderPage(shown);
   response.writeHead(status, {
-    ...(own ? CONTROL_HEADERS : PAGE_HEADERS),
+    ...(own ? CONTROL_HEADERS : headersFor(shown)),
     'content-length': String(Buffer.byteLength(html)),
     'wispr-refusal': known.code,
     via: VIA,
     ...(confirmed !== undefined && { [CONFIRMED_HEADER]: confirmed }),
     ...(status === 405 && { allow: 'GET, HEAD' }),
+    ...refreshOf(page.refresh, request),
     ...(isStillComing(request) && { connection: 'close' }),
   });
   response.end(request.method === 'HEAD' ? undefined : html);
@@ -64,30 +71,50 @@ function isStillComing({ complete, headers }: IncomingMessage): boolean {
   return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
 }
 
+/** With the address: where a page has a `#`, browsers would only go to that place in it. */
+function refreshOf(seconds: number | undefined, request: IncomingMessage): Record<string, string> {
+  const again = againOf(request);
+  return seconds === undefined || again === undefined ? {} : { refresh: `${seconds};url=${again}` };
+}
+
+/** Path and query of a page that a browser can ask for again; nothing that could lead to another host. */
+function againOf({ method, url = '' }: IncomingMessage): string | undefined {
+  const target = url.replace(/^http:\/\/[^/?]*/i, '') || '/';
+  return method === 'GET' && /^\/(?![/\\])/.test(target) ? target : undefined;
+}
+
 export function refusalPage(
   error: CodedError,
-  { address, ownPage, readingUrl, publicLink, firstPage }: RefusedAddresses = {},
-): { status: number; page: Page } {
-  const { status = 502, title, lead, sameOnReadingSite = false, ...text } = textFor(error);
-  const advice = [
-    ...(ownPage !== undefined && text.adviceAt ? [text.adviceAt(ownPage)] : []),
-    ...text.advice,
-    ...(firstPage !== undefined && text.firstPage ? [text.firstPage(firstPage())] : []),
-  ];
-  const page: Page = {
+  addresses: RefusedAddresses = {},
+): { status: number; page: Page & { readonly refresh?: number | undefined } } {
+  const { address, ownPage, readingUrl, publicLink, look } = addresses;
+  const { status = 502, title, lead, at, sameOnReadingSite = false, refresh, way = 'again' } = textFor(error);
+  const page = {
     title,
     lead,
-    ...(advice.length > 0 && { advice }),
+    refresh,
+    look: look?.(),
+    note: ownPage !== undefined && at ? at(ownPage) : undefined,
+    action: actionOf(way, error.code, addresses),
     ...(readingUrl !== undefined &&
-      !sameOnReadingSite && { action: { text: 'Read it on the reading site', url: readingUrl() } }),
+      !sameOnReadingSite && { second: { text: 'Read it on the reading site', url: readingUrl() } }),
     ...(status !== 404 && { publicLink: publicLink?.() }),
     facts: [
       ['Code', error.code],
       ...(address === undefined ? [] : [['Address', address] as const]),
       ['Detail', error.message],
-    ],
+    ] as const,
+    factsTitle: 'For the publisher',
   };
   return { status, page };
+}
+
+/** The one button; none where it would lead to the same refusal. */
+function actionOf(way: WayOn, code: string, { again, firstPage, look }: RefusedAddresses): Page['action'] {
+  const subscribe = way === 'subscribe' ? look?.().subscribe : undefined;
+  if (subscribe !== undefined) return { text: code === 'lapsed' ? 'Renew' : 'See subscriptions', url: subscribe };
+  if (way === 'again' && again !== undefined) return { text: 'Try again', url: again };
+  return way === 'front' && firstPage !== undefined ? { text: 'Front page', url: firstPage() } : undefined;
 }
 
 function textFor(error: CodedError): RefusalText {
@@ -118,28 +145,31 @@ interface Notice {
   readonly freshness: Freshness;
   /** Seconds since 1970. */
   readonly now: number;
+  readonly look: PublisherLook;
 }
 
 /**
  * The page in front of a site whose publication has not been confirmed for long: its documents are still shown. Not 200: a program that takes it for the document would be
  * wrong.
  */
-export function sendNotice(response: ServerResponse, { site, target, freshness, now }: Notice): void {
+export function sendNotice(response: ServerResponse, { site, target, freshness, now, look }: Notice): void {
   const { version, confirmed, freshUntil, shownUntil } = freshness;
-  const html = renderPage({
-    title: `${site} was last confirmed ${ago(confirmed, now)}`,
-    lead: 'You can read on: everything is as the publisher signed it, but there may be an update you haven’t received.',
-    advice: ['Check your connection, and the clock of this computer.'],
+  const page: Page = {
+    title: `${site} was up to date ${ago(confirmed, now)}`,
+    lead: 'The publisher normally confirms every hour that nothing is missing. It hasn’t since then, so there may be an update you haven’t received.',
     action: { text: 'Read on', url: target },
+    look,
     facts: [
-      ['Publication', String(version)],
-      ['Last confirmed', momentOf(confirmed)],
-      ['To be confirmed by', momentOf(freshUntil)],
+      ['Version', String(version)],
+      ['Up to date', momentOf(confirmed)],
+      ['Next update due', momentOf(freshUntil)],
       ['Shown until', momentOf(shownUntil)],
     ],
-  });
+    factsTitle: 'For the publisher',
+  };
+  const html = renderPage(page);
   response.writeHead(503, {
-    ...PAGE_HEADERS,
+    ...headersFor(page),
     'content-length': String(Buffer.byteLength(html)),
     'wispr-notice': 'stale',
     via: VIA,

@@ -52,7 +52,7 @@ const SHOWN: { readonly [name in SettingName]: (context: PagesContext) => Shown 
     };
   },
   notices: () => ({
-    label: 'Warn me before I read a site that has not been confirmed for long',
+    label: 'Warn me before I read a site that may be out of date',
     hint: 'A page in front of it, twice a day at most. “Your sites” says it in any case.',
   }),
   activity: () => ({

@@ -1,5 +1,6 @@
 /** The one template of the Reader's pages. Eta escapes every value; nothing but the style sheet and finished parts is put in unescaped. */
 import { Eta } from 'eta';
+import { accentSource, accentStyle, type PublisherLook } from './look.ts';
 import { STYLE, STYLE_SOURCE } from './style.ts';
 
 /** Everything a page can show; what is left out is not there. */
@@ -12,18 +13,26 @@ export interface Page {
   readonly status?: string | undefined;
   /** Below the lead, in small letters. */
   readonly note?: string | undefined;
-  /** What to do about it, and another heading for that than the usual. */
-  readonly advice?: readonly string[];
-  readonly adviceTitle?: string;
   readonly form?: PageForm | undefined;
   /** The one way on. */
-  readonly action?: { readonly text: string; readonly url: string } | undefined;
+  readonly action?: WayLink | undefined;
+  /** Another one, as a plain link. */
+  readonly second?: WayLink | undefined;
   /** The address that this document has for everybody: to be copied. */
   readonly publicLink?: string | undefined;
   /** Small print: name and value. */
   readonly facts?: readonly Fact[];
+  /** Folds public link and facts away, under this. */
+  readonly factsTitle?: string;
+  /** On a page in place of a publisher's. */
+  readonly look?: PublisherLook | undefined;
   /** On the Reader's own pages: which of them this is. Elsewhere there is no way from a page to them. */
   readonly place?: Place | undefined;
+}
+
+interface WayLink {
+  readonly text: string;
+  readonly url: string;
 }
 
 export interface PageAlert {
@@ -99,19 +108,23 @@ const PLACES = [
   ['settings', '/settings', 'Settings'],
 ] as const;
 
-const LAYOUT = `<% const { title, place, alert, status, lead } = it.page; %><!doctype html>
+const LAYOUT = `<% const { title, place, alert, status, lead, look } = it.page; %><!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title><%= title %><% if (place) { %> · ${BRAND}<% } %></title>
 <style>${STYLE}</style>
+<% if (look) { %><style><%~ it.accentStyle(look.accent) %></style><% } %>
 </head>
 <body>
 <% if (place) { %>
 <a class="skip" href="#main">Skip to the content</a>
 <% } %>
 <header>
+<% if (look) { %>
+<p class="publisher"><% if (look.logo) { %><img src="<%= look.logo %>" alt="<%= look.name %>"><% } else { %><bdi><%= look.name %></bdi><% } %></p>
+<% } %>
 <p class="brand">${BRAND}</p>
 <% if (place) { %>
 <nav aria-label="${BRAND}">
@@ -144,27 +157,20 @@ const LAYOUT = `<% const { title, place, alert, status, lead } = it.page; %><!do
 </html>
 `;
 
-const MESSAGE = `<% const { note, form, advice, adviceTitle, action, publicLink, facts } = it.page; %>
+const MESSAGE = `<% const { note, form, action, second, publicLink, facts, factsTitle } = it.page; %>
 <% if (note) { %><p class="soft"><%= note %></p><% } %>
 <% if (form) { %><%~ include('@form', { form }) %><% } %>
-<% if (advice?.length > 0) { %>
-<h2><%= adviceTitle ?? 'What you can do' %></h2>
-<ul>
-<% for (const line of advice) { %>
-<li><%= line %></li>
-<% } %>
-</ul>
-<% } %>
-<% if (action) { %>
-<p class="action"><a class="button" href="<%= action.url %>" rel="noreferrer"><%= action.text %></a></p>
+<% if (action || second) { %>
+<p class="action"><% if (action) { %><a class="button" href="<%= action.url %>" rel="noreferrer"><%= action.text %></a><% } %>
+<% if (second) { %><a href="<%= second.url %>" rel="noreferrer"><%= second.text %></a><% } %></p>
 <% } %>
 <% if (publicLink || facts) { %>
-<div class="print">
+<% if (factsTitle) { %><details><summary><%= factsTitle %></summary><% } else { %><div class="print"><% } %>
 <% if (publicLink) { %>
 <%~ include('@link', { id: 'public-link', label: 'Public link', hint: 'The address of this page for everybody. Select it to copy it.', url: publicLink }) %>
 <% } %>
 <% if (facts) { %><%~ include('@facts', { facts }) %><% } %>
-</div>
+<% if (factsTitle) { %></details><% } else { %></div><% } %>
 <% } %>
 `;
 
@@ -218,11 +224,11 @@ const FACTS = `<dl>
 
 /** Browsers ignore Clear-Site-Data outside secure contexts, so the reader has to clear what an http:// address left behind. */
 export const KEPT_BEFORE =
-  'If this browser uses the Reader as its proxy, the usual http:// address may still show an old, unchecked copy: clear what it has stored of the site, once, and reload.';
+  'The usual http:// address may still show an old, unchecked copy in this browser: clear what it has stored of the site, once, and reload.';
 
 /** What was just done, by the word in the address. */
 const DONE: Readonly<Record<string, string>> = {
-  connected: `Connected. The link below opens the site. ${KEPT_BEFORE}`,
+  connected: 'Connected. The link below opens the site.',
   disconnected: 'Disconnected. Its keys are removed from this computer.',
   declined: 'You will not be asked for this site again; you can still connect it under “Details” of its publisher.',
   forgotten: 'The list is cleared.',
@@ -230,9 +236,13 @@ const DONE: Readonly<Record<string, string>> = {
   unlocked: 'Unlocked.',
 };
 
-/** @param word - from the address, so anything at all */
-export function doneText(word: string | null): string | undefined {
-  return word !== null && Object.hasOwn(DONE, word) ? DONE[word] : undefined;
+/**
+ * @param word - from the address, so anything at all
+ * @param usesProxy - whether this browser has been seen to use the Reader as its proxy
+ */
+export function doneText(word: string | null, usesProxy = false): string | undefined {
+  const text = word !== null && Object.hasOwn(DONE, word) ? DONE[word] : undefined;
+  return word === 'connected' && usesProxy ? `${text} ${KEPT_BEFORE}` : text;
 }
 
 const eta = new Eta({ autoEscape: true });
@@ -251,7 +261,7 @@ export function defineTemplate<Data extends Page>(
 ): (page: Data) => string {
   for (const [part, partText] of Object.entries(parts)) eta.loadTemplate(`@${part}`, partText);
   eta.loadTemplate(`@${name}`, `<% layout('@layout', it) %>\n${body}`);
-  return (page) => eta.render(`@${name}`, { page, places: PLACES });
+  return (page) => eta.render(`@${name}`, { page, places: PLACES, accentStyle });
 }
 
 /** HTML of a page of the usual form. */
@@ -269,6 +279,14 @@ export const PAGE_HEADERS = {
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 } as const;
+
+/** The same for a page in place of a publisher's: it may load the publisher's logo, from the site itself. */
+export function headersFor({ look }: Pick<Page, 'look'>): Record<string, string> {
+  if (look === undefined) return PAGE_HEADERS;
+  const styles = `style-src ${STYLE_SOURCE} ${accentSource(look.accent)}`;
+  const policy = `default-src 'none'; ${styles}; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'`;
+  return { ...PAGE_HEADERS, 'content-security-policy': policy };
+}
 
 /**
  * The headers of the Reader's own pages, which have forms. `same-origin` and not `no-referrer`, because under the latter browsers send

@@ -17,6 +17,7 @@ import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
 import { isClientGone } from '../network/failures.ts';
 import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority } from '../network/request-target.ts';
 import type { Upstream } from '../network/upstream.ts';
+import { lookOf, type PublisherLook } from '../pages/look.ts';
 import type { Pages } from '../pages/pages.ts';
 import { publicLinkOf, type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
 import type { BoundSite, BoundSites } from '../site/bound-sites.ts';
@@ -46,6 +47,7 @@ interface Call extends RefusedRequest {
   readingUrl?: () => string;
   publicLink?: () => string;
   firstPage?: () => string;
+  look?: () => PublisherLook;
   confirmed?: string;
   own?: boolean;
 }
@@ -186,6 +188,8 @@ export class Router {
       throw new ReaderError('site-withdrawn', `the descriptor does not name ${bound.site} any more`);
     call.address = `${bound.site}${target.split('?', 1)[0]}`; // by whichever door: the address that the reader knows
     call.readingUrl = () => readingUrlOf(description.reading, target);
+    const look = () => lookOf(bound.publisherName, bound.publication.publication.settings);
+    call.look = look;
     call.publicLink = () => publicLinkOf(bound.site, description.content, target);
     // By the door that the reader came through.
     if (target.split('?', 1)[0] !== '/')
@@ -208,7 +212,7 @@ export class Router {
     const { notices, activity } = settings.current;
     const verified = activity ? pages.noticed.activity : undefined;
     const links = door === 'gateway' ? this.#linksOf(current.bound) : undefined;
-    const site = { ...current, freshness, door, links, target, now, notices, verified };
+    const site = { ...current, freshness, door, links, target, now, notices, verified, look: look() };
     await serveSite(access, { ...site, request, response });
   }
 

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { CodedError } from '../../core/errors.ts';
+import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { Resolution } from '../../core/publication/resolve.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
@@ -13,7 +14,9 @@ import { type DeliveryAccess, type SiteExchange, serveDocument } from '../docume
 import { documentHeaders } from '../documents/document-headers.ts';
 import { type HeaderFields, VIA } from '../network/answer-fields.ts';
 import { sendDownloadPage } from '../pages/download.ts';
+import type { PublisherLook } from '../pages/look.ts';
 import type { Activity } from '../pages/noticed.ts';
+import { pageTitleOf } from '../pages/page-title.ts';
 import { sendNotice } from '../pages/refusal.ts';
 import { MissingSoFar } from '../site/missing-so-far.ts';
 
@@ -23,6 +26,8 @@ export interface SiteRequest extends SiteExchange {
   readonly freshness: Freshness;
   /** Seconds since 1970. */
   readonly now: () => number;
+  /** How pages in place of the publisher's look. */
+  readonly look: PublisherLook;
   /** Whether a page warns first of a publication that has not been confirmed for long. */
   readonly notices: boolean;
   /** Where documents that were read are recorded. */
@@ -74,10 +79,16 @@ async function serve(access: DeliveryAccess, wanted: SiteRequest, found: Found, 
     if (isHeld) sendDownloadPage(response, { site: bound.site, target, confirmed });
     return isHeld;
   };
-  const source = await serveDocument(access, { ...wanted, path, entry, status, confirmed, instead });
+  let title: string | undefined;
+  const noteStart = (start: Uint8Array, coding: ContentCoding | undefined) => {
+    title = pageTitleOf(start, coding);
+  };
+  const isNoted = verified !== undefined && isReadable(path);
+  const about = { path, entry, status, confirmed, instead, noteStart: isNoted ? noteStart : undefined };
+  const source = await serveDocument(access, { ...wanted, ...about });
   if (isHeld || request.method !== 'GET' || status !== 200 || !response.writableEnded) return;
   const from = response.statusCode === 304 ? 'browser' : source;
-  verified?.record({ site: bound.site, path, from, time: now() });
+  if (isNoted) verified.record({ site: bound.site, path, title, from, time: now() });
 }
 
 /** Serves the publisher's own 404 page, if there is a public one. */
@@ -130,6 +141,12 @@ const SHOWN = /^(?:text\/(?:html|plain)|application\/xhtml\+xml|image\/(?:png|jp
 
 function isShown({ 'content-type': type, 'content-disposition': disposition }: HeaderFields): boolean {
   return SHOWN.test(String(type)) && (disposition === undefined || /^\s*inline\s*(?:;|$)/i.test(String(disposition)));
+}
+
+/** Whether a document is one that people open by itself: a page, a text, a book; what pages load is no reading of its own. By its name, which a 304 has too. */
+function isReadable(path: string): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return !name.includes('.') || /\.(?:x?html?|pdf|epub|txt)$/i.test(name);
 }
 
 /** Whether a newer publication could help: files of the current one were removed or replaced. */

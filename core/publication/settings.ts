@@ -7,9 +7,11 @@ import {
   type JsonObject,
   parseCanonicalJson,
 } from '../encoding/canonical-json.ts';
+import { isColour } from '../site/accent.ts';
 import { isDocumentPath } from '../site/path.ts';
 import { PublicationError } from './errors.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
+import { areSetTitles, type SetTitle } from './set-titles.ts';
 
 export type RedirectStatus = 301 | 302 | 307 | 308;
 
@@ -21,7 +23,19 @@ export interface Redirect {
   readonly to: string;
 }
 
-export interface SiteSettings {
+/** How pages look that stand beside the publisher's own, and what they lead to. */
+export interface SiteLook {
+  /** The publisher's colour, as `#rrggbb` in lower case; pages use it where it can be read (`core/site/accent.ts`). */
+  readonly accent?: string;
+  /** Path of a public picture. */
+  readonly logo?: string;
+  /** Where people subscribe: an `https:` URL. */
+  readonly subscribe?: string;
+  /** What sets are called; the first that fits a name. Left out rather than empty. */
+  readonly titles?: readonly SetTitle[];
+}
+
+export interface SiteSettings extends SiteLook {
   readonly cleanUrls: boolean;
   /** Seconds. */
   readonly grace: number;
@@ -32,25 +46,28 @@ export interface SiteSettings {
 
 const STATUSES: readonly unknown[] = [301, 302, 307, 308];
 const MAXIMUM_DESTINATION = 4096;
+const MAXIMUM_SUBSCRIBE = 2048;
 
 /** @throws PublicationError `settings-malformed` */
-export function encodeSettings({ cleanUrls, grace, notFound, redirects }: SiteSettings): Uint8Array {
+export function encodeSettings({ cleanUrls, redirects, titles, ...rest }: SiteSettings): Uint8Array {
   const bytes = canonicalJson({
+    ...rest,
     cleanUrls: cleanUrls ? 'yes' : 'no',
-    grace,
-    ...(notFound !== undefined && { notFound }),
     redirects: redirects.map(({ from, status, to }) => ({ from, status, to })),
+    ...(titles !== undefined && { titles: titles.map(({ set, title }) => ({ set, title })) }),
     version: 1,
   });
   parseSettings(bytes);
   return bytes;
 }
 
+const REQUIRED = ['cleanUrls', 'grace', 'redirects', 'version'];
+const OPTIONAL = ['accent', 'logo', 'notFound', 'subscribe', 'titles'];
+
 /** @throws PublicationError `settings-malformed` */
 export function parseSettings(bytes: Uint8Array): SiteSettings {
   const value = bytes.length <= PUBLICATION_LIMITS.settingsLength ? parseCanonicalJson(bytes) : undefined;
-  if (!isJsonObject(value) || !hasMembers(value, ['cleanUrls', 'grace', 'redirects', 'version'], ['notFound']))
-    throw malformed('members');
+  if (!isJsonObject(value) || !hasMembers(value, REQUIRED, OPTIONAL)) throw malformed('members');
   const { cleanUrls, grace, notFound, redirects, version } = value;
   if (version !== 1) throw malformed('version');
   if (cleanUrls !== 'yes' && cleanUrls !== 'no') throw malformed('cleanUrls');
@@ -60,7 +77,34 @@ export function parseSettings(bytes: Uint8Array): SiteSettings {
     throw malformed('redirects');
   const list = redirects as unknown as Redirect[];
   if (new Set(list.map(({ from }) => from)).size !== list.length) throw malformed('two redirects from one path');
-  return { cleanUrls: cleanUrls === 'yes', grace, redirects: list, ...(notFound !== undefined && { notFound }) };
+  return {
+    cleanUrls: cleanUrls === 'yes',
+    grace,
+    redirects: list,
+    ...(notFound !== undefined && { notFound }),
+    ...lookOf(value),
+  };
+}
+
+/** @throws PublicationError `settings-malformed` */
+function lookOf({ accent, logo, subscribe, titles }: JsonObject): SiteLook {
+  if (accent !== undefined && !isColour(accent)) throw malformed('accent');
+  if (logo !== undefined && !isDocumentPath(logo)) throw malformed('logo');
+  if (subscribe !== undefined && !isSubscribeUrl(subscribe)) throw malformed('subscribe');
+  if (titles !== undefined && !areSetTitles(titles)) throw malformed('titles');
+  return {
+    ...(accent !== undefined && { accent }),
+    ...(logo !== undefined && { logo }),
+    ...(subscribe !== undefined && { subscribe }),
+    ...(titles !== undefined && { titles: titles as unknown as SetTitle[] }),
+  };
+}
+
+/** Whether `text` can be the address where people subscribe: an `https:` URL in its one spelling, without a user. */
+export function isSubscribeUrl(text: unknown): text is string {
+  if (typeof text !== 'string' || text.length > MAXIMUM_SUBSCRIBE || !text.startsWith('https://')) return false;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url?.href === text && url.username === '' && url.password === '';
 }
 
 function isRedirect(value: Json): value is JsonObject {

@@ -22,6 +22,7 @@ import {
   refuseForeign,
   sendRefusal,
 } from './own-pages.ts';
+import type { ReadPublications } from './publications.ts';
 import { refusalFor } from './refusals.ts';
 import { knownBrowserCookie, sessionCookie } from './session-cookie.ts';
 import { isOpened } from './targets.ts';
@@ -30,6 +31,7 @@ import { addVault } from './vault.ts';
 export interface ReadingSiteOptions extends DoorOptions {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;
+  readonly publications: ReadPublications;
   readonly limits: RequestLimits;
   /** The origin of the documents. */
   readonly documents: string;
@@ -41,14 +43,14 @@ export interface ReadingSiteOptions extends DoorOptions {
 
 /** The reading site's own pages as an Express app, not listening. */
 export function createReadingSite(options: ReadingSiteOptions): Express {
-  const { provider, origin, dev, documents, limits, webReader } = options;
+  const { provider, publications, origin, dev, documents, limits, webReader } = options;
   const isInBrowser = () => isReadInBrowser({ webReader, provider, account: origin });
   const pages: AccountPages & OwnPages = {
     ...options,
     account: origin,
     cookie: sessionCookie(origin, dev),
     knownBrowser: knownBrowserCookie(origin, dev),
-    masthead: () => mastheadOf(provider, origin),
+    masthead: async () => ({ ...(await mastheadOf({ provider, publications, account: origin })), logo: undefined }),
     isSignedIn: (request) => subscriberOf(pages, request) !== undefined,
   };
   const assets = ['/-/style.css', '/-/join.js', '/-/sign-in.js'];

@@ -48,7 +48,7 @@ export interface DocumentsSiteOptions extends DoorOptions {
 
 /** The documents as an Express app, not listening. */
 export function createDocumentsSite(options: DocumentsSiteOptions): Express {
-  const { state, provider, origin, dev, account, limits } = options;
+  const { state, provider, publications, origin, dev, account, limits } = options;
   const entrance: Entrance = {
     state,
     origin,
@@ -57,8 +57,9 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     secret: entryCookie(origin, dev),
   };
   const pages: OwnPages = {
+    origin,
     account,
-    masthead: () => mastheadOf(provider, account),
+    masthead: () => mastheadOf({ provider, publications, account }),
     isSignedIn: (request) => readerOf(entrance, request) !== undefined,
   };
   const site: SiteService = { ...options, sendNotice: (...visit) => sendNotice(state, pages, ...visit) };

@@ -1,14 +1,20 @@
 /** What both origins of the reading site answer with instead of what was asked for: pages of refusal, without a form. */
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
+import { localTarget } from '../../core/reading/local-target.ts';
+import { accentOf } from '../../core/site/accent.ts';
+import { urlPathOf } from '../../core/site/path.ts';
 import { KeyServerError } from '../errors.ts';
 import { createDoor, type DoorOptions } from '../http/door.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
-import { ASSETS, type Masthead, refusalPage } from './pages.ts';
+import { ASSETS, type Masthead, refusalPage, STYLE_SHEET, styleFor } from './pages.ts';
+import type { ReadPublications } from './publications.ts';
 import { INTERNAL_REFUSAL, type Refusal, refusalFor } from './refusals.ts';
 import { isOpened } from './targets.ts';
 
 export interface OwnPages {
+  /** Of these pages. */
+  readonly origin: string;
   /** The origin at which people sign in. */
   readonly account: string;
   readonly masthead: () => Promise<Masthead>;
@@ -29,22 +35,34 @@ export function createReadingDoor(
   for (const guard of guards) app.use(guard);
   for (const path of assets) {
     const { type, content } = ASSETS[path] ?? { type: '', content: '' };
-    app.get(
-      path,
-      (_request, response) => void response.set({ 'Content-Type': type, 'Cache-Control': 'no-cache' }).end(content),
-    );
+    app.get(path, async (_request, response) => {
+      response.set({ 'Content-Type': type, 'Cache-Control': 'no-cache' });
+      response.end(path === STYLE_SHEET ? styleFor((await pages.masthead()).accent) : content);
+    });
   }
   return app;
 }
 
-/** What stands at the head of the pages of both origins. @param account - the origin that the descriptor names */
-export async function mastheadOf(provider: ProviderReader, account: string): Promise<Masthead> {
+export interface MastheadSource {
+  readonly provider: ProviderReader;
+  readonly publications: ReadPublications;
+  /** The origin that the descriptor names. */
+  readonly account: string;
+}
+
+/** What stands at the head of the pages of both origins. The signed settings are those at hand: no page waits for a content host. */
+export async function mastheadOf({ provider, publications, account }: MastheadSource): Promise<Masthead> {
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, account);
+  const { accent, logo, subscribe, titles = [] } = site ? publications.settingsOf(known, site) : {};
   return {
     publisher: known?.descriptor.name ?? 'Reading site',
     site: site?.site ?? new URL(account).host,
     signed: site !== undefined,
+    accent: accentOf(accent),
+    logo: logo === undefined ? undefined : urlPathOf(logo),
+    subscribe,
+    titles,
   };
 }
 
@@ -56,7 +74,8 @@ export async function sendRefusal(
 ): Promise<void> {
   response.status(refusal.status).set('Cache-Control', 'no-store');
   if (!wantsPage(request)) return void response.type('text').send(`${refusal.title} (${refusal.code})\n`);
-  const links = { account: pages.account, signedIn: pages.isSignedIn(request) };
+  const again = request.method === 'GET' ? localTarget(request.originalUrl, pages.origin) : undefined;
+  const links = { account: pages.account, signedIn: pages.isSignedIn(request), again };
   response.type('html').send(refusalPage(await pages.masthead(), refusal, links));
 }
 

@@ -1,6 +1,8 @@
 /** The reading site's own pages: eta templates, which escape whatever is put into them. */
 import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
+import { type SetTitle, titleOfSet } from '../../core/publication/set-titles.ts';
+import type { Accent } from '../../core/site/accent.ts';
 import { openInReaderUrl, READER_PORT } from '../../core/site/open-in-reader.ts';
 import type { ListedDevice } from '../readers/devices.ts';
 import type { Grant } from '../readers/subscribers.ts';
@@ -11,12 +13,20 @@ for (const name of ['layout', 'sign-in', 'join', 'account', 'keys', 'notice', 'r
   eta.loadTemplate(`@${name}`, readFileSync(new URL(`pages/${name}.eta`, import.meta.url), 'utf8'));
 }
 
+export const STYLE_SHEET = '/-/style.css';
+
 /** Files that the pages load, by their path. */
 export const ASSETS: Readonly<Record<string, { readonly type: string; readonly content: Buffer }>> = {
-  '/-/style.css': asset('text/css; charset=utf-8', 'style.css'),
+  [STYLE_SHEET]: asset('text/css; charset=utf-8', 'style.css'),
   '/-/join.js': asset('text/javascript; charset=utf-8', 'join.js'),
   '/-/sign-in.js': asset('text/javascript; charset=utf-8', 'sign-in.js'),
 };
+
+/** The style sheet, with the publisher's colours. */
+export function styleFor({ light, dark }: Accent): Buffer {
+  const colours = `:root{--accent:${light}}\n@media(prefers-color-scheme:dark){:root{--accent:${dark}}}\n`;
+  return Buffer.concat([ASSETS[STYLE_SHEET]?.content ?? Buffer.alloc(0), Buffer.from(colours)]);
+}
 
 /** What every page shows at its head. */
 export interface Masthead {
@@ -25,6 +35,12 @@ export interface Masthead {
   readonly site: string;
   /** Whether a publisher has signed for the site: else a Reader has nothing to connect with. */
   readonly signed: boolean;
+  readonly accent: Accent;
+  /** Path of the publisher's logo, on the origin of the documents; the account's origin has no published byte. */
+  readonly logo?: string | undefined;
+  /** Where people subscribe. */
+  readonly subscribe?: string | undefined;
+  readonly titles: readonly SetTitle[];
 }
 
 export interface SignInPage {
@@ -89,7 +105,11 @@ export function vaultPage(masthead: Masthead, page: VaultPage): string {
 }
 
 export function accountPage(masthead: Masthead, page: AccountPage): string {
-  const grants = page.grants.map((grant) => ({ ...grant, state: stateOf(grant, page.now) }));
+  const grants = page.grants.map((grant) => ({
+    title: grant.pattern === '*' ? 'Everything' : titleOfSet(masthead.titles, grant.pattern),
+    pattern: grant.pattern,
+    state: stateOf(grant, page.now),
+  }));
   const devices = page.devices.map((device) => ({ ...device, ...wordsOf(device, page) }));
   return eta.render('@account', { masthead, page: { ...page, grants, devices }, reader: readerUrl(masthead, '/') });
 }
@@ -126,10 +146,45 @@ export interface RefusalLinks {
   /** The origin at which people sign in. */
   readonly account: string;
   readonly signedIn: boolean;
+  /** Path and query of what was asked for, if it can be asked for again. */
+  readonly again: string | undefined;
 }
 
 export function refusalPage(masthead: Masthead, refusal: Refusal, links: RefusalLinks): string {
-  return eta.render('@refusal', { masthead, page: { ...refusal, ...links } });
+  return eta.render('@refusal', {
+    masthead,
+    page: { ...refusal, ...links, button: buttonOf(masthead, refusal, links) },
+  });
+}
+
+interface Button {
+  readonly text: string;
+  readonly url: string;
+}
+
+/** The one way on; none where it would lead to the same refusal. */
+function buttonOf(
+  { subscribe }: Masthead,
+  { way, code }: Refusal,
+  { account, signedIn, again }: RefusalLinks,
+): Button | undefined {
+  const ownPage = signedIn
+    ? { text: 'Your account', url: `${account}/-/account` }
+    : { text: 'Sign in', url: `${account}/-/sign-in` };
+  switch (way) {
+    case 'again':
+      return again === undefined ? ownPage : { text: 'Try again', url: again };
+    case 'front':
+      return again === '/' ? ownPage : { text: 'Front page', url: '/' };
+    case 'sign-in':
+      return ownPage;
+    case 'subscribe':
+      return subscribe === undefined
+        ? ownPage
+        : { text: code === 'lapsed' ? 'Renew' : 'See subscriptions', url: subscribe };
+    case 'none':
+      return undefined;
+  }
 }
 
 /** Where a Reader on the same computer offers the document. @param target - its path and query */
@@ -151,7 +206,7 @@ function wordsOf({ id, kind, created, lastSeen }: ListedDevice, { thisDevice }: 
 function stateOf({ from, until }: Grant, now: number): string {
   if (until !== null && until < now) return `ended on ${day(until)}`;
   if (from > now) return `from ${day(from)}`;
-  return until === null ? 'without end' : `until ${day(until)}`;
+  return until === null ? 'no end date' : `until ${day(until)}`;
 }
 
 // Made once: to make one takes longer than a page.

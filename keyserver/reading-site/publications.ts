@@ -5,6 +5,7 @@
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { MetadataStore } from '../../core/publication/client.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import type { SiteSettings } from '../../core/publication/settings.ts';
 import { HostedSource } from '../../node-support/publication/hosted-source.ts';
 import { PublicationKeeper } from '../../node-support/publication/publication-keeper.ts';
 import type { Provider } from '../publication/provider.ts';
@@ -50,6 +51,13 @@ export class ReadPublications {
     if (this.#kept?.name !== name) this.#kept = { name, keeper: this.#open(publisher), site };
     this.#kept.site = site;
     return this.#kept.keeper;
+  }
+
+  /** The settings at hand; where none were read yet, they are on their way for the next page. */
+  settingsOf(provider: Provider, site: SiteDescription): SiteSettings {
+    const keeper = this.of(provider, site);
+    if (keeper.publication.state === undefined) keeper.current().catch(() => undefined);
+    return keeper.publication.settings;
   }
 
   /** Looks for a newer publication now. */

@@ -1,16 +1,18 @@
 /** `wispr check`: looks at a site before it is encrypted, for what would break for its readers. Needs no keys, and writes nothing. */
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { isReadable } from '../../core/site/accent.ts';
 import { PublishError } from '../errors.ts';
-import { fallbackPageOf } from '../site/fallback/page.ts';
+import { fallbackPageOf, fallbackSettingsOf } from '../site/fallback/page.ts';
 import { type FallbackTemplate, readFallbackTemplate } from '../site/fallback/template.ts';
 import { HeaderRules } from '../site/headers.ts';
 import { canNameSet, isPage, mediaTypeOf } from '../site/media-type.ts';
+import { canBeNamed, NamedDocuments } from '../site/named.ts';
 import type { Teaser } from '../site/page.ts';
 import { compilePattern } from '../site/patterns.ts';
 import { problemsOfRedirects } from '../site/redirects.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
-import { type LookUpDocument, problemOfNotFound, settingsOf } from '../site/site-settings.ts';
+import { type LookUpDocument, problemOfLogo, problemOfNotFound, settingsOf } from '../site/site-settings.ts';
 import { type SourceFile, SourceWalk } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import { type Configuration, configurationSchema } from '../workspace/configuration/schema.ts';
@@ -19,7 +21,7 @@ import { checkFallbackPage, type OwnWord } from './content-check.ts';
 import { oddityOf, SectionsCount, SetsCount } from './counts.ts';
 import { linkedSite, readDocuments, type SiteData } from './document-reader.ts';
 import { LinkCheck } from './links.ts';
-import { type CheckReport, type FindingGroups, Findings } from './report.ts';
+import { type CheckKind, type CheckReport, type FindingGroups, Findings } from './report.ts';
 
 /** What is checked: the site of a `wispr.json`, or a site that has none yet, with the defaults. */
 export type CheckedPlace = { readonly configurationFile: string } | { readonly directory: string };
@@ -31,9 +33,13 @@ export type CheckOptions = CheckedPlace & {
 /** Some content delivery networks take larger files only where that is switched on. */
 const LARGE = 20 * 1024 * 1024;
 
+/** What is said of a document before it is known that pages make it public. */
+const OF_ENCRYPTED: readonly CheckKind[] = ['preview-picture', 'public-loads-protected'];
+
 /** A page with everything that asks for no address. */
 const WORDS: Teaser = {
   ...{ title: 'words', description: 'words', language: 'en', direction: '', canonical: '' },
+  ...{ author: 'words', published: '', feeds: [] },
   openGraph: new Map(),
   excerpt: ['words'],
 };
@@ -91,12 +97,16 @@ class SiteCheck {
   readonly #folded = new Map<string, string>();
   /** The publisher's own, if it is good. */
   #template: { readonly file: string; readonly read: FallbackTemplate } | undefined;
+  readonly #named: NamedDocuments;
+  /** Files that are decided about after all pages have been read. */
+  readonly #later: { readonly file: SourceFile; readonly word: OwnWord }[] = [];
   #pages = 0;
 
   constructor(configuration: Configuration, source: string) {
     this.#configuration = configuration;
     this.#rules = new SetRules(configuration);
     this.#headers = new HeaderRules(configuration);
+    this.#named = new NamedDocuments(configuration);
     this.#sections = new SectionsCount(configuration.sections);
     const unused = new Set(configuration.ignore.map(compilePattern));
     const patterns = [...unused];
@@ -135,11 +145,19 @@ class SiteCheck {
   }
 
   /** @param word - what the document says itself */
-  addDocument({ path, size }: SourceFile, { set, problem }: OwnWord): void {
+  addDocument(file: SourceFile, word: OwnWord): void {
+    if (word.named !== undefined) this.#named.add(word.named);
+    if (canBeNamed(mediaTypeOf(file.path))) this.#later.push({ file, word });
+    else this.#count(file, word);
+  }
+
+  #count({ path, size }: SourceFile, { set, problem }: OwnWord): void {
     const byPath = this.#decisions.get(path) as Decision;
     if (problem !== undefined) this.#findings.add('refused', path, undefined, problem);
-    const decision = set === undefined ? byPath : this.#rules.decide(path, set);
-    if (set !== undefined) this.#decisions.set(path, decision);
+    const isNamed = this.#named.has(path);
+    const decision = set === undefined && !isNamed ? byPath : this.#rules.decide(path, set, isNamed);
+    if (decision !== byPath) this.#decisions.set(path, decision);
+    if (isNamed) for (const kind of OF_ENCRYPTED) this.#findings.drop(kind, path);
     this.#sets.add(path, decision, set !== undefined);
     if (!this.#sections.add(path)) this.#findings.add('refused', path, undefined, 'it lies too deep below its section');
     this.#headers.headersOf(path);
@@ -164,6 +182,7 @@ class SiteCheck {
 
   /** What can be said only after everything has been seen. */
   finish(): void {
+    for (const { file, word } of this.#later) this.#count(file, word);
     const { redirects, ...configuration } = this.#configuration;
     if (this.data.files.length === 0)
       this.#findings.add('refused', this.data.source, undefined, 'it holds no documents');
@@ -173,7 +192,9 @@ class SiteCheck {
     for (const from of loops) this.#findings.add('refused', from, undefined, 'its redirect never ends');
     for (const from of dangling) this.#findings.add('redirect-missing', from, undefined, `to ${to.get(from)}`);
     for (const from of shadowed) this.#findings.add('redirect-unused', from);
-    for (const problem of problemOfNotFound(this.#configuration, this.#lookUp))
+    const { accent } = settings;
+    if (accent !== undefined && !isReadable(accent)) this.#findings.add('accent-pale', accent);
+    for (const problem of [problemOfNotFound, problemOfLogo].flatMap((find) => find(this.#configuration, this.#lookUp)))
       this.#findings.add('refused', 'wispr.json', undefined, problem);
     const unused = [...this.#rules.unused(), ...this.#headers.unused(), ...this.#sections.unused()];
     for (const text of [...unused, ...this.#unusedIgnores]) this.#findings.add('pattern-unused', text);
@@ -187,9 +208,7 @@ class SiteCheck {
       return isPage(mediaTypeOf(each)) && this.#lookUp(each) === 'protected';
     })?.path;
     if (this.#template === undefined || path === undefined) return;
-    const { site, reading, name = site } = this.#configuration;
-    const settings = { publisher: name, site, content: `https://${site}`, reading, redirectAfter: 'never' } as const;
-    const html = this.#template.read.render(fallbackPageOf(path, WORDS, settings));
+    const html = this.#template.read.render(fallbackPageOf(path, WORDS, fallbackSettingsOf(this.#configuration)));
     const linked = linkedSite(this.data, this.#decisions, (each) => this.#lookUp(each) === 'public');
     checkFallbackPage(html, { path, madeOf: this.#template.file }, new LinkCheck(linked, this.#findings));
   }

@@ -1,20 +1,24 @@
 /** Looks into pages, style sheets and scripts. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { systemReason } from '../../node-support/system-error.ts';
-import { isPage, isXmlPage } from '../site/media-type.ts';
+import { isPage, isXmlPage, mayBeFeed } from '../site/media-type.ts';
+import { namedBy } from '../site/named.ts';
 import { decodePage, encodingOf, readPage } from '../site/page.ts';
 import { problemOfPageSet } from '../site/sets.ts';
 import type { SourceFile } from '../site/walk.ts';
 import { PUBLIC } from '../workspace/configuration/names.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
 import { hasHost, type LinkCheck } from './links.ts';
 import type { Findings } from './report.ts';
-import { HostFinder, importsOf, referencesOfStyle, scanPage, workersIn } from './scan.ts';
+import { HostFinder, importsOf, isWholeFeed, referencesOfStyle, scanPage, workersIn } from './scan.ts';
 
 /** What a page says about its own set, as `wispr protect` reads it. */
 export interface OwnWord {
   readonly set?: string | undefined;
   /** Why `wispr protect` would refuse it. */
   readonly problem?: string | undefined;
+  /** Paths of the documents that it names for previews, or as feeds. */
+  readonly named?: readonly string[];
 }
 
 /** Bytes of a text that are looked at. */
@@ -29,8 +33,10 @@ export class ContentCheck {
   readonly #links: LinkCheck;
   readonly #findings: Findings;
   readonly #hosts: HostFinder;
+  readonly #configuration: Configuration;
 
-  constructor(links: LinkCheck, findings: Findings, hosts: ReadonlySet<string>) {
+  constructor(links: LinkCheck, findings: Findings, hosts: ReadonlySet<string>, configuration: Configuration) {
+    this.#configuration = configuration;
     this.#links = links;
     this.#findings = findings;
     this.#hosts = new HostFinder([...hosts]);
@@ -45,7 +51,8 @@ export class ContentCheck {
     const xml = isXmlPage(mediaType);
     const page = xml || isPage(mediaType);
     const data = DATA.test(mediaType) && !source.path.endsWith('.map');
-    if (!page && !data && mediaType !== STYLE && !SCRIPT.test(mediaType)) return {};
+    const feed = !page && mayBeFeed(mediaType);
+    if (!page && !data && !feed && mediaType !== STYLE && !SCRIPT.test(mediaType)) return {};
     const bytes = readStart(source, TEXT_LENGTH);
     if (typeof bytes === 'string') return { problem: bytes };
     if (source.size > bytes.length) this.#findings.add('partly', source.path);
@@ -54,7 +61,9 @@ export class ContentCheck {
     const lines = new Lines(text);
     const lineAt = (offset: number) => lines.at(offset);
     const { path } = source;
-    if (mediaType === STYLE) this.#links.check(referencesOfStyle(text), { path, isPublic, lineAt });
+    if (feed) {
+      if (isWholeFeed(text)) this.#findings.add('feed-whole', path);
+    } else if (mediaType === STYLE) this.#links.check(referencesOfStyle(text), { path, isPublic, lineAt });
     else if (data) this.#data(text, path, lineAt);
     else {
       this.#links.check(importsOf(text), { path, isPublic, lineAt });
@@ -78,7 +87,9 @@ export class ContentCheck {
     this.#links.check(scanned.references, referrer);
     this.#links.checkForms(scanned.forms, referrer);
     for (const script of scanned.scripts) this.#script(script.text, path, (at) => lines.at(script.offset + at));
-    return refused === undefined ? { set } : { problem: refused };
+    if (refused !== undefined) return { problem: refused };
+    const named = xml ? [] : namedBy(path, scanned, this.#configuration);
+    return named.length > 0 ? { set, named } : { set };
   }
 
   #data(text: string, path: string, lineAt: (offset: number) => number): void {

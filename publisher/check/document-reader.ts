@@ -43,7 +43,12 @@ export class DocumentReader {
     this.#files = data.files;
     this.#isPublic = (path) => rules.decide(path, undefined).set === undefined;
     const site = linkedSite(data, new Set(data.files.map(({ path }) => path)), this.#isPublic);
-    this.#content = new ContentCheck(new LinkCheck(site, this.#findings), this.#findings, site.hosts);
+    this.#content = new ContentCheck(
+      new LinkCheck(site, this.#findings),
+      this.#findings,
+      site.hosts,
+      data.configuration,
+    );
   }
 
   read({ from, to }: Batch): BatchAnswer {

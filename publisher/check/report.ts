@@ -62,6 +62,16 @@ const NOTES = {
     many: 'pictures for previews that no preview can show',
     advice: 'put them there if they are missing, and name them under "public"',
   },
+  'accent-pale': {
+    one: 'colour that is too pale to be read on white: pages have wispr’s own in its place',
+    many: 'colours that are too pale to be read on white: pages have wispr’s own in their place',
+    advice: 'choose a darker "accent"',
+  },
+  'feed-whole': {
+    one: 'feed with whole articles in it, which every visitor can read',
+    many: 'feeds with whole articles in them, which every visitor can read',
+    advice: 'have your site generator put summaries into feeds',
+  },
   'own-host-data': {
     one: "data file with the site's own host in it: links that scripts make of it lead out of the reading site",
     many: "data files with the site's own host in them: links that scripts make of them lead out of the reading site",
@@ -209,6 +219,11 @@ export class Findings {
     }
   }
 
+  /** Forgets what was found of one thing. */
+  drop(kind: CheckKind, subject: string): void {
+    this.#byKind.get(kind)?.findings.delete(subject);
+  }
+
   /** Gives away what was found so far. */
   take(): FindingGroups {
     const taken = this.#byKind;
@@ -238,7 +253,8 @@ export class Findings {
       const group = this.#byKind.get(kind);
       if (group === undefined) return [];
       const findings = [...group.findings.values()].sort(byFrequency);
-      return [{ kind, breaks: kind in BREAKS, total: findings.length + group.dropped, findings }];
+      const total = findings.length + group.dropped;
+      return total === 0 ? [] : [{ kind, breaks: kind in BREAKS, total, findings }];
     });
   }
 

@@ -1,6 +1,7 @@
 /** Reads what a page refers to, sends and runs; in one pass, as a browser would load it. */
 import { initSync, parse as parseModule } from 'es-module-lexer';
 import { Parser } from 'htmlparser2';
+import { isFeed } from '../site/media-type.ts';
 
 export interface Form {
   readonly method: string;
@@ -67,6 +68,10 @@ export class PageScanner {
   readonly scripts: Match[] = [];
   /** Whether it has `<meta name="wispr-set">` somewhere. */
   namesSet = false;
+  /** From `og:image`; the first counts. */
+  readonly openGraph = new Map<string, string>();
+  /** Addresses of feeds, as written. */
+  readonly feeds: string[] = [];
   /** Where in the text the parser is. */
   position: () => number = () => 0;
   #inside: 'script' | 'style' | undefined;
@@ -117,8 +122,9 @@ export class PageScanner {
     this.#isProgram = PROGRAM.test(type);
   }
 
-  #link({ rel = '', href }: Record<string, string>, offset: number): void {
+  #link({ rel = '', href, type = '' }: Record<string, string>, offset: number): void {
     if (href === undefined) return;
+    if (RELATED.test(rel) && isFeed(type.trim().toLowerCase())) this.feeds.push(href);
     if (LOADED_RELATIONS.test(rel)) this.references.push({ url: href, use: 'load', offset });
     else if (RELATED.test(rel)) this.references.push({ url: href, use: 'related', offset });
   }
@@ -126,6 +132,8 @@ export class PageScanner {
   #meta(attributes: Record<string, string>, offset: number): void {
     const { content = '', property, name = '' } = attributes;
     if (name.trim().toLowerCase() === 'wispr-set') this.namesSet = true;
+    if (/^og:image$/i.test(property ?? name) && !this.openGraph.has('og:image'))
+      this.openGraph.set('og:image', content.trim());
     if (PREVIEWS.test(property ?? name)) this.references.push({ url: content, use: 'preview', offset });
     if (attributes['http-equiv']?.toLowerCase() !== 'refresh') return;
     const url = /^\s*[\d.]*\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']+)/i.exec(content)?.[1];
@@ -135,6 +143,38 @@ export class PageScanner {
   #form({ method = 'get', action = '' }: Record<string, string>, offset: number): void {
     this.forms.push({ method: method.trim().toLowerCase(), action, offset });
   }
+}
+
+/** Characters of one entry of a feed that are a summary still. */
+const SUMMARY = 500;
+
+/** Whether a document is a feed (RSS, Atom) that has whole articles in it. */
+export function isWholeFeed(text: string): boolean {
+  const root = /<(?:rss|rdf:RDF|feed)[\s>]/i.exec(text.slice(0, 4096));
+  if (root === null) return false;
+  const whole = isAtom(root[0]) ? 'content' : 'content:encoded';
+  let [length, isInside, found] = [0, false, false];
+  const parser = new Parser(
+    {
+      onopentag: (name) => {
+        if (name === whole) [isInside, length] = [true, 0];
+      },
+      ontext: (part) => {
+        if (isInside) length += part.length;
+        if (length > SUMMARY) found = true;
+      },
+      onclosetag: (name) => {
+        if (name === whole) isInside = false;
+      },
+    },
+    { xmlMode: true, decodeEntities: false },
+  );
+  parser.end(text);
+  return found;
+}
+
+function isAtom(root: string): boolean {
+  return /^<feed/i.test(root);
 }
 
 /** What a button says in place of its form. */

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { BUILT_IN_TEMPLATE } from '../site/fallback/built-in.ts';
-import { fallbackPageOf } from '../site/fallback/page.ts';
+import { fallbackPageOf, fallbackSettingsOf } from '../site/fallback/page.ts';
 import { readFallbackTemplate } from '../site/fallback/template.ts';
 import { HeaderRules } from '../site/headers.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
@@ -27,8 +27,8 @@ export interface Appearance {
 
 /** Raised whenever this program would make other objects out of the same sources, other teasers out of the same pages, or other pages out of the same words. */
 const OBJECT_VERSION = 1;
-export const TEASER_VERSION = 2;
-const PAGE_VERSION = 2;
+export const TEASER_VERSION = 3;
+const PAGE_VERSION = 3;
 
 /**
  * @param directory - where the configuration lies
@@ -40,13 +40,11 @@ export async function appearanceOf(
   directory: string,
   publisher: string,
 ): Promise<Appearance> {
-  const { site, name = site, content, reading, fallback, padding } = configuration;
+  const { site, fallback, padding } = configuration;
   const file = fallback.template === undefined ? undefined : resolve(directory, fallback.template);
   const template = await readFallbackTemplate(file);
   const text = file === undefined ? BUILT_IN_TEMPLATE : await readFile(file, 'utf8');
-  const origin = (typeof content === 'string' ? content : content[0]) ?? `https://${site}`;
-  const { redirectAfter, language } = fallback;
-  const settings = { publisher: name, site, content: origin, reading, redirectAfter, language };
+  const settings = fallbackSettingsOf(configuration);
   return {
     objectFacts: JSON.stringify([OBJECT_VERSION, site, publisher, padding]),
     pageFacts: hash('sha256', JSON.stringify([PAGE_VERSION, settings, text])).slice(0, 32),

@@ -8,6 +8,7 @@ import type { KeyId } from '../../core/keys/key-id.ts';
 import { printable } from '../../node-support/printable.ts';
 import { PublishError } from '../errors.ts';
 import { isPage, mediaTypeOf } from '../site/media-type.ts';
+import { canBeNamed, NamedDocuments } from '../site/named.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
 import { refused, type SourceFile } from '../site/walk.ts';
 import { count, Problems, someOf } from '../text.ts';
@@ -88,16 +89,23 @@ export async function makePlan(context: PlanContext): Promise<Plan> {
     let found = 0;
     for (const file of walk.files()) {
       planner.add(file);
-      if (++found % STEP === 0) {
-        context.onFound?.(found);
-        await setImmediate();
-        context.checkNotStopped();
-      }
+      if (++found % STEP === 0) await pause(context, found);
+    }
+    let decided = 0;
+    for (const file of index.later()) {
+      planner.addNamed(file);
+      if (++decided % STEP === 0) await pause(context, found);
     }
     planner.noteGone();
   });
   if (walk.problems.count > 0) throw refused(walk.problems);
   return planner.finish(walk.ignored);
+}
+
+async function pause({ onFound, checkNotStopped }: PlanContext, found: number): Promise<void> {
+  onFound?.(found);
+  await setImmediate();
+  checkNotStopped();
 }
 
 /** A document, before it is known whether it has to be written. */
@@ -106,6 +114,7 @@ type Undecided = Omit<Task, 'change'>;
 class Planner {
   readonly #context: PlanContext;
   readonly #rules: SetRules;
+  readonly #named: NamedDocuments;
   readonly #seen: IdSet;
   readonly #pageProblems = new Problems();
   readonly #problems = new Problems();
@@ -121,15 +130,23 @@ class Planner {
   constructor(context: PlanContext) {
     this.#context = context;
     this.#rules = new SetRules(context.configuration);
+    this.#named = new NamedDocuments(context.configuration);
     this.#sections = new Map(context.sections.list.map(({ name }) => [name, { name, documents: 0, waiting: 0 }]));
     this.#seen = new IdSet(context.index.largestId());
   }
 
-  /** Decides about one file. */
+  /** Decides about one file, or notes it for {@link addNamed}. */
   add(source: SourceFile): void {
+    if (canBeNamed(mediaTypeOf(source.path))) this.#context.index.addLater(source);
+    else this.addNamed(source);
+  }
+
+  /** Decides about one file, after all pages if they can name it. */
+  addNamed(source: SourceFile): void {
     const { index, output, sections } = this.#context;
     const row = index.findDecision(source.path);
     if (row) this.#seen.add(row.id);
+    if (row?.named !== undefined && row.identity === source.identity) this.#named.claim(JSON.parse(row.named), source);
     if (sections.isTooDeep(source.path)) this.#problems.add(tooDeep(source.path));
     const holder = sections.holderOf(source.path);
     if (holder !== undefined) {
@@ -141,6 +158,11 @@ class Planner {
     let { task, decision } = this.#decide(source, page);
     // Whatever is written goes by what the page itself says: the index's word is no reason to show it to other people than before.
     if (isKnown && this.#changeOf(row, task)) ({ task, decision } = this.#decide(source, this.#read(source)));
+    const naming = !row || this.#changeOf(row, task) ? this.#named.takeClaim(source.path) : undefined;
+    if (naming !== undefined) {
+      this.#read(naming);
+      ({ task, decision } = this.#decide(source, page));
+    }
     const change = row ? this.#changeOf(row, task) : 'added';
     this.#count(source, decision);
     if (change) {
@@ -204,8 +226,9 @@ class Planner {
   }
 
   #read(source: SourceFile): Pick<Task, 'pageSet' | 'teaser'> {
-    const { problem, ...page } = readPageFacts(source);
+    const { problem, named, ...page } = readPageFacts(source, this.#context.configuration);
     if (problem) this.#pageProblems.add(`${printable(source.path)}: ${printable(problem)}`);
+    this.#named.add(named);
     return page;
   }
 
@@ -227,7 +250,7 @@ class Planner {
   /** The document as it is to be written, and why. */
   #decide(source: SourceFile, page: Pick<Task, 'pageSet' | 'teaser'>): { task: Undecided; decision: Decision } {
     const { path, size } = source;
-    const decision = this.#rules.decide(path, page.pageSet);
+    const decision = this.#rules.decide(path, page.pageSet, this.#named.has(path));
     const mediaType = mediaTypeOf(path);
     const form = this.#formOf(mediaType, decision.set);
     if (form === 'carrier' && size > HTML_CARRIER_LENGTH) {
@@ -247,7 +270,9 @@ class Planner {
   #optionsOf(path: string, mediaType: string, form: Form): string {
     const { objectFacts, pageFacts, headers } = this.#context.appearance;
     const further = headers.headersOf(path) ?? {};
-    const shown = { copy: '', none: '', page: TEASER_VERSION, carrier: pageFacts }[form];
+    const shown = { copy: isPage(mediaType) ? TEASER_VERSION : '', none: '', page: TEASER_VERSION, carrier: pageFacts }[
+      form
+    ];
     const text = JSON.stringify([objectFacts, mediaType, form, shown, further]);
     const known = this.#optionDigests.get(text) ?? hash('sha256', text).slice(0, 32);
     this.#optionDigests.set(text, known);

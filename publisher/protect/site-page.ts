@@ -1,7 +1,9 @@
 import { canNameSet, isPage, isXmlPage, mediaTypeOf } from '../site/media-type.ts';
+import { namedBy } from '../site/named.ts';
 import { readPage, type Teaser } from '../site/page.ts';
 import { problemOfPageSet } from '../site/sets.ts';
 import type { SourceFile } from '../site/walk.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
 import type { Task } from '../workspace/index/schema.ts';
 import { SourceReader } from './source-reader.ts';
 
@@ -11,6 +13,8 @@ const PAGE_LENGTH = 8 * 1024 * 1024;
 export interface PageFacts extends Pick<Task, 'pageSet' | 'teaser'> {
   /** Why it cannot be assigned to a set. */
   readonly problem?: string | undefined;
+  /** Paths of the documents that it names for previews, or as feeds. */
+  readonly named: readonly string[];
 }
 
 /**
@@ -18,12 +22,14 @@ export interface PageFacts extends Pick<Task, 'pageSet' | 'teaser'> {
  *
  * @throws PublishError `source-refused`
  */
-export function readPageFacts(source: SourceFile): PageFacts {
+export function readPageFacts(source: SourceFile, configuration: Configuration): PageFacts {
   const mediaType = mediaTypeOf(source.path);
-  if (!canNameSet(mediaType)) return { pageSet: undefined, teaser: undefined };
+  if (!canNameSet(mediaType)) return { pageSet: undefined, teaser: undefined, named: [] };
   const page = readPage(readStart(source), { xml: isXmlPage(mediaType), cut: source.size > PAGE_LENGTH });
   const problem = page.problem ?? problemOfPageSet(page.set);
-  return { problem, pageSet: page.set, teaser: isPage(mediaType) ? encodeTeaser(page.teaser) : undefined };
+  if (!isPage(mediaType)) return { problem, pageSet: page.set, teaser: undefined, named: [] };
+  const named = namedBy(source.path, page.teaser, configuration);
+  return { problem, pageSet: page.set, teaser: encodeTeaser(page.teaser, named), named };
 }
 
 function readStart(source: SourceFile): Uint8Array {
@@ -33,11 +39,16 @@ function readStart(source: SourceFile): Uint8Array {
   return start;
 }
 
-export function encodeTeaser({ openGraph, ...rest }: Teaser): string {
-  return JSON.stringify({ ...rest, openGraph: [...openGraph] });
+/**
+ * A teaser as the index keeps it.
+ *
+ * @param named - what the page names, which a later run needs without reading the page
+ */
+export function encodeTeaser({ openGraph, feeds: _, ...rest }: Teaser, named: readonly string[]): string {
+  return JSON.stringify({ ...rest, openGraph: [...openGraph], ...(named.length > 0 && { named }) });
 }
 
 export function decodeTeaser(text: string): Teaser {
   const { openGraph, ...rest } = JSON.parse(text) as Omit<Teaser, 'openGraph'> & { openGraph: [string, string][] };
-  return { ...rest, openGraph: new Map(openGraph) };
+  return { ...rest, feeds: [], openGraph: new Map(openGraph) };
 }

@@ -268,7 +268,7 @@ async function placePages(
   { documents }: Lists,
 ): Promise<string[]> {
   const appearance = await appearanceOf(configuration, workspace.directory, store.rootId);
-  const teaser = encodeTeaser({ ...NO_TEASER, openGraph: new Map(), excerpt: [] });
+  const teaser = encodeTeaser({ ...NO_TEASER, openGraph: new Map(), excerpt: [], feeds: [] }, []);
   for (const path of removed) await rm(join(out, path), { force: true });
   const lacking = []; // removed by a rollback that left a target behind
   for (const { path, entry } of documents.values()) {
@@ -288,7 +288,7 @@ async function placePages(
   return [...added, ...changed, ...removed, ...lacking];
 }
 
-const NO_TEASER = { title: '', description: '', language: '', direction: '', canonical: '' };
+const NO_TEASER = { title: '', description: '', language: '', direction: '', canonical: '', author: '', published: '' };
 
 /** The time after which `out` loses old objects begins with the next run: until then they are in use. */
 function keepLonger({ index }: Site, { documents }: Lists): void {

@@ -40,6 +40,21 @@ export function isXmlPage(mediaType: string): boolean {
   return mediaType === XHTML;
 }
 
+/** Whether a document is a picture that previews and mastheads can show. */
+export function isPicture(mediaType: string): boolean {
+  return mediaType.startsWith('image/');
+}
+
+/** Whether a media type is one of feeds, which programs read without signing in. */
+export function isFeed(mediaType: string): boolean {
+  return mediaType === 'application/rss+xml' || mediaType === 'application/atom+xml';
+}
+
+/** Whether a document can be a feed: many have names that say no more than XML. */
+export function mayBeFeed(mediaType: string): boolean {
+  return isFeed(mediaType) || mediaType === 'application/xml' || mediaType === 'text/xml';
+}
+
 /** Whether gzip is worth trying. */
 export function isCompressible(mediaType: string): boolean {
   return TEXT.test(mediaType) || COMPRESSIBLE.test(mediaType);

@@ -1,6 +1,7 @@
 /** What a page says about itself: its set, and what its author shows to people who cannot read it yet. */
 import { isUtf8 } from 'node:buffer';
 import { Parser } from 'htmlparser2';
+import { isFeed } from './media-type.ts';
 import { firstSentence, shorten } from './shorten.ts';
 
 /** The part of a page that its fallback page shows. */
@@ -18,6 +19,12 @@ export interface Teaser {
   readonly openGraph: ReadonlyMap<string, string>;
   /** Paragraphs of the text inside elements with `data-wispr-excerpt`. */
   readonly excerpt: readonly string[];
+  /** From `<meta name="author">`. */
+  readonly author: string;
+  /** From `<meta property="article:published_time">`, where it is a date or time as ISO 8601 writes it. */
+  readonly published: string;
+  /** Addresses of feeds out of `<link rel="alternate">`, as written. */
+  readonly feeds: readonly string[];
 }
 
 export interface Page {
@@ -30,6 +37,12 @@ export interface Page {
 
 /** The Open Graph properties that a fallback page repeats. */
 export const OPEN_GRAPH = ['og:title', 'og:description', 'og:image', 'og:type', 'og:site_name'] as const;
+
+/** Feeds of one page that count. */
+const MAXIMUM_FEEDS = 8;
+
+/** A date, or a time with its zone. */
+const ISO_TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d))?$/;
 
 /** Characters that are kept of each text; a fallback page shows fewer. */
 const KEPT = 2000;
@@ -78,9 +91,10 @@ class PageHandler {
   #lateSet = false;
   #title = '';
   #titleDepth = 0;
-  readonly #facts = { description: '', language: '', direction: '', canonical: '' };
+  readonly #facts = { description: '', language: '', direction: '', canonical: '', author: '', published: '' };
   readonly #openGraph = new Map<string, string>();
   readonly #excerpt: string[] = [''];
+  readonly #feeds: string[] = [];
   /** The text of the body, as far as descriptions are looked for in it. */
   #text = '';
   #inCode = false;
@@ -126,6 +140,7 @@ class PageHandler {
       description: this.#opening(this.#facts.description),
       openGraph: this.#openGraphShown(),
       excerpt: this.#excerpt.map(collapse).filter((paragraph) => paragraph !== ''),
+      feeds: this.#feeds,
     };
     return { teaser, set: this.#sets[0], problem: this.#problem() };
   }
@@ -166,8 +181,10 @@ class PageHandler {
     const key = name.trim().toLowerCase();
     if (key === 'wispr-set') this.#set(content);
     if (!this.#inHead) return;
-    if (key === 'description' && this.#facts.description === '') this.#facts.description = collapse(keep(content));
+    if ((key === 'description' || key === 'author') && this.#facts[key] === '')
+      this.#facts[key] = collapse(keep(content));
     const graph = (property || name).trim().toLowerCase();
+    if (graph === 'article:published_time' && ISO_TIME.test(content.trim())) this.#facts.published = content.trim();
     const known = OPEN_GRAPH.some((each) => each === graph);
     if (known && !this.#openGraph.has(graph)) this.#openGraph.set(graph, collapse(keep(content)));
   }
@@ -178,9 +195,12 @@ class PageHandler {
     else this.#lateSet = true;
   }
 
-  #link({ rel = '', href = '' }: Record<string, string>): void {
-    const canonical = this.#inHead && rel.toLowerCase().split(/\s+/).includes('canonical');
-    if (canonical && this.#facts.canonical === '') this.#facts.canonical = keep(href.trim());
+  #link({ rel = '', href = '', type = '' }: Record<string, string>): void {
+    if (!this.#inHead) return;
+    const relations = rel.toLowerCase().split(/\s+/);
+    if (relations.includes('canonical') && this.#facts.canonical === '') this.#facts.canonical = keep(href.trim());
+    if (relations.includes('alternate') && isFeed(type.trim().toLowerCase()) && this.#feeds.length < MAXIMUM_FEEDS)
+      this.#feeds.push(keep(href.trim()));
   }
 
   #endParagraph(): void {

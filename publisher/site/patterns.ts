@@ -1,6 +1,6 @@
 /** Path patterns of `wispr.json`: globs over paths inside the source, written without a leading slash. */
 import picomatch from 'picomatch';
-import { PLACEHOLDER_FORMS, PLACEHOLDERS, type Placeholder } from '../workspace/configuration/names.ts';
+import { PLACEHOLDER_FORMS, PLACEHOLDERS, type Placeholder } from '../../core/publication/set-titles.ts';
 
 /** A compiled pattern. */
 export interface PathPattern {

@@ -1,5 +1,6 @@
 /** Which set each document belongs to, and why. */
-import { isSetName, PLACEHOLDERS, PUBLIC, SET_NAME_FORM } from '../workspace/configuration/names.ts';
+import { PLACEHOLDERS } from '../../core/publication/set-titles.ts';
+import { isSetName, PUBLIC, SET_NAME_FORM } from '../workspace/configuration/names.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { compilePattern, type PathPattern } from './patterns.ts';
 
@@ -28,7 +29,11 @@ const ALWAYS_PUBLIC: readonly (readonly [pattern: string, reason: string])[] = [
   ['{ads,app-ads,humans,security,llms}.txt', 'programs look there'],
   ['404.html', 'web hosts show it for pages that do not exist'],
   ['{CNAME,_headers,_redirects}', 'web hosts read it as configuration'],
+  ['**/{feed,rss,atom}.xml', 'feed readers read it'],
+  ['**/*.{rss,atom}', 'feed readers read it'],
 ];
+
+const NAMED = 'pages name it for previews or feed readers';
 
 /** Decides about documents by the rules of one configuration. */
 export class SetRules {
@@ -46,16 +51,17 @@ export class SetRules {
   }
 
   /**
-   * The page's own word, then what is public, then the set rules in their order, then the default set.
+   * The page's own word, then what is public, then what pages name, then the set rules in their order, then the default set.
    *
    * @param path - the document's path: `/a/b.html`
    * @param pageSet - the content of its `<meta name="wispr-set">`; not checked yet
+   * @param isNamed - whether pages name it for previews or as a feed: named.ts
    */
-  decide(path: string, pageSet: string | undefined): Decision {
+  decide(path: string, pageSet: string | undefined, isNamed = false): Decision {
     const inside = path.slice(1);
-    const byPath = this.#byPath(inside); // also where the page decides, so that the rule counts as used
-    if (pageSet === undefined) return byPath;
-    return { set: pageSet === PUBLIC ? undefined : pageSet, reason: 'the page says so' };
+    const byPath = this.#byPath(inside); // also where something else decides, so that the rule counts as used
+    if (pageSet !== undefined) return { set: pageSet === PUBLIC ? undefined : pageSet, reason: 'the page says so' };
+    return isNamed && byPath.set !== undefined ? { set: undefined, reason: NAMED } : byPath;
   }
 
   /** The patterns that fitted no document: probably misspelt. */

@@ -5,7 +5,9 @@ import { printable } from '../../node-support/printable.ts';
 import { PublishError } from '../errors.ts';
 import { someOf } from '../text.ts';
 import { destinationOf, SECONDS_PER_DAY, writtenPath } from '../workspace/configuration/content-schema.ts';
+import { subscribeUrlOf } from '../workspace/configuration/look-schema.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
+import { isPicture, mediaTypeOf } from './media-type.ts';
 import { problemsOfRedirects } from './redirects.ts';
 
 /** What the settings need to know of the site: `undefined` where there is no such document. */
@@ -25,6 +27,7 @@ export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocum
   const problems = [
     ...(loops.length > 0 ? [`the redirects from ${someOf(loops.map(shown))} never end`] : []),
     ...problemOfNotFound(configuration, lookUp),
+    ...problemOfLogo(configuration, lookUp),
   ];
   if (problems.length === 0) return settings;
   throw new PublishError('configuration-invalid', `${problems.join('; ')}; nothing was written`);
@@ -32,7 +35,7 @@ export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocum
 
 /** The settings as they stand in the configuration, with whatever is wrong with them. */
 export function settingsOf(configuration: Configuration, lookUp: LookUpDocument): SiteSettings {
-  const { cleanUrls, freshness, redirects, notFound } = configuration;
+  const { cleanUrls, freshness, redirects, notFound, accent, logo, subscribe, titles } = configuration;
   const page = notFound !== undefined ? writtenPath(notFound) : USUAL_NOT_FOUND;
   return {
     cleanUrls,
@@ -43,7 +46,22 @@ export function settingsOf(configuration: Configuration, lookUp: LookUpDocument)
       status,
       to: destinationOf(to),
     })),
+    ...(accent !== undefined && { accent }),
+    ...(logo !== undefined && { logo: writtenPath(logo) }),
+    ...(subscribe !== undefined && { subscribe: subscribeUrlOf(subscribe) }),
+    ...(titles.length > 0 && { titles }),
   };
+}
+
+/** Visitors without access load it. */
+export function problemOfLogo({ logo }: Configuration, lookUp: LookUpDocument): string[] {
+  if (logo === undefined) return [];
+  const path = writtenPath(logo);
+  const why = { none: 'which is not there', protected: 'which is not public', public: undefined }[
+    lookUp(path) ?? 'none'
+  ];
+  if (why !== undefined) return [`"logo" names ${printable(logo)}, ${why}`];
+  return isPicture(mediaTypeOf(path)) ? [] : [`"logo" names ${printable(logo)}, which is no picture`];
 }
 
 /** Only a page that the configuration names has to be there. */

@@ -87,7 +87,8 @@ export class DocumentCheck {
     if (page === undefined) throw new Wrong(path, 'file-altered', 'not a fallback page as wispr makes them');
     if (!leadsTo(page, this.#site, urlPathOf(path))) {
       const inReader = page.site === undefined ? '' : `, and in a Reader to ${page.site}`;
-      throw new Wrong(path, 'file-altered', `the fallback page leads to ${page.reading}${inReader}`);
+      const also = page.subscribe ? `, and to ${page.subscribe}` : '';
+      throw new Wrong(path, 'file-altered', `the fallback page leads to ${page.reading}${inReader}${also}`);
     }
     this.#report.fallbackPages++;
     if (page.ownTemplate) this.#report.ownFallbackPages++;

@@ -16,7 +16,7 @@ import {
   TIMESTAMP_FILE,
   targetFile,
 } from '../../core/publication/names.ts';
-import { parseSettings } from '../../core/publication/settings.ts';
+import { parseSettings, type SiteSettings } from '../../core/publication/settings.ts';
 import { inTurn } from '../../core/publication/sources.ts';
 import { checkExpiry, checkNotFuture, checkTimestampExpiry, isoTime } from '../../core/publication/verify-roles.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
@@ -42,6 +42,8 @@ export interface KnownSite {
   readonly site: string;
   /** Origin of the reading site. */
   readonly reading: string;
+  /** Where people subscribe; empty where the settings name no address. */
+  readonly subscribe: string;
   readonly publisherKey: Uint8Array;
   readonly publication: OpenPublication;
   /** Seconds since 1970. */
@@ -62,7 +64,8 @@ export async function readSite(
   if (publication === undefined) return undefined;
   report.publisher = publication.rootId;
   await checkProof(place, publication.rootId, options, report);
-  await checkFreshness(publication, options.now, report);
+  const settings = await readSettings(publication, report);
+  checkFreshness(publication, settings?.grace ?? 0, options.now, report);
   const descriptor = await readDescriptor(publication, options.now, report);
   const described = descriptor?.sites.find(({ site }) => options.site === undefined || site === options.site);
   if (descriptor === undefined) return undefined;
@@ -73,7 +76,8 @@ export async function readSite(
   const { site, reading } = described;
   report.site = site;
   report.expires = descriptor.expires;
-  return { site, reading, publisherKey: descriptor.publisherKeyBytes, publication, now: options.now };
+  const { publisherKeyBytes: publisherKey } = descriptor;
+  return { site, reading, subscribe: settings?.subscribe ?? '', publisherKey, publication, now: options.now };
 }
 
 interface FoundPublication extends OpenPublication {
@@ -157,9 +161,9 @@ async function checkProof(
 }
 
 /** Everything that has expired, or comes from the future. */
-async function checkFreshness(publication: FoundPublication, now: number, report: VerifyReport): Promise<void> {
-  const { root, timestamp, snapshot, targets } = publication.state;
-  const shownUntil = timestamp.expires + (await readGrace(publication, report));
+function checkFreshness({ state }: FoundPublication, grace: number, now: number, report: VerifyReport): void {
+  const { root, timestamp, snapshot, targets } = state;
+  const shownUntil = timestamp.expires + grace;
   const { version: confirmed, expires: freshUntil } = timestamp;
   report.publication = { version: snapshot.version, confirmed, freshUntil, shownUntil };
   const still = now <= shownUntil ? `; readers still show it, and say so, until ${isoTime(shownUntil)}` : '';
@@ -178,18 +182,21 @@ function findLate(report: VerifyReport, path: string, check: () => void, rest = 
   }
 }
 
-async function readGrace({ state, place }: FoundPublication, report: VerifyReport): Promise<number> {
+async function readSettings(
+  { state, place }: FoundPublication,
+  report: VerifyReport,
+): Promise<SiteSettings | undefined> {
   const target = state.targets.target(SETTINGS_TARGET);
   const path = target && targetFile(SETTINGS_TARGET, target.sha256);
   const bytes = path && (await place.read(path, PUBLICATION_LIMITS.settingsLength));
   try {
     if (!target) throw new PublicationError('metadata-missing', 'the publication has no site settings');
     // Whether they are there, and the right ones, is checked with all that `targets` names.
-    return bytes ? parseSettings(bytes).grace : 0;
+    return bytes ? parseSettings(bytes) : undefined;
   } catch (error) {
     if (!(error instanceof PublicationError)) throw error;
     report.find(path || METADATA_PATH, error.code, error.message);
-    return 0;
+    return undefined;
   }
 }
 

@@ -119,5 +119,5 @@ it('the first page says that the publisher has disconnected this device, and pro
 
 it('a withdrawn publication leads to no reading site, which shows the same; a name that is not there, to the address', () => {
   expect(refusalText('publication-withdrawn').sameOnReadingSite).toBe(true);
-  expect(refusalText('host-unreachable').advice[0]).toContain('Check the address');
+  expect(refusalText('host-unreachable').lead).toContain('Check the address');
 });

@@ -66,7 +66,8 @@ function expectPage(answer: Received, code: string): void {
   expect(answer.text).not.toContain(SECRET.trim());
   expect(answer.text).toContain(code);
   const links = [...answer.text.matchAll(/(?:href|src|action)="([^"]*)"/g)].map(([, link]) => link);
-  expect(links).toEqual([`https://read.news.example${PATH}`]);
+  const again = code === 'object-version' ? [] : [PATH]; // what needs a newer Reader is refused again
+  expect(links).toEqual([...again, `https://read.news.example${PATH}`]);
 }
 
 const changed = (offset: number, bytes = object) => {

@@ -197,7 +197,7 @@ describe('attack 24: a reading site that is no HTTPS origin', () => {
   });
 });
 
-describe('attack 89: the link on a page of refusal', () => {
+describe('attack 89: the links on a page of refusal', () => {
   it.each([
     '//evil.example/x',
     '//evil.example',
@@ -206,7 +206,7 @@ describe('attack 89: the link on a page of refusal', () => {
     '/.//evil.example/',
     '//[',
     '//@evil.example:1/',
-  ])('for %s leads to the signed reading site (attack 24)', async (target) => {
+  ])('for %s lead to the site itself, and to the signed reading site (attack 24)', async (target) => {
     const bytes = await sendRaw(
       rig.proxy.port,
       `GET http://news.example${target} HTTP/1.1\r\nHost: news.example\r\nConnection: close\r\n\r\n`,
@@ -214,7 +214,7 @@ describe('attack 89: the link on a page of refusal', () => {
     expect(bytes).toMatch(/^HTTP\/1\.1 404 /);
     expect(bytes).toContain('wispr-refusal: path-refused');
     const links = Array.from(bytes.matchAll(/(?:href|src|action)="([^"]*)"/g), ([, link]) => link);
-    expect(links).toEqual(['https://read.news.example/']);
+    expect(links).toEqual(['http://news.example/', 'https://read.news.example/']);
   });
 });
 

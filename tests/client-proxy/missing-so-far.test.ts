@@ -43,9 +43,9 @@ it('is that of the publication at hand where host and key server are down, until
   for (const answer of [await reload('/none'), await ask('/none')]) {
     expect(seen(answer)).toEqual([404, 'no-such-document']);
     expect(answer.text).toContain(SO_FAR);
-    expect(answer.text).toMatch(/The list was last confirmed (?:just now|.* ago)\./);
-    expect(answer.text).toContain('could not check for a newer version: The server with this page does not answer.');
-    expect(answer.text).toContain('and reload this page.');
+    expect(answer.text).toMatch(/list of pages was up to date (?:just now|.* ago)\./);
+    expect(answer.text).toContain('A newer one could not be loaded: The server with this page does not answer.');
+    expect(answer.text).toContain('>Try again</a>');
     expect(answer.text).toContain('href="https://read.news.example/none"'); // which may know of a newer one
   }
   rig.host.handlers.clear();
@@ -62,8 +62,8 @@ it('is that of the publication at hand while a look goes on that a reload waited
   const answer = await reload('/none');
   expect(seen(answer)).toEqual([404, 'no-such-document']);
   expect(answer.text).toContain(SO_FAR);
-  expect(answer.text).toContain('is checking for a newer version.');
-  expect(answer.text).toContain('Reload this page in a moment');
+  expect(answer.text).toContain('is looking for a newer one.');
+  expect(answer.text).toContain('Try again in a moment');
   rig.host.handlers.clear();
   for (const answerNow of held) answerNow();
   await expect.poll(async () => (await ask('/none')).text).toContain(FINAL);

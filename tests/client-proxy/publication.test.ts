@@ -1,9 +1,15 @@
 /** What the running proxy makes of the publication of a connected site: signed 404, redirects, clean URLs, news, age. */
+
+import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ReaderError } from '../../client-proxy/errors.ts';
 import { fetchDocument, parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { lookOf } from '../../client-proxy/pages/look.ts';
+import { type RefusedAddresses, refusalPage } from '../../client-proxy/pages/refusal.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
+import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
@@ -50,8 +56,8 @@ describe('what there is at an address', () => {
       expect([path, answer.status, refusalCode(answer)]).toEqual([path, 404, 'no-such-document']);
       expect(answer.text).not.toContain('unsigned</h1>');
       expect([answer.headers['set-cookie'], answer.headers['x-other']]).toEqual([undefined, undefined]);
-      expect(links(answer)).toEqual([]); // attack 89: the reading site has nothing else to say
-      expect(answer.text.includes('front page: http://news.example/<')).toBe(path !== '/');
+      // attack 89: the reading site has nothing else to say, and the front page would be refused as well.
+      expect(links(answer)).toEqual(path === '/' ? [] : ['http://news.example/']);
     }
     expect(rig.host.requests.every(({ url }) => url.startsWith('/.well-known/wispr/'))).toBe(true);
   });
@@ -181,7 +187,7 @@ describe('attack 80: a daemon that runs past the expiry of its timestamp', () =>
     expect((await get('/a.html', { accept: 'image/png' })).text).toBe('signed');
     const notice = await get('/a.html?x="><script>', NAVIGATION);
     expect([notice.status, notice.headers['wispr-notice']]).toEqual([503, 'stale']);
-    expect(notice.text).toContain('last confirmed 3 days ago');
+    expect(notice.text).toContain('was up to date 3 days ago');
     expect(notice.text).toContain('Read on');
     expect(links(notice)).toEqual(['/a.html?x=&quot;&gt;&lt;script&gt;']); // attack 89
     expect(notice.headers['wispr-confirmed']).toBe(confirmed);
@@ -208,9 +214,9 @@ describe('attack 80: a daemon that runs past the expiry of its timestamp', () =>
       (await send(rig.proxy.port, '/', { headers: { host: `localhost:${rig.proxy.port}` } })).text;
     expect(await home()).toMatch(/Up to date (?:1 hour|59 minutes) ago\./);
     rig.passTime(3 * DAY);
-    expect(await home()).toMatch(/Last confirmed 3 days ago; there may be an update/);
+    expect(await home()).toMatch(/Up to date 3 days ago; there may be an update/);
     rig.passTime(30 * DAY);
-    expect(await home()).toContain('Not shown at the moment: This site has not been confirmed for too long.');
+    expect(await home()).toContain('Not shown at the moment: This site may be out of date.');
   });
 });
 
@@ -231,6 +237,50 @@ describe('attack 69: a clock that is wrong', () => {
     rig.passTime(3 * DAY);
     expect((await get()).text).toBe('signed');
   });
+});
+
+describe('a page in place of a document', () => {
+  const LOOK = { accent: '#a3301d', logo: '/front/logo & co.svg', subscribe: 'https://shop.example/?a=1' };
+
+  it('has the publisher’s name, colour and logo out of the signed settings, and may load nothing else', async () => {
+    await setSettings(LOOK);
+    await get();
+    const { text, headers } = await get('/missing.html');
+    expect(text).toContain('<img src="/front/logo%20%26%20co.svg" alt="The Morning Paper">');
+    const [style = ''] = /<style>:root\{--accent:#a3301d\}.*?(?=<\/style>)/.exec(text) ?? [];
+    const digest = createHash('sha256').update(style.slice('<style>'.length)).digest('base64');
+    const policy = headers['content-security-policy'] ?? '';
+    expect(policy).toContain(`'sha256-${digest}'`);
+    expect(policy).toMatch(
+      /^default-src 'none'; style-src [^;]*; img-src 'self'; base-uri 'none'; form-action 'none'; /,
+    );
+    await setSettings({ accent: '#ffee00' });
+    await get();
+    const pale = await get('/missing.html');
+    expect(pale.text).toContain(`:root{--accent:${BUILT_IN_ACCENT.light}}`);
+    expect(pale.text).toContain('<bdi>The Morning Paper</bdi>');
+  });
+
+  it('leads to the subscriptions where there is no key, and never to what refuses it as well', () => {
+    const look = () => lookOf('The Paper', LOOK);
+    const again = '/a.html?b';
+    const linksOf = (code: 'lapsed' | 'key-server-unreachable', given: RefusedAddresses = {}) => {
+      const { page } = refusalPage(new ReaderError(code, 'm'), { again, readingUrl: () => 'https://read/', ...given });
+      return [page.action?.url, page.second?.url];
+    };
+    expect(linksOf('lapsed', { look })).toEqual([LOOK.subscribe, undefined]);
+    expect(linksOf('lapsed')).toEqual([undefined, undefined]);
+    expect(linksOf('key-server-unreachable', { look })).toEqual([again, 'https://read/']);
+  });
+
+  it.each(['//evil.example/', '/\\evil.example/', '/a//evil.example'])(
+    'attack 89: leads to no other host by %s',
+    async (path) => {
+      const all = links(await get(path));
+      expect(all.length).toBeGreaterThan(0);
+      for (const link of all) expect(link).toMatch(/^https?:\/\/(?:read\.)?news\.example\/$/);
+    },
+  );
 });
 
 describe('a withdrawn publication', () => {

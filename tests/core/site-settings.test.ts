@@ -1,8 +1,10 @@
 /** What site settings may hold, and where their redirects lead. */
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
+import { canonicalJson } from '../../core/encoding/canonical-json.ts';
 import { documentEntryOf } from '../../core/publication/document-entry.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { titleOfSet } from '../../core/publication/set-titles.ts';
 import { encodeSettings, isRedirectDestination, parseSettings } from '../../core/publication/settings.ts';
 import { localRedirect } from '../../core/reading/local-redirect.ts';
 
@@ -18,6 +20,45 @@ describe('site settings', () => {
     expect(() => encodeSettings({ ...SETTINGS, grace: PUBLICATION_LIMITS.grace + 1 })).toThrow(malformed);
     const padded = utf8(new TextDecoder().decode(encodeSettings(SETTINGS)) + ' '.repeat(1_048_576));
     expect(() => parseSettings(padded)).toThrow(malformed);
+  });
+
+  it.each([
+    ['accent', 'red'],
+    ['accent', '#FFFFFF'],
+    ['accent', '#fff;}body{x:y'],
+    ['logo', 'logo.svg'],
+    ['logo', '//evil.example/logo.svg'],
+    ['logo', '/../logo.svg'],
+    ['subscribe', 'http://shop.example/'],
+    ['subscribe', 'https://shop.example'],
+    ['subscribe', 'https://a@shop.example/'],
+    ['subscribe', 'javascript:alert(1)'],
+    ['subscribe', `https://shop.example/${'a'.repeat(2048)}`],
+    ['titles', []],
+    ['titles', [{ set: 'a', title: 'A', more: 1 }]],
+    ['titles', [{ set: 'a', title: 'A\u202eB' }]],
+    ['titles', [{ set: 'a', title: 'A'.repeat(101) }]],
+    ['titles', [{ set: '(a+)+', title: 'A' }]],
+    ['titles', Array.from({ length: 101 }, (_, index) => ({ set: `a${index}`, title: 'A' }))],
+    ['preview', 'none'],
+  ])('attack 15: refuse %s %j', (member, value) => {
+    const [start = ''] = new TextDecoder().decode(encodeSettings(SETTINGS)).split('}', 1);
+    const members = { ...JSON.parse(`${start}}`), [member]: value };
+    expect(() => parseSettings(canonicalJson(members))).toThrow(malformed);
+  });
+
+  it('name sets for readers', () => {
+    const titles = [
+      { set: 'day-{yyyy}-{mm}-{dd}', title: 'Issue of {dd}/{mm}/{yyyy}' },
+      { set: 'v1.0', title: 'First version' },
+      { set: 'subscribers', title: 'Letters' },
+    ];
+    expect(parseSettings(encodeSettings({ ...SETTINGS, titles })).titles).toEqual(titles);
+    expect(titleOfSet(titles, 'day-2026-11-16')).toBe('Issue of 16/11/2026');
+    expect(titleOfSet(titles, 'day-2026-13-16')).toBeUndefined();
+    expect(titleOfSet(titles, 'v1.0')).toBe('First version');
+    expect(titleOfSet(titles, 'v1x0')).toBeUndefined();
+    expect(titleOfSet(titles, 'subscribers ')).toBeUndefined();
   });
 
   it.each([

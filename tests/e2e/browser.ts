@@ -6,7 +6,8 @@ import { launchChromium } from '../support/chromium.ts';
 
 /** Folder for pictures of the pages; none are taken if it is not named. */
 const SCREENSHOTS = process.env.WISPR_SCREENSHOTS;
-const WIDTHS = [1280, 400];
+const WIDTHS = [1280, 390];
+const SCHEMES = ['dark', 'light'] as const;
 
 /** @param proxy - URL of the forward proxy that it is set to use */
 export function openBrowser(proxy?: string): Promise<Browser> {
@@ -86,12 +87,15 @@ export function playFilm(page: Page, selector: string): Promise<{ duration: numb
   }, selector);
 }
 
-/** Takes pictures of a page as it is, wide and narrow, for people to look at. */
+/** Takes pictures of a page as it is, wide and narrow, dark and light, for people to look at. */
 export async function takePictures(page: Page, name: string): Promise<void> {
   if (!SCREENSHOTS) return;
   await mkdir(SCREENSHOTS, { recursive: true });
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 900 });
-    await page.screenshot({ path: join(SCREENSHOTS, `${name}-${width}.png`), fullPage: true });
+    for (const colorScheme of SCHEMES) {
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: join(SCREENSHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+    }
   }
 }

@@ -76,8 +76,14 @@ describe('a locked Reader', () => {
     expect(await page.textContent('main')).toContain(`Open ${rig.proxy.page} in another tab`);
     expect(await page.locator('a').count()).toBe(0);
     expect(await page.locator('form').count()).toBe(0);
-    await look('locked-document');
-    expect(refusalCode(await send(rig.proxy.port, rig.url('/fog.html')))).toBe('reader-locked');
+    // A copy, since the page itself looks again every three seconds.
+    const copy = await browser.newPage();
+    await copy.setContent(await page.content());
+    await takePictures(copy, 'reader-locked-document');
+    expect(await accessibilityProblems(copy)).toEqual([]);
+    await copy.close();
+    const answer = await send(rig.proxy.port, rig.url('/fog.html'));
+    expect([refusalCode(answer), answer.headers.refresh]).toEqual(['reader-locked', '3;url=/fog.html']);
   });
 
   it('keeps the sites in its proxy configuration file, so that no browser goes past it', async () => {
@@ -109,6 +115,20 @@ describe('a locked Reader', () => {
     await page.getByRole('link', { name: 'Open news.example' }).click();
     expect(await heading()).toBe('Fog');
     expect(JSON.stringify(rig.refusals)).not.toContain('right horse');
+  });
+
+  it('gives the document back by itself, in the tab that waited for it', async () => {
+    const address = `${await rig.proxy.gatewayUrl('news.example')}fog.html#part`;
+    await rig.proxy.lock.lock();
+    const waiting = await browser.newPage();
+    await waiting.goto(address);
+    expect(await waiting.textContent('h1')).toBe('The Reader is locked');
+    await open();
+    await passphrase().fill(PASSPHRASE);
+    await press('Unlock');
+    expect(await heading()).toBe('Your sites');
+    await expect.poll(() => waiting.textContent('h1'), { timeout: 15_000 }).toBe('Fog');
+    await waiting.close();
   });
 
   it('leads nowhere else than to its own pages', async () => {

@@ -26,7 +26,7 @@ beforeAll(async () => {
   await publish(keyServer.publisher, keyServer.host, document);
   const { teaser } = readPage(Buffer.from('<title>Fog</title>'));
   const settings = { publisher: 'The News', site: publisher.site, content: host.origin, reading: publisher.reading };
-  const html = builtInTemplate.render(fallbackPageOf(PATH, teaser, { ...settings, redirectAfter: 'never' }));
+  const html = builtInTemplate.render(fallbackPageOf(PATH, teaser, settings));
   host.handlers.set(URL_PATH, (_, response) => void response.setHeader('content-type', 'text/html').end(html));
   page = await browser.newPage();
   // Links name the usual port, which a test cannot be sure to get: the browser is sent on to the one that this Reader has.

@@ -16,6 +16,7 @@ beforeAll(async () => {
   const { publisher, host } = reader;
   await publisher.publish(host.files, '/index.html', { content: '<title>Paper</title><h1>Front page</h1>' });
   await publisher.publish(host.files, '/fog.html', { content: '<title>Fog</title><h1>Fog</h1>' });
+  await publisher.publish(host.files, '/style.css', { content: 'h1 { color: red }' });
   browser = await launchChromium();
   page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
 });
@@ -32,10 +33,7 @@ const press = (name: string) => page.getByRole('button', { name, exact: true }).
 
 /** What every page owes its reader. */
 async function look(name: string): Promise<void> {
-  for (const colorScheme of ['dark', 'light'] as const) {
-    await page.emulateMedia({ colorScheme });
-    await takePictures(page, `reader-${name}-${colorScheme}`);
-  }
+  await takePictures(page, `reader-${name}`);
   expect(await accessibilityProblems(page)).toEqual([]);
   expect(await page.locator('h1').count()).toBe(1);
   expect(await page.locator('script').count()).toBe(0);
@@ -118,6 +116,10 @@ describe('the first page', () => {
     expect(main).toContain('Up to date 1 hour ago.');
     expect(main).toContain('news.example/fog.html');
     expect(main).not.toContain('who=');
+    await page.goto(new URL('/style.css', (await reader.proxy.gatewayUrl('news.example')) ?? '').href);
+    await open();
+    const read = await page.locator('.log a').allTextContents();
+    expect(read.sort()).toEqual(['Fog', 'Paper']); // by their titles, and without what pages load
     reader.passTime(7200);
     await open();
     expect(await page.textContent('main')).toContain('Up to date 3 hours ago');
@@ -126,7 +128,7 @@ describe('the first page', () => {
   });
 
   it('says where each document came from, and forgets the list on demand', async () => {
-    const link = page.getByRole('link', { name: 'news.example/fog.html' });
+    const link = page.getByRole('link', { name: 'Fog', exact: true });
     const how = () => page.locator('.log li', { has: link }).locator('span').textContent();
     expect(await how()).toContain('fetched');
     const { headers } = await send(reader.proxy.port, 'http://news.example/fog.html');
@@ -264,7 +266,10 @@ describe('an error page', () => {
     expect(await heading()).toBe('A server on the way sent something else');
     expect(await page.getByLabel('Public link').inputValue()).toBe('http://news.example/rain.html?q=1');
     const links = await page.locator('a').evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).href));
-    expect(links).toEqual(['https://read.news.example/rain.html?q=1']);
+    expect(links).toEqual([`${gateway}rain.html?q=1`, 'https://read.news.example/rain.html?q=1']);
+    expect(await page.getByLabel('Public link').isVisible()).toBe(false); // folded away, with the code
+    await page.locator('summary', { hasText: 'For the publisher' }).click();
+    expect(await page.textContent('dl')).toContain('head-unexpected');
     await look('refused');
     reader.host.files.set(file, good ?? Buffer.alloc(0));
   });

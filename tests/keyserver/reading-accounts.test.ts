@@ -255,7 +255,7 @@ describe('signing in', () => {
     await revoked.post('/-/sign-in', { name: 'jens', password: PASSWORD, to: '/' });
     const page = await revoked.get(ARTICLE);
     expect(page.status).toBe(403);
-    expect(page.text).toContain('Your access was withdrawn');
+    expect(page.text).toContain('The publisher has ended your access');
   });
 
   it('shows the account: name, and what can be read until when', async () => {

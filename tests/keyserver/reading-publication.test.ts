@@ -107,7 +107,7 @@ it('attack 80: says when it is stale, on entering the site, and refuses after th
   rig.passTime(3 * DAY);
   const notice = await visitor.get('/?q="><script>', ENTERING);
   expect([notice.status, notice.headers['cache-control']]).toEqual([503, 'no-store']);
-  expect(notice.text).toContain('was last confirmed 3 days ago');
+  expect(notice.text).toContain('was up to date 3 days ago');
   expect(notice.text).not.toContain('"><script');
   const onwards = await visitor.get('/', { ...ENTERING, 'sec-fetch-site': 'same-origin' });
   expect([onwards.status, onwards.text]).toEqual([200, FRONT.content]);
@@ -156,4 +156,29 @@ it('attack 21: refuses a document whose set is another than the publication says
   await publication.addEncrypted('/paid.html', setOf(rig.publisher, 'day-2').id, object, entry.length);
   await sign();
   expectRefused(await visitor.get('/paid.html'), 502, 'head-unexpected');
+});
+
+it('has the publisher’s colour and logo out of the signed settings on its own pages, and leads to the subscriptions', async () => {
+  const look = { accent: '#a3301d', logo: '/front/logo.svg', subscribe: 'https://shop.example/' };
+  await setSettings({ ...look, titles: [{ set: 'day-{dd}', title: 'Day {dd}' }] });
+  const refused = await visitor.get('/missing.html');
+  expectRefused(refused, 404, 'no-such-document');
+  expect(refused.text).toContain('<img class="logo" src="/front/logo.svg" alt="The Harbour News">');
+  expect(refused.text).toContain('<a class="button" href="/">Front page</a>');
+  expect((await visitor.get('/-/style.css')).text).toMatch(
+    /:root\{--accent:#a3301d\}\n@media[^\n]*--accent:#[0-9a-f]{6}/,
+  );
+  // No published byte is on the account's origin, so no logo either.
+  const account = createVisitor(rig.server.readingUrl);
+  const signIn = await account.get('/-/sign-in');
+  expect(signIn.text).not.toContain('<img');
+  expect(signIn.text).toContain('No subscription yet? <a href="https://shop.example/">');
+  expect((await account.get('/-/style.css')).text).toContain('--accent:#a3301d');
+  const { code } = rig.invite({ name: 'kora', sets: ['day-16', '*'] });
+  await account.post('/-/join', { code, password: 'correct horse battery' });
+  const { text } = await account.get('/-/account');
+  expect(text).toContain('Day 16');
+  expect(text).toContain('Everything');
+  expect(text).toContain('no end date');
+  expect(text).not.toContain('<code>');
 });

@@ -170,6 +170,13 @@ describe('site settings', () => {
         }),
         { selector: ({ from }) => from, maxLength: 5 },
       ),
+      accent: fc.stringMatching(/^#[0-9a-f]{6}$/),
+      logo: path,
+      subscribe: fc.constantFrom('https://shop.example/', 'https://shop.example/?a=%C3%A9'),
+      titles: fc.uniqueArray(
+        fc.record({ set: fc.constantFrom('a', 'day-{yyyy}', 'é {mm}.{dd}'), title: fc.constantFrom('A', 'Ä – b') }),
+        { selector: ({ set }) => set, minLength: 1 },
+      ),
     },
     { requiredKeys: ['cleanUrls', 'grace', 'redirects'] },
   );

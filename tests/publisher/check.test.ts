@@ -423,17 +423,57 @@ describe('what is worth knowing', () => {
   it('is what public pages load that is encrypted, and previews without a picture', async () => {
     const head = '<link rel=stylesheet href=a.css><meta property="og:image" content="http://news.example/a.png">';
     const files = { 'a.css': 'a{b:url(b.png)}', 'a.png': 'x', 'b.png': 'x' };
-    const report = await check(
-      { ...files, 'index.html': page('<a href=x.html>x</a><img src=b.png>', head), 'x.html': page('<img src=b.png>') },
-      { public: ['index.html', 'b.png'] },
-    );
-    expect(subjects(report, 'public-loads-protected')).toEqual(['/a.css']);
+    const all = {
+      ...files,
+      'index.html': page('<a href=x.html>x</a><img src=b.png><img src=a.png>', head),
+      'x.html': page('<img src=b.png>'),
+    };
+    const report = await check(all, { public: ['index.html', 'b.png'], previews: 'none' });
+    expect(subjects(report, 'public-loads-protected')).toEqual(['/a.css', '/a.png']);
     expect(subjects(report, 'preview-picture')).toEqual(['/a.png']);
+    const shown = await check(all, { public: ['index.html', 'b.png'] });
+    expect(shown.groups.map(({ kind }) => kind)).toEqual(['public-loads-protected']);
+    expect(subjects(shown, 'public-loads-protected')).toEqual(['/a.css']);
+    expect(shown.public.flatMap(({ paths }) => paths)).toContain('/a.png');
+    const gone = page('', '<meta property="og:image" content="/gone.png">');
+    expect(subjects(await check({ 'x.html': gone }), 'preview-picture')).toEqual(['/gone.png']);
     const byPage = await check({
       ...files,
       'x.html': page('<img src=b.png>', '<meta name="wispr-set" content="public">'),
     });
     expect(subjects(byPage, 'public-loads-protected')).toEqual(['/b.png']);
+  });
+
+  it('is a colour that cannot be read, and a logo that visitors cannot load', async () => {
+    const files = { 'a.html': page('a'), 'logo.svg': '<svg/>', 'x.css': '' };
+    expect(subjects(await check(files, { accent: '#ffee00' }), 'accent-pale')).toEqual(['#ffee00']);
+    expect((await check(files, { accent: '#a3301d', logo: 'logo.svg', public: ['logo.svg'] })).groups).toEqual([]);
+    for (const logo of ['logo.svg', 'gone.svg']) {
+      const [group] = (await check(files, { logo })).groups;
+      expect(group).toMatchObject({ kind: 'refused', total: 1 });
+      expect(group?.findings[0]?.message).toContain(`"logo" names ${logo}, which is not`);
+    }
+    expect((await check(files, { logo: 'x.css', public: ['x.css'] })).groups[0]?.findings[0]?.message).toContain(
+      'which is no picture',
+    );
+  });
+
+  it('are feeds with whole articles in them', async () => {
+    const item = (name: string, text: string) => `<${name}><![CDATA[${text}]]></${name}>`;
+    const rss = (text: string) => `<?xml version="1.0"?><rss><channel><item>${text}</item></channel></rss>`;
+    const atom = (text: string) => `<feed xmlns="http://www.w3.org/2005/Atom"><entry>${text}</entry></feed>`;
+    const link = '<link rel="alternate" type="application/atom+xml" href="/en/index.xml">';
+    const report = await check({
+      'index.html': page('a', link),
+      'feed.xml': rss(item('content:encoded', 'a'.repeat(501))),
+      'short.rss': rss(item('content:encoded', 'a'.repeat(500)).repeat(3) + item('description', 'a'.repeat(900))),
+      'en/index.xml': atom(item('content', 'a'.repeat(501))),
+      'short.atom': atom(item('content', 'a'.repeat(500)) + item('summary', 'a'.repeat(900))),
+      'data.xml': `<data>${item('content', 'a'.repeat(600))}</data>`,
+    });
+    expect(subjects(report, 'feed-whole')).toEqual(['/en/index.xml', '/feed.xml']);
+    const shown = report.public.flatMap(({ paths }) => paths).sort();
+    expect(shown).toEqual(['/en/index.xml', '/feed.xml', '/short.atom', '/short.rss']);
   });
 
   it('are names that hosts take for one, change or misread', async () => {

@@ -44,7 +44,9 @@ describe('wispr.json', () => {
       defaultSet: 'subscribers',
       ignore: [],
       carrier: 'beside',
-      fallback: { redirectAfter: 1 },
+      fallback: {},
+      titles: [],
+      previews: 'public',
       headers: [],
       redirects: [],
       cleanUrls: false,
@@ -61,8 +63,8 @@ describe('wispr.json', () => {
   });
 
   it('is what wispr init writes', () => {
-    const text = configurationTemplate({ ...GOOD, fallback: { redirectAfter: 'never' } }, 'schema.json');
-    expect(parseConfiguration(text, 'wispr.json')).toMatchObject({ ...GOOD, fallback: { redirectAfter: 'never' } });
+    const text = configurationTemplate({ ...GOOD, fallback: { language: 'de' } }, 'schema.json');
+    expect(parseConfiguration(text, 'wispr.json')).toMatchObject({ ...GOOD, fallback: { language: 'de' } });
     expect(text.split('\n').filter((line) => line.trim().startsWith('//')).length).toBeGreaterThan(15);
   });
 
@@ -75,7 +77,12 @@ describe('wispr.json', () => {
       notFound: 'missing.html',
       freshness: { hours: 24, graceDays: 0 },
       padding: 'padme' as const,
-      fallback: { redirectAfter: 0, template: 'teaser.eta' },
+      fallback: { template: 'teaser.eta' },
+      accent: '#a3301d',
+      logo: 'front/logo.svg',
+      subscribe: 'https://news.example/subscribe',
+      titles: [{ set: 'day-{yyyy}', title: 'The year {yyyy}' }],
+      previews: 'none' as const,
       publish: 's3://news',
       keyServerTokenFile: 'token',
     };
@@ -100,8 +107,26 @@ describe('wispr.json', () => {
     [{ keyServer: 'http://keys.news.example' }, 'line 6: "keyServer" must be an https origin'],
     [{ reading: 'https://news.example' }, 'line 7: "reading" must be on another host'],
     [{ carrier: 'inside' }, 'line 8: "carrier" must be one of "beside", "html"'],
-    [{ fallback: { redirectAfter: -1 } }, 'line 9: "fallback.redirectAfter" must be at least 0'],
-    [{ fallback: { redirectAfter: 'soon' } }, 'line 9: "fallback.redirectAfter" must be 0 to 3600 seconds, or "never"'],
+    [{ fallback: { redirectAfter: 1 } }, 'line 9: "fallback" has no member "redirectAfter"'],
+    [{ accent: 'red' }, 'line 8: "accent" must be a colour such as "#a3301d"'],
+    [{ accent: '#A3301D' }, '"accent" must be a colour'],
+    [{ logo: '../logo.svg' }, '"logo" must be the path of a document'],
+    [{ subscribe: 'http://news.example/subscribe' }, '"subscribe" must be an https URL'],
+    [{ subscribe: 'https://a:b@news.example/' }, '"subscribe" must be an https URL'],
+    [{ previews: 'some' }, '"previews" must be one of "public", "none"'],
+    [{ titles: [{ set: 'a', title: 'Of {yyyy}' }] }, '"title" has a placeholder that "set" does not have'],
+    [{ titles: [{ set: 'a{b}', title: 'A' }] }, 'no other braces than {yyyy}, {mm}, {dd}'],
+    [{ titles: [{ set: '{dd}{dd}', title: 'A' }] }, 'one placeholder twice'],
+    [{ titles: [{ set: 'a', title: '' }] }, '"title" must be 1 to 100 characters'],
+    [
+      {
+        titles: [
+          { set: 'a', title: 'A' },
+          { set: 'a', title: 'B' },
+        ],
+      },
+      '"titles" name one set twice',
+    ],
     [{ sets: [{ name: 'day-{d}', path: 'a/**' }] }, '"sets[0].name" may have no other braces than {yyyy}, {mm}, {dd}'],
     [{ sets: [{ name: '{yyyy}', path: 'a/**' }] }, '"sets[0].name" has {yyyy}, which its path does not have'],
     [{ sets: [{ name: 'public', path: 'a/**' }] }, '"sets[0].name" must be 1 to 64 letters'],

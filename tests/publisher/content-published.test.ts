@@ -21,7 +21,7 @@ beforeAll(async () => {
     cleanUrls: true,
     freshness: { graceDays: 3 },
     padding: 'padme',
-    fallback: { redirectAfter: 'never', template: 'teaser.eta' },
+    fallback: { template: 'teaser.eta' },
   });
   await writeFile(join(workspace.directory, 'teaser.eta'), TEMPLATE);
   await workspace.protect();

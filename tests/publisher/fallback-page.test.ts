@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
 import { documentPathOf, isDocumentPath, urlPathOf } from '../../core/site/path.ts';
 import { type FallbackSettings, fallbackPageOf } from '../../publisher/site/fallback/page.ts';
 import { leadsTo, parseFallbackPage } from '../../publisher/site/fallback/recognise.ts';
@@ -11,7 +12,6 @@ const SETTINGS: FallbackSettings = {
   site: 'news.example',
   content: 'http://news.example',
   reading: 'https://read.news.example',
-  redirectAfter: 1,
 };
 const EMPTY: Teaser = {
   title: '',
@@ -21,18 +21,26 @@ const EMPTY: Teaser = {
   canonical: '',
   openGraph: new Map(),
   excerpt: [],
+  author: '',
+  published: '',
+  feeds: [],
 };
 
 const render = (teaser: Partial<Teaser>, settings: Partial<FallbackSettings> = {}, path = '/a/b.html') =>
   builtInTemplate.render(fallbackPageOf(path, { ...EMPTY, ...teaser }, { ...SETTINGS, ...settings }));
 
-const page = render({
-  title: 'A title',
-  description: 'What it is',
-  language: 'de',
-  openGraph: new Map([['og:image', 'http://news.example/a.jpg']]),
-  excerpt: ['One.', 'Two.'],
-});
+const page = render(
+  {
+    title: 'A title',
+    description: 'What it is',
+    language: 'de',
+    openGraph: new Map([['og:image', 'http://news.example/a.jpg']]),
+    excerpt: ['One.', 'Two.'],
+    author: 'Ada Byron',
+    published: '2026-11-16',
+  },
+  { accent: '#a3301d', logo: '/front/logo & co.svg', subscribe: 'https://news.example/subscribe?a=1' },
+);
 
 describe('a fallback page', () => {
   it.each([
@@ -45,35 +53,79 @@ describe('a fallback page', () => {
     '<p>One.</p>',
     'href="https://read.news.example/a/b.html"',
     '<a id="reader" href="http://localhost:8001/connect?site=news.example&amp;path=/a/b.html" rel="nofollow noreferrer">Im Reader öffnen</a>',
-    '<noscript><meta http-equiv="refresh" content="1;url=https://read.news.example/a/b.html"></noscript>',
+    '<img class="picture" src="/a.jpg" alt="">',
+    '<img class="logo" src="/front/logo%20%26%20co.svg" alt="The News">',
+    '<a id="subscribe" href="https://news.example/subscribe?a=1">Abonnieren</a>',
+    '<p class="by">Ada Byron</p>',
+    ';--go:#a3301d;',
   ])('has %s', (part) => {
     expect(page).toContain(part);
   });
 
   it.each([
-    ['de-AT', 1, ['>Weiterlesen</a>', 'Für Abonnenten. Weiter zu read.news.example …', '>Im Reader öffnen</a>, wenn ']],
-    [
-      'ja',
-      'never',
-      ['>続きを読む</a>', '購読者限定です。read.news.example でお読みいただけます。', '>Reader で開く</a>（'],
-    ],
-  ] as const)('speaks the language of the page: %s', (language, redirectAfter, words) => {
-    const html = render({ language }, { redirectAfter });
-    for (const part of [`<html lang="${language}">`, '<footer>', ...words]) expect(html).toContain(part);
+    ['de-AT', ['>Weiterlesen</a>', 'Für Abonnenten, auf read.news.example.', '>Im Reader öffnen</a>, wenn ']],
+    ['ja', ['>続きを読む</a>', '購読者限定です。read.news.example でお読みいただけます。', '>Reader で開く</a>（']],
+  ] as const)('speaks the language of the page: %s', (language, words) => {
+    const html = render({ language });
+    for (const part of [`<html lang="${language}">`, '<footer class="wispr-paid">', ...words])
+      expect(html).toContain(part);
     expect(html).not.toMatch(/lang="en"|subscribers|Reader<\/a>, if/);
+  });
+
+  it('is structured data for search engines: an article, a part of which is paid for', () => {
+    const [, json = ''] = /<script type="application\/ld\+json">(.*)<\/script>/.exec(page) ?? [];
+    expect(JSON.parse(json)).toEqual({
+      '@context': 'https://schema.org',
+      '@type': 'NewsArticle',
+      headline: 'A title',
+      description: 'What it is',
+      image: ['http://news.example/a.jpg'],
+      datePublished: '2026-11-16',
+      author: { '@type': 'Person', name: 'Ada Byron' },
+      publisher: { '@type': 'Organization', name: 'The News' },
+      url: 'http://news.example/a/b.html',
+      isAccessibleForFree: false,
+      hasPart: { '@type': 'WebPageElement', isAccessibleForFree: false, cssSelector: '.wispr-paid' },
+    });
+    expect(page).toContain('class="wispr-paid"');
+    expect(render({ openGraph: new Map([['og:type', 'website']]) })).toContain('"@type":"WebPage"');
+  });
+
+  it.each([
+    ['/front/x.jpg', {}, 'http://news.example/front/x.jpg', '/front/x.jpg'],
+    ['../x.jpg?v=1', {}, 'http://news.example/x.jpg?v=1', '/x.jpg?v=1'],
+    ['https://news.example/x.jpg', { content: 'https://cdn.example' }, 'https://cdn.example/x.jpg', '/x.jpg'],
+    ['https://other.example/x.jpg', {}, 'https://other.example/x.jpg', undefined],
+    ['/x.jpg', { previews: 'none' }, undefined, undefined],
+    ['javascript:alert(1)', {}, undefined, undefined],
+    ['data:image/png;base64,AA', {}, undefined, undefined],
+  ] as const)(
+    'has the picture %s where programs find it, and loads only what is the site’s own',
+    (given, settings, image, shown) => {
+      const html = render({ openGraph: new Map([['og:image', given]]) }, settings);
+      expect(/<meta property="og:image" content="([^"]*)">/.exec(html)?.[1]).toBe(image);
+      expect(/<img class="picture" src="([^"]*)"/.exec(html)?.[1]).toBe(shown);
+      expect(html.includes('twitter:card')).toBe(image !== undefined);
+    },
+  );
+
+  it('has wispr’s own colour in place of one that cannot be read', () => {
+    expect(render({}, { accent: '#ffee00' })).toContain(`;--go:${BUILT_IN_ACCENT.light};`);
   });
 
   it('speaks the language of the site where the page names none, and English in any other', () => {
     expect(render({}, { language: 'fr' })).toMatch(/<html lang="fr">[\s\S]*Lire la suite/);
     expect(render({ language: 'de' }, { language: 'fr' })).toContain('>Weiterlesen</a>');
-    expect(render({})).toMatch(/<html lang="en">[\s\S]*<footer>\n[\s\S]*For subscribers/);
+    expect(render({})).toMatch(/<html lang="en">[\s\S]*<footer class="wispr-paid">\n[\s\S]*For subscribers/);
     const arabic = render({ language: 'ar', direction: 'rtl' });
-    expect(arabic).toMatch(/<html lang="ar" dir="rtl">[\s\S]*<footer lang="en" dir="ltr">\n[\s\S]*For subscribers/);
+    expect(arabic).toMatch(
+      /<html lang="ar" dir="rtl">[\s\S]*<footer class="wispr-paid" lang="en" dir="ltr">\n[\s\S]*For subscribers/,
+    );
     expect(render({ language: 'constructor' })).toContain('For subscribers');
   });
 
-  it('is smaller than 4 KB', () => {
-    expect(Buffer.byteLength(page)).toBeLessThan(4000);
+  it('is smaller than 5 KB', () => {
+    expect(Buffer.byteLength(page)).toBeLessThan(5000);
   });
 
   it('asks for no icon, which no host has for it', () => {
@@ -94,8 +146,8 @@ describe('a fallback page', () => {
     expect(html).toContain('<link rel="canonical" href="http://news.example/a/b.html">');
   });
 
-  it('leads to nothing by itself where it shall not', () => {
-    const html = render({}, { redirectAfter: 'never' });
+  it('leads to nothing by itself (WCAG 2.2.1)', () => {
+    const html = render({});
     expect(html).not.toMatch(/http-equiv|setTimeout|location\.replace/);
     expect(html).toContain('a.href+=location.search+location.hash');
   });
@@ -142,15 +194,26 @@ describe('recognising a fallback page', () => {
         .dictionary(fc.constantFrom('og:title', 'og:image'), text)
         .map((each) => new Map(Object.entries(each))),
       excerpt: fc.array(text, { maxLength: 3 }),
+      author: text,
+      published: fc.constantFrom('', '2026-11-16', '2026-11-16T10:00:00+01:00'),
+      feeds: fc.constant([]),
     });
-    const redirectAfter = fc.constantFrom<FallbackSettings['redirectAfter']>(0, 1, 30, 'never');
+    const look = fc.record(
+      {
+        accent: fc.stringMatching(/^#[0-9a-f]{6}$/),
+        logo: fc.constantFrom('/logo.svg', '/a b/é"&.png'),
+        subscribe: fc.constantFrom('https://shop.example/', 'https://shop.example/?a="&b'),
+        previews: fc.constantFrom('public' as const, 'none' as const),
+      },
+      { requiredKeys: [] },
+    );
     fc.assert(
-      fc.property(teaser, redirectAfter, text, (given, after, publisher) => {
+      fc.property(teaser, look, text, (given, looks, publisher) => {
         // What the author wrote has been through the page's parser before.
         const html = `<title>${asHtml(given.title)}</title><meta name=description content="${asHtml(given.description)}">`;
         const cleaned = { ...given, title: readPage(Buffer.from(html)).teaser.title };
         const made = builtInTemplate.render(
-          fallbackPageOf('/a.html', cleaned, { ...SETTINGS, redirectAfter: after, publisher: publisher || 'x' }),
+          fallbackPageOf('/a.html', cleaned, { ...SETTINGS, ...looks, publisher: publisher || 'x' }),
         );
         const parsed = parseFallbackPage(Buffer.from(made));
         expect(parsed && builtInTemplate.render(parsed)).toBe(made);
@@ -170,6 +233,8 @@ describe('recognising a fallback page', () => {
     ['another style', (html: string) => html.replace('margin:0', 'margin:1px')],
     ['bytes behind it', (html: string) => `${html}<script>alert(1)</script>`],
     ['nothing but a marker', () => '<meta name="generator" content="wispr fallback page">'],
+    ['a picture of another host', (html: string) => html.replace('src="/a.jpg"', 'src="//evil.example/a.jpg"')],
+    ['a logo of another host', (html: string) => html.replace('src="/front/', 'src="https://evil.example/front/')],
     ['an image that is a script', (html: string) => html.replace('og:image', 'refresh')],
   ])('refuses %s', (_, change) => {
     expect(change(page)).not.toBe(page);
@@ -178,12 +243,14 @@ describe('recognising a fallback page', () => {
 
   it('knows where the page leads', () => {
     const parsed = parseFallbackPage(Buffer.from(page));
-    const site = { site: 'news.example', reading: 'https://read.news.example' };
+    const subscribe = 'https://news.example/subscribe?a=1';
+    const site = { site: 'news.example', reading: 'https://read.news.example', subscribe };
     expect(parsed && leadsTo(parsed, site, urlPathOf('/a/b.html'))).toBe(true);
     expect(parsed && leadsTo(parsed, { ...site, reading: 'https://read.evil.example' }, urlPathOf('/a/b.html'))).toBe(
       false,
     );
     expect(parsed && leadsTo(parsed, site, urlPathOf('/a/c.html'))).toBe(false);
+    expect(parsed && leadsTo(parsed, { ...site, subscribe: '' }, urlPathOf('/a/b.html'))).toBe(false);
     const foreign = parseFallbackPage(Buffer.from(page.replace('site=news.example', 'site=evil.example')));
     expect(foreign && leadsTo(foreign, site, urlPathOf('/a/b.html'))).toBe(false);
   });

@@ -29,7 +29,6 @@ function pageOf(html: string, path = '/a/b.html'): FallbackPage {
     site: 'news.example',
     content: 'http://news.example',
     reading: 'https://read.news.example',
-    redirectAfter: 1,
   });
 }
 
@@ -55,7 +54,7 @@ describe('a template of the publisher’s own', () => {
   });
 
   it.each([
-    ['<p><%= it.titel %></p>', 'there is no it.titel; there are canonical, '],
+    ['<p><%= it.titel %></p>', 'there is no it.titel; there are accent, author, '],
     ['<% if (it.subtitle) { %><p>…</p><% } %>', 'there is no it.subtitle'],
     ["<p><%= it.openGraph.get('og:titel') %></p>", 'a value that is not there'],
     ["<p><%= it.openGraph.get('og:title') %></p>", 'a value that is not there'], // not every page has one
@@ -124,7 +123,7 @@ describe('a template of the publisher’s own', () => {
       `${GOOD}<script type="application/ld+json">{"name":"<%= it.title %>"}</script>`,
       'use <%~ it.jsonLd %>',
     ],
-    ['a value that does not exist', `${GOOD}<%= it.author.name %>`, 'there is no it.author'],
+    ['a value that does not exist', `${GOOD}<%= it.editor.name %>`, 'there is no it.editor'],
     ['something that is no program', `${GOOD}<% if ( { %>`, ''],
     ['a tag that does not end', `${GOOD}<% it.title`, ''],
     ['another file', `${GOOD}<%~ include('/etc/passwd') %>`, 'only it.jsonLd and it.script'],
@@ -183,12 +182,14 @@ describe('a template of the publisher’s own', () => {
     expect(recogniseFallbackPage(html)).toEqual({
       reading: 'https://read.news.example/a/b.html',
       site: undefined,
+      subscribe: undefined,
       ownTemplate: true,
     });
     const built = Buffer.from(builtInTemplate.render(pageOf('<title>T</title>')));
     expect(recogniseFallbackPage(built)).toEqual({
       reading: 'https://read.news.example/a/b.html',
       site: 'news.example',
+      subscribe: '',
       ownTemplate: false,
     });
     expect(recogniseFallbackPage(Buffer.from('<a id=read href=x>x</a>'))).toBeUndefined();

@@ -53,8 +53,10 @@ describe('the teaser of a page', () => {
   it('is what its head and its author’s excerpt say', () => {
     const { teaser } = read(`<!doctype html><html lang="ar" dir="RTL"><head><title> A &lt;b&gt;
       title</title><meta name="description" content="what it is"><meta property="og:title" content="Graph">
-      <meta property="og:audio" content="no"><link rel="nofollow Canonical" href="/a.html"></head>
-      <body><p>not this<div data-wispr-excerpt><h2>Head</h2><p>one <b>two</b>&nbsp;three<p>four<script>no</script>
+      <meta property="og:audio" content="no"><link rel="nofollow Canonical" href="/a.html">
+      <meta name="Author" content=" Ada  Byron "><meta property="article:published_time" content="2026-11-16T08:00Z">
+      <link rel="alternate" type="application/rss+xml" href="/index.xml"></head>
+      <body><meta name="author" content="A comment"><p>not this<div data-wispr-excerpt><h2>Head</h2><p>one <b>two</b>&nbsp;three<p>four<script>no</script>
       <style>no</style><br>five</div><p>nor this</p></body></html>`);
     expect(teaser).toEqual({
       title: 'A <b> title',
@@ -64,7 +66,14 @@ describe('the teaser of a page', () => {
       canonical: '/a.html',
       openGraph: new Map([['og:title', 'Graph']]),
       excerpt: ['Head', 'one two three', 'four', 'five'],
+      author: 'Ada Byron',
+      published: '2026-11-16T08:00Z',
+      feeds: ['/index.xml'],
     });
+  });
+
+  it.each(['yesterday', '2026-11', '2026-11-16T08:00', '<b>'])('has no date where it says %j', (date) => {
+    expect(read(`<meta property="article:published_time" content="${date}">`).teaser.published).toBe('');
   });
 
   it('takes nothing from a body without an excerpt', () => {

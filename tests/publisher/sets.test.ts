@@ -79,6 +79,9 @@ describe('the set of a document', () => {
     '/404.html',
     '/apple-touch-icon-180x180.png',
     '/CNAME',
+    '/feed.xml',
+    '/2026/atom.xml',
+    '/news.rss',
   ])('%s stays public, with a reason, even where a rule names everything', (path) => {
     const decision = rules({ sets: [{ name: 'all', path: '**' }] }).decide(path, undefined);
     expect(decision.set).toBeUndefined();
@@ -87,6 +90,14 @@ describe('the set of a document', () => {
 
   it.each(['/a/robots.txt', '/sitemaps.html', '/robots.txt.html', '/favicon.svg'])('%s does not', (path) => {
     expect(rules({}).decide(path, undefined).set).toBe('subscribers');
+  });
+
+  it('is none for what pages name, before the set rules, and after the page’s own word', () => {
+    const some = rules({ sets: [{ name: 'all', path: '**' }] });
+    expect(some.decide('/a.png', undefined, true).set).toBeUndefined();
+    expect(some.decide('/a.png', undefined).set).toBe('all');
+    expect(some.decide('/a.html', 'gold', true).set).toBe('gold');
+    expect(some.unused()).toEqual([]);
   });
 
   it('comes with the patterns that fitted nothing', () => {

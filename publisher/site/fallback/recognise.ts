@@ -16,6 +16,8 @@ export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {
   new Parser(handler, { decodeEntities: true }).end(text);
   const page = handler.page(text);
   if (!URL.canParse(page.reading) || ![...page.openGraph.keys()].every(isKnownProperty)) return undefined;
+  // What the page loads is the site's own.
+  if (![page.picture, page.logo].every((path) => path === '' || /^\/(?![/\\])/.test(path))) return undefined;
   return builtInTemplate.render(page) === text ? page : undefined;
 }
 
@@ -25,6 +27,8 @@ export interface RecognisedPage {
   readonly reading: string;
   /** The site that it offers to open in a Reader; unknown for a publisher's own template. */
   readonly site: string | undefined;
+  /** Where its link for subscribing leads; empty where it has none, unknown for a publisher's own template. */
+  readonly subscribe: string | undefined;
   /** Whether a template of the publisher's made it. Then nothing but its Read link was checked: the page cannot be made again without the template. */
   readonly ownTemplate: boolean;
 }
@@ -32,7 +36,8 @@ export interface RecognisedPage {
 /** Recognises a fallback page; `undefined` if `bytes` are anything else. */
 export function recogniseFallbackPage(bytes: Uint8Array): RecognisedPage | undefined {
   const page = parseFallbackPage(bytes);
-  if (page !== undefined) return { reading: page.reading, site: page.site, ownTemplate: false };
+  if (page !== undefined)
+    return { reading: page.reading, site: page.site, subscribe: page.subscribe, ownTemplate: false };
   const text = bytes.length <= MAXIMUM_FALLBACK_PAGE ? fromUtf8(bytes) : undefined;
   return text?.endsWith(OWN_TEMPLATE_MARK) ? readOwnPage(text) : undefined;
 }
@@ -43,16 +48,24 @@ function readOwnPage(text: string): RecognisedPage | undefined {
     if (name === 'a' && id === 'read') reading ??= href;
   };
   new Parser({ onopentag }, { decodeEntities: true }).end(text);
-  return reading === undefined ? undefined : { reading, site: undefined, ownTemplate: true };
+  return reading === undefined ? undefined : { reading, site: undefined, subscribe: undefined, ownTemplate: true };
 }
 
-/** Whether a fallback page leads to this document on the reading site, and nowhere else; in a Reader, to the same document of this site. */
+/** Where fallback pages of a site lead. */
+export interface LedTo {
+  readonly site: string;
+  readonly reading: string;
+  /** Empty where the site names no address. */
+  readonly subscribe: string;
+}
+
+/** Whether a fallback page leads to this document on the reading site, in a Reader to the same document of this site, to its subscriptions, and nowhere else. */
 export function leadsTo(
-  page: Pick<RecognisedPage, 'reading' | 'site'>,
-  { site, reading }: { readonly site: string; readonly reading: string },
+  page: Pick<RecognisedPage, 'reading' | 'site' | 'subscribe'>,
+  { site, reading, subscribe }: LedTo,
   urlPath: string,
 ): boolean {
-  const isSite = page.site === undefined || page.site === site;
+  const isSite = page.site === undefined || (page.site === site && page.subscribe === subscribe);
   return isSite && page.reading === reading + urlPath.replace(/(?<=\/)index\.html$/, '');
 }
 
@@ -72,6 +85,11 @@ class ValueReader {
     title: '',
     description: '',
     canonical: '',
+    author: '',
+    published: '',
+    picture: '',
+    logo: '',
+    subscribe: '',
     publisher: '',
     site: '',
     reading: '',
@@ -79,21 +97,35 @@ class ValueReader {
   readonly #openGraph = new Map<string, string>();
   readonly #excerpt: string[] = [];
   #inExcerpt = false;
-  #inPublisher = false;
   /** Text since the last tag. */
   #text = '';
 
   onopentag(name: string, attributes: Record<string, string>): void {
-    const { lang = '', dir = '', content = '', href = '', rel = '', class: className } = attributes;
     this.#text = '';
-    if (name === 'html') Object.assign(this.#values, { language: lang, direction: dir });
-    else if (name === 'meta' && attributes.name === 'description') this.#values.description = content;
-    else if (name === 'meta' && attributes.property) this.#openGraph.set(attributes.property, content);
-    else if (name === 'link' && rel === 'canonical') this.#values.canonical = href;
-    else if (name === 'a' && attributes.id === 'reader') this.#values.site = siteIn(href);
-    else if (name === 'a') this.#values.reading = href;
+    if (name === 'meta') this.#meta(attributes);
+    else if (name === 'a') this.#link(attributes);
+    else if (name === 'img') this.#picture(attributes);
+    else if (name === 'html')
+      Object.assign(this.#values, { language: attributes.lang, direction: attributes.dir ?? '' });
+    else if (name === 'link' && attributes.rel === 'canonical') this.#values.canonical = attributes.href ?? '';
     else if (name === 'div') this.#inExcerpt = true;
-    else if (name === 'small') this.#inPublisher = className === 'from';
+  }
+
+  #meta({ name, property, content = '' }: Record<string, string>): void {
+    if (name === 'description' || name === 'author') this.#values[name] = content;
+    else if (property === 'article:published_time') this.#values.published = content;
+    else if (property) this.#openGraph.set(property, content);
+  }
+
+  #link({ id, href = '' }: Record<string, string>): void {
+    if (id === 'reader') this.#values.site = siteIn(href);
+    else if (id === 'subscribe') this.#values.subscribe = href;
+    else this.#values.reading = href;
+  }
+
+  #picture({ class: className, src = '', alt = '' }: Record<string, string>): void {
+    if (className === 'logo') Object.assign(this.#values, { logo: src, publisher: alt });
+    else this.#values.picture = src;
   }
 
   ontext(text: string): void {
@@ -102,15 +134,14 @@ class ValueReader {
 
   onclosetag(name: string): void {
     if (name === 'title') this.#values.title = this.#text;
-    else if (name === 'small' && this.#inPublisher) this.#values.publisher = this.#text;
+    else if (name === 'span') this.#values.publisher = this.#text;
     else if (name === 'p' && this.#inExcerpt) this.#excerpt.push(this.#text);
     else if (name === 'div') this.#inExcerpt = false;
     this.#text = '';
   }
 
   page(text: string): FallbackPage {
-    const milliseconds = /location\.replace\(a\.href\)\},(\d{1,7})\)\n<\/script>\n<\/body>/.exec(text)?.[1];
-    const redirectAfter = milliseconds === undefined ? 'never' : Number(milliseconds) / 1000;
-    return { ...this.#values, openGraph: this.#openGraph, excerpt: this.#excerpt, redirectAfter };
+    const [light = '', dark = ''] = Array.from(text.matchAll(/;--go:(#[0-9a-f]{6});/g), ([, colour = '']) => colour);
+    return { ...this.#values, openGraph: this.#openGraph, excerpt: this.#excerpt, accent: { light, dark } };
   }
 }

@@ -98,7 +98,7 @@ export function compileFallbackTemplate(text: string, file: string, trialTime = 
   };
   const compiled = run(() => eta.compile(text));
   const make = (page: FallbackPage) => run(() => eta.render(compiled, valuesOf(page)));
-  const problem = run(() => within(trialTime, () => problemOfTemplate(make, scriptOf)));
+  const problem = run(() => within(trialTime, () => problemOfTemplate(make, READ_SCRIPT)));
   if (problem !== undefined) throw refused(file, problem);
   return {
     render: (page) => {
@@ -118,8 +118,16 @@ export function compileFallbackTemplate(text: string, file: string, trialTime = 
 function valuesOf(page: FallbackPage): object {
   const { host, pathname } = new URL(page.reading);
   const reader = openInReaderUrl(page.site, pathname);
-  const words = wordsFor(page.language, host, page.redirectAfter !== 'never');
-  const values = { ...page, host, reader, words, jsonLd: jsonLd(page), script: scriptOf(page) };
+  const words = wordsFor(page.language, host);
+  const values = {
+    ...page,
+    headline: headlineOf(page),
+    host,
+    reader,
+    words,
+    jsonLd: jsonLd(page),
+    script: READ_SCRIPT,
+  };
   return new Proxy(values, {
     get: (known, name) => {
       if (typeof name === 'symbol' || Object.hasOwn(known, name)) return Reflect.get(known, name);
@@ -128,23 +136,36 @@ function valuesOf(page: FallbackPage): object {
   });
 }
 
-/** Lets the link with the id `read` keep query and fragment, and follows it after a while where it shall. */
-function scriptOf({ redirectAfter }: FallbackPage): string {
-  const keep = 'var a=document.getElementById("read");a.href+=location.search+location.hash';
-  const follow =
-    redirectAfter === 'never' ? '' : `\nsetTimeout(function(){location.replace(a.href)},${redirectAfter * 1000})`;
-  return `\n${keep}${follow}\n`;
+/** Lets the link with the id `read` keep query and fragment. */
+const READ_SCRIPT = '\nvar a=document.getElementById("read");a.href+=location.search+location.hash\n';
+
+function headlineOf({ openGraph, title }: FallbackPage): string {
+  return openGraph.get('og:title') || title;
 }
 
-/** Structured data for search engines: the page is not free to read. `<` is written so that no text can end the script. */
-function jsonLd({ title, description, canonical }: FallbackPage): string {
+/** What stands in for the part of the document that is not free: templates give it this class. */
+const PAID = 'wispr-paid';
+
+/**
+ * Structured data for search engines, as https://developers.google.com/search/docs/appearance/structured-data/paywalled-content wants it.
+ * `<` is written so that no text can end the script.
+ */
+function jsonLd(page: FallbackPage): string {
+  const { title, description, canonical, openGraph, author, published, publisher } = page;
+  const image = openGraph.get('og:image');
+  const isArticle = openGraph.get('og:type') !== 'website';
   const data = {
     '@context': 'https://schema.org',
-    '@type': 'WebPage',
-    name: title,
+    '@type': isArticle ? 'NewsArticle' : 'WebPage',
+    ...(isArticle ? { headline: headlineOf(page) } : { name: title }),
     ...(description && { description }),
+    ...(image && { image: [image] }),
+    ...(published && { datePublished: published }),
+    ...(author && { author: { '@type': 'Person', name: author } }),
+    publisher: { '@type': 'Organization', name: publisher },
     url: canonical,
     isAccessibleForFree: false,
+    hasPart: { '@type': 'WebPageElement', isAccessibleForFree: false, cssSelector: `.${PAID}` },
   };
   return JSON.stringify(data)
     .replaceAll('<', '\\u003c')

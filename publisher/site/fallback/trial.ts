@@ -3,6 +3,7 @@
  * links. Fallback pages lie on the site's own host, where a script in a title could read everything.
  */
 import { Parser } from 'htmlparser2';
+import { BUILT_IN_ACCENT } from '../../../core/site/accent.ts';
 import { OPEN_GRAPH } from '../page.ts';
 import type { FallbackPage } from './page.ts';
 
@@ -21,29 +22,21 @@ const SHOWN: Readonly<Record<string, RegExp>> = {
 
 /**
  * @param make - renders a page
- * @param scriptOf - the script that every page has to have
+ * @param script - that every page has to have
  * @returns why the template is refused; `undefined` if it is good
  */
-export function problemOfTemplate(
-  make: (page: FallbackPage) => string,
-  scriptOf: (page: FallbackPage) => string,
-): string | undefined {
-  for (const redirectAfter of [1, 'never'] as const) {
-    const plain = { ...pageOf('words'), redirectAfter };
-    const expected = skeletonOf(make(plain));
-    const missing = problemOfParts(expected, scriptOf(plain));
-    if (missing !== undefined) return missing;
-    const hostile = skeletonOf(make({ ...pageOf(HOSTILE), redirectAfter }));
-    if (hostile.badJson) return "a document's words can break its structured data: use <%~ it.jsonLd %>";
-    const index = hostile.parts.findIndex((part, at) => part !== expected.parts[at]);
-    if (index >= 0 || hostile.parts.length !== expected.parts.length) {
-      return `a document's words can change more of its page than text, near ${expected.parts[index] ?? 'the end'}`;
-    }
-    const bare = skeletonOf(make({ ...pageOf(''), openGraph: new Map(), excerpt: [], redirectAfter }));
-    const missingInBare = problemOfParts(bare, scriptOf(plain));
-    if (missingInBare !== undefined) return `${missingInBare} (in a page without description and excerpt)`;
+export function problemOfTemplate(make: (page: FallbackPage) => string, script: string): string | undefined {
+  const expected = skeletonOf(make(pageOf('words')));
+  const missing = problemOfParts(expected, script);
+  if (missing !== undefined) return missing;
+  const hostile = skeletonOf(make(pageOf(HOSTILE)));
+  if (hostile.badJson) return "a document's words can break its structured data: use <%~ it.jsonLd %>";
+  const index = hostile.parts.findIndex((part, at) => part !== expected.parts[at]);
+  if (index >= 0 || hostile.parts.length !== expected.parts.length) {
+    return `a document's words can change more of its page than text, near ${expected.parts[index] ?? 'the end'}`;
   }
-  return undefined;
+  const missingInBare = problemOfParts(skeletonOf(make(BARE)), script);
+  return missingInBare && `${missingInBare} (in a page without description and excerpt)`;
 }
 
 function pageOf(words: string): FallbackPage {
@@ -55,12 +48,25 @@ function pageOf(words: string): FallbackPage {
     canonical: 'http://news.example/a/b%20c.html',
     openGraph: new Map(OPEN_GRAPH.map((property) => [property, words])),
     excerpt: [words, words],
+    author: words,
+    published: '2026-11-16',
+    picture: '/a/b%20c.jpg',
+    accent: BUILT_IN_ACCENT,
+    logo: '/logo.svg',
+    subscribe: 'https://news.example/subscribe',
     publisher: words || 'publisher',
     site: 'news.example',
     reading: READING,
-    redirectAfter: 1,
   };
 }
+
+/** Everything that can be missing is. */
+const BARE: FallbackPage = {
+  ...pageOf(''),
+  openGraph: new Map(),
+  excerpt: [],
+  ...{ published: '', picture: '', logo: '', subscribe: '' },
+};
 
 function problemOfParts({ parts, scripts }: Skeleton, script: string): string | undefined {
   const isRead = (part: string) =>

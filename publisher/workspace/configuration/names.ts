@@ -15,23 +15,6 @@ export function isSetName(name: string): boolean {
   return name.length <= 64 && SET_NAME.test(name) && name.normalize('NFC') === name && name.toLowerCase() !== PUBLIC;
 }
 
-/** The placeholders in set rules: parts of a date in a path. */
-export const PLACEHOLDERS = ['yyyy', 'mm', 'dd'] as const;
-
-export type Placeholder = (typeof PLACEHOLDERS)[number];
-
-/** What each stands for in a path. */
-export const PLACEHOLDER_FORMS: Readonly<Record<Placeholder, string>> = {
-  yyyy: '[0-9]{4}',
-  mm: '(?:0[1-9]|1[0-2])',
-  dd: '(?:0[1-9]|[12][0-9]|3[01])',
-};
-
-/** The placeholders that stand in `text`. */
-export function placeholdersIn(text: string): Placeholder[] {
-  return PLACEHOLDERS.filter((placeholder) => text.includes(`{${placeholder}}`));
-}
-
 /** A section as `wispr.json` names it. */
 export interface SectionRule {
   readonly name: string;

@@ -1,13 +1,13 @@
 /** What `wispr.json` may say. The JSON Schema for editors, `publisher/wispr.schema.json`, is made from this; a test holds both together. */
 import { z } from 'zod';
 import { isSectionName } from '../../../core/publication/sections.ts';
+import { PLACEHOLDERS, placeholdersIn } from '../../../core/publication/set-titles.ts';
 import { isLoopback, isOrigin, isSite } from '../../../core/site/site.ts';
 import { destinationOf, freshness, headers, notFound, pattern, redirects } from './content-schema.ts';
+import { accent, logo, previews, subscribe, titles } from './look-schema.ts';
 import {
   isSectionPath,
   isSetName,
-  PLACEHOLDERS,
-  placeholdersIn,
   SECTION_LIMITS,
   SECTION_NAME_FORM,
   SECTION_PATH_FORM,
@@ -130,10 +130,6 @@ export const configurationSchema = z
     }),
     fallback: z
       .strictObject({
-        redirectAfter: z
-          .union([z.int().min(0).max(3600), z.literal('never')], { error: 'must be 0 to 3600 seconds, or "never"' })
-          .default(1)
-          .meta({ description: 'Seconds until a fallback page leads to the reading site by itself, or "never".' }),
         language: z
           .string()
           .regex(/^[A-Za-z0-9-]{1,35}$/, { error: 'must be a language as in HTML, such as "de"' })
@@ -145,6 +141,11 @@ export const configurationSchema = z
         }),
       })
       .prefault({}),
+    accent,
+    logo,
+    subscribe,
+    titles,
+    previews,
     headers,
     redirects,
     cleanUrls: z.boolean().default(false).meta({ description: 'Whether /about stands for /about.html.' }),

@@ -53,9 +53,18 @@ export function configurationTemplate(settings: ConfigurationInput, schema: stri
   // "beside": a page's protected object lies beside its fallback page. "html": inside it, for hosts with one file per URL.
   "carrier": ${value('carrier', 'beside')},
 
-  // Fallback pages, for browsers without a Reader: seconds until they lead to the reading site by themselves, or "never".
-  // "template": a file of your own to make them from (docs/configuration.md says what it may hold).
-  "fallback": ${value('fallback', { redirectAfter: 1 })},
+  // Fallback pages (teasers), for browsers without a Reader. "template": a file of your own to make them from
+  // (docs/configuration.md says what it may hold); "language": that of pages that name none.
+  "fallback": ${value('fallback', {})},
+
+  // Your colour, your logo (a public picture of the site), and where people subscribe: on teasers, at the sign-in, on refusals.
+  ${optional('accent', '#a3301d')}
+  ${optional('logo', 'logo.svg')}
+  ${optional('subscribe', `https://${settings.site}/subscribe`)}
+  // What readers see in place of the names of sets: { "set": "day-{yyyy}-{mm}-{dd}", "title": "Issue of {dd}/{mm}/{yyyy}" }
+  "titles": ${value('titles', [])},
+  // "public": the pictures that pages name by og:image are public, so that shared links have a picture. "none": they have none.
+  "previews": ${value('previews', 'public')},
 
   // Response headers, signed with each document; of several rules the last that fits wins, for each header by itself:
   //   { "path": "**/*.html", "set": { "Content-Security-Policy": "default-src 'self'", "Cache-Control": "max-age=600" } }

@@ -1,6 +1,6 @@
 /** `publisher.db`: what earlier runs wrote, so that a run writes only what changed; what this one is going to do; and the state of the workspace. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Change, IndexedDocument, RoleRow, Task, Written } from './schema.ts';
+import type { Change, IndexedDocument, LaterFile, RoleRow, Task, Written } from './schema.ts';
 import { Statements, valuesOf } from './statements.ts';
 
 /** Facts about the workspace's last run, by name. */
@@ -45,9 +45,12 @@ const FIND_FILES = `SELECT ${FILES} FROM document WHERE path = ?`;
 export type IndexedFiles = FilesOf & Pick<IndexedDocument, 'id' | 'placed'>;
 
 /** The same, and what it was written from. */
-const FIND_DECISION = `SELECT ${FILES}, identity, pageSet, setName, setId, options FROM document WHERE path = ?`;
+const FIND_DECISION = `SELECT ${FILES}, identity, pageSet, setName, setId, options, teaser -> '$.named' AS named FROM document WHERE path = ?`;
 export type IndexedDecision = IndexedFiles &
-  Pick<IndexedDocument, 'identity' | 'pageSet' | 'setName' | 'setId' | 'options'>;
+  Pick<IndexedDocument, 'identity' | 'pageSet' | 'setName' | 'setId' | 'options'> & {
+    /** Paths of the documents that the page names, as a JSON list; `undefined` if there are none. */
+    readonly named: string | undefined;
+  };
 
 /** What is published of a document. */
 const PUBLISHED = 'path, head, headLength, setId, content, contentLength, form, headBin, contentBin';
@@ -215,6 +218,16 @@ export class PublisherIndex extends Statements {
 
   addTask(task: Task): void {
     this.run(ADD_TASK, ...valuesOf(TASK_COLUMNS, { ...task }));
+  }
+
+  addLater({ path, file, size, lastModified, identity }: LaterFile): void {
+    const sql = 'INSERT INTO later (path, file, size, lastModified, identity) VALUES (?, ?, ?, ?, ?)';
+    this.run(sql, path, file, size, lastModified ?? null, identity);
+  }
+
+  /** The files of {@link addLater}, in their order. */
+  later(): Generator<LaterFile> {
+    return this.pages<LaterFile & { id: number }>('SELECT * FROM later WHERE id > ? ORDER BY id LIMIT 200');
   }
 
   /** The tasks, in the order in which they were found; more of them than fit into memory. */

@@ -74,6 +74,14 @@ CREATE TEMP TABLE task (
   form TEXT NOT NULL
 );
 CREATE INDEX temp.task_path ON task (path);
+CREATE TEMP TABLE later (
+  id INTEGER PRIMARY KEY,
+  path TEXT NOT NULL,
+  file TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  lastModified INTEGER,
+  identity TEXT NOT NULL
+);
 CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, path TEXT NOT NULL);
 `;
 
@@ -128,6 +136,9 @@ export interface Task
   readonly lastModified: number | undefined;
   readonly mediaType: string;
 }
+
+/** A row of `later`: a file that is decided about after all pages have been read. */
+export type LaterFile = Pick<Task, 'file' | 'identity' | 'lastModified' | 'path' | 'size'>;
 
 /** What a document became; the rest of its row comes from its {@link Task}. */
 export type Written = Omit<IndexedDocument, 'id' | keyof Task>;

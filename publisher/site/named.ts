@@ -1,0 +1,74 @@
+/**
+ * What pages name for programs that never sign in: pictures for previews, and feeds. These documents are public, or links that are shared would
+ * have no picture, and feed readers nothing to read.
+ */
+import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
+import { isPicture, mayBeFeed, mediaTypeOf } from './media-type.ts';
+import type { Teaser } from './page.ts';
+import type { SourceFile } from './walk.ts';
+
+/** Whether pages can make a document public by naming it; it is decided about after all pages have been read. */
+export function canBeNamed(mediaType: string): boolean {
+  return isPicture(mediaType) || mayBeFeed(mediaType);
+}
+
+/**
+ * Paths of the documents of the site that a page names.
+ *
+ * @param path - of the page
+ */
+export function namedBy(
+  path: string,
+  { openGraph, feeds }: Pick<Teaser, 'feeds' | 'openGraph'>,
+  { site, content }: Pick<Configuration, 'content' | 'site'>,
+): string[] {
+  const hosts = new Set([site, ...[content].flat().map((origin) => new URL(origin).hostname)]);
+  const own = `http://${site}${urlPathOf(path)}`;
+  const pathOf = (address: string): string | undefined => {
+    const url = address !== '' && URL.canParse(address, own) ? new URL(address, own) : undefined;
+    return url && /^https?:$/.test(url.protocol) && hosts.has(url.hostname) ? documentPathOf(url.pathname) : undefined;
+  };
+  const picture = pathOf(openGraph.get('og:image') ?? '');
+  return [
+    ...(picture !== undefined && isPicture(mediaTypeOf(picture)) ? [picture] : []),
+    ...feeds.flatMap((address) => pathOf(address) ?? []).filter((feed) => mayBeFeed(mediaTypeOf(feed))),
+  ];
+}
+
+/** The documents that pages name, once all pages have been looked at. */
+export class NamedDocuments {
+  readonly #previews: boolean;
+  readonly #paths = new Set<string>();
+  /** What an index says of pages that were not read: no reason to show anything to other people than before. */
+  readonly #claims = new Map<string, SourceFile>();
+
+  constructor({ previews }: Pick<Configuration, 'previews'>) {
+    this.#previews = previews === 'public';
+  }
+
+  /** @param paths - as {@link namedBy} returns them */
+  add(paths: readonly string[]): void {
+    for (const path of this.#counting(paths)) this.#paths.add(path);
+  }
+
+  /** @param page - of which an index says that it names `paths` */
+  claim(paths: readonly string[], page: SourceFile): void {
+    for (const path of this.#counting(paths)) this.#claims.set(path, page);
+  }
+
+  has(path: string): boolean {
+    return this.#paths.has(path) || this.#claims.has(path);
+  }
+
+  /** Gives away the page that has to be read before a document counts as named; `undefined` if none has. */
+  takeClaim(path: string): SourceFile | undefined {
+    const page = this.#paths.has(path) ? undefined : this.#claims.get(path);
+    this.#claims.delete(path);
+    return page;
+  }
+
+  #counting(paths: readonly string[]): string[] {
+    return paths.filter((path) => this.#previews || !isPicture(mediaTypeOf(path)));
+  }
+}

@@ -1,0 +1,64 @@
+/** What readers are told: in their words, and in few. */
+import { globSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { REFUSAL_TEXTS as READER_REFUSALS } from '../../client-proxy/pages/texts.ts';
+import { REFUSAL_TEXTS as READING_SITE_REFUSALS } from '../../keyserver/reading-site/refusals.ts';
+import { wordsFor } from '../../publisher/site/fallback/words.ts';
+
+/** Nouns of this project that readers need not know, and phrases that have a better one. */
+const UNWANTED = [
+  /\b(?:a|the|of|each|which|this) sets?\b|\bsets (?:of|named)\b/i,
+  /\bpublication/i,
+  /\bcontent hosts?\b/i,
+  /\bkey servers?\b/i,
+  /\bconfirmed\b/i,
+  /\bLook at it\b/,
+  /\bdo not fit together\b/,
+  /\bis not good\b/,
+  /\bcounts from\b|\bwhich counts\b/,
+  /\bare not concerned\b/,
+  /\bwithout end\b/,
+  /\bVerified lately\b/,
+  /\bTo your sites\b/,
+  /\ba newer word\b/,
+  /\bagain and again\b/,
+  /\blet go of its keys\b/,
+  /\ba passing one\b/,
+];
+
+const unwantedIn = (text: string) => UNWANTED.filter((each) => each.test(text)).map(String);
+
+/** What a program writes into pages: its strings of more than one word, without the code in templates. */
+function wordsOf(source: string): string[] {
+  const bare = source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(?:^|\s)\/\/ .*$/gm, '');
+  const strings = bare.match(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g) ?? [];
+  return strings
+    .map((text) => text.replace(/\$\{[^}]*\}|<%[\s\S]*?%>|<[^>]*>/g, ' '))
+    .filter((text) => /\S\s+\S/.test(text));
+}
+
+describe('no page of a reader names what is behind it', () => {
+  it.each(globSync('client-proxy/pages/*.ts').filter((file) => !/\/(?:style|guard)\.ts$/.test(file)))('%s', (file) => {
+    const found = wordsOf(readFileSync(file, 'utf8')).flatMap((text) => unwantedIn(text).map((word) => [word, text]));
+    expect(found).toEqual([]);
+  });
+
+  it.each(globSync('keyserver/reading-site/pages/*.eta'))('%s', (file) => {
+    expect(unwantedIn(readFileSync(file, 'utf8').replace(/<%[\s\S]*?%>|<[^>]*>/g, ' '))).toEqual([]);
+  });
+
+  it('the teaser', () => expect(unwantedIn(Object.values(wordsFor('en', 'read.example')).join(' '))).toEqual([]));
+});
+
+describe('a refusal', () => {
+  const texts = [
+    ...READER_REFUSALS.map(({ title, lead }) => [title, lead] as const),
+    ...READING_SITE_REFUSALS.map(({ title, text }) => [title, text] as const),
+  ];
+
+  it.each(texts)('is short, and in readers’ words: %s', (title, text) => {
+    expect(unwantedIn(`${title}. ${text}`)).toEqual([]);
+    expect(title.split(' ').length).toBeLessThanOrEqual(12);
+    expect(text.split(' ').length).toBeLessThanOrEqual(45);
+  });
+});
