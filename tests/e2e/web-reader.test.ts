@@ -163,7 +163,7 @@ describe('a reader', () => {
     await open('/20/film.html');
     const film = await playFilm(page, 'video');
     expect(film).toMatchObject({ played: true });
-    expect(film.at).toBeCloseTo(0, 1);
+    expect(Math.abs(film.at)).toBeLessThan(0.5); // it may have played on
     expect(statuses.length).toBeGreaterThan(0);
     expect(new Set(statuses)).toEqual(new Set([206]));
   });

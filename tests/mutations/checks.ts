@@ -57,9 +57,15 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     attacks: [97],
-    file: 'keyserver/reading-site/documents.ts',
-    find: "response.append('Content-Security-Policy', \"sandbox; script-src 'none'\")",
-    replace: '{}',
+    file: 'core/reading/document-headers.ts',
+    find: '...(isPictureOrData(headers) ? ["sandbox; script-src \'none\'"] : []),',
+    replace: '',
+  },
+  {
+    attacks: [76],
+    file: 'keyserver/reading-site/in-browser.ts',
+    find: 'isWorker && path !== WORKER',
+    replace: 'false',
   },
   {
     attacks: [98],

@@ -53,12 +53,13 @@ async function loadAgain(): Promise<void> {
   location.reload();
 }
 
-/** Service workers, storage, and key pairs of the kind to which keys are sealed. */
+/** Service workers, storage, and key pairs of the kinds to which keys are sealed, and with which the vault makes a device. */
 async function isSupported(): Promise<boolean> {
   if (!isSecureContext || !('serviceWorker' in navigator)) return false;
   try {
     await openStore();
     await crypto.subtle.generateKey('X25519', false, ['deriveBits']);
+    await crypto.subtle.generateKey('Ed25519', false, ['sign']);
     return true;
   } catch {
     return false;
