@@ -88,10 +88,11 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
     good: allSame(first) && allSame(second) && (refused?.good ?? true),
     summary: summarise(first, second, asked, askedAgain, protection, refused?.code),
     tries: [
-      ['open in a browser', paths.includes('/index.html') ? addresses.gateway : onGateway],
+      ['in any browser', `${world.invite('cleo', server)}   (an invitation: nothing to install)`],
+      ['through a Reader', paths.includes('/index.html') ? addresses.gateway : onGateway],
       ['or without one', `curl -x ${addresses.proxy} http://${settings.site}${urlPathOf(sample)}`],
       ['what the cache holds', `curl ${content}${object} | head -c 900 | cat -v`],
-      ['without a Reader', `${content}${urlPathOf(sample)}   (sign in as ${ada.name}, ${ada.password})`],
+      ['as a visitor', `${content}${urlPathOf(sample)}   (sign in as ${ada.name}, ${ada.password})`],
       ...(refused ? ([['the refusal', onGateway]] as const) : []),
     ],
   };

@@ -73,14 +73,13 @@ export class World {
     return join(this.#directory, 'protected');
   }
 
-  /** @param inBrowser - whether browsers decrypt the documents of the reading site by themselves */
-  async startKeyServer(inBrowser = false): Promise<RunningKeyServer> {
+  async startKeyServer(): Promise<RunningKeyServer> {
     const anywhere = { listen: { host: '127.0.0.1', port: 0 } };
     const file = (name: string) => join(this.#directory, name);
     const config = {
       ...anywhere,
       dev: true,
-      reading: { ...anywhere, documents: { ...anywhere, inBrowser } },
+      reading: { ...anywhere, documents: anywhere },
       data: file('keys.sqlite'),
       masterKey: file('master.key'),
     };
@@ -129,6 +128,12 @@ export class World {
     return protection;
   }
 
+  /** The link of an invitation, which any browser opens. */
+  invite(name: string, server: RunningKeyServer): string {
+    const root = readProviderRow(server.state.database)?.root;
+    return invitationLink(inviteSubscriber(server.state, { name }), server.origins.keyServer, root);
+  }
+
   /**
    * Invites a subscriber, starts their Reader and connects it; also gives them a password for the reading site.
    *
@@ -148,11 +153,10 @@ export class World {
     const proxy = await startOnUsualPort({ ...own, allowLocal, ...parent, ...kept });
     await this.#ending(proxy, () => proxy.close());
     // On this machine no certificate speaks for the site, so the person says by hand that it is the publisher's.
-    const invite = () => inviteSubscriber(server.state, { name });
-    const link = invitationLink(invite(), server.origins.keyServer, readProviderRow(server.state.database)?.root);
-    await bindSite({ ...own, link, trustSites: [this.site] });
+    await bindSite({ ...own, link: this.invite(name, server), trustSites: [this.site] });
     const password = toBase64url(randomBytes(9));
-    await joinWithPassword(server.state, normaliseCode(invite().code) ?? '', { password, address: name });
+    const { code } = inviteSubscriber(server.state, { name });
+    await joinWithPassword(server.state, normaliseCode(code) ?? '', { password, address: name });
     return { name, proxy, password };
   }
 

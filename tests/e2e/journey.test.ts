@@ -30,7 +30,7 @@ const running: RunningProgram[] = [];
 let origins: { keyserver: string; reading: string };
 let content: string;
 let readers: { proxy: string; sites: { site: string; gateway: string }[] };
-let invitation: { reader: { link: string } };
+let invitation: { link: string };
 
 beforeAll(() => {
   for (const directory of [publisher, operator, reader, host]) mkdirSync(directory);
@@ -156,15 +156,15 @@ describe('publishing a site of one’s own', () => {
     for (const server of ['varnish', 'squid']) expect(await good(publisher, 'cache-config', server)).not.toBe('');
   });
 
-  test('invite prints two links', async () => {
+  test('invite prints a link', async () => {
     invitation = JSON.parse(await good(operator, 'invite', 'ada', '--json'));
-    expect(invitation.reader.link).toMatch(/^http:\/\/127\.0\.0\.1:\d+#[0-9A-Z-]+\.[\w-]{43}$/);
+    expect(invitation.link).toMatch(/^http:\/\/127\.0\.0\.1:\d+#[0-9A-Z-]+\.[\w-]{43}$/);
   });
 });
 
 describe('reading it', () => {
   test('bind connects, and proxy hands out the site byte for byte', async () => {
-    await good(reader, 'bind', invitation.reader.link, '--trust-site', SITE, '--yes', ...here());
+    await good(reader, 'bind', invitation.link, '--trust-site', SITE, '--yes', ...here());
     for (const file of filesIn(reader)) expect({ file, mode: modeOf(file) }).toEqual({ file, mode: '600' });
     readers = await startProxy(reader);
     const { proxy, sites } = readers;
@@ -196,7 +196,7 @@ describe('reading it', () => {
     const { code, stdout, stderr } = await wispr(
       other,
       'bind',
-      invitation.reader.link,
+      invitation.link,
       '--trust-site',
       SITE,
       '--yes',
@@ -209,8 +209,8 @@ describe('reading it', () => {
   test('who is revoked gets no keys any more, and a page that says so', async () => {
     const home = join(folder, 'ben');
     mkdirSync(home);
-    const { reader: link } = JSON.parse(await good(operator, 'invite', 'ben', '--json'));
-    await good(home, 'bind', link.link, '--trust-site', SITE, '--yes', ...here());
+    const { link } = JSON.parse(await good(operator, 'invite', 'ben', '--json'));
+    await good(home, 'bind', link, '--trust-site', SITE, '--yes', ...here());
     await good(operator, 'admin', 'revoke', 'ben');
     const { proxy } = await startProxy(home);
     const answer = await curl('--dump-header', '-', '-x', proxy, ARTICLE_URL);

@@ -22,7 +22,7 @@ let page: Page;
 beforeAll(async () => {
   await writeWebReader();
   world = await World.create(await chooseSite());
-  keyServer = await world.startKeyServer(true);
+  keyServer = await world.startKeyServer();
   const host = await world.startContentHost(keyServer.readingUrl);
   const shared = await world.startSharedCache(host);
   cache = await world.startDishonestCache(shared?.kind === 'reverse' ? shared.url : host.url); // honest, until the last test
