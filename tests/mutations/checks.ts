@@ -194,4 +194,28 @@ export const MUTATIONS: readonly Mutation[] = [
     find: '>({ max: MAXIMUM_COUNTED });',
     replace: '>({ max: 10_000_000 });',
   },
+  {
+    attacks: [95],
+    file: 'keyserver/reading-site/vault.ts',
+    find: "headers.origin === origin && (site === undefined || site === 'same-origin')",
+    replace: "headers.origin === origin || site === 'same-origin'",
+  },
+  {
+    attacks: [42],
+    file: 'keyserver/readers/key-requests.ts',
+    find: "kind === 'browser' && subscriber === session.subscriber.id",
+    replace: "kind === 'browser' && subscriber !== 0",
+  },
+  {
+    attacks: [43],
+    file: 'core/keys/document-keys.ts',
+    find: "(await keyIdOf('set', key)) !== id",
+    replace: 'id.length === 0',
+  },
+  {
+    attacks: [47],
+    file: 'keyserver/readers/devices.ts',
+    find: "run(database, 'DELETE FROM sessions WHERE device = ?', device);",
+    replace: '',
+  },
 ];
