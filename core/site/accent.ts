@@ -17,7 +17,7 @@ export const ON_LIGHT_ACCENT = '#ffffff';
 export const ON_DARK_ACCENT = '#12171c';
 
 /** Of all backgrounds of these pages, those on which text is hardest to read. */
-const PAPER = { light: '#f7f6f2', dark: '#201e1b' } as const;
+const PAPER = { light: '#f7f6f2', dark: '#1a2128' } as const;
 /** What text of any size needs (1.4.3). */
 const LEAST_CONTRAST = 4.5;
 /** In how many steps a colour becomes white. */
