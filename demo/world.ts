@@ -73,13 +73,14 @@ export class World {
     return join(this.#directory, 'protected');
   }
 
-  async startKeyServer(): Promise<RunningKeyServer> {
+  /** @param inBrowser - whether browsers that can decrypt the documents of the reading site by themselves */
+  async startKeyServer(inBrowser = true): Promise<RunningKeyServer> {
     const anywhere = { listen: { host: '127.0.0.1', port: 0 } };
     const file = (name: string) => join(this.#directory, name);
     const config = {
       ...anywhere,
       dev: true,
-      reading: { ...anywhere, documents: anywhere },
+      reading: { ...anywhere, documents: { ...anywhere, inBrowser } },
       data: file('keys.sqlite'),
       masterKey: file('master.key'),
     };

@@ -63,7 +63,7 @@ it('shows nothing that cannot be kept, says so, and goes on when there is room',
     await expect.poll(async () => refusalCode(await read(at))).toBe('disk-full');
   }
   const refused = await read(at);
-  expect([refused.status, refused.text]).toEqual([507, expect.stringContaining('Make room on the disk')]);
+  expect([refused.status, refused.text]).toEqual([507, expect.stringContaining('Make room, and try again')]);
   const forgetting = await reader.run(['identity', 'forget', 'news.example', '--yes']);
   expect([forgetting.code, forgetting.stderr]).toEqual([1, expect.stringMatching(/reader\.db \[disk-full\]$/m)]);
   expect((await reader.run(['proxy', 'status'])).code).toBe(0);

@@ -30,7 +30,7 @@ let browser: Browser;
 beforeAll(async () => {
   const settings = await chooseSite();
   world = await World.create(settings);
-  keyServer = await world.startKeyServer();
+  keyServer = await world.startKeyServer(false);
   const host = await world.startContentHost(keyServer.readingUrl);
   shared = await world.startSharedCache(host);
   // Honest, until the last test.

@@ -268,7 +268,7 @@ describe('a device', () => {
     await page.goto(`${VAULT}/-/account`);
     await page.fill('#password', 'correct horse battery');
     await page.click('form#set-password button');
-    await page.waitForSelector('text=You read as');
+    await page.waitForSelector('text=You are signed in as');
     await page.goto(`${CONTENT}/letter.html`);
     await heading(page, 'Letter');
     revokeSubscriber(rig.server.state, 'jens');
@@ -301,7 +301,8 @@ describe('a device', () => {
     await joinAs(one.page, 'kora');
     await one.page.goto(`${CONTENT}/letter.html`);
     await heading(one.page, 'Letter');
-    expect(devicesOf('kora').map(({ revoked }) => revoked === null)).toEqual([false, true]);
+    expect(devicesOf('kora').filter(({ revoked }) => revoked === null).length).toBe(1);
+    expect(devicesOf('kora').length).toBe(2);
     for (const { context } of [one, other]) await context.close();
   });
 
