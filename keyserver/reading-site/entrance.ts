@@ -31,6 +31,10 @@ export function addEntrance(app: Express, entrance: Entrance, limit: RequestHand
     if (!readerOf(entrance, request)) begin(entrance, request, response, to);
     else response.redirect(303, documentTarget(to, entrance.origin));
   });
+  app.get('/-/plain', unrecorded, openedOnly, limit, (request, response) => {
+    keepSecret(entrance, request, response);
+    response.set('Cache-Control', 'no-store').redirect(303, documentTarget(queryOf(request, 'to'), entrance.origin));
+  });
   app.get('/-/enter', unrecorded, openedOnly, limit, (request, response) => enter(entrance, request, response));
   app.get('/-/leave', noStore, openedOnly, limit, (_request, response) => {
     for (const cookie of [entrance.session, entrance.secret]) cookie.clear(response);
@@ -52,14 +56,20 @@ export function hasBegun(entrance: Entrance, request: Request): boolean {
 }
 
 /** Leads to the account's origin for a code. Windows that are opened at the same time share the secret. @param to - the document wanted */
-export function begin({ origin, account, secret }: Entrance, request: Request, response: Response, to: string): void {
-  let kept = secret.read(request) ?? '';
-  if (challengeOf(kept) === undefined) {
-    kept = createEntrySecret();
-    secret.set(response, kept);
-  }
+export function begin(entrance: Entrance, request: Request, response: Response, to: string): void {
+  const { origin, account } = entrance;
+  const kept = keepSecret(entrance, request, response);
   const query = new URLSearchParams({ challenge: challengeOf(kept) ?? '', to: documentTarget(to, origin) });
   response.set('Cache-Control', 'no-store').redirect(303, `${account}/-/enter?${query}`);
+}
+
+/** The secret of this browser, which from now on reads what is decrypted here. */
+function keepSecret({ secret }: Entrance, request: Request, response: Response): string {
+  const kept = secret.read(request) ?? '';
+  if (challengeOf(kept) !== undefined) return kept;
+  const made = createEntrySecret();
+  secret.set(response, made);
+  return made;
 }
 
 /** A browser that keeps no cookies gets a page here, and is not sent round and round. */

@@ -36,16 +36,19 @@ const VERSIONED_FILE = /^([1-9]\d{0,15})\.(root|snapshot)\.json$/;
 
 /** The worker asks the content hosts, whichever they are; it loads no code. */
 const WORKER_POLICY = "default-src 'none'; connect-src *";
-const PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "worker-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** @param content - origins of the content hosts, which the page tries before it installs anything */
+function pagePolicy(content: readonly string[]): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `connect-src 'self' ${content.join(' ')}`,
+    "worker-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
 
 /**
  * Refuses every script that a browser wants as a worker, but the one: it would stand between the reader and every later page. Stands before
@@ -111,16 +114,22 @@ function isPage({ method, headers }: Request): boolean {
 }
 
 /** @param to - path and query of the document, for those who read what is decrypted here */
-async function sendStart({ account, webReader, pages }: InBrowser, response: Response, to: string): Promise<void> {
+async function sendStart(
+  { account, provider, webReader, pages }: InBrowser,
+  response: Response,
+  to: string,
+): Promise<void> {
   if (webReader === undefined) throw new Error('the in-browser reader is not there');
   const { start } = filesOf(webReader);
   const page = {
     reading: account,
     script: `${SCRIPT}?v=${versionOf(start)}`,
     integrity: start.integrity,
-    begin: `/-/begin?${new URLSearchParams({ to })}`,
+    plain: `/-/plain?${new URLSearchParams({ to })}`,
   };
-  response.set({ 'Cache-Control': 'no-store', 'Content-Security-Policy': PAGE_POLICY });
+  const known = await provider.read();
+  const policy = pagePolicy((known && siteReadAt(known.descriptor, account))?.content ?? []);
+  response.set({ 'Cache-Control': 'no-store', 'Content-Security-Policy': policy });
   response.type('html').send(startPage(await pages.masthead(), page));
 }
 

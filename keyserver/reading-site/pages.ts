@@ -134,7 +134,7 @@ export interface StartPage {
   readonly script: string;
   readonly integrity: string;
   /** Where documents are read as the server decrypts them. */
-  readonly begin: string;
+  readonly plain: string;
 }
 
 /** The page that starts the in-browser reader. */

@@ -34,7 +34,7 @@ describe('the page that starts the reader', () => {
       expect([status, sent['cache-control']]).toEqual([200, 'no-store']);
       expect(text).toContain(BEGINNING);
       expect(text).toContain(SITE);
-      expect(text).toContain(`href="/-/begin?to=${encodeURIComponent(path)}"`);
+      expect(text).toContain(`href="/-/plain?to=${encodeURIComponent(path)}"`);
       expect(text).not.toMatch(/Letter|Front|<script>|<form/);
       expect(sent['content-security-policy']).toContain("default-src 'none'; script-src 'self'");
       expect(sent['set-cookie']).toBeUndefined();
@@ -52,7 +52,8 @@ describe('the page that starts the reader', () => {
 
   it('does not stand in the way of a browser that reads what is decrypted here', async () => {
     const reader = createReader(rig.server);
-    await reader.documents.get('/-/begin?to=/letter.html');
+    const led = await reader.documents.get('/-/plain?to=//evil.example/');
+    expect([led.status, led.headers.location]).toEqual([303, '/']);
     expect((await reader.documents.get('/', OPENED)).text).toBe(FRONT.content);
     await reader.post('/-/join', {
       code: rig.invite({ name: 'anna' }).code,

@@ -4,6 +4,7 @@
  * read as the server decrypts it.
  */
 import { isKeyId } from '../../core/keys/key-id.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { documentTarget } from '../../core/reading/local-target.ts';
 import { openStore } from '../store.ts';
 import { takeArrival } from './arrival.ts';
@@ -18,6 +19,7 @@ const MOST_RELOADS = 3;
 const RELOADS_COUNT_FOR = 10_000;
 /** The longest wait for a worker that is installed, also on a slow line. In milliseconds. */
 const PATIENCE = 45_000;
+const HOST_PATIENCE = 10_000;
 
 const { pathname, search, hash, origin } = location;
 const fragment = new URLSearchParams(hash.slice(1));
@@ -33,7 +35,8 @@ start().catch((error: unknown) => {
 
 async function start(): Promise<void> {
   if (pathname === KEYS_PAGE) history.replaceState(null, '', KEYS_PAGE); // what came in the fragment stays in no history
-  if (!(await isSupported())) return location.replace(readHere());
+  const isInstalled = (await navigator.serviceWorker?.getRegistration('/')) !== undefined;
+  if (!(await isSupported()) || !(isInstalled || (await canAskHosts()))) return location.replace(readHere());
   await navigator.serviceWorker.register(WORKER, { scope: '/', updateViaCache: 'none' });
   await navigator.serviceWorker.ready;
   if (pathname !== KEYS_PAGE) return loadAgain();
@@ -66,6 +69,17 @@ async function isSupported(): Promise<boolean> {
   }
 }
 
+/** Whether a content host lets pages of other origins ask it, which takes a header (CORS). Asked once, before anything is installed. */
+async function canAskHosts(): Promise<boolean> {
+  const { content } = (await (await fetch('/-/site.json')).json()) as { content: string[] };
+  const ask = (host: string) =>
+    fetch(host + METADATA_PATH + TIMESTAMP_FILE, { credentials: 'omit', signal: AbortSignal.timeout(HOST_PATIENCE) });
+  return Promise.any(content.map(ask)).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** The origin at which the reader signs in. */
 function vault(): string {
   return document.documentElement.dataset.reading ?? '';
@@ -86,5 +100,6 @@ function lead(selector: string, to: string): void {
 
 /** Where the document is read as the server decrypts it. */
 function readHere(): string {
-  return `/-/begin?${new URLSearchParams({ to: wanted })}`;
+  // Without cookies, the first would lead back here; the second says what is missing.
+  return `/-/${navigator.cookieEnabled ? 'plain' : 'begin'}?${new URLSearchParams({ to: wanted })}`;
 }
