@@ -34,12 +34,17 @@ export function readWebReader(folder: string = WEB_READER_FOLDER): WebReaderFile
   for (const name of SCRIPTS) {
     const content = readIfThere(join(folder, `${name}.js`));
     if (content === undefined) continue;
-    const integrity = `sha256-${createHash('sha256').update(content).digest('base64')}`;
-    files.set(name, { content, gzip: gzipSync(content, { level: 9 }), brotli: brotliCompressSync(content), integrity });
+    files.set(name, fileOf(content));
   }
   if (!NEEDED.every((name) => files.has(name))) return undefined;
   const names = Array.from(files, ([name, { integrity }]) => `${name} ${integrity}\n`);
   return { files, version: createHash('sha256').update(names.join('')).digest('base64url') };
+}
+
+/** A script as it is served. */
+export function fileOf(content: Buffer): WebReaderFile {
+  const integrity = `sha256-${createHash('sha256').update(content).digest('base64')}`;
+  return { content, gzip: gzipSync(content, { level: 9 }), brotli: brotliCompressSync(content), integrity };
 }
 
 function readIfThere(file: string): Buffer | undefined {

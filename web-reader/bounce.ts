@@ -1,4 +1,4 @@
-/** Addresses of the bounce between content origin and vault: docs/spec/web-reader.md, "The bounce". All that they say stands behind `#`. */
+/** Addresses of the bounce between content origin and vault: docs/spec/web-reader.md, "The bounce". What is asked for stands behind `#`; keys come back in the body of a form. */
 import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
 import { MAXIMUM_SETS_WANTED } from '../core/keys/document-keys.ts';
 import { isKeyId, type KeyId } from '../core/keys/key-id.ts';
@@ -6,7 +6,7 @@ import { X25519_KEY_LENGTH } from '../core/primitives/webcrypto-x25519.ts';
 import { documentTarget } from '../core/reading/local-target.ts';
 
 /** The page of the bounce, at both origins. */
-const KEYS_PAGE = '/-/keys';
+export const KEYS_PAGE = '/-/keys';
 
 /** What a content origin asks the vault for. */
 export interface KeysWanted {
@@ -14,12 +14,6 @@ export interface KeysWanted {
   readonly key: Uint8Array;
   readonly sets: readonly KeyId[];
   /** Path, query and fragment at the content origin. */
-  readonly to: string;
-}
-
-/** What the vault leads back with. */
-export interface KeysSealed {
-  readonly sealed: Uint8Array;
   readonly to: string;
 }
 
@@ -40,15 +34,4 @@ export function parseWanted(fragment: string, contentOrigin: string): KeysWanted
   const sets = (members.get('sets') ?? '').split(',').filter(isKeyId);
   const to = documentTarget(members.get('to') ?? '', contentOrigin);
   return key && { key, sets: [...new Set(sets)].slice(0, MAXIMUM_SETS_WANTED), to };
-}
-
-export function addressOfArrival(contentOrigin: string, { sealed, to }: KeysSealed): string {
-  return `${contentOrigin}${KEYS_PAGE}#${new URLSearchParams({ sealed: toBase64url(sealed), to })}`;
-}
-
-/** @returns `undefined` where nothing has arrived */
-export function parseSealed(fragment: string, contentOrigin: string): KeysSealed | undefined {
-  const members = new URLSearchParams(fragment.slice(1));
-  const sealed = fromBase64url(members.get('sealed'));
-  return sealed && { sealed, to: documentTarget(members.get('to') ?? '', contentOrigin) };
 }

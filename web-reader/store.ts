@@ -33,8 +33,8 @@ export interface Store {
 
 /** Names in {@link Store.state}. */
 export const STATE = {
-  /** `/-/site.json` as it was seen last; site and root stay those that were seen first. */
-  site: 'site',
+  /** Origins of the content hosts, as `/-/site.json` said last. */
+  content: 'content',
   /** `{ snapshot, timestamp }`: the newest publication that the vault knows. Nothing older is shown. */
   pair: 'vault-pair',
   /** What the vault refused when keys arrived last: `[{ id, reason }]`, reasons as in docs/spec/keys.md section 8. */
@@ -102,7 +102,18 @@ export async function openStore(): Promise<Store> {
   };
 }
 
-function openDatabase(closed: () => void): Promise<IDBDatabase> {
+/** A version that this program does not make was put there by a published script: that database goes. */
+async function openDatabase(closed: () => void): Promise<IDBDatabase> {
+  try {
+    return await openVersion(closed);
+  } catch (error) {
+    if (!(error instanceof DOMException && error.name === 'VersionError')) throw error;
+    indexedDB.deleteDatabase(DATABASE); // what is asked for next waits for it
+    return openVersion(closed);
+  }
+}
+
+function openVersion(closed: () => void): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(DATABASE, VERSION);
     request.onupgradeneeded = () => {

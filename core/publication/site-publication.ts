@@ -35,6 +35,8 @@ export interface SitePublicationOptions {
   readonly rootId: string;
   readonly source: SiteSource;
   readonly store: MetadataStore;
+  /** Others can write to the store: settings in it count only if the publication beside them names them. */
+  readonly isStoreOpen?: boolean;
 }
 
 /** How fresh a publication is. All times in seconds since 1970. */
@@ -204,7 +206,9 @@ export class SitePublication {
 
   async #load(): Promise<void> {
     await this.#client.load();
-    this.#settings = await readSettings(this.#store);
+    const kept = await readSettings(this.#store);
+    const named = this.state?.targets.target(SETTINGS_TARGET)?.sha256;
+    if (!this.#options.isStoreOpen || kept?.hash === named) this.#settings = kept;
   }
 
   async #firstRoot(): Promise<Uint8Array> {

@@ -2,6 +2,7 @@
 import type { RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { isLoopback } from '../../core/site/site.ts';
 import { createServer as createHttpServer } from '../../node-support/http.ts';
 import { systemReason } from '../../node-support/system-error.ts';
@@ -65,6 +66,7 @@ export async function listenFor(
   const listener: RequestListener = (request, response) => app(request, response);
   const server = door.tls ? createHttpsServer(readTls(door.tls, originOf(door)), listener) : createHttpServer(listener);
   server.requestTimeout = REQUEST_TIMEOUT;
+  server.on('clientError', answerClientError);
   rememberConnections(server);
   await listen(server, door.listen, member);
   const { port } = server.address() as AddressInfo;
@@ -79,6 +81,24 @@ export async function listenFor(
     },
     close: () => close(server),
   };
+}
+
+const TOO_LARGE =
+  'Your browser sent more cookies than this site takes, and was told to remove them. Open the page again.\n';
+
+/**
+ * Answers what is no request, as Node.js does by itself; but a browser that sends too large a head is told to forget its cookies: a published script
+ * could otherwise shut its reader out of this host, or keep a sign-out from removing keys, by cookies for the whole domain.
+ */
+function answerClientError({ code }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || code === 'ECONNRESET') return void socket.destroy();
+  const end = 'Connection: close\r\n';
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    const headers = `Clear-Site-Data: "cache", "cookies", "storage"\r\nContent-Type: text/plain\r\nContent-Length: ${TOO_LARGE.length}\r\n`;
+    return void socket.end(`HTTP/1.1 431 Request Header Fields Too Large\r\n${headers}${end}\r\n${TOO_LARGE}`);
+  }
+  const status = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\n${end}\r\n`);
 }
 
 /** Plain HTTP is for loopback with `--dev`, or behind a proxy that ends TLS and that cannot be bypassed. */

@@ -2,19 +2,19 @@
  * The in-browser reader at the documents' origin: the page that starts it, which stands for every address, its scripts, and what it asks of this
  * origin. The documents themselves come from the content hosts, and are decrypted by the worker in the browser.
  */
-import type { Express, Request, RequestHandler, Response } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { prefersCoding } from '../../core/reading/accept-encoding.ts';
 import { isLoopback } from '../../core/site/site.ts';
-import type { WebReaderFile, WebReaderFiles } from '../../node-support/web-reader-files.ts';
+import { fileOf, type WebReaderFile, type WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { KeyServerError } from '../errors.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { noStore, type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
-import { startPage } from './pages.ts';
+import { type StartPage, startPage } from './pages.ts';
 import { queryOf } from './targets.ts';
 
 export interface InBrowser {
@@ -32,6 +32,7 @@ export interface InBrowser {
 
 const WORKER = '/-/worker.js';
 const SCRIPT = '/-/start.js';
+const KEYS_PAGE = '/-/keys';
 const VERSIONED_FILE = /^([1-9]\d{0,15})\.(root|snapshot)\.json$/;
 
 /** The worker asks the content hosts, whichever they are; it loads no code. */
@@ -61,14 +62,26 @@ export const onlyOwnWorker: RequestHandler = ({ headers, path }, _response, next
   );
 };
 
+/** Characters of the form that brings sealed keys: base64url of 128 KiB, and an address. */
+const ARRIVAL_LENGTH = 200_000;
+const arrival = express.urlencoded({ extended: false, limit: ARRIVAL_LENGTH, parameterLimit: 2, inflate: false });
+
+/** Keys come in the body of a form, and from the vault only: an address would stay in the window's history where this answer fails. */
+function vaultOnly(vault: string): RequestHandler {
+  return ({ headers }, _response, next) =>
+    next(headers.origin === vault ? undefined : new KeyServerError('cross-site', 'keys did not come from the vault'));
+}
+
 /** Adds the routes below `/-/`. */
 export function addInBrowser(app: Express, reader: InBrowser): void {
   const { webReader, state, limits } = reader;
   if (webReader === undefined) return;
   const { worker, start } = filesOf(webReader);
-  app.get(WORKER, (request, response) => {
+  const ownWorker = workerFor(worker);
+  app.get(WORKER, async (request, response) => {
+    const { site, root } = await siteOf(reader);
     response.set({ 'Service-Worker-Allowed': '/', 'Content-Security-Policy': WORKER_POLICY });
-    sendScript(request, response, worker, false);
+    sendScript(request, response, ownWorker(JSON.stringify({ root, site: site.site })), false);
   });
   app.get(SCRIPT, (request, response) =>
     sendScript(request, response, start, queryOf(request, 'v') === versionOf(start)),
@@ -78,7 +91,11 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
   app.get('/-/publication/:file', limit, (request, response) =>
     sendMetadata(state, String(request.params.file), response),
   );
-  app.get('/-/keys', noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
+  app.get(KEYS_PAGE, noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
+  app.post(KEYS_PAGE, noStore, vaultOnly(reader.account), arrival, (request, response) => {
+    const { sealed = '', to = '' } = (request.body ?? {}) as Record<string, unknown>;
+    return sendStart(reader, response, '/', { sealed: String(sealed), to: String(to) });
+  });
 }
 
 /** Answers with the page that starts the in-browser reader, where a document is opened in a browser that can be expected to have one. */
@@ -118,11 +135,13 @@ async function sendStart(
   { account, provider, webReader, pages }: InBrowser,
   response: Response,
   to: string,
+  arrived?: StartPage['arrived'],
 ): Promise<void> {
   if (webReader === undefined) throw new Error('the in-browser reader is not there');
   const { start } = filesOf(webReader);
   const page = {
     reading: account,
+    arrived,
     script: `${SCRIPT}?v=${versionOf(start)}`,
     integrity: start.integrity,
     plain: `/-/plain?${new URLSearchParams({ to })}`,
@@ -133,13 +152,35 @@ async function sendStart(
   response.type('html').send(startPage(await pages.masthead(), page));
 }
 
-async function sendSite({ provider, account, webReader }: InBrowser, response: Response): Promise<void> {
-  const known = await provider.read();
-  const site: SiteDescription | undefined = known && siteReadAt(known.descriptor, account);
-  if (!known || !site) throw new KeyServerError('no-provider', 'no site is read at this origin');
-  const { publisher: root } = known;
-  const answer = { site: site.site, root, content: site.content, reading: account, version: webReader?.version ?? '' };
+async function sendSite(reader: InBrowser, response: Response): Promise<void> {
+  const { site, root } = await siteOf(reader);
+  const { account: reading, webReader } = reader;
+  const answer = { site: site.site, root, content: site.content, reading, version: webReader?.version ?? '' };
   response.set('Cache-Control', 'no-cache').json(answer);
+}
+
+interface SiteHere {
+  readonly site: SiteDescription;
+  /** Root id. */
+  readonly root: string;
+}
+
+/** @throws KeyServerError `no-provider` */
+async function siteOf({ provider, account }: Pick<InBrowser, 'account' | 'provider'>): Promise<SiteHere> {
+  const known = await provider.read();
+  const site = known && siteReadAt(known.descriptor, account);
+  if (!known || !site) throw new KeyServerError('no-provider', 'no site is read at this origin');
+  return { site, root: known.publisher };
+}
+
+/** The worker with its site in front: whatever stands in the browser's storage, published scripts can write to. */
+function workerFor({ content }: WebReaderFile): (about: string) => WebReaderFile {
+  let made: { readonly about: string; readonly file: WebReaderFile } | undefined;
+  return (about) => {
+    const named = Buffer.from(`self.wisprSite=${about};`);
+    if (made?.about !== about) made = { about, file: fileOf(Buffer.concat([named, content])) };
+    return made.file;
+  };
 }
 
 /** What the key server knows of the publication, which counts no more than the word of a content host. */

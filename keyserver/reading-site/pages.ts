@@ -135,6 +135,8 @@ export interface StartPage {
   readonly integrity: string;
   /** Where documents are read as the server decrypts them. */
   readonly plain: string;
+  /** Keys that came from the vault, and where the reader is on the way to. */
+  readonly arrived: { readonly sealed: string; readonly to: string } | undefined;
 }
 
 /** The page that starts the in-browser reader. */

@@ -91,6 +91,7 @@ async function showVault(pages: VaultPages, integrity: string, request: Request,
     pair: pair ? `${pair.snapshotVersion},${pair.version}` : '',
     time: state.now(),
   };
+  response.set('Referrer-Policy', 'strict-origin'); // the form that hands keys over has to say where it comes from
   response.type('html').send(vaultPage(await pages.masthead(), page));
 }
 

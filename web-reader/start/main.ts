@@ -23,9 +23,11 @@ const HOST_PATIENCE = 10_000;
 
 const { pathname, search, hash, origin } = location;
 const fragment = new URLSearchParams(hash.slice(1));
+const { sealed, to: onTheWayTo } = document.documentElement.dataset;
 
 /** Path, query and fragment of the document that the reader is on the way to. */
-const wanted = pathname === KEYS_PAGE ? documentTarget(fragment.get('to') ?? '', origin) : pathname + search + hash;
+const wanted =
+  pathname === KEYS_PAGE ? documentTarget(onTheWayTo ?? fragment.get('to') ?? '', origin) : pathname + search + hash;
 
 setTimeout(giveUp, PATIENCE);
 start().catch((error: unknown) => {
@@ -41,8 +43,12 @@ async function start(): Promise<void> {
   await navigator.serviceWorker.ready;
   if (pathname !== KEYS_PAGE) return loadAgain();
   const store = await openStore();
+  if (sealed !== undefined) {
+    await takeArrival(store, sealed, origin);
+    return location.replace(wanted);
+  }
   const sets = (fragment.get('sets') ?? '').split(',').filter(isKeyId);
-  location.replace((await takeArrival(store, hash, origin)) ?? (await requestKeys(store, vault(), wanted, sets)));
+  location.replace(await requestKeys(store, vault(), wanted, sets));
 }
 
 /** Now the worker answers; a few times at most, where it does not. */

@@ -1,7 +1,8 @@
 /** The vault's page: makes this browser a device where it is none, asks for keys, and hands them to the content origin: docs/spec/web-reader.md. */
+import { toBase64url } from '../../core/encoding/base64url.ts';
 import { sealDocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
-import { addressOfArrival, parseWanted } from '../bounce.ts';
+import { KEYS_PAGE, parseWanted } from '../bounce.ts';
 import { obtainKeys } from './keys.ts';
 import { Refused, readPage } from './page.ts';
 
@@ -14,13 +15,34 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 const UNFORESEEN = 'Your keys could not be fetched. Check your connection, and try again.';
 
 async function run(): Promise<void> {
+  if (isOnTheWayBack()) return history.back();
   const page = readPage();
   const wanted = parseWanted(location.hash, page.documents);
   // Opened by hand, or from a bookmark.
   if (!wanted) return location.replace('/-/account');
   const keys = await obtainKeys(page, wanted.sets);
   const sealed = await sealDocumentKeys(wanted.key, page.documents, keys);
-  location.replace(addressOfArrival(page.documents, { sealed, to: wanted.to }));
+  handOver(page.documents, { sealed: toBase64url(sealed), to: wanted.to });
+}
+
+/** In the body of a form: an address would stay in the history of the window, where published scripts can read it. */
+function handOver(documents: string, fields: Readonly<Record<string, string>>): void {
+  const form = document.createElement('form');
+  form.method = 'post';
+  form.action = documents + KEYS_PAGE;
+  for (const [name, value] of Object.entries(fields)) {
+    const field = document.createElement('input');
+    Object.assign(field, { type: 'hidden', name, value });
+    form.append(field);
+  }
+  document.body.append(form);
+  form.submit();
+}
+
+/** This page stays in the window's history. Who goes back passes it, to the page before. */
+function isOnTheWayBack(): boolean {
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+  return navigation?.type === 'back_forward' && history.length > 1;
 }
 
 function codeOf(error: unknown): string {

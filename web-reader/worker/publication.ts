@@ -4,11 +4,11 @@
  */
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
-import type { MetadataStore } from '../../core/publication/client.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { comparePairs, type PublicationPair } from '../../core/publication/pair.ts';
 import { type Freshness, SitePublication } from '../../core/publication/site-publication.ts';
 import { STATE, type Store } from '../store.ts';
+import { metadataIn } from './kept-metadata.ts';
 import type { ReadSite } from './site.ts';
 import { HostsSource } from './source.ts';
 
@@ -32,7 +32,8 @@ export class ReadPublication {
     this.publication = new SitePublication({
       rootId: site.root,
       source: new HostsSource(() => this.site.content),
-      store: metadataIn(store),
+      store: metadataIn(store, site.root),
+      isStoreOpen: true,
     });
   }
 
@@ -154,17 +155,6 @@ export function nowInSeconds(): number {
 function isPair(value: unknown): value is PublicationPair {
   const { snapshot, timestamp } = (value ?? {}) as Partial<PublicationPair>;
   return Number.isSafeInteger(snapshot) && Number.isSafeInteger(timestamp);
-}
-
-function metadataIn({ state }: Store): MetadataStore {
-  const nameOf = (name: string) => `publication ${name}`;
-  return {
-    read: async (name) => {
-      const kept = await state.get(nameOf(name));
-      return kept instanceof Uint8Array ? kept : undefined;
-    },
-    write: (name, bytes) => state.put(nameOf(name), bytes.slice()), // alone in its memory: all of that would be kept
-  };
 }
 
 /** Waits for `work`, whatever comes of it, and no longer than so many milliseconds. */

@@ -7,6 +7,8 @@ interface FetchEvent extends Event {
 
 interface WorkerScope {
   readonly location: Location;
+  /** What the origin put in front of this program: which site it reads, and by whom. Pages cannot reach it. */
+  readonly wisprSite: { readonly site: string; readonly root: string };
   addEventListener(type: 'fetch', listener: (event: FetchEvent) => void): void;
 }
 

@@ -1,19 +1,16 @@
-/** Which site is read at this origin: what the origin says of itself, and what it said at the first visit. */
+/** Which site is read at this origin: site and root id are part of the program that the origin gives, and its content hosts may change. */
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { isOrigin, isSite } from '../../core/site/site.ts';
 import { WebReaderError } from '../errors.ts';
 import { STATE, type Store } from '../store.ts';
+import { scope } from './scope.ts';
 
-/** `/-/site.json` */
 export interface ReadSite {
   readonly site: string;
   /** The root id: whose signatures count. */
   readonly root: string;
   /** Origins of the content hosts, in the publisher's order. */
   readonly content: readonly string[];
-  /** Origin of the vault. */
-  readonly reading: string;
-  readonly version: string;
 }
 
 const FILE = '/-/site.json';
@@ -46,31 +43,30 @@ export class KnownSite {
   }
 
   async #load(): Promise<ReadSite> {
-    const kept = await this.#store.state.get(STATE.site);
-    if (isReadSite(kept)) {
-      this.#renew(kept).catch(() => undefined); // without a network, what is known has to do
-      return kept;
-    }
-    const first = await fetchSite();
-    await this.#store.state.put(STATE.site, first);
-    return first;
+    const kept = await this.#store.state.get(STATE.content);
+    if (!areHosts(kept)) return this.#renew();
+    this.#renew().catch(() => undefined); // without a network, what is known has to do
+    return { ...scope.wisprSite, content: kept };
   }
 
-  /** Content hosts may change; publisher and site may not: what was trusted before would be another's. */
-  async #renew(kept: ReadSite): Promise<void> {
-    const newer = await fetchSite();
-    if (newer.root !== kept.root || newer.site !== kept.site) {
-      this.#changed = new WebReaderError('site-changed', `this address had ${kept.site} by ${kept.root}`);
-      return;
+  async #renew(): Promise<ReadSite> {
+    const site = await fetchSite();
+    const { wisprSite } = scope;
+    if (site.root !== wisprSite.root || site.site !== wisprSite.site) {
+      this.#changed = new WebReaderError('site-changed', `this address had ${wisprSite.site} by ${wisprSite.root}`);
+      throw this.#changed;
     }
-    this.#known = Promise.resolve(newer);
-    await this.#store.state.put(STATE.site, newer);
+    await this.#store.state.put(STATE.content, site.content);
+    this.#known = Promise.resolve(site);
+    return site;
   }
 }
 
+/** Without cookies: published scripts can set more of them than the origin takes. */
 async function fetchSite(): Promise<ReadSite> {
   try {
-    const answer = await fetch(FILE, { cache: 'no-cache', signal: AbortSignal.timeout(TIMEOUT) });
+    const options = { cache: 'no-cache', credentials: 'omit', signal: AbortSignal.timeout(TIMEOUT) } as const;
+    const answer = await fetch(FILE, options);
     const value: unknown = answer.ok ? await answer.json() : undefined;
     if (isReadSite(value)) return value;
   } catch (cause) {
@@ -80,13 +76,10 @@ async function fetchSite(): Promise<ReadSite> {
 }
 
 function isReadSite(value: unknown): value is ReadSite {
-  const { site, root, content, reading, version } = (value ?? {}) as Partial<ReadSite>;
-  return (
-    isSite(site) &&
-    isKeyId(root) &&
-    Array.isArray(content) &&
-    content.every((origin) => isOrigin(origin, { allowHttp: true })) &&
-    isOrigin(reading, { allowLoopback: true }) &&
-    typeof version === 'string'
-  );
+  const { site, root, content } = (value ?? {}) as Partial<ReadSite>;
+  return isSite(site) && isKeyId(root) && areHosts(content);
+}
+
+function areHosts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((origin) => isOrigin(origin, { allowHttp: true }));
 }
