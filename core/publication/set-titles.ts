@@ -84,6 +84,7 @@ function expressionOf(set: string): RegExp {
   return new RegExp(`^${source}$`, 'u');
 }
 
+/** With a letter in their place: without one, what stands around them could become a placeholder. */
 function withoutPlaceholders(text: string): string {
-  return PLACEHOLDERS.reduce((rest, each) => rest.replaceAll(`{${each}}`, ''), text);
+  return PLACEHOLDERS.reduce((rest, each) => rest.replaceAll(`{${each}}`, 'x'), text);
 }

@@ -60,10 +60,15 @@ export async function findKeyForReading(
   site: string,
   setKeyId: KeyId,
 ): Promise<SetKey | Denial | undefined> {
-  if (findSet(state, setKeyId)?.site !== site) return undefined;
+  if (!isSetOfSite(state, setKeyId, site)) return undefined;
   const decision = await decideKey(state, subscriber, setKeyId);
   if (decision.denied) return decision.denied;
   return { key: decision.key, notBefore: 0, notAfter: decision.notAfter };
+}
+
+/** Whether a set is known here, and of this site. */
+export function isSetOfSite(state: KeyServerState, id: KeyId, site: string): boolean {
+  return findSet(state, id)?.site === site;
 }
 
 /** Whether, and until when, grants cover a set. Of several, the one that lasts longest counts. */

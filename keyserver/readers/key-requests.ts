@@ -17,7 +17,7 @@ import { first, run } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type BrowserSession, noteDevice } from './browser-devices.ts';
 import { devicePlace } from './devices.ts';
-import { decideKey } from './entitlement.ts';
+import { decideKey, isSetOfSite } from './entitlement.ts';
 import type { Subscriber } from './subscribers.ts';
 
 /** Seconds between two notes of when a device was last seen. */
@@ -59,15 +59,17 @@ export async function answerKeyRequest(
 }
 
 /**
- * Answers a key request of a browser. Readers, and devices of another subscriber than the one who is signed in, are unknown here. Keys that are given renew
- * the session.
+ * Answers a key request of a browser. Readers, and devices of another subscriber than the one who is signed in, are unknown here, and so are sets of other
+ * sites. Keys that are given renew the session.
  *
  * @param vault - the origin that the browser asks
+ * @param site - the site that is read there; `undefined` if there is none
  * @throws as {@link answerKeyRequest}
  */
 export async function answerBrowserKeyRequest(
   state: KeyServerState,
   vault: string,
+  site: string | undefined,
   session: BrowserSession,
   bytes: Uint8Array,
 ): Promise<{ answer: Uint8Array; renewed: boolean }> {
@@ -78,7 +80,7 @@ export async function answerBrowserKeyRequest(
     request,
     ({ kind, subscriber }) => kind === 'browser' && subscriber === session.subscriber.id,
   );
-  const answer = await decide(state, device, request);
+  const answer = await decide(state, device, request, (id) => site !== undefined && isSetOfSite(state, id, site));
   const renewed = answer.keys.length > 0;
   if (renewed) noteDevice(state, session, device.row.id);
   return { answer: await encodeKeyAnswer(answer, bytes, device.key.key), renewed };
@@ -103,12 +105,22 @@ async function authenticate(
   throw new KeyServerError('request-refused', 'the request does not prove possession of a device key');
 }
 
-async function decide(state: KeyServerState, { row, key }: Device, request: KeyRequest): Promise<KeyAnswer> {
+/** @param isKnown - whether a set is one that this place hands out keys of */
+async function decide(
+  state: KeyServerState,
+  { row, key }: Device,
+  request: KeyRequest,
+  isKnown: (id: KeyId) => boolean = () => true,
+): Promise<KeyAnswer> {
   const time = state.now();
   const refusal = row.revoked !== null ? 'revoked' : checkFreshness(state, row, request);
   if (refusal) return { keys: [], refused: request.keys.map((id) => ({ id, reason: refusal })), time };
   const subscriber = { id: row.subscriber, name: row.name, revoked: row.subscriber_revoked };
-  const decisions = await Promise.all(request.keys.map((id) => decideOne(state, subscriber, key, id, time)));
+  const decisions = await Promise.all(
+    request.keys.map((id) =>
+      isKnown(id) ? decideOne(state, subscriber, key, id, time) : { id, reason: 'not-entitled' as const },
+    ),
+  );
   return {
     keys: decisions.filter((decision) => 'wrapped' in decision),
     refused: decisions.filter((decision) => 'reason' in decision),

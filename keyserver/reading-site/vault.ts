@@ -67,7 +67,9 @@ export function addVault(app: Express, pages: VaultPages, { content, integrity }
     body(MESSAGE_LIMITS.keyRequest),
     inJson(async (request, response) => {
       const session = sessionOf(pages, request);
-      const { answer, renewed } = await answerBrowserKeyRequest(state, origin, session, bytesOf(request.body));
+      const known = await provider.read();
+      const site = known && siteReadAt(known.descriptor, origin)?.site;
+      const { answer, renewed } = await answerBrowserKeyRequest(state, origin, site, session, bytesOf(request.body));
       if (renewed) cookie.set(response, session.token);
       send(response, 'application/octet-stream', answer);
     }),

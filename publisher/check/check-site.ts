@@ -106,7 +106,7 @@ class SiteCheck {
     this.#configuration = configuration;
     this.#rules = new SetRules(configuration);
     this.#headers = new HeaderRules(configuration);
-    this.#named = new NamedDocuments(configuration);
+    this.#named = new NamedDocuments(configuration, this.#rules);
     this.#sections = new SectionsCount(configuration.sections);
     const unused = new Set(configuration.ignore.map(compilePattern));
     const patterns = [...unused];
@@ -146,7 +146,7 @@ class SiteCheck {
 
   /** @param word - what the document says itself */
   addDocument(file: SourceFile, word: OwnWord): void {
-    if (word.named !== undefined) this.#named.add(word.named);
+    if (word.named !== undefined) this.#named.add(word.named, file.path);
     if (canBeNamed(mediaTypeOf(file.path))) this.#later.push({ file, word });
     else this.#count(file, word);
   }

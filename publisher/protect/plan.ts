@@ -130,7 +130,7 @@ class Planner {
   constructor(context: PlanContext) {
     this.#context = context;
     this.#rules = new SetRules(context.configuration);
-    this.#named = new NamedDocuments(context.configuration);
+    this.#named = new NamedDocuments(context.configuration, this.#rules);
     this.#sections = new Map(context.sections.list.map(({ name }) => [name, { name, documents: 0, waiting: 0 }]));
     this.#seen = new IdSet(context.index.largestId());
   }
@@ -228,7 +228,7 @@ class Planner {
   #read(source: SourceFile): Pick<Task, 'pageSet' | 'teaser'> {
     const { problem, named, ...page } = readPageFacts(source, this.#context.configuration);
     if (problem) this.#pageProblems.add(`${printable(source.path)}: ${printable(problem)}`);
-    this.#named.add(named);
+    this.#named.add(named, source.path);
     return page;
   }
 

@@ -1,11 +1,12 @@
 /**
  * What pages name for programs that never sign in: pictures for previews, and feeds. These documents are public, or links that are shared would
- * have no picture, and feed readers nothing to read.
+ * have no picture, and feed readers nothing to read; not those that a rule puts into another set than the page.
  */
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { isPicture, mayBeFeed, mediaTypeOf } from './media-type.ts';
 import type { Teaser } from './page.ts';
+import type { SetRules } from './sets.ts';
 import type { SourceFile } from './walk.ts';
 
 /** Whether pages can make a document public by naming it; it is decided about after all pages have been read. */
@@ -36,25 +37,30 @@ export function namedBy(
   ];
 }
 
-/** The documents that pages name, once all pages have been looked at. */
+/** The documents that pages make public by naming them, once all pages have been looked at. */
 export class NamedDocuments {
+  readonly #rules: Pick<SetRules, 'mayName'>;
   readonly #previews: boolean;
   readonly #paths = new Set<string>();
   /** What an index says of pages that were not read: no reason to show anything to other people than before. */
   readonly #claims = new Map<string, SourceFile>();
 
-  constructor({ previews }: Pick<Configuration, 'previews'>) {
+  constructor({ previews }: Pick<Configuration, 'previews'>, rules: Pick<SetRules, 'mayName'>) {
+    this.#rules = rules;
     this.#previews = previews === 'public';
   }
 
-  /** @param paths - as {@link namedBy} returns them */
-  add(paths: readonly string[]): void {
-    for (const path of this.#counting(paths)) this.#paths.add(path);
+  /**
+   * @param paths - as {@link namedBy} returns them
+   * @param page - the path of the page that names them
+   */
+  add(paths: readonly string[], page: string): void {
+    for (const path of this.#counting(paths, page)) this.#paths.add(path);
   }
 
   /** @param page - of which an index says that it names `paths` */
   claim(paths: readonly string[], page: SourceFile): void {
-    for (const path of this.#counting(paths)) this.#claims.set(path, page);
+    for (const path of this.#counting(paths, page.path)) this.#claims.set(path, page);
   }
 
   has(path: string): boolean {
@@ -68,7 +74,7 @@ export class NamedDocuments {
     return page;
   }
 
-  #counting(paths: readonly string[]): string[] {
-    return paths.filter((path) => this.#previews || !isPicture(mediaTypeOf(path)));
+  #counting(paths: readonly string[], page: string): string[] {
+    return paths.filter((path) => (this.#previews || !isPicture(mediaTypeOf(path))) && this.#rules.mayName(page, path));
   }
 }

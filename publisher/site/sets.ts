@@ -55,13 +55,23 @@ export class SetRules {
    *
    * @param path - the document's path: `/a/b.html`
    * @param pageSet - the content of its `<meta name="wispr-set">`; not checked yet
-   * @param isNamed - whether pages name it for previews or as a feed: named.ts
+   * @param isNamed - whether pages that may do so name it for previews or as a feed: named.ts
    */
   decide(path: string, pageSet: string | undefined, isNamed = false): Decision {
     const inside = path.slice(1);
-    const byPath = this.#byPath(inside); // also where something else decides, so that the rule counts as used
+    const { decision: byPath, pattern } = this.#byPath(inside);
+    if (pattern) this.#used.add(pattern); // also where something else decides
     if (pageSet !== undefined) return { set: pageSet === PUBLIC ? undefined : pageSet, reason: 'the page says so' };
     return isNamed && byPath.set !== undefined ? { set: undefined, reason: NAMED } : byPath;
+  }
+
+  /**
+   * Whether a page makes a document public by naming it: if no rule puts the document into another set than the page. Only their paths count: what a
+   * page says of its own set gives it no power over others.
+   */
+  mayName(page: string, named: string): boolean {
+    const { decision } = this.#byPath(named.slice(1));
+    return decision.isDefault === true || decision.set === this.#byPath(page.slice(1)).decision.set;
   }
 
   /** The patterns that fitted no document: probably misspelt. */
@@ -71,21 +81,17 @@ export class SetRules {
       .map(({ text }) => text);
   }
 
-  #byPath(inside: string): Decision {
+  /** The decision, and the pattern of the configuration that made it. */
+  #byPath(inside: string): { decision: Decision; pattern?: PathPattern } {
     const open = this.#public.find((pattern) => pattern.match(inside));
-    if (open) return this.#decideBy(open, { set: undefined, reason: `"public" names ${open.text}` });
+    if (open) return { decision: { set: undefined, reason: `"public" names ${open.text}` }, pattern: open };
     const always = this.#always.find(({ pattern }) => pattern.match(inside));
-    if (always) return { set: undefined, reason: always.reason };
+    if (always) return { decision: { set: undefined, reason: always.reason } };
     for (const { pattern, name } of this.#sets) {
       const values = pattern.match(inside);
-      if (values) return this.#decideBy(pattern, { set: fill(name, values), reason: `"sets" names ${pattern.text}` });
+      if (values) return { decision: { set: fill(name, values), reason: `"sets" names ${pattern.text}` }, pattern };
     }
-    return { set: this.#defaultSet, reason: 'no rule fits', isDefault: true };
-  }
-
-  #decideBy(pattern: PathPattern, decision: Decision): Decision {
-    this.#used.add(pattern);
-    return decision;
+    return { decision: { set: this.#defaultSet, reason: 'no rule fits', isDefault: true } };
   }
 }
 

@@ -1,10 +1,11 @@
 /** What site settings may hold, and where their redirects lead. */
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { canonicalJson } from '../../core/encoding/canonical-json.ts';
 import { documentEntryOf } from '../../core/publication/document-entry.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import { titleOfSet } from '../../core/publication/set-titles.ts';
+import { areSetTitles, titleOfSet } from '../../core/publication/set-titles.ts';
 import { encodeSettings, isRedirectDestination, parseSettings } from '../../core/publication/settings.ts';
 import { localRedirect } from '../../core/reading/local-redirect.ts';
 
@@ -39,6 +40,9 @@ describe('site settings', () => {
     ['titles', [{ set: 'a', title: 'A\u202eB' }]],
     ['titles', [{ set: 'a', title: 'A'.repeat(101) }]],
     ['titles', [{ set: '(a+)+', title: 'A' }]],
+    ['titles', [{ set: 'a{m{yyyy}m}', title: 'x' }]],
+    ['titles', [{ set: 'a{d{mm}d}', title: 'x' }]],
+    ['titles', [{ set: '{yyyy}', title: '{m{yyyy}m}' }]],
     ['titles', Array.from({ length: 101 }, (_, index) => ({ set: `a${index}`, title: 'A' }))],
     ['preview', 'none'],
   ])('attack 15: refuse %s %j', (member, value) => {
@@ -59,6 +63,20 @@ describe('site settings', () => {
     expect(titleOfSet(titles, 'v1.0')).toBe('First version');
     expect(titleOfSet(titles, 'v1x0')).toBeUndefined();
     expect(titleOfSet(titles, 'subscribers ')).toBeUndefined();
+  });
+
+  it('attack 15: that are accepted name every set without an error', () => {
+    const text = fc
+      .array(fc.constantFrom('{', '}', '{yyyy}', '{mm}', '{dd}', 'm', 'y', 'd', '.', '-', ' '), { maxLength: 6 })
+      .map((parts) => parts.join(''));
+    const set = text.map((rest) => `a${rest}`);
+    fc.assert(
+      fc.property(set, text, set, (name, title, asked) => {
+        const titles = [{ set: name, title: `T${title}t` }];
+        if (areSetTitles(titles)) titleOfSet(titles, asked);
+      }),
+      { numRuns: 5000, examples: [['a{m{yyyy}m}', '', 'a']] },
+    );
   });
 
   it.each([

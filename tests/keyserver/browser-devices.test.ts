@@ -14,6 +14,7 @@ import { createEd25519Signer, createXwingRecipient } from '../../core/primitives
 import { overview } from '../../keyserver/overview.ts';
 import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
 import { findSubscriber } from '../../keyserver/readers/subscribers.ts';
+import { run } from '../../keyserver/storage/database.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { bind, post } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
@@ -123,6 +124,21 @@ describe('a browser', () => {
     expect([response.status, await response.json()]).toEqual([400, { error: 'binding-malformed' }]);
     const atApi = await post(rig.server.url, BINDING_PATH, await request());
     expect([atApi.status, await atApi.json()]).toEqual([400, { error: 'binding-malformed' }]);
+  });
+
+  it('attack 77: gets no key of another site of the publisher, which its Reader gets', async () => {
+    const day2 = setOf(rig.publisher, 'day-2').id;
+    run(rig.server.state.database, 'UPDATE sets SET site = ? WHERE id = ?', 'sport.example', day2);
+    const lisa = await join('lisa');
+    const device = await becomeDevice(lisa);
+    const asked = await encodeKeyRequest(device, vault, [day1(), day2], now());
+    const response = await send(lisa, '/-/key-requests', asked);
+    const answer = await openKeyAnswer(new Uint8Array(await response.arrayBuffer()), asked, device.key);
+    expect(answer).toMatchObject({ keys: [{ id: day1() }], refused: [{ id: day2, reason: 'not-entitled' }] });
+    const { deviceKey } = await bind(rig.provider, rig.invite({ name: 'lisa' }).code);
+    const atApi = await encodeKeyRequest(deviceKey, rig.server.url, [day2], now());
+    const given = new Uint8Array(await (await post(rig.server.url, KEY_REQUEST_PATH, atApi)).arrayBuffer());
+    expect(await openKeyAnswer(given, atApi, deviceKey.key)).toMatchObject({ keys: [{ id: day2 }], refused: [] });
   });
 
   it('attack 44: cannot ask twice by one request, nor late', async () => {

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
+import { checkSite } from '../../publisher/check/check-site.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
 import { namedBy } from '../../publisher/site/named.ts';
 import { readPage } from '../../publisher/site/page.ts';
@@ -64,6 +65,44 @@ describe('a site', () => {
     await workspace.protect();
     expect(await publicPaths()).toEqual(['/c.png']);
     expect((await verifyTree(workspace.out)).findings).toEqual([]);
+  });
+
+  it('shows nothing of a set for what a page outside it names, whatever set that page says it is in', async () => {
+    const feed = '<link rel="alternate" type="application/rss+xml" href="/premium/index.xml">';
+    workspace = await createWorkspace(
+      {
+        'blog/a.html': `${feed}${page('/premium/scan-1.png')}`,
+        'blog/b.html': `<meta name="wispr-set" content="premium">${page('/premium/scan-2.png')}`,
+        'blog/c.html': page('/rest.png'),
+        'index.html': page('/premium/scan-3.png'),
+        'premium/a.html': page('/premium/cover.png'),
+        'premium/b.html': `<meta name="wispr-set" content="gold">${page('/premium/other.png')}`,
+        ...Object.fromEntries(
+          ['scan-1', 'scan-2', 'scan-3', 'cover', 'other'].map((name) => [`premium/${name}.png`, name]),
+        ),
+        ...{ 'premium/index.xml': '<rss/>', 'rest.png': 'r' },
+      },
+      {
+        public: ['index.html'],
+        sets: [
+          { name: 'blog', path: 'blog/**' },
+          { name: 'premium', path: 'premium/**' },
+        ],
+      },
+    );
+    const shown = ['/index.html', '/premium/cover.png', '/premium/other.png', '/rest.png'];
+    // The second run goes by what the index says of pages.
+    for (let run = 0; run < 2; run++) {
+      await workspace.protect();
+      expect(await publicPaths()).toEqual(shown);
+    }
+    const report = await checkSite({ configurationFile: workspace.configurationFile });
+    expect(report.public.flatMap(({ paths }) => paths).sort()).toEqual(shown);
+    const pictures = report.groups.find(({ kind }) => kind === 'preview-picture')?.findings;
+    expect(pictures?.map(({ subject }) => subject)).toEqual([1, 2, 3].map((number) => `/premium/scan-${number}.png`));
+    await workspace.write('premium/scan-1.png', 'changed');
+    await workspace.protect();
+    expect(await publicPaths()).toEqual(shown);
   });
 
   it('has none in clear where it does not want to', async () => {

@@ -100,6 +100,17 @@ describe('the set of a document', () => {
     expect(some.unused()).toEqual([]);
   });
 
+  it('is opened by pages that no rule keeps apart from it, and rules that only this asks for are not used', () => {
+    const sets = ['{yyyy}/**', 'blog/**'].map((path) => ({ name: path.startsWith('b') ? 'blog' : 'y{yyyy}', path }));
+    const some = rules({ sets, public: ['index.html'] });
+    expect(some.mayName('/2026/a.html', '/2026/b/c.png')).toBe(true);
+    expect(some.mayName('/2026/a.html', '/2025/c.png')).toBe(false);
+    expect(some.mayName('/index.html', '/2026/c.png')).toBe(false);
+    expect(some.mayName('/rest.html', '/blog/c.png')).toBe(false);
+    expect(some.mayName('/blog/a.html', '/c.png')).toBe(true);
+    expect(some.unused()).toEqual(['index.html', '{yyyy}/**', 'blog/**']);
+  });
+
   it('comes with the patterns that fitted nothing', () => {
     const some = rules({ public: ['*.css', '*.scss'], sets: [{ name: 'a', path: 'a/**' }] });
     some.decide('/x.css', undefined);

@@ -3,8 +3,18 @@ import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 
-/** Milliseconds between two pieces of a body. */
-const BODY_TIMEOUT = 30_000;
+/** Milliseconds. */
+export interface BodyTimes {
+  /** Between two pieces of a body. */
+  readonly piece: number;
+  /** In which a host may be as slow as it likes; on average over each such time it gives {@link SLOWEST} at least. */
+  readonly slow: number;
+}
+
+const BODY_TIMES: BodyTimes = { piece: 30_000, slow: 60_000 };
+
+/** Bytes a second: otherwise a host that sends one now and then would keep a page from the others for ever. */
+const SLOWEST = 1024;
 
 export interface HostAnswer {
   readonly status: number;
@@ -14,10 +24,12 @@ export interface HostAnswer {
 /** One content host's part in a request: everything that it sends ends together. */
 export class HostAttempt {
   readonly origin: string;
+  readonly #times: BodyTimes;
   readonly #ending = new AbortController();
 
-  constructor(origin: string) {
+  constructor(origin: string, times = BODY_TIMES) {
     this.origin = origin;
+    this.#times = times;
   }
 
   /** Fetches one path, or a range of it. @throws ReadingError `content-host-unreachable` */
@@ -49,11 +61,19 @@ export class HostAttempt {
 
   async *#piecesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, undefined> {
     const reader = body?.getReader();
+    let [waited, received] = [0, 0];
     try {
       for (;;) {
-        const timer = setTimeout(() => this.end(), BODY_TIMEOUT);
+        const timer = setTimeout(() => this.end(), this.#times.piece);
+        const asked = performance.now(); // what is done with a piece is no fault of the host's
         const piece = await reader?.read().finally(() => clearTimeout(timer));
         if (piece === undefined || piece.done) return;
+        waited += performance.now() - asked;
+        received += piece.value.length;
+        if (waited > this.#times.slow) {
+          if (received < (waited / 1000) * SLOWEST) throw new Error('it is too slow');
+          [waited, received] = [0, 0];
+        }
         yield piece.value;
       }
     } catch (cause) {
