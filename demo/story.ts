@@ -88,7 +88,8 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
     good: allSame(first) && allSame(second) && (refused?.good ?? true),
     summary: summarise(first, second, asked, askedAgain, protection, refused?.code),
     tries: [
-      ['in any browser', `${world.invite('cleo', server)}   (an invitation: nothing to install)`],
+      ['in any browser', `${world.invite('cleo', server)}   (an invitation; nothing to install)`],
+      ['the account there', `${server.readingUrl}/-/account`],
       ['through a Reader', paths.includes('/index.html') ? addresses.gateway : onGateway],
       ['or without one', `curl -x ${addresses.proxy} http://${settings.site}${urlPathOf(sample)}`],
       ['what the cache holds', `curl ${content}${object} | head -c 900 | cat -v`],

@@ -55,7 +55,7 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
     sendOn(pages, request, response),
   );
   app.get('/-/join', noStore, async (request, response) =>
-    sendJoin(pages, response, 200, { code: '', to: queryOf(request, 'to'), problem: undefined }),
+    sendJoin(pages, request, response, 200, { code: '', to: queryOf(request, 'to'), problem: undefined }),
   );
   app.get('/-/account', noStore, async (request, response) => showAccount(pages, request, response));
   app.post('/-/sign-in', ...ownForm, form, ...limitSignIns(pages, refuseTooMany), async (request, response) =>
@@ -116,13 +116,15 @@ export function subscriberOf(
 
 async function sendJoin(
   pages: AccountPages,
+  request: Request,
   response: Response,
   status: number,
   page: Pick<JoinPage, 'code' | 'problem' | 'to'>,
 ): Promise<void> {
   const { documents, keyServer } = pages;
   const to = page.to === '' ? '' : afterJoining(page.to, documents);
-  const rest = { to, keyServer, minimumLength: MINIMUM_PASSWORD_LENGTH };
+  const present = subscriberOf(pages, request)?.name;
+  const rest = { to, keyServer, present, minimumLength: MINIMUM_PASSWORD_LENGTH };
   const html = joinPage(await pages.masthead(), { ...page, ...rest });
   response.status(status).type('html').send(html);
 }
@@ -169,9 +171,9 @@ function afterJoining(to: string, origin: string): string {
 async function takeJoin(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const [code, to, password] = [field(request, 'code'), field(request, 'to'), optionalField(request, 'password')];
   if (password !== undefined && !isAcceptablePassword(password))
-    return sendJoin(pages, response, 400, { code, to, problem: 'password' });
+    return sendJoin(pages, request, response, 400, { code, to, problem: 'password' });
   const session = await join(pages.state, code, { password, address: addressOf(request) });
-  if (!session) return sendJoin(pages, response, 403, { code, to, problem: 'code' });
+  if (!session) return sendJoin(pages, request, response, 403, { code, to, problem: 'code' });
   await beginSession(pages, request, response, session);
   if (to !== '') return response.redirect(303, afterJoining(to, pages.origin));
   response.redirect(303, password === undefined ? '/' : '/-/account');

@@ -58,6 +58,8 @@ export interface JoinPage {
   /** Path and query to go to afterwards; empty for the account. */
   readonly to: string;
   readonly problem: 'code' | 'password' | undefined;
+  /** Who is signed in here already. */
+  readonly present: string | undefined;
   readonly minimumLength: number;
   /** Where devices connect: a Reader's link begins with it. */
   readonly keyServer: string;

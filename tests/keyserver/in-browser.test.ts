@@ -1,6 +1,8 @@
 /** The in-browser reader at the documents' origin, request by request. */
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -174,4 +176,13 @@ describe('where the in-browser reader is not built', () => {
     const starting = startKeyServer({ ...config, reading }, { log, webReader: empty });
     await expect(starting).rejects.toMatchObject({ code: 'configuration-invalid' });
   });
+});
+
+it('attack 96: a head with too many cookies is answered by an order to forget them', async () => {
+  for (const url of [rig.server.documentsUrl, rig.server.readingUrl]) {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.end(`GET /-/leave HTTP/1.1\r\nHost: x\r\nCookie: a=${'x'.repeat(20_000)}\r\n\r\n`);
+    const answer = await text(socket);
+    expect(answer).toMatch(/^HTTP\/1\.1 431 [\s\S]*\r\nClear-Site-Data: "cache", "cookies", "storage"\r\n/);
+  }
 });
