@@ -166,6 +166,22 @@ describe('an invitation', () => {
     await context.close();
   });
 
+  it('is passed by who goes back from the article', async () => {
+    const { context, page } = await newPage();
+    await joinAs(page, 'hugo');
+    await page.goto(`${CONTENT}/index.html`);
+    await heading(page, 'Front');
+    await clearKeys(page);
+    const visited: string[] = [];
+    page.on('framenavigated', (frame) => void visited.push(new URL(frame.url()).origin));
+    await page.evaluate(`location.href = '/letter.html'`);
+    await heading(page, 'Letter');
+    expect(visited).toContain(VAULT);
+    await page.goBack();
+    await heading(page, 'Front');
+    await context.close();
+  });
+
   it('keeps it through signing in', async () => {
     const { context, page } = await newPage();
     await page.goto(`${CONTENT}/letter.html?page=2#end`);

@@ -37,7 +37,7 @@ describe.each([false, true])('with a key server: %s', (withKeyServer) => {
         await world.checkKeys();
         await world.close();
       }),
-      { numRuns: withKeyServer ? 5 : 8 },
+      { numRuns: withKeyServer ? 4 : 6 },
     );
   }, 600_000);
 });
