@@ -4,9 +4,7 @@ import { MAXIMUM_SETS_WANTED } from '../core/keys/document-keys.ts';
 import { isKeyId, type KeyId } from '../core/keys/key-id.ts';
 import { X25519_KEY_LENGTH } from '../core/primitives/webcrypto-x25519.ts';
 import { documentTarget } from '../core/reading/local-target.ts';
-
-/** The page of the bounce, at both origins. */
-export const KEYS_PAGE = '/-/keys';
+import { KEYS_PAGE } from '../core/site/path.ts';
 
 /** What a content origin asks the vault for. */
 export interface KeysWanted {

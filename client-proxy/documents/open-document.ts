@@ -1,18 +1,15 @@
 /** Opens a document: out of the cache where it is there and good, else from the content hosts. */
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
-import { CodedError } from '../../core/errors.ts';
 import type { DocumentReader, OpenedDocument, ReadingContext } from '../../core/object/document-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
-import { openDocument } from '../../core/object/open-document.ts';
-import { faultOf } from '../../core/reading/host-faults.ts';
-import { describeAt, expectationOf, openAt, type WantedDocument } from '../../core/reading/open-at.ts';
+import { describeAt, openAt, type WantedDocument } from '../../core/reading/open-at.ts';
+import { openKept, payloadAt, withPayload } from '../../core/reading/payload.ts';
 import type { Upstream } from '../network/upstream.ts';
 import type { HostHealth } from '../site/host-health.ts';
 import type { ObjectCache } from './cache/object-cache.ts';
-import type { StoredObject } from './cache/stored-object.ts';
 import type { HostAttempt } from './content-source.ts';
 import type { BlockOpener } from './opening/block-opener.ts';
-import { fetchPayload, Payload, type Supply } from './payload.ts';
+import { Payload, type Supply } from './payload.ts';
 
 /** What reading documents needs, for all sites together. */
 export interface ContentAccess {
@@ -31,9 +28,7 @@ export interface Opened extends OpenedDocument {
 export async function openFor(supply: Supply, wanted: WantedDocument, context: ReadingContext): Promise<Opened> {
   const kept = await openStored(supply, wanted, context);
   if (kept) return kept;
-  return supply.source.ask((attempt) =>
-    withPayload(supply, attempt, (follow) => openAt(attempt.fetch, wanted, { ...context, supply: follow })),
-  );
+  return supply.source.ask((attempt) => openFetched(supply, attempt, wanted, context));
 }
 
 /** Only what says what the document is. @throws as `openAt` */
@@ -46,7 +41,7 @@ export async function describeFor(
   return kept?.reader ?? supply.source.ask((attempt) => describeAt(attempt.fetch, wanted, context));
 }
 
-/** A part of the payload of a document that was opened before, whole blocks from their beginning. @throws as `fetchPayload` */
+/** A part of the payload of a document that was opened before, whole blocks from their beginning. @throws as `payloadAt` */
 export async function openPart(supply: Supply, reader: DocumentReader, range: ByteRange): Promise<Payload> {
   const { cache, site, entry, source } = supply;
   const stored = cache.find(site, entry.head);
@@ -55,8 +50,10 @@ export async function openPart(supply: Supply, reader: DocumentReader, range: By
     const bytes = new ByteReader(stored.from(reader.head.length + range.start, reader.head.length + range.end));
     return new Payload(supply, reader, bytes, stored, range.end);
   }
-  const { bytes, attempt } = await source.ask((one) => fetchPayload(reader, range, one, supply));
-  return new Payload(supply, reader, bytes, attempt, range.end);
+  return source.ask(async (attempt) => {
+    const bytes = await payloadAt(attempt.fetch, supply, reader, range);
+    return new Payload(supply, reader, bytes, attempt, range.end);
+  });
 }
 
 /** `undefined` where the cache has no copy, or a damaged one, which it then evicts. */
@@ -69,29 +66,23 @@ async function openStored(
   const stored = cache.find(site, entry.head);
   if (stored === undefined) return undefined;
   source.hold(stored);
-  const object = entry.set === undefined ? stored.from(0, entry.headLength) : stored.from(0);
-  try {
-    return await withPayload(supply, stored, (follow) =>
-      openDocument(object, expectationOf(wanted), { ...context, supply: follow }, async () =>
-        stored.from(entry.headLength),
-      ),
-    );
-  } catch (error) {
-    if (error instanceof CodedError && faultOf(error) === undefined) throw error; // the key, and the like
-    cache.drop(site, entry.head);
-    return undefined;
-  }
+  const opened = await withPayload(
+    (reader, bytes) => new Payload(supply, reader, bytes, stored),
+    (follow) => openKept(stored, wanted, { ...context, supply: follow }),
+  );
+  if (opened === undefined) cache.drop(site, entry.head);
+  return opened;
 }
 
-async function withPayload(
+async function openFetched(
   supply: Supply,
-  origin: HostAttempt | StoredObject,
-  open: (follow: NonNullable<ReadingContext['supply']>) => Promise<OpenedDocument>,
+  attempt: HostAttempt,
+  wanted: WantedDocument,
+  context: ReadingContext,
 ): Promise<Opened> {
-  let payload: Payload | undefined;
-  const opened = await open((reader, bytes) => {
-    payload = new Payload(supply, reader, bytes, origin);
-    return payload;
-  });
-  return { ...opened, payload: payload as Payload };
+  const opened = await withPayload(
+    (reader, bytes) => new Payload(supply, reader, bytes, attempt),
+    (follow) => openAt(attempt.fetch, wanted, { ...context, supply: follow }),
+  );
+  return opened as Opened; // what cannot be opened throws
 }

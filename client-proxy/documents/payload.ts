@@ -7,12 +7,10 @@ import { giveBack, giveBackIfAlone } from '../../core/encoding/give-back.ts';
 import type { BlockSource } from '../../core/object/blocks.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
-import type { ByteRange } from '../../core/object/geometry.ts';
 import { headBytes } from '../../core/object/head.ts';
 import { isEncrypted } from '../../core/object/header.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
-import { ReadingError } from '../../core/reading/errors.ts';
-import { payloadUrl } from '../../core/reading/open-at.ts';
+import { payloadAt } from '../../core/reading/payload.ts';
 import { LIMITS } from '../limits.ts';
 import type { ObjectCache } from './cache/object-cache.ts';
 import type { ObjectWriter } from './cache/object-writer.ts';
@@ -20,8 +18,6 @@ import { StoredObject } from './cache/stored-object.ts';
 import type { ContentSource, HostAttempt } from './content-source.ts';
 import type { BlockOpener } from './opening/block-opener.ts';
 import { type FileInUse, OpenedRuns, type RunSupply } from './opening/opened-runs.ts';
-
-const SKIPPED_AT_ONCE = 65_536;
 
 /** What is wanted, and where it may come from. */
 export interface Supply {
@@ -119,7 +115,9 @@ export class Payload implements BlockSource, RunSupply {
     else this.#failed.add(this.#origin.origin);
     const range = { start: offset, end: this.#end };
     try {
-      const fetch = (attempt: HostAttempt) => fetchPayload(this.reader, range, attempt, this.#supply);
+      const fetch = async (attempt: HostAttempt) => {
+        return { bytes: await payloadAt(attempt.fetch, this.#supply, this.reader, range), attempt };
+      };
       const { bytes, attempt } = await source.ask(fetch, this.#failed);
       this.#bytes = bytes;
       this.#origin = attempt;
@@ -181,42 +179,4 @@ export class Payload implements BlockSource, RunSupply {
   #placeOf(index: number): number {
     return this.reader.head.length + this.reader.rangeOfBlock(index).start;
   }
-}
-
-/**
- * The payload from the beginning of `range`, once its first bytes are there; where the content host ignores the range, what is before it is skipped.
- *
- * @returns its bytes, and the host they come from
- * @throws ReadingError `content-host-answer` where the host answers neither with a range nor with the whole, or the payload is not a file of
- * bytes; those of `HostAttempt.fetch`
- */
-export async function fetchPayload(
-  { head }: DocumentReader,
-  range: ByteRange,
-  attempt: HostAttempt,
-  { path, entry }: Pick<Supply, 'path' | 'entry'>,
-): Promise<{ bytes: ByteReader; attempt: HostAttempt }> {
-  const encrypted = isEncrypted(head.header);
-  if (encrypted && entry.inPage) throw unusable('the object stands in a page as text');
-  const offset = encrypted ? head.length : 0; // a signed document's payload is a file of its own
-  const wanted = { start: offset + range.start, end: offset + range.end };
-  const { status, body } = await attempt.fetch(payloadUrl(path, entry), wanted);
-  if (status !== 200 && status !== 206) {
-    await body.return();
-    throw unusable(`the content host answered ${status} when asked for a part of ${path}`);
-  }
-  const bytes = new ByteReader(body);
-  if (status === 200) await skip(bytes, wanted.start);
-  await bytes.atEnd();
-  return { bytes, attempt };
-}
-
-async function skip(bytes: ByteReader, length: number): Promise<void> {
-  for (let left = length; left > 0; left -= SKIPPED_AT_ONCE) {
-    if ((await bytes.read(Math.min(left, SKIPPED_AT_ONCE))) === undefined) return; // the blocks' checks say what is missing
-  }
-}
-
-function unusable(message: string): ReadingError {
-  return new ReadingError('content-host-answer', message);
 }

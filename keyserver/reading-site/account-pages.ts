@@ -2,6 +2,7 @@
 import express, { type Express, type Request, type Response } from 'express';
 import { normaliseCode } from '../../core/keys/binding.ts';
 import { documentTarget, localTarget } from '../../core/reading/local-target.ts';
+import { KEYS_PAGE } from '../../core/site/path.ts';
 import { KeyServerError } from '../errors.ts';
 import { addressOf, limitRequests, MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
 import {
@@ -36,9 +37,6 @@ export interface AccountPages extends SignInLimits {
   readonly cookie: ReadingCookie;
   readonly masthead: () => Promise<Masthead>;
 }
-
-/** Where keys are had: docs/spec/web-reader.md. */
-export const VAULT_PAGE = '/-/keys';
 
 const form = express.urlencoded({ extended: false, limit: MAXIMUM_FORM_LENGTH, parameterLimit: 10, inflate: false });
 
@@ -164,7 +162,7 @@ async function takeSignIn(pages: AccountPages, request: Request, response: Respo
 
 /** A document, or on to its keys: what is wanted then stands behind "#", which browsers keep. */
 function afterJoining(to: string, origin: string): string {
-  return to === VAULT_PAGE ? to : documentTarget(to, origin);
+  return to === KEYS_PAGE ? to : documentTarget(to, origin);
 }
 
 /** Without the field for a password, the invitation alone signs in. */

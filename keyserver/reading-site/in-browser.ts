@@ -6,6 +6,7 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { prefersCoding } from '../../core/reading/accept-encoding.ts';
+import { KEYS_PAGE } from '../../core/site/path.ts';
 import { isLoopback } from '../../core/site/site.ts';
 import { fileOf, type WebReaderFile, type WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { KeyServerError } from '../errors.ts';
@@ -32,7 +33,6 @@ export interface InBrowser {
 
 const WORKER = '/-/worker.js';
 const SCRIPT = '/-/start.js';
-const KEYS_PAGE = '/-/keys';
 const VERSIONED_FILE = /^([1-9]\d{0,15})\.(root|snapshot)\.json$/;
 
 /** The worker asks the content hosts, whichever they are; it loads no code. */

@@ -6,6 +6,7 @@ import type { Express, Request, RequestHandler, Response } from 'express';
 import { CodedError } from '../../core/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { MAXIMUM_KEYS_PER_REQUEST } from '../../core/keys/refused-key.ts';
+import { KEYS_PAGE } from '../../core/site/path.ts';
 import type { WebReaderFile } from '../../node-support/web-reader-files.ts';
 import { body, bytesOf, noStore, refuseTooMany, send, sendError } from '../api/answers.ts';
 import { KeyServerError } from '../errors.ts';
@@ -16,7 +17,7 @@ import { bindBrowser } from '../readers/bindings.ts';
 import type { BrowserSession } from '../readers/browser-devices.ts';
 import { readableSets } from '../readers/entitlement.ts';
 import { answerBrowserKeyRequest } from '../readers/key-requests.ts';
-import { type AccountPages, sendSignIn, subscriberOf, VAULT_PAGE } from './account-pages.ts';
+import { type AccountPages, sendSignIn, subscriberOf } from './account-pages.ts';
 import { openedOnly } from './own-pages.ts';
 import { vaultPage } from './pages.ts';
 
@@ -46,7 +47,7 @@ export function addVault(app: Express, pages: VaultPages, { content, integrity }
     ownPageOnly(origin),
     limitRequests(limits.keyRequestsPerAddress, 'address', refuseTooMany, { failuresOnly: false }),
   ];
-  app.get(VAULT_PAGE, noStore, openedOnly, async (request, response) => showVault(pages, integrity, request, response));
+  app.get(KEYS_PAGE, noStore, openedOnly, async (request, response) => showVault(pages, integrity, request, response));
   app.get('/-/vault.js', (request, response) => {
     const isThis = new URLSearchParams(request.originalUrl.replace(/^[^?]*/, '')).get('v') === integrity;
     response.set('Cache-Control', isThis ? 'public, max-age=31536000, immutable' : 'no-cache');
@@ -79,7 +80,7 @@ export function addVault(app: Express, pages: VaultPages, { content, integrity }
 /** Who is not signed in does that first, at the same address: browsers keep what stands behind "#". */
 async function showVault(pages: VaultPages, integrity: string, request: Request, response: Response): Promise<void> {
   const subscriber = subscriberOf(pages, request);
-  if (!subscriber) return sendSignIn(pages, response, 401, { to: VAULT_PAGE, name: '', failed: false });
+  if (!subscriber) return sendSignIn(pages, response, 401, { to: KEYS_PAGE, name: '', failed: false });
   const { state, provider, origin, documents } = pages;
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, origin);

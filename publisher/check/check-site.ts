@@ -17,9 +17,9 @@ import { type SourceFile, SourceWalk } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import { type Configuration, configurationSchema } from '../workspace/configuration/schema.ts';
 import { workspaceOf } from '../workspace/workspace.ts';
+import { linkedSite, readDocuments, type SiteData } from './batches.ts';
 import { checkFallbackPage, type OwnWord } from './content-check.ts';
 import { oddityOf, SectionsCount, SetsCount } from './counts.ts';
-import { linkedSite, readDocuments, type SiteData } from './document-reader.ts';
 import { LinkCheck } from './links.ts';
 import { type CheckKind, type CheckReport, type FindingGroups, Findings } from './report.ts';
 

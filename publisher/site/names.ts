@@ -18,8 +18,11 @@ const LIKE_OBJECT = /\.protected$/iu;
 /** Where wispr puts files of its own, and the directory above. */
 const OWN_PLACES = /^\/\.well-known(?:$|\/wispr(?:$|\/|-))/iu;
 
+const MAY_HIDE = /[^ -~]|[. ](?:\/|$)/;
+
 /** The path as file systems see it that pass over what shows nothing, and dots and spaces at the end of names. */
 function withoutUnseen(path: string): string {
+  if (!MAY_HIDE.test(path)) return path; // as nearly all are: this is asked of every file
   return path.replace(/\p{Default_Ignorable_Code_Point}/gu, '').replace(/[. ]+(?=\/|$)/g, '');
 }
 

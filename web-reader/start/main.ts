@@ -6,11 +6,11 @@
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { documentTarget } from '../../core/reading/local-target.ts';
+import { KEYS_PAGE } from '../../core/site/path.ts';
 import { openStore } from '../store.ts';
 import { takeArrival } from './arrival.ts';
 import { requestKeys } from './request.ts';
 
-const KEYS_PAGE = '/-/keys';
 const WORKER = '/-/worker.js';
 /** In the session of a window: when it was loaded again, in milliseconds since 1970. */
 const RELOADED = 'wispr-reloaded';

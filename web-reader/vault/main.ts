@@ -2,7 +2,8 @@
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { sealDocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
-import { KEYS_PAGE, parseWanted } from '../bounce.ts';
+import { KEYS_PAGE } from '../../core/site/path.ts';
+import { parseWanted } from '../bounce.ts';
 import { obtainKeys } from './keys.ts';
 import { Refused, readPage } from './page.ts';
 

@@ -74,7 +74,7 @@ export class ObjectWriter {
     }
   }
 
-  /** It does not come to its end. Harmless where it has. */
+  /** Gives up: the object is not kept. Has no effect on one that is. */
   abandon(): void {
     if (this.#isOver) return;
     this.#isOver = true;

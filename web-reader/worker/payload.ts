@@ -2,21 +2,16 @@
  * The payload of one document on its way to a page: from what is kept, or from a content host, and where that fails in the middle, from the
  * next one. Every block is verified, wherever it came from; what came from a host is kept once all of it has passed.
  */
-import { ByteReader } from '../../core/encoding/byte-reader.ts';
+import type { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { BlockSource } from '../../core/object/blocks.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
-import type { ByteRange } from '../../core/object/geometry.ts';
 import { headBytes } from '../../core/object/head.ts';
-import { isEncrypted } from '../../core/object/header.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
-import { ReadingError } from '../../core/reading/errors.ts';
 import { faultOf } from '../../core/reading/host-faults.ts';
-import { payloadUrl } from '../../core/reading/open-at.ts';
+import { payloadAt } from '../../core/reading/payload.ts';
 import { HostAttempt } from './fetching.ts';
-import { noteFailure } from './hosts.ts';
+import { askHosts, noteFailure } from './hosts.ts';
 import { dropKept, type KeptObject, ObjectWriter } from './kept-objects.ts';
-
-const SKIPPED_AT_ONCE = 65_536;
 
 /** What is wanted, and where it may come from. */
 export interface Supply {
@@ -91,24 +86,23 @@ export class Payload implements BlockSource {
   async recover(offset: number, error: unknown): Promise<void> {
     const { path, entry, hosts } = this.#supply;
     if (this.#origin instanceof HostAttempt) {
-      if (faultOf(error) === undefined) throw error;
+      // Where the object is too long, another host cannot help.
+      if (faultOf(error) === undefined || (error as { code?: unknown }).code === 'object-trailing') throw error;
       noteFailure(this.#origin.origin);
       this.#failed.add(this.#origin.origin);
       this.#origin.end();
     } else await dropKept(path, entry).catch(() => undefined);
-    for (const origin of hosts) {
-      if (this.#failed.has(origin)) continue;
-      const attempt = new HostAttempt(origin);
-      try {
-        this.#bytes = await fetchPayload(this.#supply, this.#reader, { start: offset, end: this.#end }, attempt);
-        this.#origin = attempt;
-        return;
-      } catch {
-        attempt.end();
-        this.#failed.add(origin);
-      }
+    const range = { start: offset, end: this.#end };
+    try {
+      const fetch = async (attempt: HostAttempt) => {
+        return { bytes: await payloadAt(attempt.fetch, this.#supply, this.#reader, range), attempt };
+      };
+      const { bytes, attempt } = await askHosts(hosts, fetch, this.#failed);
+      this.#bytes = bytes;
+      this.#origin = attempt;
+    } catch {
+      throw error; // what went wrong first says more
     }
-    throw error; // what went wrong first says more
   }
 
   #decide(): Uint8Array | undefined {
@@ -117,31 +111,4 @@ export class Payload implements BlockSource {
     this.#isDecided = true;
     return first;
   }
-}
-
-/**
- * The payload from the beginning of `range`, which begins with a block; where the host ignores the range, what is before it is skipped.
- *
- * @throws ReadingError
- */
-export async function fetchPayload(
-  { path, entry }: Supply,
-  { head }: DocumentReader,
-  range: ByteRange,
-  attempt: HostAttempt,
-): Promise<ByteReader> {
-  const encrypted = isEncrypted(head.header);
-  if (encrypted && entry.inPage) throw new ReadingError('content-host-answer', 'the object stands in a page as text');
-  const offset = encrypted ? head.length : 0; // a signed document's payload is a file of its own
-  const start = offset + range.start;
-  const { status, body } = await attempt.fetch(payloadUrl(path, entry), { start, end: offset + range.end });
-  if (status !== 200 && status !== 206)
-    throw new ReadingError(
-      'content-host-answer',
-      `${attempt.origin} answered ${status} when asked for a part of ${path}`,
-    );
-  const bytes = new ByteReader(body);
-  for (let left = status === 200 ? start : 0; left > 0; left -= SKIPPED_AT_ONCE)
-    if ((await bytes.read(Math.min(left, SKIPPED_AT_ONCE))) === undefined) break; // the blocks' checks say what is missing
-  return bytes;
 }

@@ -8,6 +8,7 @@ import type { Freshness } from '../../core/publication/site-publication.ts';
 import { confirmedAt } from '../../core/reading/confirmation.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { localRedirect } from '../../core/reading/local-redirect.ts';
+import { KEYS_PAGE } from '../../core/site/path.ts';
 import { WebReaderError } from '../errors.ts';
 import { openStore, STATE, type Store } from '../store.ts';
 import { answerDocument } from './answer.ts';
@@ -18,9 +19,6 @@ import { KnownSite, type ReadSite } from './site.ts';
 /** Milliseconds: for which the vault is not asked again for a set, and between two notices. */
 const ANSWER_COUNTS_FOR = 30_000;
 const NOTICE_INTERVAL = 43_200_000;
-
-/** Where keys are asked for: a page of this origin's own. */
-const KEYS_PAGE = '/-/keys';
 
 interface Parts {
   readonly store: Store;

@@ -32,7 +32,7 @@ export interface BatchAnswer {
   readonly found: FindingGroups;
 }
 
-export class DocumentReader {
+export class BatchReader {
   readonly #files: readonly SourceFile[];
   readonly #isPublic: (path: string) => boolean;
   readonly #findings = new Findings();
@@ -103,7 +103,7 @@ const YOUNG_GENERATION = 32;
 export async function* readDocuments(data: SiteData, threads: number): AsyncGenerator<Batch & BatchAnswer> {
   const batches = batchesOf(data.files);
   if (threads === 1 || batches.length <= 1) {
-    const reader = new DocumentReader(data);
+    const reader = new BatchReader(data);
     for (const batch of batches) yield { ...batch, ...reader.read(batch) };
     return;
   }

@@ -1,0 +1,23 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { askHosts } from '../../web-reader/worker/hosts.ts';
+
+const [SILENT, GOOD, OUT] = ['https://silent.example', 'https://good.example', 'https://out.example'];
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+it('attack 65: a host that says nothing is left for the next one, and one that failed before is not asked', async () => {
+  vi.useFakeTimers();
+  const asked: string[] = [];
+  vi.stubGlobal('fetch', (url: string, { signal }: { signal: AbortSignal }) => {
+    asked.push(new URL(url).origin);
+    if (url.startsWith(GOOD)) return Promise.resolve(new Response('good'));
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  });
+  const work = askHosts([OUT, SILENT, GOOD], async (attempt) => (await attempt.fetch('/x')).status, new Set([OUT]));
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await work).toBe(200);
+  expect(asked).toEqual([SILENT, GOOD]);
+});
