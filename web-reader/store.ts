@@ -10,6 +10,8 @@ export interface StoredKey {
   readonly key: CryptoKey;
   readonly notBefore: number;
   readonly notAfter: number;
+  /** What its set is called. */
+  readonly title?: string | undefined;
 }
 
 export interface Store {
@@ -46,6 +48,8 @@ export const STATE = {
   /** When a newer publication was last looked for, and when a page last said that there was none; in milliseconds since 1970. */
   checked: 'checked',
   noticed: 'noticed',
+  /** Issues that are kept on purpose: worker/issues.ts. */
+  issues: 'issues',
 } as const;
 
 const DATABASE = 'wispr';

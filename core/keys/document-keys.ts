@@ -16,6 +16,7 @@ import { isRefusedKey, MAXIMUM_KEYS_PER_REQUEST, type RefusedKey } from './refus
 
 const INFO_LABEL = utf8('wispr/1 keys for documents\n');
 const MAXIMUM_PLAINTEXT = 131_072;
+const MAXIMUM_TITLE = 100;
 
 /** Set ids that a content origin asks for at once. */
 export const MAXIMUM_SETS_WANTED = 64;
@@ -26,6 +27,8 @@ export interface DocumentKey {
   readonly key: Uint8Array;
   readonly notBefore: number;
   readonly notAfter: number;
+  /** What the set is called, for readers. */
+  readonly title?: string | undefined;
 }
 
 export interface DocumentKeys {
@@ -49,13 +52,20 @@ export async function sealDocumentKeys(
   contentOrigin: string,
   { keys, pair, refused, time }: DocumentKeys,
 ): Promise<Uint8Array> {
-  const message = {
-    keys: keys.map((each) => ({ ...each, key: toBase64url(each.key) })),
+  const messageWith = (hasTitles: boolean) => ({
+    keys: keys.map(({ title, ...each }) => ({
+      ...each,
+      key: toBase64url(each.key),
+      ...(hasTitles && title !== undefined && { title }),
+    })),
     ...(pair && { pair: { snapshot: pair.snapshot, timestamp: pair.timestamp } }),
     refused: refused.map(({ id, reason }) => ({ id, reason })),
     time,
-  };
-  const sealed = await hpkeSeal(recipient, infoOf(contentOrigin), canonicalJson(message as unknown as Json));
+  });
+  const encode = (hasTitles: boolean) => canonicalJson(messageWith(hasTitles) as unknown as Json);
+  const whole = encode(true);
+  const plaintext = whole.length <= MAXIMUM_PLAINTEXT ? whole : encode(false);
+  const sealed = await hpkeSeal(recipient, infoOf(contentOrigin), plaintext);
   if (sealed === undefined) throw refuse('the key that keys are to be sealed to is none');
   return sealed;
 }
@@ -109,7 +119,8 @@ function isForm(value: Json | undefined): value is JsonObject {
 function isListedKey(value: Json): value is JsonObject {
   return (
     isJsonObject(value) &&
-    hasMembers(value, ['id', 'key', 'notAfter', 'notBefore']) &&
+    hasMembers(value, ['id', 'key', 'notAfter', 'notBefore'], ['title']) &&
+    (value.title === undefined || (typeof value.title === 'string' && value.title.length <= MAXIMUM_TITLE)) &&
     isKeyId(value.id) &&
     fromBase64url(value.key, KEY_LENGTH) !== undefined &&
     typeof value.notAfter === 'number' &&

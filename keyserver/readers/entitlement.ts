@@ -40,7 +40,12 @@ export async function decideKey(state: KeyServerState, subscriber: Subscriber, s
 }
 
 /** The newest sets of a site that a subscriber may read now, newest first. */
-export function readableSets(state: KeyServerState, subscriber: Subscriber, site: string, most: number): KeyId[] {
+export function readableSets(
+  state: KeyServerState,
+  subscriber: Subscriber,
+  site: string,
+  most: number,
+): Pick<SetRow, 'id' | 'name'>[] {
   const { database, now } = state;
   if (subscriber.revoked !== null) return [];
   const grants = grantsOf(database, subscriber.id);
@@ -50,7 +55,7 @@ export function readableSets(state: KeyServerState, subscriber: Subscriber, site
     site,
   );
   const readable = sets.filter(({ name }) => typeof decideGrant(grants, name, now()) !== 'string');
-  return readable.slice(0, most).map(({ id }) => id);
+  return readable.slice(0, most);
 }
 
 /** The same for the reading site, in the form that `openDocument` asks for; a set of another site is none. */

@@ -88,6 +88,8 @@ export interface VaultPage {
   /** Root id. */
   readonly publisher: string;
   readonly sets: readonly string[];
+  /** As JSON: by set id, what it is called. */
+  readonly titles: string;
   /** Versions of snapshot and timestamp, with a comma; or empty. */
   readonly pair: string;
   /** Seconds since 1970. */

@@ -26,8 +26,8 @@ export async function takeArrival(store: Store, sealed: string, contentOrigin: s
   if (newest) await store.state.put(STATE.pair, newest);
 }
 
-async function handleOf({ id, key, notBefore, notAfter }: DocumentKey): Promise<StoredKey> {
+async function handleOf({ id, key, notBefore, notAfter, title }: DocumentKey): Promise<StoredKey> {
   const bytes = key as Uint8Array<ArrayBuffer>;
   const handle = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-512' }, false, ['sign']);
-  return { id, key: handle, notBefore, notAfter };
+  return { id, key: handle, notBefore, notAfter, title };
 }

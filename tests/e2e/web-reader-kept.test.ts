@@ -1,0 +1,107 @@
+/** Keeping, in Chromium: the sheet on the publisher's pages, a whole issue without a network, the library, and what is read after the grace period. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { accessibilityProblems } from '../support/axe.ts';
+import { publish, setOf } from '../support/publisher-with-sets.ts';
+import { signOnto } from '../support/signed-publication.ts';
+import { TEST_SETTINGS } from '../support/test-publication.ts';
+import { startWebReaderRig, visit, type WebReaderRig } from '../support/web-reader-rig.ts';
+import { takePictures } from './browser.ts';
+
+const DAY = 86_400;
+const HTML = 'text/html; charset=utf-8';
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+const LOGO =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 200 200"><path d="M0 0h200v200H0z" fill="#a3301d"/></svg>';
+const LOOK = { ...TEST_SETTINGS, accent: '#a3301d', logo: '/logo.svg' };
+const page$ = (title: string, rest: string) =>
+  `<!doctype html><html lang="en"><title>${title}</title><link rel="stylesheet" href="/style.css"><main><h1>${title}</h1>${rest}</main></html>`;
+
+let rig: WebReaderRig;
+let page: Page;
+beforeAll(async () => {
+  rig = await startWebReaderRig();
+  rig.publisher.publication.setSettings(LOOK);
+  const film = Buffer.alloc(17_000_000, 'film');
+  for (const document of [
+    { path: '/index.html', content: page$('Front', '<a href="1/story.html">Story</a>'), mediaType: HTML },
+    { path: '/style.css', content: 'h1 { color: rgb(1, 2, 3) } @import "more.css";', mediaType: 'text/css' },
+    { path: '/more.css', content: 'p { color: rgb(1, 2, 4) }', mediaType: 'text/css' },
+    { path: '/logo.svg', content: LOGO, mediaType: 'image/svg+xml' },
+    { path: '/unused.html', content: '<h1>Not of the issue</h1>', mediaType: HTML },
+    {
+      path: '/1/story.html',
+      content: page$('Fish &amp; chips', '<img src="boat.png" alt="A boat">'),
+      mediaType: HTML,
+      set: 'day-1',
+    },
+    { path: '/1/boat.png', content: Buffer.from(PIXEL, 'base64'), mediaType: 'image/png', set: 'day-1' },
+    { path: '/1/second page.html', content: page$('Second', ''), mediaType: HTML, set: 'day-1', gzip: true },
+    { path: '/1/film.webm', content: film, mediaType: 'video/webm', set: 'day-1' },
+    {
+      path: '/1/strict.html',
+      content: page$('Strict', ''),
+      mediaType: HTML,
+      set: 'day-1',
+      headers: { 'content-security-policy': "default-src 'none'" },
+    },
+    { path: '/2/other.html', content: page$('Other', ''), mediaType: HTML, set: 'day-2' },
+  ])
+    await publish(rig.publisher, rig.host, document);
+  const context = await rig.browser.newContext({
+    ignoreHTTPSErrors: true,
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  // What is drawn in a closed root is out of reach of axe, and of this test.
+  await context.addInitScript(() => {
+    const { attachShadow } = Element.prototype;
+    Element.prototype.attachShadow = function open(init) {
+      return attachShadow.call(this, { ...init, mode: 'open' });
+    };
+  });
+  page = await context.newPage();
+});
+afterAll(() => rig?.closeAll());
+
+const now = () => Math.floor(Date.now() / 1000);
+const open = (path: string) => page.goto(rig.documents + path);
+const setOffline = (offline: boolean) => page.context().setOffline(offline);
+
+/** Confirms the publication as of so many seconds ago, for two days from then. */
+async function confirmedAgo(age: number): Promise<void> {
+  const { publication } = rig.publisher;
+  await publication.publishTimestamp(now(), { version: now() - age, expires: now() - age + 2 * DAY });
+  for (const [path, bytes] of publication.files) rig.host.files.set(path, bytes);
+}
+
+/** Nothing answers: neither content hosts nor this origin. */
+async function withoutNetwork(work: () => Promise<void>): Promise<void> {
+  const { files, handlers } = rig.host;
+  for (const path of files.keys()) handlers.set(path, ({ socket }) => void socket.destroy());
+  await setOffline(true);
+  try {
+    await work();
+  } finally {
+    handlers.clear();
+    await setOffline(false);
+  }
+}
+
+it('has a button on pages, with a sheet that says who signed, and shares the public address', async () => {
+  await visit(page, `${rig.documents}/`, 'h1:text("Front")');
+  await rig.giveKeys(page, ['day-1']);
+  const answer = await open('/1/story.html');
+  expect(answer?.headers()).not.toHaveProperty('content-length');
+  await page.click('[aria-label="About this page"]');
+  await page.waitForSelector('h2:text("Genuine and up to date")');
+  expect(await page.textContent('dialog p')).toMatch(/^Signed by The Harbour News\. Up to date /);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await takePictures(page, 'sheet-in-browser');
+  await page.click('dialog >> text=Share');
+  await page.waitForSelector('text=The address is copied.');
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe('https://news.example/1/story.html');
+  expect(await page.getAttribute('dialog >> a:has-text("Your account")', 'href')).toBe(`${rig.account}/-/account`);
+  await page.keyboard.press('Escape');
+  expect(await page.isVisible('dialog')).toBe(false);
+  expect(await page.evaluate('document.activeElement.shadowRoot.activeElement.ariaLabel')).toBe('About this page');
+});
