@@ -105,3 +105,38 @@ it('has a button on pages, with a sheet that says who signed, and shares the pub
   expect(await page.isVisible('dialog')).toBe(false);
   expect(await page.evaluate('document.activeElement.shadowRoot.activeElement.ariaLabel')).toBe('About this page');
 });
+
+it('keeps an issue: all of it but the film opens without a network, and the library says so', async () => {
+  await page.click('[aria-label="About this page"]');
+  await page.click('dialog >> text=Keep this issue');
+  await page.waitForSelector('dialog [role=status]:text-is("6 of 7, film not kept (17 MB)")', { timeout: 20_000 });
+  await takePictures(page, 'sheet-kept-in-browser');
+  await withoutNetwork(async () => {
+    for (const [path, title] of [
+      ['/1/story.html', 'Fish & chips'],
+      ['/1/second%20page.html', 'Second'],
+      ['/1/strict.html', 'Strict'],
+    ] as const) {
+      expect((await open(path))?.status()).toBe(200);
+      expect(await page.textContent('h1')).toBe(title);
+    }
+    await open('/1/story.html');
+    expect(await page.evaluate('document.querySelector("img").naturalWidth')).toBe(1);
+    expect(await page.evaluate('getComputedStyle(document.querySelector("h1")).color')).toBe('rgb(1, 2, 3)');
+    const refusal = await open('/unused.html');
+    expect(refusal?.status()).toBe(502);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takePictures(page, 'refusal-offline-in-browser');
+    await page.click('a:text("Saved pages")');
+    await page.waitForSelector('.offline p:text("No network. You can read what is on this phone.")');
+    expect(await page.textContent('article p')).toMatch(/^6 of 7, film not kept \(17 MB\) · 3 pages, \d+ kB$/);
+    expect(await page.locator('article li a').allTextContents()).toEqual(
+      expect.arrayContaining(['Fish & chips', 'Second', 'Strict']),
+    );
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takePictures(page, 'library-offline-in-browser');
+    await page.click('summary');
+    await page.click('article li a:text("Second")');
+    await page.waitForSelector('h1:text("Second")');
+  });
+});

@@ -100,7 +100,8 @@ async function keepAll(work: IssueKeeper, id: string, issue: Issue, note: () => 
   const known = new Set(issue.documents);
   let next = 0;
   const lane = async () => {
-    for (let path = issue.documents[next++]; path !== undefined && !issue.trouble; path = issue.documents[next++]) {
+    while (next < issue.documents.length && !issue.trouble) {
+      const path = issue.documents[next++] ?? '';
       if (!running.has(id)) return; // it was removed
       for (const link of await keepOne(work, id, issue, path)) {
         if (known.has(link) || known.size >= MOST_DOCUMENTS) continue;
