@@ -1,8 +1,9 @@
 /** Keeping, in Chromium: the sheet on the publisher's pages, a whole issue without a network, the library, and what is read after the grace period. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { SiteSettings } from '../../core/publication/settings.ts';
 import { accessibilityProblems } from '../support/axe.ts';
-import { publish, setOf } from '../support/publisher-with-sets.ts';
+import { publish } from '../support/publisher-with-sets.ts';
 import { signOnto } from '../support/signed-publication.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
 import { startWebReaderRig, visit, type WebReaderRig } from '../support/web-reader-rig.ts';
@@ -67,11 +68,28 @@ const now = () => Math.floor(Date.now() / 1000);
 const open = (path: string) => page.goto(rig.documents + path);
 const setOffline = (offline: boolean) => page.context().setOffline(offline);
 
-/** Confirms the publication as of so many seconds ago, for two days from then. */
-async function confirmedAgo(age: number): Promise<void> {
+/** Publishes anew, with a word that counts for so many seconds, and waits until the reader has it. @returns until when it counts */
+async function publishFor(seconds: number, settings: SiteSettings): Promise<number> {
   const { publication } = rig.publisher;
-  await publication.publishTimestamp(now(), { version: now() - age, expires: now() - age + 2 * DAY });
-  for (const [path, bytes] of publication.files) rig.host.files.set(path, bytes);
+  publication.setSettings(settings);
+  await signOnto(publication, rig.host.files);
+  const [version, expires] = [now(), now() + seconds];
+  await publication.publishTimestamp(now(), { version, expires });
+  putOnHost();
+  await openUntil('/1/story.html', 'wispr-confirmed', new Date(version * 1000).toUTCString());
+  await page.waitForFunction('document.querySelector("img").naturalWidth === 1');
+  return expires;
+}
+
+function putOnHost(): void {
+  for (const [path, bytes] of rig.publisher.publication.files) rig.host.files.set(path, bytes);
+}
+
+/** Opens a page again until it is shown, or refused, as is wanted. */
+async function openUntil(path: string, header: string, value: string | undefined): Promise<void> {
+  await open(path);
+  const reload = async () => (await page.reload())?.headers()[header];
+  await expect.poll(reload, { interval: 300, timeout: 15_000 }).toBe(value);
 }
 
 /** Nothing answers: neither content hosts nor this origin. */
@@ -109,7 +127,7 @@ it('has a button on pages, with a sheet that says who signed, and shares the pub
 it('keeps an issue: all of it but the film opens without a network, and the library says so', async () => {
   await page.click('[aria-label="About this page"]');
   await page.click('dialog >> text=Keep this issue');
-  await page.waitForSelector('dialog [role=status]:text-is("6 of 7, film not kept (17 MB)")', { timeout: 20_000 });
+  await page.waitForSelector('dialog [role=status]:text-is("7 of 8, film not kept (17 MB)")', { timeout: 20_000 });
   await takePictures(page, 'sheet-kept-in-browser');
   await withoutNetwork(async () => {
     for (const [path, title] of [
@@ -129,14 +147,89 @@ it('keeps an issue: all of it but the film opens without a network, and the libr
     await takePictures(page, 'refusal-offline-in-browser');
     await page.click('a:text("Saved pages")');
     await page.waitForSelector('.offline p:text("No network. You can read what is on this phone.")');
-    expect(await page.textContent('article p')).toMatch(/^6 of 7, film not kept \(17 MB\) · 3 pages, \d+ kB$/);
+    expect(await page.textContent('article p')).toMatch(/^7 of 8, film not kept \(17 MB\) · 3 pages, \d+ kB$/);
     expect(await page.locator('article li a').allTextContents()).toEqual(
       expect.arrayContaining(['Fish & chips', 'Second', 'Strict']),
     );
+    expect(
+      await page.locator('header img').evaluate((logo) => (logo as HTMLImageElement).naturalWidth),
+    ).toBeGreaterThan(0);
+    expect(await page.isVisible('text=Keep the rest')).toBe(false);
     expect(await accessibilityProblems(page)).toEqual([]);
     await takePictures(page, 'library-offline-in-browser');
     await page.click('summary');
     await page.click('article li a:text("Second")');
     await page.waitForSelector('h1:text("Second")');
+  });
+});
+
+it('can be put onto the home screen', async () => {
+  await open('/-/library');
+  await page.waitForSelector('article');
+  const devtools = await page.context().newCDPSession(page);
+  const { installabilityErrors } = await devtools.send('Page.getInstallabilityErrors');
+  expect(installabilityErrors.filter(({ errorId }) => errorId !== 'in-incognito')).toEqual([]);
+  const { url, data = '', errors } = await devtools.send('Page.getAppManifest');
+  expect([url, errors]).toEqual([`${rig.documents}/-/app.webmanifest`, []]);
+  expect(JSON.parse(data)).toMatchObject({ name: 'The Harbour News', start_url: '/', theme_color: '#a3301d' });
+  expect(JSON.parse(data).icons).toEqual([expect.objectContaining({ src: '/logo.svg' })]);
+});
+
+it('has no button where the publisher wants none, on nothing but whole pages, and where the policy of a page forbids it', async () => {
+  const scripts = () => page.locator('script[src^="/-/sheet.js"]').count();
+  await open('/1/strict.html');
+  expect([await scripts(), await page.locator('[aria-label="About this page"]').count()]).toEqual([1, 0]);
+  const fetched = await page.goto(`${rig.documents}/1/boat.png`);
+  expect((await fetched?.body())?.length).toBe(Buffer.from(PIXEL, 'base64').length);
+  await open('/1/story.html');
+  const inPage = await page.evaluate(`fetch('/1/story.html').then((answer) => answer.text())`);
+  expect(inPage).not.toContain('sheet.js');
+  rig.publisher.publication.setSettings({ ...LOOK, sheet: false });
+  await signOnto(rig.publisher.publication, rig.host.files);
+  await page.waitForTimeout(1100); // a look a second
+  await page.reload();
+  expect(await scripts()).toBe(0);
+});
+
+it('removes one issue, or everything', async () => {
+  const names = () => page.evaluate('caches.keys()') as Promise<string[]>;
+  await open('/-/library');
+  await page.click('article >> text=Remove');
+  await page.waitForSelector('article', { state: 'detached' });
+  expect((await names()).filter((name) => name.startsWith('wispr-issue'))).toEqual([]);
+  await page.waitForSelector('h2:text("Only what you opened")');
+  await page.click('text=Remove everything kept');
+  await page.waitForSelector('text=Nothing is saved here yet');
+  expect(await names()).toEqual(['wispr-own']);
+});
+
+it('attack 30: shows after the grace period only what is kept, behind one click, where the publisher permits it', async () => {
+  const SOON = 3;
+  await publishFor(SOON, { ...LOOK, grace: 0 });
+  await openUntil('/1/story.html', 'wispr-refusal', 'publication-expired');
+  const end = await publishFor(SOON, { ...LOOK, grace: 0, keptAfterGrace: true });
+  await rig.giveKeys(page, ['day-1'], { notAfter: end }); // also a key is judged by that moment
+  await openUntil('/1/story.html', 'wispr-notice', 'past');
+  const asked: string[] = [];
+  for (const path of rig.host.files.keys())
+    if (path.endsWith('.protected'))
+      rig.host.handlers.set(path, (_request, response) => void asked.push(path) ?? response.end());
+  expect(await page.textContent('h1')).toMatch(/^This is the page as of \d+ \w+; nothing newer could be checked\.$/);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await takePictures(page, 'as-of-in-browser');
+  await page.click('text=Show it');
+  await page.waitForSelector('h1:text("Fish & chips")');
+  await page.waitForFunction('document.querySelector("img").naturalWidth === 1');
+  expect((await open('/1/story.html'))?.headers()['wispr-notice']).toBe('past');
+  await open('/1/second%20page.html');
+  await page.click('text=Show it');
+  await page.waitForSelector('code', { state: 'attached' });
+  expect([await page.textContent('code'), asked]).toEqual(['content-host-unreachable', []]);
+  rig.host.handlers.clear();
+  await rig.publisher.publication.close(now(), { version: now(), expires: now() + DAY });
+  putOnHost();
+  await openUntil('/1/story.html', 'wispr-refusal', 'publication-withdrawn');
+  await withoutNetwork(async () => {
+    expect((await open('/1/story.html'))?.headers()['wispr-refusal']).toBe('publication-withdrawn');
   });
 });

@@ -53,7 +53,11 @@ export async function startWebReaderRig(): Promise<WebReaderRig> {
   if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
   const { ports } = rig.server;
   const rules = `MAP ${READ} 127.0.0.1:${ports.reading}, MAP ${PAGES} 127.0.0.1:${ports.documents}`;
-  const browser = await launchChromium('--ignore-certificate-errors', `--host-resolver-rules=${rules}`);
+  const browser = await launchChromium(
+    '--ignore-certificate-errors',
+    `--unsafely-treat-insecure-origin-as-secure=${documents}`,
+    `--host-resolver-rules=${rules}`,
+  );
   const store = await bundledStore();
   return {
     ...rig,

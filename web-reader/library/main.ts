@@ -90,9 +90,9 @@ function contentOf(about: About): HTMLElement[] {
 }
 
 function articleOf(issue: ShownIssue): HTMLElement {
-  const { id, title, pages, documents, kept, running, bytes } = issue;
+  const { id, title, pages, documents, kept, left, running, bytes } = issue;
   const [first] = pages;
-  const isWhole = kept === documents && !running;
+  const isMore = kept + left.length < documents && !running;
   return element(
     'article',
     {},
@@ -106,7 +106,7 @@ function articleOf(issue: ShownIssue): HTMLElement {
         element('summary', { textContent: 'Pages' }),
         element('ul', {}, ...pages.map(([path, name]) => pageOf(path, name))),
       ),
-    !isWhole && !running && first && button('Keep the rest', '', () => changeKept({ keep: first[0], title })),
+    isMore && first && button('Keep the rest', '', () => changeKept({ keep: first[0], title })),
     button('Remove', '', () => changeKept({ remove: id }), `Remove: ${title}`),
   );
 }
@@ -116,7 +116,7 @@ function openedOf(paths: readonly string[]): HTMLElement {
     'section',
     {},
     element('h2', { textContent: 'Only what you opened' }),
-    element('ul', {}, ...paths.map((path) => pageOf(path, decodeURI(path)))),
+    element('ul', {}, ...paths.map((path) => pageOf(path, path === '/index.html' ? 'Front page' : decodeURI(path)))),
   );
 }
 

@@ -93,6 +93,8 @@ export async function room(): Promise<{ used: number; left: number }> {
 
 async function keepAll(work: IssueKeeper, id: string, issue: Issue, note: () => Promise<void>): Promise<void> {
   const { publication } = work.keeper;
+  const { logo } = publication.settings; // the library shows it
+  if (logo !== undefined && (await work.find(logo))?.set === undefined) issue.documents.push(logo);
   for await (const { path, entry } of publication.documents(nowInSeconds(), () => undefined)) {
     if (entry.set === id && issue.documents.length < MOST_DOCUMENTS) issue.documents.push(path);
   }
