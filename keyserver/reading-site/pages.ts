@@ -51,6 +51,8 @@ export interface SignInPage {
   readonly name: string;
   /** Whether name and password were tried, and did not fit. */
   readonly failed: boolean;
+  /** Whether somebody has just signed out here. */
+  readonly left?: boolean;
 }
 
 export interface JoinPage {

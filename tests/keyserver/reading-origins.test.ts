@@ -114,7 +114,7 @@ const wasRun = () => page.evaluate('document.getElementById("mark").getAttribute
 it('signing in leads to the document, its query and its place, and signing out ends it', async () => {
   await joinAs('anna');
   await page.click('text=Sign out');
-  await page.waitForURL(`${ACCOUNT}/-/sign-in`);
+  await page.waitForURL(`${ACCOUNT}/-/sign-in?left=1`);
   await page.goto(`${ACCOUNT}/letter.html?page=2#end`);
   expect(new URL(page.url()).origin).toBe(ACCOUNT);
   await page.fill('#name', 'anna');
@@ -134,7 +134,7 @@ it('signing in leads to the document, its query and its place, and signing out e
   ]);
   await page.goto(`${ACCOUNT}/-/account`);
   await page.click('text=Sign out');
-  await page.waitForURL(`${ACCOUNT}/-/sign-in`);
+  await page.waitForURL(`${ACCOUNT}/-/sign-in?left=1`);
   await page.goto(`${DOCUMENTS}/letter.html`);
   expect(await page.textContent('h1')).toBe('Sign in to read');
 });
