@@ -51,7 +51,7 @@ export interface SignInPage {
   readonly name: string;
   /** Whether name and password were tried, and did not fit. */
   readonly failed: boolean;
-  /** Whether somebody has just signed out here. */
+  /** Whether the reader has just signed out here. */
   readonly left?: boolean;
 }
 

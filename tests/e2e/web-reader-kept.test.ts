@@ -203,6 +203,28 @@ it('removes one issue, or everything', async () => {
   expect(await names()).toEqual(['wispr-own']);
 });
 
+it('attack 97: a published script puts no program into the library, and another site removes nothing that is kept', async () => {
+  await open('/');
+  await page.evaluate(`(async () => {
+    const cache = await caches.open('wispr-own');
+    const evil = () => new Response('document.title = "evil"', { headers: { 'content-type': 'text/javascript' } });
+    for (const request of await cache.keys()) await cache.put(request, evil());
+  })()`);
+  await open('/-/library');
+  await page.waitForSelector('h1:text("Saved pages")');
+  await withoutNetwork(async () => {
+    await open('/-/library'); // where the genuine one cannot be had, there is none
+    expect(await page.title()).toBe('Saved pages');
+  });
+  await page.goto(
+    `data:text/html,<form method="post" action="${rig.documents}/-/kept?remove="><button>Remove</button></form>`,
+  );
+  const [answer] = await Promise.all([page.waitForResponse(/kept/), page.click('button')]);
+  expect(answer.status()).toBeGreaterThanOrEqual(400);
+  await open('/-/library');
+  await page.waitForSelector('h2:text("Only what you opened")');
+});
+
 it('attack 30: shows after the grace period only what is kept, behind one click, where the publisher permits it', async () => {
   const SOON = 3;
   await publishFor(SOON, { ...LOOK, grace: 0 });

@@ -12,9 +12,14 @@ export function scriptTag(name: keyof OwnScripts, how: 'async' | 'defer'): strin
   return script ? `<script src="${script.src}" integrity="${script.integrity}" ${how}></script>` : '';
 }
 
-/** A script: the copy that is kept, or the server's. */
+/** A script: the copy that is kept, if it is the one that pages name, or the server's. */
 export async function answerScript(request: Request): Promise<Response> {
-  return (await (await caches.open(CACHE)).match(request.url)) ?? fetch(request);
+  const kept = await (await caches.open(CACHE)).match(request.url);
+  const script = Object.values(scope.wisprSite.scripts ?? {}).find(({ src }) => request.url.endsWith(src));
+  if (kept === undefined || script === undefined) return fetch(request);
+  const digest = await crypto.subtle.digest('SHA-256', await kept.clone().arrayBuffer());
+  const integrity = `sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}`;
+  return integrity === script.integrity ? kept : fetch(request);
 }
 
 /** Keeps the scripts of this version, and no other, so that the pages open without a network. */

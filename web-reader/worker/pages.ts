@@ -24,7 +24,9 @@ const NOT_LOADED: Text = {
   sentence: 'This page could not be loaded: check your connection.',
   othersOpen: true,
 };
-const OUTDATED: Text = { sentence: 'This site has not been confirmed for too long, so it is not shown.' };
+const OUTDATED: Text = {
+  sentence: 'For too long it could not be checked whether this site is up to date, so it is not shown.',
+};
 const NO_PAGE: Text = { status: 404, sentence: 'There is no such page.' };
 
 /** By code. What is not here has failed a check. */
@@ -57,7 +59,7 @@ details{margin-top:2.5em;font-size:.85em}summary{cursor:pointer}code{overflow-wr
 @media(prefers-color-scheme:dark){body{background:#12171c;color:#e6e4df}.b{color:#12171c}}`;
 
 /** The publisher's colours, as `--accent`. */
-export function coloursOf({ light, dark }: Accent): string {
+function coloursOf({ light, dark }: Accent): string {
   return `:root{--accent:${light}}@media(prefers-color-scheme:dark){:root{--accent:${dark}}}`;
 }
 
@@ -89,7 +91,7 @@ export function noticeFor(
   now: number,
   masthead: Masthead,
 ): Response {
-  const sentence = `${site} was last confirmed ${ago(freshness.confirmed, now)}: there may be something newer.`;
+  const sentence = `${site} was up to date ${ago(freshness.confirmed, now)}: there may be something newer.`;
   const headers = { 'wispr-notice': 'stale', [CONFIRMED_HEADER]: confirmedAt(freshness) };
   return page(503, { masthead, sentence, button: 'Read on', target, detail: '' }, headers);
 }
