@@ -72,10 +72,10 @@ export function stateOf({ kept, documents, left, trouble, running }: ShownIssue)
   const long = left.map(([kind, length]) => `${KINDS[kind] ?? 'file'} not kept (${sizeOf(length)})`);
   if (running) return documents === 0 ? 'looking …' : `${kept} of ${documents} …`;
   const why =
-    trouble === 'full' ? ['there is no room for more'] : trouble === 'network' ? ['the network broke off'] : [];
+    trouble === 'full' ? ['there is no room on this device'] : trouble === 'network' ? ['the network broke off'] : [];
   const notes = [...long, ...why];
   if (kept === documents && notes.length === 0) return 'whole issue';
-  return [`${kept} of ${documents}`, ...notes].join(', ');
+  return [...(documents > 0 ? [`${kept} of ${documents}`] : []), ...notes].join(', ');
 }
 
 /** How long the pages of an issue are in words: "14 pages, 620 kB". */

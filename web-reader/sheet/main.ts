@@ -53,10 +53,10 @@ let about: About;
 
 async function show(): Promise<void> {
   about = await fetchAbout(pathname);
-  const { name, isFresh, confirmed = 0, site, vault, set, issues, left } = about;
+  const { name, isFresh, confirmed = 0, vault, set, issues, left } = about;
   title.textContent = isFresh ? 'Genuine and up to date' : 'Genuine, perhaps not the newest';
   signed.textContent = `Signed by ${name}. Up to date ${ago(confirmed, Math.floor(Date.now() / 1000))}.`;
-  shared.textContent ||= `Anybody can open ${site}`;
+  shared.textContent ||= 'The public address of this page';
   account.hidden = vault === undefined;
   account.href = `${vault}/-/account`;
   keep.hidden = set === undefined;

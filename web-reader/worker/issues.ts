@@ -3,6 +3,7 @@
  * would read it, so every block is verified, and what is kept is ciphertext. What is noted of an issue is for the reader's eyes only: pages of this
  * origin can write it, and nothing is shown or left out for it.
  */
+import { CodedError } from '../../core/errors.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import type { KeptIssue, ShownIssue } from '../about.ts';
@@ -34,6 +35,8 @@ export interface IssueKeeper {
 }
 
 const running = new Set<string>();
+/** As they are at this moment: where there is no room, no note of it is kept either. */
+const begun = new Map<string, Issue>();
 
 /** The issues that are kept, or were begun. */
 export async function shownIssues({ store, find }: IssueKeeper): Promise<ShownIssue[]> {
@@ -52,8 +55,10 @@ export async function shownIssues({ store, find }: IssueKeeper): Promise<ShownIs
 
 /** @param id - `undefined`: everything that is kept, also what was only read */
 export async function removeIssue({ store }: IssueKeeper, id: string | undefined): Promise<void> {
-  if (id === undefined) running.clear();
-  else running.delete(id);
+  for (const each of id === undefined ? [...begun.keys()] : [id]) {
+    running.delete(each);
+    begun.delete(each);
+  }
   const issues = await readIssues(store);
   await store.state.put(STATE.issues, Object.fromEntries(Object.entries(issues).filter(([each]) => id && each !== id)));
   await removeKept(id);
@@ -70,6 +75,7 @@ export async function keepIssue(work: IssueKeeper, id: string, title: string): P
   const { store } = work;
   const known = (await store.keys.find(id))?.title;
   const issue: Issue = { title: known ?? title, documents: [], pages: [], left: [], bytes: 0 };
+  begun.set(id, issue);
   const note = async () => {
     if (running.has(id)) await store.state.put(STATE.issues, { ...(await readIssues(store)), [id]: issue });
   };
@@ -77,8 +83,8 @@ export async function keepIssue(work: IssueKeeper, id: string, title: string): P
     await note();
     if ((await room()).left < ROOM) issue.trouble = 'full';
     else await keepAll(work, id, issue, note);
-  } catch {
-    issue.trouble = 'network';
+  } catch (error) {
+    issue.trouble = error instanceof DOMException && error.name === 'QuotaExceededError' ? 'full' : 'network';
   } finally {
     await note().catch(() => undefined);
     running.delete(id);
@@ -105,7 +111,7 @@ async function keepAll(work: IssueKeeper, id: string, issue: Issue, note: () => 
     while (next < issue.documents.length && !issue.trouble) {
       const path = issue.documents[next++] ?? '';
       if (!running.has(id)) return; // it was removed
-      for (const link of await keepOne(work, id, issue, path)) {
+      for (const link of await keepOne(work, id, issue, path).catch(passOver)) {
         if (known.has(link) || known.size >= MOST_DOCUMENTS) continue;
         known.add(link);
         issue.documents.push(link);
@@ -145,8 +151,14 @@ async function keepOne({ keeper, read }: IssueKeeper, id: string, issue: Issue, 
   return found;
 }
 
+/** A document that is no good is left out, and the rest is kept. */
+function passOver(error: unknown): string[] {
+  if (!(error instanceof CodedError) || error.code === 'content-host-unreachable') throw error;
+  return [];
+}
+
 async function readIssues(store: Store): Promise<Record<string, Issue>> {
   const issues = ((await store.state.get(STATE.issues)) ?? {}) as Record<string, Issue>;
   const isGood = ({ documents, pages, left }: Issue) => [documents, pages, left].every(Array.isArray);
-  return Object.fromEntries(Object.entries(issues).filter(([, issue]) => isGood(issue)));
+  return Object.fromEntries([...Object.entries(issues), ...begun].filter(([, issue]) => isGood(issue)));
 }
