@@ -17,6 +17,8 @@ const MOST_DOCUMENTS = 2_000;
 const LONGEST = 16_777_216;
 /** Documents that are fetched at the same time. */
 const LANES = 4;
+/** Documents between two notes, which outlive the worker. */
+const NOTED_EACH = 20;
 /** Bytes that have to be free, so that an issue does not push out what the browser needs. */
 const ROOM = 33_554_432;
 
@@ -38,10 +40,11 @@ const running = new Set<string>();
 /** As they are at this moment: where there is no room, no note of it is kept either. */
 const begun = new Map<string, Issue>();
 
-/** The issues that are kept, or were begun. */
-export async function shownIssues({ store, find }: IssueKeeper): Promise<ShownIssue[]> {
+/** The issues that are kept, or were begun. @param only - the id of one */
+export async function shownIssues({ store, find }: IssueKeeper, only?: string): Promise<ShownIssue[]> {
   const shown: ShownIssue[] = [];
   for (const [id, issue] of Object.entries(await readIssues(store))) {
+    if (only !== undefined && id !== only) continue;
     const names = new Set(await namesKept(id));
     let kept = 0;
     for (const path of issue.documents) {
@@ -116,7 +119,7 @@ async function keepAll(work: IssueKeeper, id: string, issue: Issue, note: () => 
         known.add(link);
         issue.documents.push(link);
       }
-      await note();
+      if (next % NOTED_EACH === 0) await note();
     }
   };
   await Promise.all(Array.from({ length: LANES }, lane)); // the one that finds more goes on

@@ -58,7 +58,6 @@ async function about(reader: WebReader, path: string | null): Promise<About> {
   const [{ name, accent }, publisher] = [await reader.masthead(), await work.keeper.publisher().catch(() => undefined)];
   const { timestamp } = publication.state ?? {};
   const { grace, keptAfterGrace } = publication.settings;
-  const issues = await shownIssues(work);
   const set = path === null ? undefined : (await entryAt(work, path))?.set;
   return {
     name,
@@ -72,7 +71,7 @@ async function about(reader: WebReader, path: string | null): Promise<About> {
     ...(await room()),
     set,
     title: set && (await work.store.keys.find(set))?.title,
-    issues,
+    issues: path !== null && set === undefined ? [] : await shownIssues(work, set),
     opened: path === null ? await opened(work) : [],
   };
 }
