@@ -3,6 +3,8 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { accessibilityProblems } from '../support/axe.ts';
+import { launchWithProfile } from '../support/chromium.ts';
+import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { fileOf, publish } from '../support/publisher-with-sets.ts';
 import { signOnto } from '../support/signed-publication.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
@@ -164,15 +166,19 @@ it('keeps an issue: all of it but the film opens without a network, and the libr
 });
 
 it('can be put onto the home screen', async () => {
-  await open('/-/library');
-  await page.waitForSelector('article');
-  const devtools = await page.context().newCDPSession(page);
-  const { installabilityErrors } = await devtools.send('Page.getInstallabilityErrors');
-  expect(installabilityErrors.filter(({ errorId }) => errorId !== 'in-incognito')).toEqual([]);
+  const context = await launchWithProfile(temporaryFolder(), ...rig.settings);
+  const [library = await context.newPage()] = context.pages();
+  await visit(library, `${rig.documents}/`, 'h1:text("Front")');
+  await library.goto(`${rig.documents}/-/library`);
+  await library.waitForSelector('h1:text("Saved pages")');
+  const devtools = await context.newCDPSession(library);
+  expect(await devtools.send('Page.getInstallabilityErrors')).toEqual({ installabilityErrors: [] });
   const { url, data = '', errors } = await devtools.send('Page.getAppManifest');
   expect([url, errors]).toEqual([`${rig.documents}/-/app.webmanifest`, []]);
   expect(JSON.parse(data)).toMatchObject({ name: 'The Harbour News', start_url: '/', theme_color: '#a3301d' });
-  expect(JSON.parse(data).icons).toEqual([expect.objectContaining({ src: '/logo.svg' })]);
+  expect(JSON.parse(data).icons[0]).toMatchObject({ src: '/logo.svg' });
+  await library.waitForSelector('button:text("Add to home screen")');
+  await context.close();
 });
 
 it('has no button where the publisher wants none, on nothing but whole pages, and where the policy of a page forbids it', async () => {

@@ -17,6 +17,8 @@ const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.re
 
 export interface WebReaderRig extends Rig {
   readonly browser: Browser;
+  /** Of a Chromium that finds the hosts. */
+  readonly settings: readonly string[];
   /** Origins. */
   readonly account: string;
   readonly documents: string;
@@ -53,15 +55,17 @@ export async function startWebReaderRig(): Promise<WebReaderRig> {
   if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
   const { ports } = rig.server;
   const rules = `MAP ${READ} 127.0.0.1:${ports.reading}, MAP ${PAGES} 127.0.0.1:${ports.documents}`;
-  const browser = await launchChromium(
+  const settings = [
     '--ignore-certificate-errors',
     `--unsafely-treat-insecure-origin-as-secure=${documents}`,
     `--host-resolver-rules=${rules}`,
-  );
+  ];
+  const browser = await launchChromium(...settings);
   const store = await bundledStore();
   return {
     ...rig,
     browser,
+    settings,
     account,
     documents,
     first,

@@ -19,6 +19,8 @@ const MOST_OPENED = 50;
 /** The name of a kept page: its path with the hash of its head in it. */
 const PAGE = /^(.*\/)[0-9a-f]{64}\.([^/]+\.html)\.protected$/;
 
+const SVG = { type: 'image/svg+xml', sizes: 'any' };
+
 type Answer = (reader: WebReader, event: FetchEvent, members: URLSearchParams) => Promise<Response> | Response;
 
 const PAGES: Readonly<Record<string, Answer>> = {
@@ -101,7 +103,10 @@ async function manifest(reader: WebReader) {
     display: 'standalone',
     theme_color: accent.light,
     background_color: '#fdfcf9',
-    icons: [{ src: logo ?? `data:image/svg+xml,${encodeURIComponent(initial)}`, sizes: 'any' }],
+    icons: [
+      ...(logo?.endsWith('.svg') ? [{ src: logo, ...SVG }] : []), // of others, the size is not known
+      { src: `data:image/svg+xml,${encodeURIComponent(initial)}`, ...SVG },
+    ],
   };
 }
 

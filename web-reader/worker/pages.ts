@@ -109,7 +109,7 @@ export function pastNoticeFor(freshness: Freshness, target: string, masthead: Ma
 export function shellFor(title: string, head: string): Response {
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${title}</title>${head}</html>`;
   const policy =
-    "default-src 'none'; script-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    "default-src 'none'; script-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
   return new Response(html, { headers: { ...HEADERS, 'content-type': HTML, 'content-security-policy': policy } });
 }
 
