@@ -2,7 +2,7 @@
 
 export interface KeptIssue {
   title: string;
-  /** Its pages: path, as it stands in URLs, and title. */
+  /** Its pages: path, as it stands in URLs, and title, as it stands in HTML. */
   pages: [path: string, title: string][];
   /** What is too long: the kind of media, and its length. */
   left: [kind: string, length: number][];

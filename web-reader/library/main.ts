@@ -104,7 +104,7 @@ function articleOf(issue: ShownIssue): HTMLElement {
         'details',
         { id },
         element('summary', { textContent: 'Pages' }),
-        element('ul', {}, ...pages.map(([path, name]) => pageOf(path, name))),
+        element('ul', {}, ...pages.map(([path, name]) => pageOf(path, textOf(name)))),
       ),
     isMore && first && button('Keep the rest', '', () => changeKept({ keep: first[0], title })),
     button('Remove', '', () => changeKept({ remove: id }), `Remove: ${title}`),
@@ -118,6 +118,11 @@ function openedOf(paths: readonly string[]): HTMLElement {
     element('h2', { textContent: 'Only what you opened' }),
     element('ul', {}, ...paths.map((path) => pageOf(path, path === '/index.html' ? 'Front page' : decodeURI(path)))),
   );
+}
+
+/** What character references stand for; there is no element in it. */
+function textOf(html: string): string {
+  return element('textarea', { innerHTML: html.replaceAll('<', '') }).value;
 }
 
 /** A page of this origin, and of no other. */

@@ -75,7 +75,11 @@ async function show(): Promise<void> {
 }
 
 pill.onclick = async () => {
-  await show();
+  try {
+    await show();
+  } catch {
+    return host.remove(); // the page's policy lets it ask for nothing
+  }
   root.adoptedStyleSheets[0]?.replaceSync(STYLE + COLOURS(about));
   dialog.showModal();
 };

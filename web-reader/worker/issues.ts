@@ -162,6 +162,6 @@ function passOver(error: unknown): string[] {
 
 async function readIssues(store: Store): Promise<Record<string, Issue>> {
   const issues = ((await store.state.get(STATE.issues)) ?? {}) as Record<string, Issue>;
-  const isGood = ({ documents, pages, left }: Issue) => [documents, pages, left].every(Array.isArray);
+  const isGood = (issue?: Issue) => [issue?.documents, issue?.pages, issue?.left].every(Array.isArray);
   return Object.fromEntries([...Object.entries(issues), ...begun].filter(([, issue]) => isGood(issue)));
 }

@@ -26,18 +26,8 @@ export function linksIn(text: string, base: string): Set<string> {
   return links;
 }
 
-/** The title of a page, as text; empty where it has none. */
+/** The title of a page, as it stands in its HTML; empty where it has none. */
 export function titleOf(html: string): string {
   const [, title = ''] = /<title[^>]*>([^<]*)/i.exec(html) ?? [];
-  const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ' };
-  const character = (code: number) => (code <= 0x10ffff ? String.fromCodePoint(code) : '');
-  return title
-    .replace(/&(?:#x([\da-f]{1,6})|#(\d{1,7})|(\w+));/gi, (whole, hexadecimal, decimal, name) =>
-      name === undefined
-        ? character(Number.parseInt(hexadecimal ?? decimal, hexadecimal ? 16 : 10))
-        : (NAMED[name] ?? whole),
-    )
-    .replace(/\s+/g, ' ')
-    .trim()
-    .slice(0, LONGEST_TITLE);
+  return title.trim().slice(0, LONGEST_TITLE);
 }

@@ -57,7 +57,10 @@ async function change(reader: WebReader, event: FetchEvent, members: URLSearchPa
 async function about(reader: WebReader, path: string | null): Promise<About> {
   const work = await keeperOf(reader);
   const { publication } = work.keeper;
-  const [{ name, accent }, publisher] = [await reader.masthead(), await work.keeper.publisher().catch(() => undefined)];
+  const [{ name, accent }, publisher] = [
+    await reader.masthead(),
+    await work.keeper.publisher(true).catch(() => undefined),
+  ];
   const { timestamp } = publication.state ?? {};
   const { grace, keptAfterGrace } = publication.settings;
   const set = path === null ? undefined : (await entryAt(work, path))?.set;

@@ -75,12 +75,13 @@ export class ReadPublication {
   /**
    * Who signs objects, by the descriptor that the publication names (D6).
    *
+   * @param isAtHand - whether what is kept has to do: nothing is waited for
    * @throws KeyError `descriptor-malformed`; PublicationError
    */
-  async publisher(): Promise<Publisher> {
+  async publisher(isAtHand = false): Promise<Publisher> {
     const hash = this.publication.descriptorHash() ?? '';
     if (this.#publisher?.hash === hash) return this.#publisher;
-    const { root, name, sites, publisherKeyBytes } = await verifyDescriptor(await this.#descriptor(hash), 0);
+    const { root, name, sites, publisherKeyBytes } = await verifyDescriptor(await this.#descriptor(hash, isAtHand), 0);
     const site = sites.find((each) => each.site === this.site.site);
     if (root !== this.site.root || site === undefined)
       throw new PublicationError('metadata-mismatch', 'the publication names the descriptor of another publisher');
@@ -95,9 +96,10 @@ export class ReadPublication {
     return past && isPair(known) && comparePairs(pairOf(past.freshness), known) < 0 ? undefined : past;
   }
 
-  async #descriptor(hash: string): Promise<Uint8Array> {
+  async #descriptor(hash: string, isAtHand: boolean): Promise<Uint8Array> {
     const kept = await this.#store.state.get(STATE.descriptor);
     if (kept instanceof Uint8Array && (await hexDigest(kept)) === hash) return kept;
+    if (isAtHand) throw new PublicationError('metadata-missing', 'the descriptor was not read yet');
     const bytes = await this.publication.descriptor();
     await this.#store.state.put(STATE.descriptor, bytes);
     return bytes;

@@ -76,7 +76,7 @@ export class WebReader {
   /** What stands at the head of the worker's own pages: what is at hand, for they have to open without a network. */
   async masthead(): Promise<Masthead> {
     const { publication } = this.#parts ? await this.#parts.catch(() => NO_PARTS) : NO_PARTS;
-    const { name } = (await publication?.publisher().catch(() => undefined)) ?? { name: scope.wisprSite.site };
+    const { name } = (await publication?.publisher(true).catch(() => undefined)) ?? { name: scope.wisprSite.site };
     return { name, accent: accentOf(publication?.publication.settings.accent) };
   }
 
