@@ -109,8 +109,10 @@ export const configurationSchema = z
         error: 'must be one or up to eight http or https origins without a path, such as http://news.example',
       })
       .meta({ description: 'Where readers fetch the protected site: the origin of your web host, or of several.' }),
-    keyServer: secureOrigin('https://keys.news.example').meta({ description: 'Where your key server runs.' }),
-    reading: secureOrigin('https://read.news.example').meta({
+    keyServer: secureOrigin('https://keys.news.example').optional().meta({
+      description: 'Where your key server runs. Left out, together with `reading`: there is none, docs/serverless.md.',
+    }),
+    reading: secureOrigin('https://read.news.example').optional().meta({
       description: 'The reading site, where people without a Reader are led. Another host than the site.',
     }),
     public: z.array(pattern).default([]).meta({ description: 'Public documents: signed, not encrypted.' }),
@@ -171,13 +173,27 @@ export const configurationSchema = z
       .min(1)
       .default('keyserver.pub')
       .meta({ description: "The file with your key server's public key, relative to this file." }),
-    timestampBy: z.enum(['keyserver', 'publisher']).default('keyserver').meta({
+    timestampBy: z.enum(['keyserver', 'publisher']).optional().meta({
       description:
-        'Who says which publication is current: the key server, which needs `keyServerTokenFile`; or the publisher, who runs `wispr timestamp` by cron.',
+        'Who says which publication is current: the key server, which needs `keyServerTokenFile`; or the publisher, who runs `wispr timestamp` by cron. The key server, if there is one.',
     }),
   })
+  .superRefine(({ keyServer, reading, content, timestampBy, keyServerTokenFile }, context) => {
+    const issue = (member: string, message: string) => context.addIssue({ code: 'custom', path: [member], message });
+    if (keyServer !== undefined && reading !== undefined) return;
+    if (keyServer !== undefined) issue('reading', 'is missing, and a site with a key server has a reading site');
+    else if (reading !== undefined) issue('keyServer', 'is missing, and a reading site needs a key server');
+    else if (!isOrigin(originsOf(content)[0], { allowLoopback: true }))
+      issue(
+        'content',
+        'must begin with an https origin (http only on loopback): without a key server it is read there',
+      );
+    else if (timestampBy === 'keyserver') issue('timestampBy', 'must be "publisher": there is no key server');
+    else if (keyServerTokenFile !== undefined) issue('keyServerTokenFile', 'is for a key server, and there is none');
+  })
   .superRefine(({ site, reading, content }, context) => {
-    const origins = typeof content === 'string' ? [content] : content;
+    if (reading === undefined) return;
+    const origins = originsOf(content);
     const hostname = URL.canParse(reading) ? new URL(reading).hostname : undefined;
     if (!origins.includes(reading) && (hostname !== site || isLoopback(site))) return;
     const message = `must be on another host than the site: a fallback page on ${site} would lead to itself`;
@@ -190,10 +206,30 @@ export const configurationSchema = z
       const message = `must be a path: with the host ${site} it would lead readers out of their Reader`;
       context.addIssue({ code: 'custom', path: ['redirects', index, 'to'], message });
     }
-  });
+  })
+  .transform(settle);
 
 /** `wispr.json`, checked, with every default filled in. */
 export type Configuration = z.output<typeof configurationSchema>;
+
+function originsOf(content: string | readonly string[]): readonly string[] {
+  return typeof content === 'string' ? [content] : content;
+}
+
+/** Without a key server, the origin where the site lies takes the places of key server and reading site. */
+function settle<
+  Written extends {
+    content: string | string[];
+    keyServer?: string | undefined;
+    reading?: string | undefined;
+    timestampBy?: 'keyserver' | 'publisher' | undefined;
+  },
+>(written: Written) {
+  const [origin = ''] = originsOf(written.content);
+  const serverless = written.keyServer === undefined;
+  const { keyServer = origin, reading = origin, timestampBy = serverless ? 'publisher' : 'keyserver' } = written;
+  return { ...written, serverless, keyServer, reading, timestampBy };
+}
 
 /** `wispr.json` as a person may write it. */
 export type ConfigurationInput = z.input<typeof configurationSchema>;
