@@ -65,7 +65,7 @@ export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8A
 
 /** No header says it, so the page does. That it may be in no frame cannot be said so, and nothing in it is worth a click. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'";
 
 function pageOf({ site, root, name }: ReadingSite, open: WebReaderFile, password: WebReaderFile): string {
   return `<!doctype html>

@@ -74,7 +74,7 @@ export async function fetchKeys(
   { name, key }: KeptInvitation,
   context: KeyFileContext,
 ): Promise<DocumentKeys | undefined> {
-  const answer = await fetch(KEY_FILES_PATH + name, { cache: 'no-cache', credentials: 'omit' });
+  const answer = await fetch(KEY_FILES_PATH + name, { cache: 'no-store', credentials: 'omit' });
   if (answer.status === 404 || answer.status === 410) return undefined;
   if (!answer.ok || answer.body === null) throw new TypeError(`the host answered ${answer.status}`);
   const file = await new ByteReader(piecesOf(answer.body)).readUpTo(MESSAGE_LIMITS.keyFile + 1);

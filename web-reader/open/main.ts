@@ -101,8 +101,7 @@ async function loadStretch(): Promise<Stretch> {
 
 async function takeKeys(store: Store, { keys }: DocumentKeys, wanted: readonly KeyId[]): Promise<void> {
   await store.keys.put(await Promise.all(keys.map(handleOf)));
-  const answered = [...keys.map(({ id }) => id), ...wanted];
-  await store.state.put(STATE.answered, Object.fromEntries(answered.map((id) => [id, Date.now()])));
+  await store.state.put(STATE.answered, Object.fromEntries(wanted.map((id) => [id, Date.now()])));
 }
 
 /** @throws TypeError, DOMException, where it cannot be */
