@@ -84,7 +84,7 @@ function checkNothingThere(workspace: Workspace): void {
   }
 }
 
-/** Readers of a site without a key server are told by nobody that something is newer, and nobody confirms by the hour that nothing is. */
+/** Without a key server, no program confirms by the hour that nothing is newer: the publisher does, once a month. */
 const SERVERLESS_FRESHNESS = { hours: 720, graceDays: 60 };
 
 function guessSettings(

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { DEFAULT_CONFIG_FILE } from '../../keyserver/config.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
+import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { UsageError } from '../io/voice.ts';
 import { inviteByKeyFile } from './invite-alone.ts';
@@ -42,10 +43,10 @@ export function addInviteCommand(program: Command): void {
 async function run(name: string, flags: InviteFlags): Promise<void> {
   const file = workspaceIn(flags.config);
   if (file === undefined) return inviteSubscriberTo(name, flags);
-  const { serverless, keyServer } = await readConfiguration(file);
-  if (serverless) return inviteByKeyFile(name, file, flags);
+  const configuration = await readConfiguration(file);
+  if (!hasKeyServer(configuration)) return inviteByKeyFile(name, file, flags);
   throw new UsageError(
-    `the key server ${keyServer} invites readers of this site`,
+    `the key server ${configuration.keyServer} invites readers of this site`,
     'run "wispr invite" there, in its directory',
   );
 }

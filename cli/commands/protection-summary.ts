@@ -167,7 +167,8 @@ export function warningsAfterProtection(summary: ProtectSummary, now = Date.now(
 
 /** Without a bundle, the key server cannot hand out the keys of new sets. */
 export function warnAboutBundle({ bundle, keyFiles, recipient }: ProtectSummary): string[] {
-  if (keyFiles === 0) return ['nobody is invited yet', 'hint: "wispr invite NAME" prints a link; then publish again'];
+  if (keyFiles === 0)
+    return ['there are no invitations yet', 'hint: "wispr invite NAME" prints a link; then publish again'];
   if (bundle !== undefined || keyFiles !== undefined) return [];
   return [
     `no key bundle was written: the key server's public key is not in ${place(recipient)}`,

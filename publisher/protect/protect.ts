@@ -16,6 +16,7 @@ import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
 import { noteKeyStore } from '../keys/note-key-store.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
+import { hasKeyServer } from '../workspace/configuration/schema.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore, withLock } from '../workspace/workspace.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
@@ -125,9 +126,8 @@ async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, optio
   const roles = rolesOf(keys.store, signers);
   const sections = await RunSections.of(configuration, index, keys.contents.sections, signers);
   checkUseful(signers, roles, sections);
-  const recipient = configuration.serverless
-    ? undefined
-    : await readRecipient(recipientFileOf(workspace, configuration));
+  const isAlone = !hasKeyServer(configuration);
+  const recipient = isAlone ? undefined : await readRecipient(recipientFileOf(workspace, configuration));
   await checkRootsKnown(out, keys.store);
   const isServed = configuration.publish === undefined;
   const above = options.above ?? (isServed ? await publishedIn(out, roles.root) : undefined);

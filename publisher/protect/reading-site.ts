@@ -7,7 +7,7 @@ import type { KeyStoreContents } from '../keys/key-store.ts';
 import { placeInDirectory } from '../publication/places.ts';
 import { isKeyFilePath, keyFilesOf } from '../serverless/key-files.ts';
 import { READING_SITE_FILES, readingSiteFiles } from '../serverless/reading-site.ts';
-import type { Configuration } from '../workspace/configuration/schema.ts';
+import { type Configuration, hasKeyServer, originsOf } from '../workspace/configuration/schema.ts';
 import { entriesOf, putIfDifferent, removeFiles } from './files.ts';
 
 export interface ReadingSiteRun {
@@ -27,16 +27,15 @@ export interface ReadingSiteRun {
  */
 export async function putReadingSite(run: ReadingSiteRun): Promise<number | undefined> {
   const { configuration, out, rootId: root } = run;
-  const { serverless, site, name = site, content, accent } = configuration;
-  if (!serverless) {
+  const { site, name = site, accent } = configuration;
+  if (hasKeyServer(configuration)) {
     removeFiles(
       out,
       [...READING_SITE_FILES, ...keyFilesIn(out)].filter((path) => existsSync(join(out, path))),
     );
     return undefined;
   }
-  const hosts = typeof content === 'string' ? [content] : content;
-  const files = readingSiteFiles({ site, root, name, content: hosts, accent });
+  const files = readingSiteFiles({ site, root, name, content: originsOf(configuration), accent });
   for (const [path, bytes] of files) await putIfDifferent(join(out, path), bytes);
   return (await putKeyFiles(run)).length;
 }

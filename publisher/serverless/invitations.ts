@@ -22,9 +22,9 @@ export interface InvitationOptions {
 }
 
 export interface InviteOptions extends InvitationOptions {
-  /** Patterns of set names. Left out: as before; all, for somebody new. */
+  /** Patterns of set names. Left out: as before; all, for a new name. */
   readonly sets?: readonly string[] | undefined;
-  /** The last second, since 1970. Left out: as before; without end, for somebody new. */
+  /** The last second, since 1970. Left out: as before; without end, for a new name. */
   readonly until?: number | undefined;
   /** Makes a new link, which asks for it. */
   readonly password?: string | undefined;
@@ -64,8 +64,7 @@ export async function invite(options: InviteOptions): Promise<Invited> {
       ...(end !== undefined && { until: end }),
       ...(salt && { salt }),
     };
-    const unmatched =
-      [...known.keys()].length === 0 ? [] : (sets ?? []).filter((pattern) => isUnmatched(pattern, known));
+    const unmatched = (sets ?? []).filter((pattern) => known.size > 0 && isUnmatched(pattern, known));
     return {
       invitations: before
         ? invitations.map((each) => (each === before ? invitation : each))
@@ -90,13 +89,13 @@ export function removeInvitation(
   const { name } = options;
   return changeInvitations(options, ({ invitations }) => {
     const gone = invitations.find((each) => each.name === name);
-    if (gone === undefined) throw refused(`nobody was invited as ${JSON.stringify(name)}`);
+    if (gone === undefined) throw refused(`there is no invitation of ${JSON.stringify(name)}`);
     const ends = Math.min(gone.until ?? Number.POSITIVE_INFINITY, keyPeriodOf(nowInSeconds()).notAfter);
     return { invitations: invitations.filter((each) => each !== gone), result: { name, ends } };
   });
 }
 
-/** The secret stands behind `#`, which is sent to nobody. */
+/** The secret stands behind `#`, which browsers do not send. */
 function linkOf(origin: string, { secret, salt }: Invitation): string {
   return `${origin}${OPEN_PAGE}#${salt ? `p=${toBase64url(salt)}` : `i=${toBase64url(secret)}`}`;
 }

@@ -290,9 +290,10 @@ describe('a host that is not honest', () => {
     await takePictures(page, 'serverless-changed');
     for (const [index, { name }] of before.entries())
       await writeFile(join(folder, name), before.at(index - 1)?.bytes ?? '');
-    await page.click('#act');
-    await page.waitForSelector('#refusal:not([hidden])');
-    expect(await refusalOf(page)).toBe(changed);
+    const other = await newPage();
+    await other.goto(linkAt('mallory'));
+    expect(await refusalOf(other)).toBe(changed);
+    await other.context().close();
     await publish();
     await page.click('#act');
     await page.waitForURL(`${originOf()}/`);

@@ -7,7 +7,7 @@ import { urlPathOf } from '../../../core/site/path.ts';
 import { readAddress, shownPath } from '../../../core/site/read-address.ts';
 import { writtenPath } from '../../workspace/configuration/content-schema.ts';
 import { subscribeUrlOf } from '../../workspace/configuration/look-schema.ts';
-import type { Configuration } from '../../workspace/configuration/schema.ts';
+import { type Configuration, hasKeyServer } from '../../workspace/configuration/schema.ts';
 import type { Teaser } from '../page.ts';
 import { shorten } from '../shorten.ts';
 
@@ -63,24 +63,13 @@ export interface FallbackSettings {
 
 /** What a configuration says of fallback pages. */
 export function fallbackSettingsOf(configuration: Configuration): FallbackSettings {
-  const {
-    site,
-    name = site,
-    content,
-    reading,
-    serverless,
-    fallback,
-    accent,
-    logo,
-    subscribe,
-    previews,
-  } = configuration;
+  const { site, name = site, content, reading, fallback, accent, logo, subscribe, previews } = configuration;
   return {
     publisher: name,
     site,
     content: (typeof content === 'string' ? content : content[0]) ?? `https://${site}`,
     reading,
-    ...(serverless && { serverless }),
+    ...(!hasKeyServer(configuration) && { serverless: true }),
     language: fallback.language,
     accent,
     logo: logo === undefined ? undefined : writtenPath(logo),

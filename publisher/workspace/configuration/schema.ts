@@ -1,5 +1,6 @@
 /** What `wispr.json` may say. The JSON Schema for editors, `publisher/wispr.schema.json`, is made from this; a test holds both together. */
 import { z } from 'zod';
+import { isServerless } from '../../../core/keys/descriptor.ts';
 import { isSectionName } from '../../../core/publication/sections.ts';
 import { PLACEHOLDERS, placeholdersIn } from '../../../core/publication/set-titles.ts';
 import { isLoopback, isOrigin, isSite } from '../../../core/site/site.ts';
@@ -183,7 +184,7 @@ export const configurationSchema = z
     if (keyServer !== undefined && reading !== undefined) return;
     if (keyServer !== undefined) issue('reading', 'is missing, and a site with a key server has a reading site');
     else if (reading !== undefined) issue('keyServer', 'is missing, and a reading site needs a key server');
-    else if (!isOrigin(originsOf(content)[0], { allowLoopback: true }))
+    else if (!isOrigin(originsOf({ content })[0], { allowLoopback: true }))
       issue(
         'content',
         'must begin with an https origin (http only on loopback): without a key server it is read there',
@@ -193,7 +194,7 @@ export const configurationSchema = z
   })
   .superRefine(({ site, reading, content }, context) => {
     if (reading === undefined) return;
-    const origins = originsOf(content);
+    const origins = originsOf({ content });
     const hostname = URL.canParse(reading) ? new URL(reading).hostname : undefined;
     if (!origins.includes(reading) && (hostname !== site || isLoopback(site))) return;
     const message = `must be on another host than the site: a fallback page on ${site} would lead to itself`;
@@ -212,23 +213,25 @@ export const configurationSchema = z
 /** `wispr.json`, checked, with every default filled in. */
 export type Configuration = z.output<typeof configurationSchema>;
 
-function originsOf(content: string | readonly string[]): readonly string[] {
+/** Origins of the content hosts, in the order in which they are asked. */
+export function originsOf({ content }: Pick<Configuration, 'content'>): readonly string[] {
   return typeof content === 'string' ? [content] : content;
 }
 
+/** Whether a site has a key server: without one, its first content origin stands in the place. */
+export function hasKeyServer({ content, reading }: Pick<Configuration, 'content' | 'reading'>): boolean {
+  return !isServerless({ content: originsOf({ content }), reading });
+}
+
+type Settled = 'keyServer' | 'reading' | 'timestampBy';
+
 /** Without a key server, the origin where the site lies takes the places of key server and reading site. */
-function settle<
-  Written extends {
-    content: string | string[];
-    keyServer?: string | undefined;
-    reading?: string | undefined;
-    timestampBy?: 'keyserver' | 'publisher' | undefined;
-  },
->(written: Written) {
-  const [origin = ''] = originsOf(written.content);
-  const serverless = written.keyServer === undefined;
-  const { keyServer = origin, reading = origin, timestampBy = serverless ? 'publisher' : 'keyserver' } = written;
-  return { ...written, serverless, keyServer, reading, timestampBy };
+function settle<Written extends { content: string | string[]; timestampBy?: 'keyserver' | 'publisher' | undefined }>(
+  written: Written & { readonly keyServer?: string | undefined; readonly reading?: string | undefined },
+): Omit<Written, Settled> & { keyServer: string; reading: string; timestampBy: 'keyserver' | 'publisher' } {
+  const [origin = ''] = originsOf(written);
+  const { keyServer, reading = origin, timestampBy = keyServer === undefined ? 'publisher' : 'keyserver' } = written;
+  return { ...written, keyServer: keyServer ?? origin, reading, timestampBy };
 }
 
 /** `wispr.json` as a person may write it. */

@@ -90,7 +90,7 @@ type Value = (member: keyof ConfigurationInput, otherwise?: unknown) => string;
 type Optional = (member: keyof ConfigurationInput, example: string) => string;
 
 const WITHOUT_KEY_SERVER = `  // There is no key server ("keyServer", "reading"): people read in their browsers, where the first of "content" is, by the links of
-  // "wispr invite". Whoever runs that host serves the program that they read with, and is trusted for that: docs/serverless.md.`;
+  // "wispr invite". That host serves the program that they read with, and is trusted for that: docs/serverless.md.`;
 
 function withKeyServer(value: Value): string {
   return `  // Where your key server runs ("wispr keyserver").
