@@ -276,7 +276,7 @@ describe('keys that end', () => {
 });
 
 describe('a host that is not honest', () => {
-  it('cannot give out a key file that it has changed, or exchange two', async () => {
+  it('attack 72: cannot give out a key file that it has changed, or exchange two', async () => {
     const folder = join(out, '-/keys');
     const before = await Promise.all(
       (await readdir(folder)).map(async (name) => ({ name, bytes: await readFile(join(folder, name)) })),
@@ -319,6 +319,17 @@ describe('without a network', () => {
     expect(await refusalOf(stranger)).toBe('This page could not be opened: check your connection.');
     await Promise.all([page, stranger].map((each) => each.context().close()));
   });
+});
+
+it('connects no Reader, and says where the site is read instead', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'wispr-home-'));
+  const env = { PATH: process.env.PATH, HOME: home, XDG_RUNTIME_DIR: home };
+  for (const link of [originOf(), linkAt('ada')]) {
+    const { code, stderr } = await runWispr(['bind', link, '--yes', '--allow-local', '127.0.0.1'], { cwd: home, env });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('[read-in-browser]')]);
+    expect(stderr).not.toContain(link.split('#i=')[1] ?? '#i=');
+  }
+  await rm(home, { recursive: true });
 });
 
 it('leaves an output in which verify and check find nothing', async () => {

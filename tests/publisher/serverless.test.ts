@@ -152,7 +152,7 @@ describe('invitations', () => {
     expect((await setsOf(ada)).sets).toEqual(['2026', 'subscribers']);
   });
 
-  it('of whom nothing shows: names and files say nothing without the link (attack 72)', async () => {
+  it('attack 72: of whom nothing shows, in all files together, without a link', async () => {
     const { contents } = await keyStore();
     const secrets = [
       ...contents.sets.values(),
@@ -253,7 +253,7 @@ describe('the reading site', () => {
   });
 
   it.each(['wispr-worker.js', 'WISPR-WORKER.JS', 'wispr-worker.js/x.html', '-/open.html', '-/keys/x'])(
-    'is in the way of no document: %s is refused (attack 101)',
+    'attack 101: is in the way of no document: %s is refused',
     async (name) => {
       const file = join(directory, 'site', name);
       await mkdir(join(file, '..'), { recursive: true });
