@@ -66,7 +66,7 @@ describe('a key file', () => {
     await expect(openKeyFile(concat(file, new Uint8Array(1)), key, CONTEXT)).rejects.toMatchObject(REFUSED);
   });
 
-  it('is refused for another site, publisher or invitation', async () => {
+  it('attack 72: is refused for another site, publisher or invitation', async () => {
     const file = await encode(await someKeys(3));
     const others = [
       { ...CONTEXT, site: 'other.example' },
@@ -88,7 +88,7 @@ describe('a key file', () => {
     await expect(openKeyFile(file, unasked, CONTEXT)).rejects.toMatchObject(REFUSED);
   });
 
-  it('is refused where what is in it is not what it should be, though whoever made it had the key', async () => {
+  it('attack 43: is refused where what is in it is not what it should be, though whoever made it had the key', async () => {
     const [one, two] = (await someKeys(2)).map(member) as [JsonObject, JsonObject];
     const many = Array.from({ length: MAXIMUM_KEYS_PER_FILE + 1 }, (_, index) => {
       return { ...one, id: toBase64url(new Uint8Array(32).fill(index % 256).with(0, index >> 8)) };

@@ -139,6 +139,8 @@ describe('who may read', () => {
     await ben.goto(originOf() + OTHER_DAY);
     await ben.waitForURL(originOf() + OTHER_DAY); // by way of the page that looks for the key
     expect(await ben.title()).toBe('Your invitation does not include this page.');
+    await ada.goto(`${originOf()}/-/open.html#to=//elsewhere.example/`);
+    await ada.waitForURL(`${originOf()}/`);
     await Promise.all([ada, ben].map((page) => page.context().close()));
   });
 

@@ -284,6 +284,11 @@ describe('the reading site', () => {
   });
 });
 
+it('has no configuration for nginx, which would lead readers in circles', async () => {
+  const { code, stderr } = await runWispr(['cache-config', 'nginx'], { cwd: directory });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('needs no configuration')]);
+});
+
 it('odd names, patterns and dates are refused', async () => {
   for (const args of [
     [''],

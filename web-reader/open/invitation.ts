@@ -17,6 +17,9 @@ import { KEY_FILES_PATH } from '../../core/site/path.ts';
 /** Makes the secret out of a password: web-reader/password/main.ts. */
 export type Stretch = (password: string, salt: Uint8Array) => Uint8Array;
 
+/** The longest wait for a key file, also on a slow line. In milliseconds. */
+const PATIENCE = 45_000;
+
 /** What stands behind `#`. */
 export interface Fragment {
   readonly invitation: { readonly secret: Uint8Array } | { readonly salt: Uint8Array } | 'broken' | undefined;
@@ -68,13 +71,14 @@ export function isKept(value: unknown): value is KeptInvitation {
  * Fetches the keys of an invitation anew.
  *
  * @returns `undefined` where the host has no such file: the link is not good, or the invitation was removed
- * @throws TypeError where the network fails; KeyError `key-file-malformed`
+ * @throws TypeError, DOMException where the network fails; KeyError `key-file-malformed`
  */
 export async function fetchKeys(
   { name, key }: KeptInvitation,
   context: KeyFileContext,
 ): Promise<DocumentKeys | undefined> {
-  const answer = await fetch(KEY_FILES_PATH + name, { cache: 'no-store', credentials: 'omit' });
+  const signal = AbortSignal.timeout(PATIENCE);
+  const answer = await fetch(KEY_FILES_PATH + name, { cache: 'no-store', credentials: 'omit', signal });
   if (answer.status === 404 || answer.status === 410) return undefined;
   if (!answer.ok || answer.body === null) throw new TypeError(`the host answered ${answer.status}`);
   const file = await new ByteReader(piecesOf(answer.body)).readUpTo(MESSAGE_LIMITS.keyFile + 1);

@@ -17,7 +17,7 @@ import {
   parseFragment,
   type Stretch,
 } from './invitation.ts';
-import { ask, refuse, showOpening } from './page.ts';
+import { ask, drawn, refuse, showOpening } from './page.ts';
 
 /** The longest wait for a worker that is installed, also on a slow line. In milliseconds. */
 const PATIENCE = 45_000;
@@ -45,7 +45,7 @@ async function start(): Promise<void> {
 }
 
 async function open(store: Store, { invitation, asksAgain }: Given): Promise<void> {
-  await showOpening();
+  showOpening();
   try {
     const keys = await fetchKeys(invitation, context);
     if (keys === undefined) return open(store, await asksAgain());
@@ -81,8 +81,10 @@ async function givenByLink(store: Store, problem?: string): Promise<Given> {
 
 async function givenByPassword(salt: Uint8Array, problem?: string): Promise<Given> {
   const password = await ask('password', problem);
-  await showOpening();
-  const invitation = await keep((await loadStretch())(password, salt), context);
+  showOpening();
+  const stretch = await loadStretch();
+  await drawn();
+  const invitation = await keep(stretch(password, salt), context);
   return { invitation, asksAgain: () => givenByPassword(salt, WRONG) };
 }
 

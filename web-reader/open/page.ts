@@ -5,10 +5,15 @@ const QUESTIONS = {
   password: { title: 'Enter the password', label: 'Password', type: 'password', autocomplete: 'current-password' },
 } as const;
 
-/** Shows that the page is being opened, and nothing else. Resolves when the browser has drawn it. */
-export async function showOpening(): Promise<void> {
+/** Shows that the page is being opened, and nothing else. */
+export function showOpening(): void {
   show('opening');
-  for (let frame = 0; frame < 2; frame++) await new Promise((drawn) => requestAnimationFrame(drawn));
+}
+
+/** Resolves when the browser has drawn what is shown: what comes next holds it up. A window that is not looked at draws nothing. */
+export async function drawn(): Promise<void> {
+  if (document.hidden) return;
+  for (let frame = 0; frame < 2; frame++) await new Promise((next) => requestAnimationFrame(next));
 }
 
 /** Asks for something. @param problem - a sentence: why it is asked for again */
