@@ -1,6 +1,6 @@
 /**
- * A cache that passes everything on as it is, but for one byte of one protected object: `--tamper`. It stands between the Readers and
- * the honest cache, and is honest itself until it is told which object to change.
+ * A cache that passes everything on as it is, but for one byte of one protected object. It stands between a Reader and the honest cache, in its place
+ * or as a proxy, and is honest itself until it is told which object to change.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { close, listen } from './hosts.ts';
@@ -9,6 +9,8 @@ export interface DishonestCache {
   readonly url: string;
   /** From now on, changes one byte of the object at this URL path. */
   tamperWith(urlPath: string): void;
+  /** From now on, changes nothing. */
+  beHonest(): void;
   stop(): Promise<void>;
 }
 
@@ -16,9 +18,10 @@ export interface DishonestCache {
 export async function startDishonestCache(behind: string): Promise<DishonestCache> {
   let target: string | undefined;
   const server = createServer((incoming, outgoing) => {
-    const upstream = request(new URL(incoming.url ?? '/', behind), { headers: incoming.headers }, (answer) => {
+    const wanted = new URL(incoming.url ?? '/', behind);
+    const upstream = request(wanted, { headers: incoming.headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      forward(answer, outgoing, incoming.url === target);
+      forward(answer, outgoing, wanted.pathname === target);
     });
     upstream.on('error', () => outgoing.destroy());
     upstream.end();
@@ -27,6 +30,9 @@ export async function startDishonestCache(behind: string): Promise<DishonestCach
     url: await listen(server),
     tamperWith: (urlPath) => {
       target = urlPath;
+    },
+    beHonest: () => {
+      target = undefined;
     },
     stop: () => close(server),
   };

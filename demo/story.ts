@@ -1,6 +1,7 @@
 /** The journey of a site from its publisher to two readers, told step by step. */
 import { request } from 'undici';
 import { urlPathOf } from '../core/site/path.ts';
+import type { RunningKeyServer } from '../keyserver/server.ts';
 import { size } from '../node-support/size.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
 import { count } from '../publisher/text.ts';
@@ -8,6 +9,7 @@ import type { ContentHost } from './hosts.ts';
 import { type ReadingReport, readSite, throughProxy } from './reading.ts';
 import type { SiteSettings } from './site.ts';
 import { publishedObjects } from './site.ts';
+import type { Tour, TourOptions } from './tour.ts';
 import type { Person, World } from './world.ts';
 
 /** Says a step: what was done, and its figures. */
@@ -15,6 +17,7 @@ export type Teller = (what: string, figures: string) => void;
 
 /** Where everything is, for people and programs that want to try. */
 export interface Addresses {
+  readonly tour: string;
   readonly proxy: string;
   readonly gateway: string;
   readonly site: string;
@@ -73,21 +76,31 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
   const refused = dishonest && (await tamperWithOne(dishonest, ada.proxy.url, settings.site, sample, object));
   if (refused) say('the cache changed one byte', refused.text);
 
+  const gateway = (await ada.proxy.gatewayUrl(settings.site)) ?? '';
+  const onGateway = `${gateway.slice(0, -1)}${urlPathOf(sample)}`;
+  const tour = await startTour(world, server, {
+    site: settings.site,
+    path: sample,
+    object,
+    content,
+    gateway: onGateway,
+  });
   const addresses: Addresses = {
+    tour: tour.url,
     proxy: ada.proxy.url,
-    gateway: (await ada.proxy.gatewayUrl(settings.site)) ?? '',
+    gateway,
     site: `http://${settings.site}/`,
     keyserver: server.url,
     reading: server.readingUrl,
     origin: host.url,
     cache: cache?.url ?? null,
   };
-  const onGateway = `${addresses.gateway.slice(0, -1)}${urlPathOf(sample)}`;
   return {
     addresses,
     good: allSame(first) && allSame(second) && (refused?.good ?? true),
     summary: summarise(first, second, asked, askedAgain, protection, refused?.code),
     tries: [
+      ['the tour', `${tour.url}   (one page, what the cache holds of it, and what one changed byte does)`],
       ['in any browser', `${world.invite('cleo', server)}   (an invitation; nothing to install)`],
       ['the account there', `${server.readingUrl}/-/account`],
       ['through a Reader', paths.includes('/index.html') ? addresses.gateway : onGateway],
@@ -97,6 +110,18 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
       ...(refused ? ([['the refusal', onGateway]] as const) : []),
     ],
   };
+}
+
+/** A third Reader is for the tour alone: it keeps nothing, and what it asks for passes a cache that may change a byte. */
+async function startTour(
+  world: World,
+  server: RunningKeyServer,
+  shown: Pick<TourOptions, 'site' | 'path' | 'object' | 'content' | 'gateway'>,
+): Promise<Tour> {
+  const cache = await world.startDishonestCache(shown.content);
+  const reader = await world.addReader('dora', server, undefined, { cacheBytes: 0, parentProxy: cache.url });
+  const invite = () => world.invite('cleo', server);
+  return world.startTour({ ...shown, cache, proxy: reader.proxy.url, invite });
 }
 
 /** Two people read the whole site, one after the other; the second should cost the web host nothing where there is a cache. */

@@ -29,6 +29,7 @@ import { publishFromWorkspace } from '../publisher/publish/publish.ts';
 import { type DishonestCache, startDishonestCache } from './dishonest-cache.ts';
 import { type ContentHost, type SharedCache, startContentHost, startSharedCache } from './hosts.ts';
 import type { SiteSettings } from './site.ts';
+import { startTour, type Tour, type TourOptions } from './tour.ts';
 
 /** The port that `wispr proxy` has by default, for the first reader. */
 const READER_PORT = 8001;
@@ -108,6 +109,11 @@ export class World {
     return this.#ending(cache, () => cache.stop());
   }
 
+  async startTour(options: TourOptions): Promise<Tour> {
+    const tour = await startTour(options);
+    return this.#ending(tour, () => tour.stop());
+  }
+
   /** Makes the publisher's keys, and publishes for the first time. */
   async publish(server: RunningKeyServer, content: string): Promise<{ made: InitResult; protection: ProtectSummary }> {
     const passphrase = toBase64url(randomBytes(16));
@@ -138,20 +144,20 @@ export class World {
   /**
    * Invites a subscriber, starts their Reader and connects it; also gives them a password for the reading site.
    *
-   * @param kept - how much of what was read the Reader keeps
+   * @param special - what is special about this Reader
    */
   async addReader(
     name: string,
     server: RunningKeyServer,
     cache: SharedCache | undefined,
-    kept: Pick<ProxyOptions, 'cacheBytes'> = {},
+    special: Pick<ProxyOptions, 'cacheBytes' | 'parentProxy'> = {},
   ): Promise<Person> {
     const directory = join(this.#directory, name);
     // Readers reach nothing on their own machine unless they permit it, and here everything is on it.
     const allowLocal = [parseAllowLocal('127.0.0.1')];
     const own = { dataDirectory: directory, keyFile: join(directory, 'reader.key') };
     const parent = cache?.kind === 'forward' ? { parentProxy: cache.url } : {};
-    const proxy = await startOnUsualPort({ ...own, allowLocal, ...parent, ...kept });
+    const proxy = await startOnUsualPort({ ...own, allowLocal, ...parent, ...special });
     await this.#ending(proxy, () => proxy.close());
     // On this machine no certificate speaks for the site, so the person says by hand that it is the publisher's.
     await bindSite({ ...own, link: this.invite(name, server), trustSites: [this.site] });

@@ -35,6 +35,7 @@ const WORKER = '/-/worker.js';
 const SCRIPT = '/-/start.js';
 /** Scripts whose addresses the worker knows: its own pages load them. */
 const OF_WORKER = ['sheet', 'library'] as const;
+const PUBLICATION = '/-/publication/';
 const VERSIONED_FILE = /^([1-9]\d{0,15})\.(root|snapshot)\.json$/;
 
 /** The worker asks the content hosts, whichever they are; it loads no code. */
@@ -87,7 +88,8 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
   app.get(WORKER, async (request, response) => {
     const { site, root } = await siteOf(reader);
     response.set({ 'Service-Worker-Allowed': '/', 'Content-Security-Policy': WORKER_POLICY });
-    sendScript(request, response, ownWorker(JSON.stringify({ root, site: site.site, scripts: addresses })), false);
+    const named = { keys: KEYS_PAGE, publication: PUBLICATION, root, scripts: addresses, site: site.site };
+    sendScript(request, response, ownWorker(JSON.stringify(named)), false);
   });
   app.get(SCRIPT, (request, response) =>
     sendScript(request, response, start, queryOf(request, 'v') === versionOf(start)),
@@ -100,7 +102,7 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
   app.get('/-/library', noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
   app.get('/-/site.json', async (_request, response) => sendSite(reader, response));
   const limit = limitRequests(limits.metadataPerAddress, 'address', refuseTooMany, { failuresOnly: false });
-  app.get('/-/publication/:file', limit, (request, response) =>
+  app.get(`${PUBLICATION}:file`, limit, (request, response) =>
     sendMetadata(state, String(request.params.file), response),
   );
   app.get(KEYS_PAGE, noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));

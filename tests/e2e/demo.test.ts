@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ProxyAgent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { accessibilityProblems } from '../support/axe.ts';
+import { launchChromium } from '../support/chromium.ts';
 import {
   listeningOn,
   processesIn,
@@ -16,7 +18,7 @@ import {
 } from '../support/programs.ts';
 
 const DEMO = 'demo/main.ts';
-const KEYS = ['proxy', 'gateway', 'site', 'keyserver', 'reading', 'origin', 'cache'] as const;
+const KEYS = ['tour', 'proxy', 'gateway', 'site', 'keyserver', 'reading', 'origin', 'cache'] as const;
 type Addresses = Record<(typeof KEYS)[number], string>;
 
 /** Everything that a run writes is written below this. */
@@ -115,6 +117,8 @@ describe('npm run demo', () => {
     expect(await viaProxy(proxy, url)).toEqual({ status: 200 });
     const [, object = ''] = /curl (http\S+\.protected) /.exec(await running.line(/\.protected/)) ?? [];
     expect((await body(object)).subarray(0, 8).toString()).toBe('wispr/1\n');
+    const [, tour = ''] = /the tour +(\S+)/.exec(running.stdout()) ?? [];
+    await takeTour(tour);
     const { code, stderr } = await running.stop('SIGINT');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     await expectNothingLeft();
@@ -178,12 +182,34 @@ describe('npm run demo, wrongly', () => {
   });
 });
 
+/** The page as its subscriber sees it, refused when the cache changes a byte, and there again. */
+async function takeTour(url: string): Promise<void> {
+  const browser = await launchChromium();
+  try {
+    const page = await browser.newPage();
+    await page.goto(url);
+    const shown = page.frameLocator('#page').locator('h1');
+    await expect.poll(() => shown.textContent()).toBe('Fog signed for, delivered to the wrong island');
+    expect(await page.textContent('#bytes')).toMatch(/^77 69 73 70 72 2f 31 0a .*wispr/);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.click('#change');
+    await expect.poll(() => shown.textContent()).toBe('This page arrived damaged');
+    expect(await page.textContent('.changed')).toMatch(/^[0-9a-f]{2}$/);
+    await page.click('#restore');
+    await expect.poll(() => shown.textContent()).toBe('Fog signed for, delivered to the wrong island');
+    const [opened] = await Promise.all([page.context().waitForEvent('page'), page.click('#phone')]);
+    await opened.waitForSelector('text=as cleo');
+  } finally {
+    await browser.close();
+  }
+}
+
 async function expectAllAnswer(addresses: Addresses): Promise<void> {
-  const { proxy, gateway, site, keyserver, reading, origin, cache } = addresses;
+  const { tour, proxy, gateway, site, keyserver, reading, origin, cache } = addresses;
   const descriptor = '/.well-known/wispr-provider';
   expect((await viaProxy(proxy, site)).status).toBe(200);
   expect((await viaProxy(proxy, gateway)).status).toBe(200);
-  for (const url of [proxy, `${keyserver}${descriptor}`, `${reading}/-/sign-in`, origin, cache])
+  for (const url of [tour, proxy, `${keyserver}${descriptor}`, `${reading}/-/sign-in`, origin, cache])
     expect({ url, status: (await request(url)).statusCode }).toEqual({ url, status: 200 });
 }
 

@@ -11,7 +11,7 @@ import { answerScript, scriptTag } from './own-scripts.ts';
 import { shellFor } from './pages.ts';
 import { nowInSeconds } from './publication.ts';
 import type { WebReader } from './reader.ts';
-import type { FetchEvent } from './scope.ts';
+import { type FetchEvent, scope } from './scope.ts';
 
 const MANIFEST = '/-/app.webmanifest';
 /** Pages that are listed as opened. */
@@ -72,7 +72,7 @@ async function about(reader: WebReader, path: string | null): Promise<About> {
     isFresh: timestamp !== undefined && nowInSeconds() < timestamp.expires,
     until: timestamp === undefined || keptAfterGrace ? undefined : timestamp.expires + grace,
     site: work.keeper.site.site,
-    vault: publisher?.vault,
+    vault: scope.wisprSite.publication === undefined ? undefined : publisher?.vault,
     ...(await room()),
     set,
     title: set && (await work.store.keys.find(set))?.title,

@@ -13,7 +13,15 @@ export type OwnScripts = Readonly<Record<'sheet' | 'library', { readonly src: st
 interface WorkerScope {
   readonly location: Location;
   /** What the origin put in front of this program: which site it reads, and by whom. Pages cannot reach it. */
-  readonly wisprSite: { readonly site: string; readonly root: string; readonly scripts?: OwnScripts };
+  readonly wisprSite: {
+    readonly site: string;
+    readonly root: string;
+    /** The page that gets keys. */
+    readonly keys: string;
+    /** Where this origin has what a key server knows of the publication; left out where there is none. */
+    readonly publication?: string;
+    readonly scripts?: OwnScripts;
+  };
   addEventListener(type: 'fetch', listener: (event: FetchEvent) => void): void;
 }
 
