@@ -14,6 +14,9 @@ export const READING_SITE_PAGES = '/-';
 /** Where keys are asked for at the vault, and arrive at the documents' origin: docs/spec/web-reader.md, "The bounce". */
 export const KEYS_PAGE = '/-/keys';
 
+/** Where a browser at the documents' origin is led after signing out. */
+export const LEFT_PAGE = '/-/left';
+
 const MAXIMUM_PATH_BYTES = 2048;
 const INDEX_DOCUMENT = 'index.html';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses
