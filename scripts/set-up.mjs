@@ -25,6 +25,12 @@ const DEBIAN = {
     ['python3.11-doc', '/usr/share/doc/python3.11/html/index.html'],
     ['debian-handbook', '/usr/share/doc/debian-handbook/html/en-US/index.html'],
   ],
+  '--browsers': [
+    ['firefox-esr', '/usr/bin/firefox-esr'],
+    ['webkit2gtk-driver', '/usr/bin/WebKitWebDriver'],
+    ['xvfb', '/usr/bin/Xvfb'],
+    ['openssl', '/usr/bin/openssl'],
+  ],
   '--bench': [
     ['age', '/usr/bin/age'],
     ['nginx-light', '/usr/sbin/nginx'],
