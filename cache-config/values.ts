@@ -42,7 +42,7 @@ export const VALUES: { readonly [Name in ConfigName]: (p: CompleteParameters[Nam
     modules: APACHE_MODULES,
     types: typeLines((type, suffixes) => `AddType ${type} ${suffixes.map((suffix) => `.${suffix}`).join(' ')}`),
   }),
-  caddy: (p) => ({ ...contentHost(p), address: p.address }),
+  caddy: (p) => ({ ...contentHost(p), address: p.address, port: String(p.port) }),
   lighttpd: (p) => ({
     ...contentHost(p),
     bind: p.address,
