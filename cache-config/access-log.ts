@@ -15,8 +15,8 @@ export interface LogLine {
 /** What varnishncsa is asked to print. */
 export const VARNISH_LOG_FORMAT = '%m %U%q %s %b %{Varnish:hitmiss}x';
 
-/** `method url status bytes`, and what a cache adds. Method and URL are empty if the request was not understood. */
-const LINE = /^(\S*) (\S*) (\d{3}) (\d+|-)(?: (\S+))?(?: (\S+))?.*$/;
+/** `method url status bytes`, and what a cache adds; some write the request line whole. Method and URL are empty if the request was not understood. */
+const LINE = /^(\S*) (\S*)(?: HTTP\/[\d.]+)? (\d{3}) (\d+|-)(?: (\S+))?(?: (\S+))?.*$/;
 /** What is no request: Squid's of connections that ended without one, HAProxy's of itself on the same standard output. */
 const NO_REQUEST = /^- error:|^Proxy |^<BADREQ>|^\[/;
 

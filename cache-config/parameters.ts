@@ -22,12 +22,11 @@ export const REVERSE_NAMES = [
 /** Servers that run here; `squid` is the one that readers are told of. */
 export const SERVER_NAMES = [...HOST_NAMES, ...REVERSE_NAMES, 'squid'] as const;
 /** Hosts and CDNs of others, which take rules. */
-export const RULE_NAMES = ['cloudflare', 'netlify', 'github-pages', 's3', 'cloudfront', 'fastly'] as const;
+const RULE_NAMES = ['cloudflare', 'netlify', 'github-pages', 's3', 'cloudfront', 'fastly'] as const;
 export const CONFIG_NAMES = [...SERVER_NAMES, ...RULE_NAMES] as const;
 export type HostName = (typeof HOST_NAMES)[number];
 export type ReverseName = (typeof REVERSE_NAMES)[number];
 export type ServerName = (typeof SERVER_NAMES)[number];
-export type RuleName = (typeof RULE_NAMES)[number];
 export type ConfigName = (typeof CONFIG_NAMES)[number];
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;

@@ -52,7 +52,11 @@ export function configFileName(name: ConfigName): string {
 export function renderConfig<Name extends ConfigName>(name: Name, parameters: ConfigParameters[Name]): string {
   const values: Record<string, string> = {
     ...VALUES[name](completeParameters(name, parameters)),
-    ...(isServer(name) && { command: serverCommand(name, parameters as never).map(quoted).join(' ') }),
+    ...(isServer(name) && {
+      command: serverCommand(name, parameters as never)
+        .map(quoted)
+        .join(' '),
+    }),
   };
   const template = readFileSync(new URL(`templates/${FILES[name]}`, import.meta.url), 'utf8');
   return template.replace(/\{\{(\w+)\}\}/g, (_, key: string) => {
@@ -92,7 +96,17 @@ export function serverCommand<Name extends ServerName>(name: Name, parameters: C
 
 type Command<Name extends ServerName> = (file: string, directory: string, p: CompleteParameters[Name]) => string[];
 
-const nginx = (file: string, directory: string) => ['nginx', '-p', directory, '-c', file, '-e', 'stderr', '-g', 'daemon off;'];
+const nginx = (file: string, directory: string) => [
+  'nginx',
+  '-p',
+  directory,
+  '-c',
+  file,
+  '-e',
+  'stderr',
+  '-g',
+  'daemon off;',
+];
 const apache = (file: string) => ['apache2', '-D', 'FOREGROUND', '-f', file];
 const squid = (file: string, directory: string) => ['squid', '-N', '-n', squidServiceName(directory), '-f', file];
 
@@ -105,7 +119,18 @@ const COMMANDS: { readonly [Name in ServerName]: Command<Name> } = {
   lighttpd: (file) => ['lighttpd', '-D', '-f', file],
   varnish: (file, directory, p) => {
     const storage = `default,${p.memoryMegabytes}m`;
-    return ['varnishd', '-F', '-n', `${directory}/varnishd`, '-a', authority(p.address, p.port), '-f', file, '-s', storage];
+    return [
+      'varnishd',
+      '-F',
+      '-n',
+      `${directory}/varnishd`,
+      '-a',
+      authority(p.address, p.port),
+      '-f',
+      file,
+      '-s',
+      storage,
+    ];
   },
   squid,
   'squid-reverse': squid,

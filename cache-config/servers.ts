@@ -140,7 +140,9 @@ async function start<Name extends ServerName>(
     });
   }
   for (let attempt = 1; ; attempt++) {
-    const port = attempt === 1 && firstPort !== undefined ? firstPort : await freePort();
+    // Some servers would share a port with a stranger (SO_REUSEPORT), and never complain.
+    const wanted = attempt === 1 && firstPort !== undefined && !(await accepts(firstPort));
+    const port = wanted ? firstPort : await freePort();
     const directory = makeDirectory(name, stateDirectory);
     try {
       return await startIn(name, program, port, directory, parameters);
@@ -215,7 +217,9 @@ function userOf(name: ServerName): User | undefined {
 }
 
 async function notStarted(name: ServerName, child: Child): Promise<CacheConfigError> {
-  const logs = ['output.log', 'error.log', 'cache.log', 'diags.log'].map((file) => readIfThere(join(child.directory, file)));
+  const logs = ['output.log', 'error.log', 'cache.log', 'diags.log'].map((file) =>
+    readIfThere(join(child.directory, file)),
+  );
   const lines = logs.flatMap((log) =>
     log
       .split('\n')

@@ -45,7 +45,7 @@ export const VALUES: { readonly [Name in ConfigName]: (p: CompleteParameters[Nam
   caddy: (p) => ({ ...contentHost(p), address: p.address, port: String(p.port) }),
   lighttpd: (p) => ({
     ...contentHost(p),
-    bind: p.address,
+    bind: p.address.includes(':') ? `[${p.address}]` : p.address,
     port: String(p.port),
     types: typeLines((type, suffixes) => suffixes.map((suffix) => `  ".${suffix}" => "${type}",`).join('\n')),
   }),

@@ -117,7 +117,8 @@ function writeFiles(directory: string, files: ReadonlyMap<string, string>): void
 function withSite(name: ConfigName, options: CacheConfigOptions): CacheConfigOptions {
   if (!existsSync(CONFIGURATION_FILE)) return options;
   const { reading, site, publish } = parseConfiguration(readFileSync(CONFIGURATION_FILE, 'utf8'), CONFIGURATION_FILE);
-  const [, bucket] = /^s3:\/\/([^/]+)/.exec([publish ?? []].flat().find((target) => target.startsWith('s3://')) ?? '') ?? [];
+  const [, bucket] =
+    /^s3:\/\/([^/]+)/.exec([publish ?? []].flat().find((target) => target.startsWith('s3://')) ?? '') ?? [];
   const known = Object.entries({ readingOrigin: reading, host: site, bucket });
   const useful = known.filter(([parameter, value]) => value !== undefined && hasParameter(name, parameter));
   return { ...Object.fromEntries(useful), ...options };

@@ -2,24 +2,33 @@
 import { HOST_NAMES, SERVER_NAMES, type ServerName } from '../../cache-config/parameters.ts';
 
 /** Measured each time; the further ones by `npm run test:caches`. */
-export const QUICK = ['cold', 'warm', 'revalidated', 'rangeCold', 'rangeWarm', 'missing', 'fallback', 'plaintext'] as const;
+export const QUICK = [
+  'cold',
+  'warm',
+  'revalidated',
+  'rangeCold',
+  'rangeWarm',
+  'missing',
+  'fallback',
+  'plaintext',
+] as const;
 export const COLUMNS = [...QUICK, 'gigabyte', 'publication', 'restart', 'down', 'tiers'] as const;
 export type Column = (typeof COLUMNS)[number];
 
 const TITLES: Readonly<Record<Column, string>> = {
-  cold: 'page, cold',
-  warm: 'warm',
-  revalidated: 'revalidated by ETag',
-  rangeCold: 'range, cold',
-  rangeWarm: 'range, warm',
-  missing: '404 stays 404',
-  fallback: 'leads to the reading site',
-  plaintext: 'plaintext stored',
-  gigabyte: '1 GB object kept',
-  publication: 'new publication while readers read',
-  restart: 'kept over a restart',
-  down: 'host down: expired copies',
-  tiers: '2 and 3 tiers',
+  cold: 'hand on every page, picture and film as it is, with its media type and header fields',
+  warm: 'answer a second reader without asking the content host',
+  revalidated: 'asks by ETag when a copy has expired',
+  rangeCold: 'answer ranges of bytes of what they do not have yet',
+  rangeWarm: 'answers a range from its copy after a range',
+  missing: 'answer 404 where there is nothing, and let pages of other hosts see it',
+  fallback: 'lead to the reading site where there is no fallback page, with the query',
+  plaintext: 'store no plaintext, on disk or in memory',
+  gigabyte: 'keeps an object of 1 GB',
+  publication: 'show a new publication while readers read, and never half of one',
+  restart: 'keeps its copies over a restart',
+  down: 'content host down: expired copies',
+  tiers: 'work in two and three tiers',
 };
 
 const MEMORY_ONLY = 'in memory only';
@@ -36,7 +45,16 @@ const NOT: Partial<Record<ServerName, Partial<Record<Column, string>>>> = {
   },
 };
 /** What means nothing to a server without a cache. */
-const OF_CACHES: readonly Column[] = ['warm', 'revalidated', 'rangeWarm', 'plaintext', 'gigabyte', 'restart', 'down', 'tiers'];
+const OF_CACHES: readonly Column[] = [
+  'warm',
+  'revalidated',
+  'rangeWarm',
+  'plaintext',
+  'gigabyte',
+  'restart',
+  'down',
+  'tiers',
+];
 
 /** Why a server does not; `undefined`: it does. */
 export function whyNot(name: ServerName, column: Column): string | undefined {
@@ -48,18 +66,24 @@ export function applies(name: ServerName, column: Column): boolean {
   return !((HOST_NAMES as readonly string[]).includes(name) && OF_CACHES.includes(column));
 }
 
-/** The table of docs/caches.md. */
-export function table(): string {
+/** What docs/caches.md shows: what all do in a sentence, and a table of what some caches do not. */
+export function report(): string {
   const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  const does = (name: ServerName, column: Column) => !applies(name, column) || whyNot(name, column) === undefined;
+  const bySome = COLUMNS.filter((column) => !SERVER_NAMES.every((name) => does(name, column)));
+  const byAll = COLUMNS.filter((column) => !bySome.includes(column)).map((column) => TITLES[column]);
+  const caches = SERVER_NAMES.filter((name) => applies(name, 'warm'));
   const cell = (name: ServerName, column: Column) => {
-    if (!applies(name, column)) return '–';
-    if (column === 'plaintext') return 'none';
     const why = whyNot(name, column);
     return why === undefined ? 'yes' : `no: ${why}`;
   };
   return [
-    row(['', ...SERVER_NAMES]),
-    row(['---', ...SERVER_NAMES.map(() => '---')]),
-    ...COLUMNS.map((column) => row([TITLES[column], ...SERVER_NAMES.map((name) => cell(name, column))])),
+    'All servers, as far as they keep anything:',
+    '',
+    ...byAll.map((title) => `- ${title}`),
+    '',
+    row(['cache', ...bySome.map((column) => TITLES[column])]),
+    row(Array(bySome.length + 1).fill('---')),
+    ...caches.map((name) => row([`\`${name}\``, ...bySome.map((column) => cell(name, column))])),
   ].join('\n');
 }

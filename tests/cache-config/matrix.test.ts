@@ -6,10 +6,23 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../cache-config/child.ts';
-import { HOST_NAMES, type HostName, type ReverseName, SERVER_NAMES, type ServerName } from '../../cache-config/parameters.ts';
-import { type CacheServer, startHost, startNginx, startReverse, startSquid, startVarnish } from '../../cache-config/servers.ts';
+import {
+  HOST_NAMES,
+  type HostName,
+  type ReverseName,
+  SERVER_NAMES,
+  type ServerName,
+} from '../../cache-config/parameters.ts';
+import {
+  type CacheServer,
+  startHost,
+  startNginx,
+  startReverse,
+  startSquid,
+  startVarnish,
+} from '../../cache-config/servers.ts';
 import type { RunningProxy } from '../../client-proxy/index.ts';
-import { applies, COLUMNS, type Column, QUICK, table, whyNot } from './capabilities.ts';
+import { applies, COLUMNS, type Column, QUICK, report, whyNot } from './capabilities.ts';
 import { LARGE, PLAINTEXT, READING, RealSite, SITE } from './real-site.ts';
 import { type Answer, get, LETS_PAGES_READ } from './site.ts';
 import { found } from './stored.ts';
@@ -131,7 +144,8 @@ const MEASURES: { readonly [column in Column]: (rig: Rig) => Promise<boolean> } 
     expect(headers['x-content-type-options']).toBe('nosniff');
     expect(headers).toMatchObject(LETS_PAGES_READ);
     expect(headers['content-length']).toBe(String(body.length));
-    for (const field of ['content-encoding', 'vary', 'set-cookie', 'via']) expect(headers[field], field).toBeUndefined();
+    for (const field of ['content-encoding', 'vary', 'set-cookie', 'via'])
+      expect(headers[field], field).toBeUndefined();
     // Metadata, revalidated by a client.
     const timestamp = '/.well-known/wispr/timestamp.json';
     const first = await rig.ask(timestamp);
@@ -262,11 +276,11 @@ const columns = WHOLE ? COLUMNS : QUICK;
   });
 });
 
-test('docs/caches.md has the table', () => {
+test('docs/caches.md has the report', () => {
   const [before, after] = ['<!-- matrix -->\n', '\n<!-- end of matrix -->'];
   const text = readFileSync(DOCS, 'utf8');
   const [start, end] = [text.indexOf(before) + before.length, text.indexOf(after)];
-  const written = `${text.slice(0, start)}${table()}${text.slice(end)}`;
+  const written = `${text.slice(0, start)}${report()}${text.slice(end)}`;
   if (WHOLE) writeFileSync(DOCS, written);
   expect(written === text || WHOLE, 'npm run test:caches writes it').toBe(true);
 });

@@ -5,11 +5,11 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { request } from 'undici';
-import { bindSite, parseAllowLocal, parseConnectTo, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
-import { publishedObjects } from '../../demo/site.ts';
-import { throughProxy } from '../../demo/reading.ts';
-import { World } from '../../demo/world.ts';
 import { type CacheServer, startNginx } from '../../cache-config/servers.ts';
+import { bindSite, parseAllowLocal, parseConnectTo, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
+import { throughProxy } from '../../demo/reading.ts';
+import { publishedObjects } from '../../demo/site.ts';
+import { World } from '../../demo/world.ts';
 
 export const SITE = 'news.example';
 export const READING = 'https://read.news.example';
