@@ -205,9 +205,11 @@ const MEASURES: { readonly [column in Column]: (rig: Rig) => Promise<boolean> } 
     const path = String(objects.get(LARGE));
     const before = (await rig.asked(path)).length;
     expect(await site.differences(reader, [LARGE])).toEqual([]);
-    return (await rig.asked(path)).length === before;
+    return isHost(rig.name) || (await rig.asked(path)).length === before;
   },
   publication: async (rig) => {
+    // What is asked for before it exists is there soon after it does.
+    await rig.ask(`/.well-known/wispr/${site.snapshot() + 1}.snapshot.json`);
     const reader = await rig.reader();
     const old = await site.hash(reader, '/index.html');
     let done = false;
@@ -259,20 +261,36 @@ const MEASURES: { readonly [column in Column]: (rig: Rig) => Promise<boolean> } 
   },
 };
 
-const columns = WHOLE ? COLUMNS : QUICK;
-(WHOLE ? describe : describe.concurrent)('with our configuration', () => {
-  test.each(SERVER_NAMES)('%s does what docs/caches.md says', async (name) => {
-    const rig = await Rig.start(name);
-    try {
-      for (const column of columns.filter((each) => applies(name, each))) {
-        const does = await MEASURES[column](rig).catch((error: Error) => {
-          throw new Error(`${name}, ${column}: ${error.message}`, { cause: error });
-        });
-        expect({ name, column, does }).toEqual({ name, column, does: whyNot(name, column) === undefined });
-      }
-    } finally {
-      await rig.stop();
+/** Measures one server; gives back what it does otherwise than expected. */
+async function measure(name: ServerName): Promise<Partial<Record<Column, boolean>>> {
+  const rig = await Rig.start(name);
+  const unexpected: Partial<Record<Column, boolean>> = {};
+  try {
+    for (const column of (WHOLE ? COLUMNS : QUICK).filter((each) => applies(name, each))) {
+      const does = await MEASURES[column](rig).catch((error: Error) => {
+        throw new Error(`${name}, ${column}: ${error.message}`, { cause: error });
+      });
+      if (does !== (whyNot(name, column) === undefined)) unexpected[column] = does;
     }
+  } finally {
+    await rig.stop();
+  }
+  return unexpected;
+}
+
+describe('with our configuration', () => {
+  /** All at once: most of the time is spent waiting for copies to expire. */
+  const measuring = new Map<ServerName, Promise<unknown>>();
+  beforeAll(() => {
+    if (WHOLE) return;
+    for (const name of SERVER_NAMES) measuring.set(name, measure(name).catch((error: Error) => error));
+  });
+  afterAll(() => Promise.all(measuring.values()));
+
+  test.each(SERVER_NAMES)('%s does what docs/caches.md says', async (name) => {
+    const unexpected = await (measuring.get(name) ?? measure(name));
+    if (unexpected instanceof Error) throw unexpected;
+    expect(unexpected).toEqual({});
   });
 });
 

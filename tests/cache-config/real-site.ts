@@ -1,6 +1,6 @@
 /** A real site, published as `wispr publish` does, and Readers that verify what comes to them through servers and caches. */
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, createReadStream, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, createReadStream, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -76,6 +76,12 @@ export class RealSite {
   /** URL paths of the objects, by the paths of their documents. */
   objects(): Promise<Map<string, string>> {
     return publishedObjects(this.root);
+  }
+
+  /** The version of the newest snapshot. */
+  snapshot(): number {
+    const files = readdirSync(join(this.root, '.well-known/wispr'));
+    return Math.max(...files.map((file) => Number(/^(\d+)\.snapshot\.json$/.exec(file)?.[1] ?? 0)));
   }
 
   object(urlPath: string): Buffer {
