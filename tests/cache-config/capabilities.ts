@@ -45,15 +45,7 @@ const NOT: Partial<Record<ServerName, Partial<Record<Column, string>>>> = {
   },
 };
 /** What means nothing to a server without a cache. */
-const OF_CACHES: readonly Column[] = [
-  'warm',
-  'revalidated',
-  'rangeWarm',
-  'plaintext',
-  'restart',
-  'down',
-  'tiers',
-];
+const OF_CACHES: readonly Column[] = ['warm', 'revalidated', 'rangeWarm', 'plaintext', 'restart', 'down', 'tiers'];
 
 /** Why a server does not; `undefined`: it does. */
 export function whyNot(name: ServerName, column: Column): string | undefined {

@@ -283,7 +283,11 @@ describe('with our configuration', () => {
   const measuring = new Map<ServerName, Promise<unknown>>();
   beforeAll(() => {
     if (WHOLE) return;
-    for (const name of SERVER_NAMES) measuring.set(name, measure(name).catch((error: Error) => error));
+    for (const name of SERVER_NAMES)
+      measuring.set(
+        name,
+        measure(name).catch((error: Error) => error),
+      );
   });
   afterAll(() => Promise.all(measuring.values()));
 

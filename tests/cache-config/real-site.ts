@@ -1,6 +1,14 @@
 /** A real site, published as `wispr publish` does, and Readers that verify what comes to them through servers and caches. */
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, createReadStream, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  createReadStream,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
