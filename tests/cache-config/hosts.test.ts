@@ -104,6 +104,8 @@ describe.each(HOST_NAMES)('%s as content host', (name) => {
     const answer = await get(host.url, path);
     expect(answer.status).toBe(302);
     expect(answer.headers.location).toBe(`${READING_ORIGIN}${path}`);
+    // No cache mixes queries. lighttpd gives no lifetime, which is as good for most.
+    expect(answer.headers['cache-control']).toBe(name === 'lighttpd' ? 'public, no-transform' : 'no-store');
   });
 
   test.each([
