@@ -15,6 +15,11 @@ const DEBIAN = {
     ['squid', '/usr/sbin/squid'],
     ['varnish', '/usr/sbin/varnishd'],
     ['nginx-light', '/usr/sbin/nginx'],
+    ['apache2-bin', '/usr/sbin/apache2'], // the program without the service
+    ['caddy', '/usr/bin/caddy'],
+    ['haproxy', '/usr/sbin/haproxy'],
+    ['lighttpd', '/usr/sbin/lighttpd'],
+    ['trafficserver', '/usr/bin/traffic_server'],
     ['chromium', '/usr/bin/chromium'],
     ['openssl', '/usr/bin/openssl'],
     ['curl', '/usr/bin/curl'],
