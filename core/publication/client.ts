@@ -170,7 +170,7 @@ export class PublicationClient {
     const kept = await readKept(store, 'root', (bytes) => verifyFirstRoot(bytes, this.#options));
     if (kept) return this.#loadBelow(kept.role);
     const bytes = await firstRoot();
-    const root = verifyFirstRoot(bytes, this.#options);
+    const root = await verifyFirstRoot(bytes, this.#options);
     await store.write('root', bytes);
     await this.#loadBelow(root);
   }
@@ -214,7 +214,7 @@ export class PublicationClient {
         const isGood = (bytes: Uint8Array) => this.#isNextRoot(bytes, root);
         const bytes = await fetchBounded(source, file, PUBLICATION_LIMITS.rootLength, undefined, isGood); // 5.3.3
         if (bytes === undefined) break;
-        const next = verifyNextRoot(bytes, root, this.#options); // 5.3.4, 5.3.5
+        const next = await verifyNextRoot(bytes, root, this.#options); // 5.3.4, 5.3.5
         await store.write('root', bytes); // 5.3.8
         root = next;
       }
@@ -226,9 +226,9 @@ export class PublicationClient {
   }
 
   /** So that a host with other bytes under the name of a root hides no good root at another, and delays no look at the timestamp. */
-  #isNextRoot(bytes: Uint8Array, root: RootMetadata): boolean {
+  async #isNextRoot(bytes: Uint8Array, root: RootMetadata): Promise<boolean> {
     try {
-      verifyNextRoot(bytes, root, this.#options);
+      await verifyNextRoot(bytes, root, this.#options);
       return bytes.length <= PUBLICATION_LIMITS.rootLength;
     } catch {
       return false;
@@ -265,7 +265,7 @@ export class PublicationClient {
   }
 
   async #takeTimestamp(bytes: Uint8Array, root: RootMetadata, now: number): Promise<void> {
-    const timestamp = verifyTimestamp(bytes, root, this.#timestamp?.role, this.#options, this.#snapshot); // 5.4.2, 5.4.3
+    const timestamp = await verifyTimestamp(bytes, root, this.#timestamp?.role, this.#options, this.#snapshot); // 5.4.2, 5.4.3
     if (timestamp === undefined) return;
     checkNotFuture(timestamp, now, this.#options); // P8, before it could make current ones older
     checkTimestampExpiry(timestamp, now, this.#options.grace); // 5.4.4, P7

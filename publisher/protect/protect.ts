@@ -122,7 +122,7 @@ async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, optio
   const { signers = [], rekey: wanted = [], onProgress } = options;
   const checkNotStopped = stopper(options.signal);
   const publisher = keys.store.publisher.id;
-  const roles = rolesOf(keys.store, signers);
+  const roles = await rolesOf(keys.store, signers);
   const sections = await RunSections.of(configuration, index, keys.contents.sections, signers);
   checkUseful(signers, roles, sections);
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));

@@ -125,7 +125,7 @@ async function openPublication(
     grace: 0,
   });
   // The time is only tried: the signature is checked like all others.
-  const signed = timeOf(await timestamp(PUBLICATION_LIMITS.timestampLength));
+  const signed = await timeOf(await timestamp(PUBLICATION_LIMITS.timestampLength));
   await client.refresh(signed ?? now).catch((error: unknown) => {
     // Nothing is good at any time where the timestamp ends before it was signed: then today's clock is the one to name.
     if (error instanceof PublicationError && MATTERS_OF_TIME.includes(error.code)) return client.refresh(now);
@@ -140,7 +140,7 @@ async function openPublication(
 const MATTERS_OF_TIME: readonly string[] = ['metadata-expired', 'publication-expired', 'clock-off'];
 
 /** When a timestamp was signed, if anyone did. */
-function timeOf(timestamp: Uint8Array | undefined): number | undefined {
+async function timeOf(timestamp: Uint8Array | undefined): Promise<number | undefined> {
   return timestamp && ifGood(() => parseTimestamp(openEnvelope(timestamp, 'timestamp').signed()).version);
 }
 

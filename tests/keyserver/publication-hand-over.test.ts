@@ -36,7 +36,7 @@ describe('a publisher with a token', () => {
 
   it('makes a publication current: readers and the push target get its timestamp, readers its snapshot', async () => {
     const bytes = await the.publish(7);
-    expect(the.read(bytes)).toMatchObject({ snapshot: { version: 7 }, version: expect.closeTo(the.now(), -1) });
+    expect(await the.read(bytes)).toMatchObject({ snapshot: { version: 7 }, version: expect.closeTo(the.now(), -1) });
     expect(await the.served()).toEqual(bytes);
     expect(the.pushed()).toEqual(bytes);
     expect(await the.served('7.snapshot.json')).toEqual(the.snapshot(7));
@@ -68,7 +68,7 @@ describe('a publisher with a token', () => {
     expect((await fetch(`${the.rig.server.url}/.well-known/wispr/7.snapshot.json`)).status).toBe(404);
     the.rig.passTime(HOUR);
     expect(await the.run()).toBe(true);
-    expect(the.read(await the.served()).snapshot.version).toBe(8);
+    expect((await the.read(await the.served())).snapshot.version).toBe(8);
     expect(the.rig.log()).toContain('the publication is withdrawn');
     await the.publish(9);
     expect(overview(the.rig.server.state).publication).toMatchObject({ version: 9, withdrawn: false });
@@ -170,7 +170,7 @@ describe('a publication is refused, and the current one stays', () => {
     expect(await the.run()).toBe(false);
     expect(the.rig.log()).toMatch(/clock-off: this machine's clock says .*Z, and the last timestamp was signed at/);
     the.rig.passTime(HOUR - 200); // within the tolerance: the version still grows
-    expect(the.read(await the.publish(6)).version).toBe(the.read(before).version + 1);
+    expect((await the.read(await the.publish(6))).version).toBe((await the.read(before)).version + 1);
   });
 
   it('with roots that do not follow from the pinned one', async () => {
