@@ -60,6 +60,21 @@ describe('a publisher with a token', () => {
     expect(again.body).not.toEqual(body);
   });
 
+  it('attack 69: of several that are handed over at once, the newest is current, and no timestamp goes back', async () => {
+    const versions = [7, 9, 8, 10, 6];
+    const outcomes = await Promise.all(versions.map((version) => the.handOver(the.snapshot(version))));
+    const signed = outcomes.flatMap(({ status, body }) =>
+      status === 200 ? [Buffer.from(String(body.timestamp), 'base64url')] : [],
+    );
+    const timestamps = await Promise.all(signed.map((bytes) => the.read(bytes)));
+    const inOrder = timestamps.toSorted((one, other) => one.version - other.version);
+    expect(new Set(inOrder.map(({ version }) => version)).size).toBe(signed.length);
+    const publications = inOrder.map(({ snapshot }) => snapshot.version);
+    expect(publications).toEqual(publications.toSorted((one, other) => one - other));
+    expect(publications.at(-1)).toBe(10);
+    expect(await the.read(await the.served())).toEqual(inOrder.at(-1));
+  });
+
   it('withdraws by a closing publication', async () => {
     await the.publish(7);
     await the.publish(8, { closed: true });
