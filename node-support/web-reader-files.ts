@@ -8,7 +8,9 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 /** Where `scripts/build-web-reader.ts` puts them. */
 export const WEB_READER_FOLDER = fileURLToPath(new URL('../dist/web-reader/', import.meta.url));
 
-export type WebReaderScript = 'worker' | 'start' | 'vault';
+export type WebReaderScript = (typeof SCRIPTS)[number];
+
+const SCRIPTS = ['worker', 'start', 'vault', 'ml-kem'] as const;
 
 export interface WebReaderFile {
   readonly content: Buffer;
@@ -20,29 +22,40 @@ export interface WebReaderFile {
 }
 
 export interface WebReaderFiles {
-  readonly files: ReadonlyMap<WebReaderScript, WebReaderFile>;
+  readonly files: Readonly<Record<WebReaderScript, WebReaderFile>>;
   /** base64url of SHA-256 over names and digests of all scripts. */
   readonly version: string;
 }
 
-const SCRIPTS: readonly WebReaderScript[] = ['worker', 'start', 'vault'];
-const NEEDED: readonly WebReaderScript[] = ['worker', 'start'];
-
 /** `undefined` where they were not built. */
 export function readWebReader(folder: string = WEB_READER_FOLDER): WebReaderFiles | undefined {
-  const files = new Map<WebReaderScript, WebReaderFile>();
+  const files: Partial<Record<WebReaderScript, WebReaderFile>> = {};
   for (const name of SCRIPTS) {
     const content = readIfThere(join(folder, `${name}.js`));
-    if (content === undefined) continue;
-    files.set(name, fileOf(content));
+    if (content === undefined) return undefined;
+    files[name] = fileOf(content);
   }
-  if (!NEEDED.every((name) => files.has(name))) return undefined;
-  const names = Array.from(files, ([name, { integrity }]) => `${name} ${integrity}\n`);
-  return { files, version: createHash('sha256').update(names.join('')).digest('base64url') };
+  const names = Object.entries(files).map(([name, { integrity }]) => `${name} ${integrity}\n`);
+  const version = createHash('sha256').update(names.join('')).digest('base64url');
+  return { files: files as WebReaderFiles['files'], version };
+}
+
+/** Whose documents a worker reads, and who signs them. */
+export interface WorkerSite {
+  /** Root id. */
+  readonly root: string;
+  readonly site: string;
+}
+
+/** The worker of a site, which has it in front: whatever stands in the browser's storage, published scripts can write to. */
+export function workerFor({ files }: WebReaderFiles, { root, site }: WorkerSite): WebReaderFile {
+  return fileOf(
+    Buffer.concat([Buffer.from(`self.wisprSite=${JSON.stringify({ root, site })};`), files.worker.content]),
+  );
 }
 
 /** A script as it is served. */
-export function fileOf(content: Buffer): WebReaderFile {
+function fileOf(content: Buffer): WebReaderFile {
   const integrity = `sha256-${createHash('sha256').update(content).digest('base64')}`;
   return { content, gzip: gzipSync(content, { level: 9 }), brotli: brotliCompressSync(content), integrity };
 }

@@ -10,7 +10,7 @@ import { readWebReader, WEB_READER_FOLDER } from '../node-support/web-reader-fil
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** By file name: `worker.js`, `start.js`, `vault.js`. */
+/** By file name: `worker.js`, `start.js`, `vault.js`, `ml-kem.js`. */
 async function bundleWebReader(): Promise<Map<string, Uint8Array>> {
   const entries = globSync('web-reader/*/main.ts', { cwd: ROOT }).sort();
   const bundled = new Map<string, Uint8Array>();
@@ -38,15 +38,15 @@ async function bundle(entry: string): Promise<Uint8Array> {
 }
 
 /**
- * Leaves out words that no reader sees: what the errors of a catalogue mean, which people read at a terminal and in docs/errors.md, and what noble says
- * to programmers who pass something wrong. Codes, and what happened, stay.
+ * Leaves out words that no reader sees: the entries of error catalogues, which people read at a terminal and in docs/errors.md, and what noble says
+ * to programmers who pass something wrong. What happened, and its code, stay.
  */
 const withoutWords: Plugin = {
   name: 'without words',
   setup: ({ onLoad }) => {
     const loads = (filter: RegExp, loader: 'js' | 'ts', pattern: RegExp, by: string) =>
       onLoad({ filter }, ({ path }) => ({ contents: readFileSync(path, 'utf8').replace(pattern, by), loader }));
-    loads(/[/\\]errors\.ts$/, 'ts', /^ {2}(['\w-]+): \{\n(?: {4}.*\n)*? {2}\},\n/gm, '  $1: {},\n');
+    loads(/[/\\]errors\.ts$/, 'ts', /^ {2}['\w-]+: \{\n(?: {4}.*\n)*? {2}\},\n/gm, '');
     loads(/[/\\]@noble[/\\].*\.js$/, 'js', /throw new (\w*Error)\([^;\n]*\);$/gm, 'throw new $1();');
   },
 };
@@ -64,10 +64,11 @@ export async function writeWebReader(): Promise<void> {
 
 if (import.meta.main) {
   await writeWebReader();
-  const lengths = Array.from(readWebReader()?.files ?? [], ([name, { gzip }]) => [name, gzip.length] as const);
-  const total = lengths.reduce((sum, [, length]) => sum + length, 0);
+  const lengths = Object.entries(readWebReader()?.files ?? {}).map(([name, { gzip }]) => [name, gzip.length] as const);
+  // Browsers with an ML-KEM of their own, and there are such, never load this one.
+  const total = lengths.reduce((sum, [name, length]) => (name === 'ml-kem' ? sum : sum + length), 0);
   const kib = (length: number) => `${(length / 1024).toFixed(1)} KiB`;
   const list = lengths.map(([name, length]) => `${name} ${kib(length)}`).join(', ');
   if (!process.argv.includes('--quiet'))
-    process.stderr.write(`build-web-reader: ${list}; ${kib(total)} by gzip in all\n`);
+    process.stderr.write(`build-web-reader: ${list}; ${kib(total)} by gzip without ml-kem\n`);
 }

@@ -8,24 +8,11 @@ const { subtle } = globalThis.crypto;
 const ED25519 = { name: 'Ed25519' };
 type Unshared = Uint8Array<ArrayBuffer>;
 
-/** RFC 8032, section 5.1: the field's prime, and the order of the base point. */
-const P = 2n ** 255n - 19n;
-const L = 2n ** 252n + 27742317777372353535851937790883648493n;
-
-/** The y of the points whose order divides the cofactor: 0, 1 and -1, and those of order 8. */
-const SMALL_ORDER_Y: readonly bigint[] = [
-  0n,
-  1n,
-  P - 1n,
-  0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n,
-  0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n,
-];
-
 /** @throws DOMException `NotSupportedError` where the platform has no Ed25519 */
 export const ed25519Verify: Ed25519Verify = async (signature, message, publicKey) => {
   if (signature.length !== 64 || publicKey.length !== 32) return false;
   const [encodedR, s] = [signature.subarray(0, 32), numberOf(signature.subarray(32))];
-  if (s >= L || !isLargePoint(encodedR) || !isLargePoint(publicKey)) return false;
+  if (s >= ORDER() || !isLargePoint(encodedR) || !isLargePoint(publicKey)) return false;
   const key = await importKey(publicKey);
   return key !== undefined && subtle.verify(ED25519, key, signature as Unshared, message as Unshared);
 };
@@ -40,10 +27,22 @@ async function importKey(publicKey: Uint8Array): Promise<CryptoKey | undefined> 
   }
 }
 
+/** Of the base point: RFC 8032, section 5.1. Numbers like these in functions, or they would stay in scripts that verify nothing. */
+const ORDER = () => 2n ** 252n + 27742317777372353535851937790883648493n;
+
 /** Whether an encoding of a point is canonical, and not of small order. The sign of x, the highest bit, makes no difference to that. */
 function isLargePoint(bytes: Uint8Array): boolean {
+  const p = 2n ** 255n - 19n;
   const y = numberOf(bytes) & (2n ** 255n - 1n);
-  return y < P && !SMALL_ORDER_Y.includes(y);
+  // The y of the points whose order divides the cofactor: 0, 1, -1, and those of order 8.
+  const small = [
+    0n,
+    1n,
+    p - 1n,
+    0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n,
+    0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n,
+  ];
+  return y < p && !small.includes(y);
 }
 
 /** Little-endian. */

@@ -56,8 +56,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   const assets = ['/-/style.css', '/-/join.js', '/-/sign-in.js'];
   const app = createReadingDoor({ ...options, formsLeadTo: [documents] }, pages, assets);
   addAccountPages(app, pages);
-  const script = webReader?.files.get('vault');
-  if (script) addVault(app, { ...options, ...pages }, script);
+  if (webReader) addVault(app, { ...options, ...pages }, webReader);
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   app.use(named, readingOnly(pages), refuseForeign(pages, isOpened), documentLimit(limits), (request, response) =>
     leadOn(pages, isInBrowser, request, response),

@@ -5,10 +5,14 @@
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { prefersCoding } from '../../core/reading/accept-encoding.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { isLoopback } from '../../core/site/site.ts';
-import { fileOf, type WebReaderFile, type WebReaderFiles } from '../../node-support/web-reader-files.ts';
+import {
+  type WebReaderFile,
+  type WebReaderFiles,
+  type WorkerSite,
+  workerFor,
+} from '../../node-support/web-reader-files.ts';
 import { KeyServerError } from '../errors.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
@@ -16,7 +20,7 @@ import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts'
 import type { KeyServerState } from '../storage/state.ts';
 import { noStore, type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
 import { type StartPage, startPage } from './pages.ts';
-import { queryOf } from './targets.ts';
+import { addressOf, addScript, sendScript } from './scripts.ts';
 
 export interface InBrowser {
   readonly state: KeyServerState;
@@ -76,16 +80,13 @@ function vaultOnly(vault: string): RequestHandler {
 export function addInBrowser(app: Express, reader: InBrowser): void {
   const { webReader, state, limits } = reader;
   if (webReader === undefined) return;
-  const { worker, start } = filesOf(webReader);
-  const ownWorker = workerFor(worker);
+  const ownWorker = rememberWorker(webReader);
+  addScript(app, SCRIPT, webReader.files.start);
   app.get(WORKER, async (request, response) => {
     const { site, root } = await siteOf(reader);
     response.set({ 'Service-Worker-Allowed': '/', 'Content-Security-Policy': WORKER_POLICY });
-    sendScript(request, response, ownWorker(JSON.stringify({ root, site: site.site })), false);
+    sendScript(request, response, ownWorker({ root, site: site.site }));
   });
-  app.get(SCRIPT, (request, response) =>
-    sendScript(request, response, start, queryOf(request, 'v') === versionOf(start)),
-  );
   app.get('/-/site.json', async (_request, response) => sendSite(reader, response));
   const limit = limitRequests(limits.metadataPerAddress, 'address', refuseTooMany, { failuresOnly: false });
   app.get('/-/publication/:file', limit, (request, response) =>
@@ -138,12 +139,10 @@ async function sendStart(
   arrived?: StartPage['arrived'],
 ): Promise<void> {
   if (webReader === undefined) throw new Error('the in-browser reader is not there');
-  const { start } = filesOf(webReader);
   const page = {
     reading: account,
     arrived,
-    script: `${SCRIPT}?v=${versionOf(start)}`,
-    integrity: start.integrity,
+    script: addressOf(SCRIPT, webReader.files.start),
     plain: `/-/plain?${new URLSearchParams({ to })}`,
   };
   const known = await provider.read();
@@ -173,12 +172,11 @@ async function siteOf({ provider, account }: Pick<InBrowser, 'account' | 'provid
   return { site, root: known.publisher };
 }
 
-/** The worker with its site in front: whatever stands in the browser's storage, published scripts can write to. */
-function workerFor({ content }: WebReaderFile): (about: string) => WebReaderFile {
-  let made: { readonly about: string; readonly file: WebReaderFile } | undefined;
-  return (about) => {
-    const named = Buffer.from(`self.wisprSite=${about};`);
-    if (made?.about !== about) made = { about, file: fileOf(Buffer.concat([named, content])) };
+function rememberWorker(webReader: WebReaderFiles): (site: WorkerSite) => WebReaderFile {
+  let made: { readonly site: WorkerSite; readonly file: WebReaderFile } | undefined;
+  return (site) => {
+    if (made?.site.root !== site.root || made.site.site !== site.site)
+      made = { site, file: workerFor(webReader, site) };
     return made.file;
   };
 }
@@ -191,28 +189,4 @@ function sendMetadata({ database }: KeyServerState, file: string, response: Resp
   response.set('Cache-Control', 'no-cache');
   if (!bytes) return void response.status(404).end();
   response.set('Content-Type', 'application/json').end(bytes);
-}
-
-/** @param isVersioned - whether the address has the digest in it, so that it never has another content */
-function sendScript(request: Request, response: Response, file: WebReaderFile, isVersioned: boolean): void {
-  const accepted = request.headers['accept-encoding'];
-  const coding = ['br', 'gzip'].find((name) => prefersCoding(accepted, name));
-  response.set({
-    'Content-Type': 'text/javascript; charset=utf-8',
-    'Cache-Control': isVersioned ? 'public, max-age=31536000, immutable' : 'no-cache',
-    Vary: 'Accept-Encoding',
-    ...(coding !== undefined && { 'Content-Encoding': coding }),
-  });
-  response.end(coding === 'br' ? file.brotli : coding === 'gzip' ? file.gzip : file.content);
-}
-
-function filesOf({ files }: WebReaderFiles): { readonly worker: WebReaderFile; readonly start: WebReaderFile } {
-  const [worker, start] = [files.get('worker'), files.get('start')];
-  if (!worker || !start) throw new Error('the in-browser reader has no worker, or no page');
-  return { worker, start };
-}
-
-/** As it stands in an address. */
-function versionOf({ integrity }: WebReaderFile): string {
-  return Buffer.from(integrity.slice('sha256-'.length), 'base64').toString('base64url');
 }

@@ -7,6 +7,7 @@ import { openInReaderUrl, READER_PORT } from '../../core/site/open-in-reader.ts'
 import type { ListedDevice } from '../readers/devices.ts';
 import type { Grant } from '../readers/subscribers.ts';
 import type { Refusal } from './refusals.ts';
+import type { ScriptAddress } from './scripts.ts';
 
 const eta = new Eta({ autoEscape: true });
 for (const name of ['layout', 'sign-in', 'join', 'account', 'keys', 'notice', 'refusal', 'start']) {
@@ -81,8 +82,9 @@ export interface AccountPage {
 
 /** The page that hands keys to the documents' origin: docs/spec/web-reader.md. Its program reads all but that. */
 export interface VaultPage {
-  /** Of the program, for the attribute. */
-  readonly integrity: string;
+  readonly script: ScriptAddress;
+  /** What only some browsers need. */
+  readonly mlKem: ScriptAddress;
   /** Origin. */
   readonly documents: string;
   /** Root id. */
@@ -132,9 +134,7 @@ export function noticePage(masthead: Masthead, page: NoticePage): string {
 export interface StartPage {
   /** The origin at which the reader signs in. */
   readonly reading: string;
-  /** Address and digest of the script. */
-  readonly script: string;
-  readonly integrity: string;
+  readonly script: ScriptAddress;
   /** Where documents are read as the server decrypts them. */
   readonly plain: string;
   /** Keys that came from the vault, and where the reader is on the way to. */

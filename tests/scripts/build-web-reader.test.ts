@@ -19,13 +19,13 @@ beforeAll(async () => {
 
 describe('the in-browser reader', () => {
   it('takes at most 44 KiB, and 14 KiB more where keys are had', () => {
-    const lengthOf = (name: WebReaderScript) => built?.files.get(name)?.gzip.length ?? Number.NaN;
+    const lengthOf = (name: WebReaderScript) => built?.files[name].gzip.length ?? Number.NaN;
     expect(lengthOf('worker') + lengthOf('start')).toBeLessThanOrEqual(BUDGETS.reading);
     expect(lengthOf('vault')).toBeLessThanOrEqual(BUDGETS.vault);
   });
 
   it('has neither libsodium nor anything of Node.js in it, and evaluates no text', () => {
-    for (const { content } of built?.files.values() ?? [])
+    for (const { content } of Object.values(built?.files ?? {}))
       expect(content.toString()).not.toMatch(/WebAssembly|node:|\brequire\(|\beval\(|new Function|importScripts/);
   });
 
@@ -35,7 +35,7 @@ describe('the in-browser reader', () => {
   });
 
   it('comes with the digest of each script, and compressed as it is', () => {
-    for (const { content, gzip, brotli, integrity } of built?.files.values() ?? []) {
+    for (const { content, gzip, brotli, integrity } of Object.values(built?.files ?? {})) {
       expect(integrity).toBe(`sha256-${createHash('sha256').update(content).digest('base64')}`);
       for (const unpacked of [gunzipSync(gzip), brotliDecompressSync(brotli)])
         expect(unpacked.equals(content)).toBe(true);
