@@ -3,8 +3,10 @@
  * docs/spec/publication.md; P1 to P8 are the client's.
  */
 import { sha256 } from '#primitives';
-import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
+import { fromBase64url } from '../encoding/base64url.ts';
+import { equalBytes } from '../encoding/bytes.ts';
 import { hexDigest } from '../encoding/digest.ts';
+import { toHex } from '../encoding/hex.ts';
 import { type MetadataSource, type MetadataStore, PublicationClient, type TrustedState } from './client.ts';
 import type { OnFailedList } from './delegated-roles.ts';
 import { type DocumentEntry, documentEntryOf } from './document-entry.ts';
@@ -13,7 +15,14 @@ import { type KeptSettings, keepSettings, readSettings } from './kept-settings.t
 import { verifyEd25519 } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import type { TargetInfo } from './metadata.ts';
-import { DESCRIPTOR_TARGET, documentPathOfHead, headTargetOf, SETTINGS_TARGET, targetUrlPath } from './names.ts';
+import {
+  DESCRIPTOR_TARGET,
+  documentPathOfHead,
+  FIRST_ROOT_FILE,
+  headTargetOf,
+  SETTINGS_TARGET,
+  targetUrlPath,
+} from './names.ts';
 import { type Resolution, resolveUrl } from './resolve.ts';
 import type { SiteSettings } from './settings.ts';
 import { isoTime } from './verify-roles.ts';
@@ -213,13 +222,10 @@ export class SitePublication {
 
   async #firstRoot(): Promise<Uint8Array> {
     const { rootId, source } = this.#options;
-    const bytes = await source.metadata('1.root.json', PUBLICATION_LIMITS.rootLength);
+    const id = fromBase64url(rootId, 32) ?? new Uint8Array();
+    const bytes = await source.metadata(FIRST_ROOT_FILE, PUBLICATION_LIMITS.rootLength, toHex(id));
     if (bytes === undefined) throw new PublicationError('metadata-missing', 'the content hosts have no 1.root.json');
-    if (
-      bytes.length > PUBLICATION_LIMITS.rootLength ||
-      fromBase64url(rootId, 32) === undefined ||
-      toBase64url(await sha256(bytes)) !== rootId
-    )
+    if (bytes.length > PUBLICATION_LIMITS.rootLength || !equalBytes(await sha256(bytes), id))
       throw new PublicationError(
         'root-unexpected',
         'the first root of this site is another one than its publisher was bound with',
@@ -255,7 +261,7 @@ function passOver(error: unknown): undefined {
 }
 
 /** What is kept of one publisher is never taken for another's, also where a site is connected anew in the same place. */
-function storeFor(rootId: string, store: MetadataStore): MetadataStore {
+export function storeFor(rootId: string, store: MetadataStore): MetadataStore {
   return {
     read: (name) => store.read(`${rootId} ${name}`),
     write: (name, bytes) => store.write(`${rootId} ${name}`, bytes),

@@ -4,7 +4,7 @@
  */
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
-import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { isLoopback } from '../../core/site/site.ts';
 import {
@@ -15,16 +15,18 @@ import {
 } from '../../node-support/web-reader-files.ts';
 import { KeyServerError } from '../errors.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
-import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
+import { type Provider, type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { noStore, type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
 import { type StartPage, startPage } from './pages.ts';
+import type { ReadPublications } from './publications.ts';
 import { addressOf, addScript, sendScript } from './scripts.ts';
 
 export interface InBrowser {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;
+  readonly publications: ReadPublications;
   /** The origin at which people sign in. */
   readonly account: string;
   readonly pages: OwnPages;
@@ -83,12 +85,13 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
   const ownWorker = rememberWorker(webReader);
   addScript(app, SCRIPT, webReader.files.start);
   app.get(WORKER, async (request, response) => {
-    const { site, root } = await siteOf(reader);
+    const { site, provider } = await siteOf(reader);
     response.set({ 'Service-Worker-Allowed': '/', 'Content-Security-Policy': WORKER_POLICY });
-    sendScript(request, response, ownWorker({ root, site: site.site }));
+    sendScript(request, response, ownWorker({ root: provider.publisher, site: site.site }));
   });
   app.get('/-/site.json', async (_request, response) => sendSite(reader, response));
   const limit = limitRequests(limits.metadataPerAddress, 'address', refuseTooMany, { failuresOnly: false });
+  app.get('/-/publication/current', limit, async (_request, response) => sendBundle(reader, response));
   app.get('/-/publication/:file', limit, (request, response) =>
     sendMetadata(state, String(request.params.file), response),
   );
@@ -139,29 +142,35 @@ async function sendStart(
   arrived?: StartPage['arrived'],
 ): Promise<void> {
   if (webReader === undefined) throw new Error('the in-browser reader is not there');
+  const known = await provider.read();
+  const content = (known && siteReadAt(known.descriptor, account))?.content ?? [];
   const page = {
     reading: account,
     arrived,
+    asked: content.map((origin) => origin + METADATA_PATH + TIMESTAMP_FILE),
     script: addressOf(SCRIPT, webReader.files.start),
     plain: `/-/plain?${new URLSearchParams({ to })}`,
   };
-  const known = await provider.read();
-  const policy = pagePolicy((known && siteReadAt(known.descriptor, account))?.content ?? []);
-  response.set({ 'Cache-Control': 'no-store', 'Content-Security-Policy': policy });
+  response.set({ 'Cache-Control': 'no-store', 'Content-Security-Policy': pagePolicy(content) });
   response.type('html').send(startPage(await pages.masthead(), page));
 }
 
 async function sendSite(reader: InBrowser, response: Response): Promise<void> {
-  const { site, root } = await siteOf(reader);
+  const { site, provider } = await siteOf(reader);
   const { account: reading, webReader } = reader;
-  const answer = { site: site.site, root, content: site.content, reading, version: webReader?.version ?? '' };
+  const answer = {
+    site: site.site,
+    root: provider.publisher,
+    content: site.content,
+    reading,
+    version: webReader?.version ?? '',
+  };
   response.set('Cache-Control', 'no-cache').json(answer);
 }
 
 interface SiteHere {
+  readonly provider: Provider;
   readonly site: SiteDescription;
-  /** Root id. */
-  readonly root: string;
 }
 
 /** @throws KeyServerError `no-provider` */
@@ -169,7 +178,7 @@ async function siteOf({ provider, account }: Pick<InBrowser, 'account' | 'provid
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, account);
   if (!known || !site) throw new KeyServerError('no-provider', 'no site is read at this origin');
-  return { site, root: known.publisher };
+  return { provider: known, site };
 }
 
 function rememberWorker(webReader: WebReaderFiles): (site: WorkerSite) => WebReaderFile {
@@ -179,6 +188,12 @@ function rememberWorker(webReader: WebReaderFiles): (site: WorkerSite) => WebRea
       made = { site, file: workerFor(webReader, site) };
     return made.file;
   };
+}
+
+async function sendBundle({ publications, ...reader }: InBrowser, response: Response): Promise<void> {
+  const { provider, site } = await siteOf(reader);
+  response.set({ 'Cache-Control': 'no-cache', 'Content-Encoding': 'gzip', 'Content-Type': 'application/json' });
+  response.end(await publications.bundleOf(provider, site));
 }
 
 /** What the key server knows of the publication, which counts no more than the word of a content host. */

@@ -135,6 +135,8 @@ export interface StartPage {
   /** The origin at which the reader signs in. */
   readonly reading: string;
   readonly script: ScriptAddress;
+  /** What the script tries to fetch from the content hosts, before it installs anything. */
+  readonly asked: readonly string[];
   /** Where documents are read as the server decrypts them. */
   readonly plain: string;
   /** Keys that came from the vault, and where the reader is on the way to. */

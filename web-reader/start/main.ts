@@ -4,7 +4,6 @@
  * read as the server decrypts it.
  */
 import { isKeyId } from '../../core/keys/key-id.ts';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { documentTarget } from '../../core/reading/local-target.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { openStore } from '../store.ts';
@@ -77,10 +76,10 @@ async function isSupported(): Promise<boolean> {
 
 /** Whether a content host lets pages of other origins ask it, which takes a header (CORS). Asked once, before anything is installed. */
 async function canAskHosts(): Promise<boolean> {
-  const { content } = (await (await fetch('/-/site.json')).json()) as { content: string[] };
-  const ask = (host: string) =>
-    fetch(host + METADATA_PATH + TIMESTAMP_FILE, { credentials: 'omit', signal: AbortSignal.timeout(HOST_PATIENCE) });
-  return Promise.any(content.map(ask)).then(
+  // As the page's hints have it, so that the browser asks only once.
+  const hosts = document.querySelectorAll<HTMLLinkElement>('link[rel=preload]');
+  const ask = ({ href }: HTMLLinkElement) => fetch(href, { signal: AbortSignal.timeout(HOST_PATIENCE) });
+  return Promise.any([...hosts].map(ask)).then(
     () => true,
     () => false,
   );

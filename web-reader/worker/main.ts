@@ -10,6 +10,9 @@ import { scope } from './scope.ts';
 
 const reader = new WebReader();
 
+// Not beside a worker that is at work: both would write.
+if (!scope.registration.active) scope.addEventListener('install', () => void reader.begin().catch(() => undefined));
+
 scope.addEventListener('fetch', (event) => {
   const { request } = event;
   const { origin, pathname } = new URL(request.url);

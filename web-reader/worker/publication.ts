@@ -9,7 +9,7 @@ import { comparePairs, type PublicationPair } from '../../core/publication/pair.
 import { type Freshness, SitePublication } from '../../core/publication/site-publication.ts';
 import { STATE, type Store } from '../store.ts';
 import { metadataIn } from './kept-metadata.ts';
-import type { ReadSite } from './site.ts';
+import { scope } from './scope.ts';
 import { HostsSource } from './source.ts';
 
 /** Milliseconds: between two looks, after which a page waits for one, and for how long; and between two where nothing may be shown. */
@@ -17,8 +17,6 @@ const TIMES = { interval: 30_000, idle: 60_000, wait: 3_000, urgent: 1_000 } as 
 
 export class ReadPublication {
   readonly publication: SitePublication;
-  /** Changes as the site's hosts do. */
-  site: ReadSite;
   readonly #store: Store;
   #looking: Promise<void> | undefined;
   /** By `Date.now`, for a worker seldom lives as long as a minute. */
@@ -26,13 +24,14 @@ export class ReadPublication {
   #failure: unknown;
   #publisher: { readonly hash: string; readonly key: Uint8Array } | undefined;
 
-  constructor(site: ReadSite, store: Store) {
-    this.site = site;
+  /** @param hosts - origins of the content hosts, as they are known now */
+  constructor(store: Store, hosts: () => Promise<readonly string[]>) {
+    const { root } = scope.wisprSite;
     this.#store = store;
     this.publication = new SitePublication({
-      rootId: site.root,
-      source: new HostsSource(() => this.site.content),
-      store: metadataIn(store, site.root),
+      rootId: root,
+      source: new HostsSource(hosts),
+      store: metadataIn(store, root),
       isStoreOpen: true,
     });
   }
@@ -74,7 +73,8 @@ export class ReadPublication {
     const hash = this.publication.descriptorHash() ?? '';
     if (this.#publisher?.hash === hash) return this.#publisher.key;
     const { root, sites, publisherKeyBytes } = await verifyDescriptor(await this.#descriptor(hash), 0);
-    if (root !== this.site.root || !sites.some(({ site }) => site === this.site.site))
+    const { wisprSite } = scope;
+    if (root !== wisprSite.root || !sites.some(({ site }) => site === wisprSite.site))
       throw new PublicationError('metadata-mismatch', 'the publication names the descriptor of another publisher');
     this.#publisher = { hash, key: publisherKeyBytes };
     return publisherKeyBytes;

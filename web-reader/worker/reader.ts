@@ -23,7 +23,7 @@ const NOTICE_INTERVAL = 43_200_000;
 interface Parts {
   readonly store: Store;
   readonly known: KnownSite;
-  publication: ReadPublication | undefined;
+  readonly publication: ReadPublication;
 }
 
 interface Visit {
@@ -40,6 +40,12 @@ interface Visit {
 export class WebReader {
   #parts: Promise<Parts> | undefined;
 
+  /** Fetches what every first page needs, while the browser is still installing the worker. What fails is tried again when it is needed. */
+  async begin(): Promise<void> {
+    const { known, publication } = await this.#open();
+    await Promise.all([known.read(), publication.current()]);
+  }
+
   /** The answer to a GET or HEAD for anything of this origin: a document of the publication, or why it is not shown. */
   async answer(request: Request): Promise<Response> {
     const { pathname, search, hash } = new URL(request.url);
@@ -52,13 +58,11 @@ export class WebReader {
   }
 
   async #answer(request: Request, target: string, to: string): Promise<Response> {
-    const parts = await this.#open();
-    const { store } = parts;
-    const site = await parts.known.read();
-    parts.publication ??= new ReadPublication(site, store);
-    const { publication } = parts;
-    publication.site = site;
-    const freshness = await publication.current(request.cache === 'reload' || request.cache === 'no-cache');
+    const { store, known, publication } = await this.#open();
+    const [site, freshness] = await Promise.all([
+      known.read(),
+      publication.current(request.cache === 'reload' || request.cache === 'no-cache'),
+    ]);
     if (freshness.stale && isOpened(request) && (await isNoticeDue(store)))
       return noticeFor(freshness, site.site, target, nowInSeconds());
     const visit = { request, target, to, store, site, publication, freshness };
@@ -72,7 +76,11 @@ export class WebReader {
 
   #open(): Promise<Parts> {
     this.#parts ??= openStore().then(
-      (store) => ({ store, known: new KnownSite(store), publication: undefined }),
+      (store) => {
+        const known = new KnownSite(store);
+        const hosts = async () => (await known.read()).content;
+        return { store, known, publication: new ReadPublication(store, hosts) };
+      },
       (error: unknown) => {
         this.#parts = undefined;
         throw error;

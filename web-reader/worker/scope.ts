@@ -9,6 +9,8 @@ interface WorkerScope {
   readonly location: Location;
   /** What the origin put in front of this program: which site it reads, and by whom. Pages cannot reach it. */
   readonly wisprSite: { readonly site: string; readonly root: string };
+  readonly registration: ServiceWorkerRegistration;
+  addEventListener(type: 'install', listener: () => void): void;
   addEventListener(type: 'fetch', listener: (event: FetchEvent) => void): void;
 }
 
