@@ -40,17 +40,19 @@ export function readWebReader(folder: string = WEB_READER_FOLDER): WebReaderFile
   return { files: files as WebReaderFiles['files'], version };
 }
 
-/** Whose documents a worker reads, and who signs them. */
+/** Whose documents a worker reads, who signs them, and where keys are had. */
 export interface WorkerSite {
+  /** Origin of the vault: `reading` in the descriptor. */
+  readonly reading: string;
   /** Root id. */
   readonly root: string;
   readonly site: string;
 }
 
 /** The worker of a site, which has it in front: whatever stands in the browser's storage, published scripts can write to. */
-export function workerFor({ files }: WebReaderFiles, { root, site }: WorkerSite): WebReaderFile {
+export function workerFor({ files }: WebReaderFiles, { reading, root, site }: WorkerSite): WebReaderFile {
   return fileOf(
-    Buffer.concat([Buffer.from(`self.wisprSite=${JSON.stringify({ root, site })};`), files.worker.content]),
+    Buffer.concat([Buffer.from(`self.wisprSite=${JSON.stringify({ reading, root, site })};`), files.worker.content]),
   );
 }
 

@@ -20,7 +20,7 @@ const NAME = 'ML-KEM-768';
 /** That of the platform, whose private key cannot be extracted; `undefined` where it has none. */
 export function nativeMlKem(): CreateMlKemRecipient | undefined {
   const known = SubtleCrypto as unknown as { supports?: (operation: string, algorithm: string) => boolean };
-  const isThere = ['generateKey', 'exportKey', 'decapsulateBits'].every((each) => known.supports?.(each, NAME));
+  const isThere = ['generateKey', 'decapsulateBits'].every((each) => known.supports?.(each, NAME));
   return isThere ? createNative : undefined;
 }
 

@@ -87,7 +87,7 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
   app.get(WORKER, async (request, response) => {
     const { site, provider } = await siteOf(reader);
     response.set({ 'Service-Worker-Allowed': '/', 'Content-Security-Policy': WORKER_POLICY });
-    sendScript(request, response, ownWorker({ root: provider.publisher, site: site.site }));
+    sendScript(request, response, ownWorker({ reading: reader.account, root: provider.publisher, site: site.site }));
   });
   app.get('/-/site.json', async (_request, response) => sendSite(reader, response));
   const limit = limitRequests(limits.metadataPerAddress, 'address', refuseTooMany, { failuresOnly: false });
@@ -145,7 +145,6 @@ async function sendStart(
   const known = await provider.read();
   const content = (known && siteReadAt(known.descriptor, account))?.content ?? [];
   const page = {
-    reading: account,
     arrived,
     asked: content.map((origin) => origin + METADATA_PATH + TIMESTAMP_FILE),
     script: addressOf(SCRIPT, webReader.files.start),

@@ -132,8 +132,6 @@ export function noticePage(masthead: Masthead, page: NoticePage): string {
 }
 
 export interface StartPage {
-  /** The origin at which the reader signs in. */
-  readonly reading: string;
   readonly script: ScriptAddress;
   /** What the script tries to fetch from the content hosts, before it installs anything. */
   readonly asked: readonly string[];

@@ -7,8 +7,8 @@ interface FetchEvent extends Event {
 
 interface WorkerScope {
   readonly location: Location;
-  /** What the origin put in front of this program: which site it reads, and by whom. Pages cannot reach it. */
-  readonly wisprSite: { readonly site: string; readonly root: string };
+  /** What the origin put in front of this program: which site it reads, by whom, and at which vault its keys are had. Pages cannot reach it. */
+  readonly wisprSite: { readonly reading: string; readonly root: string; readonly site: string };
   readonly registration: ServiceWorkerRegistration;
   addEventListener(type: 'install', listener: () => void): void;
   addEventListener(type: 'fetch', listener: (event: FetchEvent) => void): void;
