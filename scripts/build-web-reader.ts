@@ -38,8 +38,8 @@ async function bundle(entry: string): Promise<Uint8Array> {
 }
 
 /**
- * Leaves out words that no reader sees: the entries of error catalogues, which people read at a terminal and in docs/errors.md, and what noble says
- * to programmers who pass something wrong. What happened, and its code, stay.
+ * Leaves out words that no reader sees: the entries of error catalogues, which people read at a terminal and in docs/errors.md; what noble says to
+ * programmers who pass something wrong; and of keys what happened, for the vault's page shows the code alone. What is wrong with a document stays.
  */
 const withoutWords: Plugin = {
   name: 'without words',
@@ -47,6 +47,12 @@ const withoutWords: Plugin = {
     const loads = (filter: RegExp, loader: 'js' | 'ts', pattern: RegExp, by: string) =>
       onLoad({ filter }, ({ path }) => ({ contents: readFileSync(path, 'utf8').replace(pattern, by), loader }));
     loads(/[/\\]errors\.ts$/, 'ts', /^ {2}['\w-]+: \{\n(?: {4}.*\n)*? {2}\},\n/gm, '');
+    loads(
+      /[/\\]core[/\\]keys[/\\][\w-]+\.ts$/,
+      'ts',
+      /(new KeyError\(\s*'[\w-]+',\s*)(?:'[^'\\\n]*'|"[^"\\\n]*")/g,
+      "$1''",
+    );
     loads(/[/\\]@noble[/\\].*\.js$/, 'js', /throw new (\w*Error)\([^;\n]*\);$/gm, 'throw new $1();');
   },
 };

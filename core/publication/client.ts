@@ -2,7 +2,7 @@
  * The reading side: the client workflow of TUF specification section 5, with its step numbers. Bytes and the time come in, so that it runs
  * anywhere. What was trusted before stays in use, in memory and in the store, until something newer has passed every check.
  */
-import { DelegatedRoles, type OnFailedList } from './delegated-roles.ts';
+import { DelegatedRoles, type Step } from './delegated-roles.ts';
 import { PublicationError } from './errors.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import {
@@ -132,9 +132,9 @@ export class PublicationClient {
     return this.#delegated.find(path, this.check(now), now);
   }
 
-  /** The target paths of all delegated roles that are good, role by role: candidates for {@link target}. @throws as it does */
-  targetPaths(now: number, failed: OnFailedList): AsyncGenerator<string[], undefined> {
-    return this.#delegated.paths(this.check(now), now, failed);
+  /** What a delegated role says in a state. @throws PublicationError */
+  role(step: Step, state: TrustedState): Promise<TargetsMetadata> {
+    return this.#delegated.role(step, state);
   }
 
   /**

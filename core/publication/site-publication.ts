@@ -8,21 +8,14 @@ import { equalBytes } from '../encoding/bytes.ts';
 import { hexDigest } from '../encoding/digest.ts';
 import { toHex } from '../encoding/hex.ts';
 import { type MetadataSource, type MetadataStore, PublicationClient, type TrustedState } from './client.ts';
-import type { OnFailedList } from './delegated-roles.ts';
+import type { Step } from './delegated-roles.ts';
 import { type DocumentEntry, documentEntryOf } from './document-entry.ts';
 import { PublicationError } from './errors.ts';
 import { type KeptSettings, keepSettings, readSettings } from './kept-settings.ts';
 import { verifyEd25519 } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
-import type { TargetInfo } from './metadata.ts';
-import {
-  DESCRIPTOR_TARGET,
-  documentPathOfHead,
-  FIRST_ROOT_FILE,
-  headTargetOf,
-  SETTINGS_TARGET,
-  targetUrlPath,
-} from './names.ts';
+import type { TargetInfo, TargetsMetadata } from './metadata.ts';
+import { DESCRIPTOR_TARGET, FIRST_ROOT_FILE, headTargetOf, SETTINGS_TARGET, targetUrlPath } from './names.ts';
 import { type Resolution, resolveUrl } from './resolve.ts';
 import type { SiteSettings } from './settings.ts';
 import { isoTime } from './verify-roles.ts';
@@ -59,12 +52,6 @@ export interface Freshness {
   /** Until when it is shown all the same, with a word about its age. */
   readonly shownUntil: number;
   readonly stale: boolean;
-}
-
-/** A document of a publication. */
-export interface ListedDocument {
-  readonly path: string;
-  readonly entry: DocumentEntry;
 }
 
 const DESCRIPTOR_LENGTH = 65_536;
@@ -170,25 +157,9 @@ export class SitePublication {
     return target && documentEntryOf(target, path);
   }
 
-  /**
-   * All documents; asks for the files of all bins.
-   *
-   * @param failed - called for each section or bin that fails a check: its documents are missing here
-   * @throws PublicationError where the whole publication is no good any more
-   */
-  async *documents(now: number, failed: OnFailedList): AsyncGenerator<ListedDocument, undefined> {
-    this.freshness(now);
-    const seen = new Set<string>(); // a path may stand in a section and, where it does not count, in a bin
-    for await (const targets of this.#client.targetPaths(now, failed)) {
-      for (const target of targets) {
-        const path = documentPathOfHead(target);
-        if (path === undefined || seen.has(path)) continue;
-        seen.add(path);
-        this.freshness(now);
-        const entry = await this.document(path, now).catch(passOver);
-        if (entry) yield { path, entry };
-      }
-    }
+  /** What a delegated role says in a state, for listing.ts. @throws PublicationError */
+  role(step: Step, state: TrustedState): Promise<TargetsMetadata> {
+    return this.#client.role(step, state);
   }
 
   /**
@@ -252,12 +223,6 @@ export class SitePublication {
       throw new PublicationError('metadata-mismatch', `${path} is not the file that the publication names`);
     return bytes;
   }
-}
-
-/** A malformed entry, or one in a section that fails a check, is not listed; a request for it reports why. */
-function passOver(error: unknown): undefined {
-  if (error instanceof PublicationError) return undefined;
-  throw error;
 }
 
 /** What is kept of one publisher is never taken for another's, also where a site is connected anew in the same place. */

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { readSettingsFile } from '../../core/publication/kept-settings.ts';
+import { listDocuments } from '../../core/publication/listing.ts';
 import {
   METADATA_PATH,
   metadataFile,
@@ -51,7 +52,7 @@ export class PublicationBundle {
         files.set(path, bytes);
       if (this.#listed !== state.snapshot && lengthOfLists(state) <= LISTS_LENGTH) {
         this.#listed = state.snapshot;
-        void readAll(keeper.publication.documents(now(), () => undefined));
+        void readAll(listDocuments(keeper.publication, now(), () => undefined));
       }
     }
     const of = `${known?.version} ${[...files.keys()]}`;
