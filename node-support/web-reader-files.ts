@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import type { ReaderProgram } from '../core/publication/reader-program.ts';
 
 /** Where `scripts/build-web-reader.ts` puts them. */
 export const WEB_READER_FOLDER = fileURLToPath(new URL('../dist/web-reader/', import.meta.url));
@@ -21,11 +22,7 @@ export interface WebReaderFile {
   readonly integrity: string;
 }
 
-export interface WebReaderFiles {
-  readonly files: Readonly<Record<WebReaderScript, WebReaderFile>>;
-  /** base64url of SHA-256 over names and digests of all scripts. */
-  readonly version: string;
-}
+export type WebReaderFiles = Readonly<Record<WebReaderScript, WebReaderFile>>;
 
 /** `undefined` where they were not built. */
 export function readWebReader(folder: string = WEB_READER_FOLDER): WebReaderFiles | undefined {
@@ -35,9 +32,7 @@ export function readWebReader(folder: string = WEB_READER_FOLDER): WebReaderFile
     if (content === undefined) return undefined;
     files[name] = fileOf(content);
   }
-  const names = Object.entries(files).map(([name, { integrity }]) => `${name} ${integrity}\n`);
-  const version = createHash('sha256').update(names.join('')).digest('base64url');
-  return { files: files as WebReaderFiles['files'], version };
+  return files as WebReaderFiles;
 }
 
 /** Whose documents a worker reads, who signs them, and where keys are had. */
@@ -50,16 +45,37 @@ export interface WorkerSite {
 }
 
 /** The worker of a site, which has it in front: whatever stands in the browser's storage, published scripts can write to. */
-export function workerFor({ files }: WebReaderFiles, { reading, root, site }: WorkerSite): WebReaderFile {
+export function workerFor({ worker }: WebReaderFiles, { reading, root, site }: WorkerSite): WebReaderFile {
   return fileOf(
-    Buffer.concat([Buffer.from(`self.wisprSite=${JSON.stringify({ reading, root, site })};`), files.worker.content]),
+    Buffer.concat([Buffer.from(`self.wisprSite=${JSON.stringify({ reading, root, site })};`), worker.content]),
+  );
+}
+
+/** The program as browsers of a site get it, for the publisher to sign and for others to compare. */
+export function programOf(files: WebReaderFiles, site: WorkerSite): ReaderProgram {
+  const served = Object.entries({ ...files, worker: workerFor(files, site) });
+  return Object.fromEntries(
+    served.map(([name, { content }]) => [name, createHash('sha256').update(content).digest('hex')]),
   );
 }
 
 /** A script as it is served. */
 function fileOf(content: Buffer): WebReaderFile {
   const integrity = `sha256-${createHash('sha256').update(content).digest('base64')}`;
-  return { content, gzip: gzipSync(content, { level: 9 }), brotli: brotliCompressSync(content), integrity };
+  let [gzip, brotli]: (Buffer | undefined)[] = [];
+  // Publishers never need these, and the tightest takes a while.
+  return {
+    content,
+    integrity,
+    get gzip() {
+      gzip ??= gzipSync(content, { level: 9 });
+      return gzip;
+    },
+    get brotli() {
+      brotli ??= brotliCompressSync(content);
+      return brotli;
+    },
+  };
 }
 
 function readIfThere(file: string): Buffer | undefined {

@@ -70,7 +70,7 @@ export async function writeWebReader(): Promise<void> {
 
 if (import.meta.main) {
   await writeWebReader();
-  const lengths = Object.entries(readWebReader()?.files ?? {}).map(([name, { gzip }]) => [name, gzip.length] as const);
+  const lengths = Object.entries(readWebReader() ?? {}).map(([name, { gzip }]) => [name, gzip.length] as const);
   // Browsers with an ML-KEM of their own, and there are such, never load this one.
   const total = lengths.reduce((sum, [name, length]) => (name === 'ml-kem' ? sum : sum + length), 0);
   const kib = (length: number) => `${(length / 1024).toFixed(1)} KiB`;

@@ -12,7 +12,7 @@ const RUNS = 7;
 /** Bytes of all scripts by gzip, without the one for browsers that lack ML-KEM. */
 export async function webReaderSize(): Promise<Row[]> {
   await writeWebReader();
-  const { worker, start, vault, 'ml-kem': mlKem } = readWebReader()?.files ?? {};
+  const { worker, start, vault, 'ml-kem': mlKem } = readWebReader() ?? {};
   const lengths = [worker, start, vault].map((file) => file?.gzip.length ?? Number.NaN);
   const total = lengths.reduce((sum, length) => sum + length, 0);
   const about = { row: 'web-reader-size: worker, start, vault', unit: 'bytes gzip', runs: 1 };

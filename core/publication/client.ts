@@ -91,26 +91,6 @@ export class PublicationClient {
   }
 
   /**
-   * Takes over what another client has put into the same store since: a newer root with all that it signs, otherwise whatever is no older
-   * than what is at hand. Not while a {@link refresh} is under way.
-   */
-  async reload(): Promise<void> {
-    await this.load();
-    const { store } = this.#options;
-    const before = this.#root as RootMetadata;
-    const root = (await readKept(store, 'root', (bytes) => verifyFirstRoot(bytes, this.#options)))?.role;
-    if (root === undefined || root.version < before.version) return;
-    if (root.version > before.version) return this.#loadBelow(root);
-    const { timestamp, snapshot, state } = await loadKept(before, this.#options);
-    if (timestamp && isNoOlder(timestamp.role, this.#timestamp?.role)) this.#timestamp = timestamp;
-    if (snapshot && isNoOlder(snapshot, this.#snapshot)) this.#snapshot = snapshot;
-    if (this.closedVersion !== undefined) return this.#close();
-    const inUse = this.#state;
-    const isNewer = state && (inUse === undefined || state.timestamp.version > inUse.timestamp.version);
-    if (isNewer && isNoOlder(state.snapshot, inUse?.snapshot)) this.#state = state;
-  }
-
-  /**
    * Looks for something newer (5.3 to 5.6). If it fails, the state stays what it was.
    *
    * @param now - seconds since 1970
@@ -323,8 +303,4 @@ interface MaybeNew<Role> {
 function unchanged<Role extends RoleMetadata>(name: string, role: Role, now: number): MaybeNew<Role> {
   checkExpiry(name, role, now);
   return { role, bytes: undefined };
-}
-
-function isNoOlder(role: RoleMetadata, before: RoleMetadata | undefined): boolean {
-  return before === undefined || role.version >= before.version;
 }

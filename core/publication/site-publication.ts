@@ -88,16 +88,6 @@ export class SitePublication {
     return this.#loaded;
   }
 
-  /** Takes over what another process has put into the store since; never anything older. Not while a {@link refresh} is under way. */
-  async reload(): Promise<void> {
-    await this.load();
-    await this.#client.reload();
-    const wanted = this.state?.targets.target(SETTINGS_TARGET)?.sha256;
-    if (wanted === this.#settings?.hash) return;
-    const kept = await readSettings(this.#store);
-    if (this.#settings === undefined || kept?.hash === wanted) this.#settings = kept;
-  }
-
   /**
    * Looks for a newer publication. If it fails, what was there before stays in use as long as it may.
    *

@@ -20,6 +20,7 @@ import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts'
 import type { KeyServerState } from '../storage/state.ts';
 import { noStore, type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
 import { type StartPage, startPage } from './pages.ts';
+import { versionHere } from './program.ts';
 import type { ReadPublications } from './publications.ts';
 import { addressOf, addScript, sendScript } from './scripts.ts';
 
@@ -83,7 +84,7 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
   const { webReader, state, limits } = reader;
   if (webReader === undefined) return;
   const ownWorker = rememberWorker(webReader);
-  addScript(app, SCRIPT, webReader.files.start);
+  addScript(app, SCRIPT, webReader.start);
   app.get(WORKER, async (request, response) => {
     const { site, provider } = await siteOf(reader);
     response.set({ 'Service-Worker-Allowed': '/', 'Content-Security-Policy': WORKER_POLICY });
@@ -147,7 +148,7 @@ async function sendStart(
   const page = {
     arrived,
     asked: content.map((origin) => origin + METADATA_PATH + TIMESTAMP_FILE),
-    script: addressOf(SCRIPT, webReader.files.start),
+    script: addressOf(SCRIPT, webReader.start),
     plain: `/-/plain?${new URLSearchParams({ to })}`,
   };
   response.set({ 'Cache-Control': 'no-store', 'Content-Security-Policy': pagePolicy(content) });
@@ -162,7 +163,7 @@ async function sendSite(reader: InBrowser, response: Response): Promise<void> {
     root: provider.publisher,
     content: site.content,
     reading,
-    version: webReader?.version ?? '',
+    version: webReader ? await versionHere(webReader, provider, site) : '',
   };
   response.set('Cache-Control', 'no-cache').json(answer);
 }

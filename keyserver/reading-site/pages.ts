@@ -6,6 +6,7 @@ import type { Accent } from '../../core/site/accent.ts';
 import { openInReaderUrl, READER_PORT } from '../../core/site/open-in-reader.ts';
 import type { ListedDevice } from '../readers/devices.ts';
 import type { Grant } from '../readers/subscribers.ts';
+import type { ProgramVersion } from './program.ts';
 import type { Refusal } from './refusals.ts';
 import type { ScriptAddress } from './scripts.ts';
 
@@ -76,6 +77,8 @@ export interface AccountPage {
   readonly thisDevice: number | undefined;
   readonly hasPassword: boolean;
   readonly minimumLength: number;
+  /** What opens documents in browsers. */
+  readonly program: ProgramVersion | undefined;
   /** Whether a password was sent that is too short. */
   readonly problem: boolean;
 }

@@ -45,7 +45,7 @@ export interface VaultPages extends AccountPages {
  * Adds the vault's addresses to the reading site.
  *
  */
-export function addVault(app: Express, pages: VaultPages, { files }: WebReaderFiles): void {
+export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles): void {
   const { origin, limits, state, provider, cookie } = pages;
   const asked = [
     noStore,

@@ -15,7 +15,7 @@ import { stopped } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
-import { siteSettingsOf } from '../site/site-settings.ts';
+import { siteSettingsOf, withProgram } from '../site/site-settings.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore, withLock } from '../workspace/workspace.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
@@ -145,7 +145,11 @@ async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, optio
     onFound: (done) => onProgress?.({ stage: 'looking', done, total: undefined }),
   });
   checkRekey(wanted, plan.sets);
-  const settings = siteSettingsOf(configuration, (path) => index.planned(path));
+  const settings = withProgram(
+    siteSettingsOf(configuration, (path) => index.planned(path)),
+    configuration,
+    rootId,
+  );
   const found = { keys, roles, sections, index, output, appearance, plan, settings, recipient };
   return { ...place, ...found, rekey, areKeysOlder: areOlder };
 }

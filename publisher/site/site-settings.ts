@@ -1,7 +1,9 @@
 /** The site settings that are published, out of a configuration: docs/spec/publication.md section 5. */
+import type { KeyId } from '../../core/keys/key-id.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
 import { printable } from '../../node-support/printable.ts';
+import { programOf, readWebReader } from '../../node-support/web-reader-files.ts';
 import { PublishError } from '../errors.ts';
 import { someOf } from '../text.ts';
 import { destinationOf, SECONDS_PER_DAY, writtenPath } from '../workspace/configuration/content-schema.ts';
@@ -31,6 +33,16 @@ export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocum
   ];
   if (problems.length === 0) return settings;
   throw new PublishError('configuration-invalid', `${problems.join('; ')}; nothing was written`);
+}
+
+/**
+ * The settings with the program of this wispr, which readers' browsers should get. Left out where it was not built.
+ *
+ * @param root - root id
+ */
+export function withProgram(settings: SiteSettings, { reading, site }: Configuration, root: KeyId): SiteSettings {
+  const files = readWebReader();
+  return files === undefined ? settings : { ...settings, reader: programOf(files, { reading, root, site }) };
 }
 
 /** The settings as they stand in the configuration, with whatever is wrong with them. */

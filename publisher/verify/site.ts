@@ -16,6 +16,7 @@ import {
   TIMESTAMP_FILE,
   targetFile,
 } from '../../core/publication/names.ts';
+import type { ReaderProgram } from '../../core/publication/reader-program.ts';
 import { parseSettings, type SiteSettings } from '../../core/publication/settings.ts';
 import { inTurn } from '../../core/publication/sources.ts';
 import { checkExpiry, checkNotFuture, checkTimestampExpiry, isoTime } from '../../core/publication/verify-roles.ts';
@@ -42,6 +43,8 @@ export interface KnownSite {
   readonly site: string;
   /** Origin of the reading site. */
   readonly reading: string;
+  /** What the settings say that browsers should get. */
+  readonly program: ReaderProgram | undefined;
   /** Where people subscribe; empty where the settings name no address. */
   readonly subscribe: string;
   readonly publisherKey: Uint8Array;
@@ -77,7 +80,8 @@ export async function readSite(
   report.site = site;
   report.expires = descriptor.expires;
   const { publisherKeyBytes: publisherKey } = descriptor;
-  return { site, reading, subscribe: settings?.subscribe ?? '', publisherKey, publication, now: options.now };
+  const { subscribe = '', reader: program } = settings ?? {};
+  return { site, reading, program, subscribe, publisherKey, publication, now: options.now };
 }
 
 interface FoundPublication extends OpenPublication {

@@ -14,6 +14,7 @@ import { PathSet } from '../publish/inventory.ts';
 import { Leftovers } from './leftovers.ts';
 import { BucketPlace, DirectoryPlace, type ListedPlace, WebPlace } from './places.ts';
 import { checkPublication, type DocumentChoice, type PublicationCheckOptions } from './publication.ts';
+import { checkReadingSite } from './reading-site.ts';
 import { VerifyReport } from './report.ts';
 import { type KnownSite, readSite, type SiteOptions } from './site.ts';
 
@@ -95,6 +96,7 @@ export async function verifyUrl(url: URL, options: VerifyUrlOptions = {}): Promi
   const named = paths.length > 0 ? new NamedDocuments(paths, base, report) : undefined;
   const choice = named ?? (sample === undefined ? undefined : new Sample(sample));
   await checkPublication(site, place, report, { choice, onProgress });
+  await checkReadingSite(site, report);
   if (choice) report.notes.push(choice.note());
   return report.finish();
 }

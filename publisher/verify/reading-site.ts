@@ -1,0 +1,67 @@
+/** Whether the reading site gives browsers the program that the publication names. */
+import { request } from 'undici';
+import { hexDigest } from '../../core/encoding/digest.ts';
+import { type ReaderProgram, versionOfProgram } from '../../core/publication/reader-program.ts';
+import { PublishError } from '../errors.ts';
+import { WebPlace } from './places.ts';
+import type { VerifyReport } from './report.ts';
+import type { KnownSite } from './site.ts';
+
+/** Milliseconds. */
+const TIMEOUT = 10_000;
+/** Bytes of the longest script that is read. */
+const LONGEST = 1_048_576;
+
+/** Scripts at the origin of the documents; the others are at the reading site's own. */
+const WITH_DOCUMENTS: readonly string[] = ['worker', 'start'];
+
+/** A reading site that does not answer says nothing about the publication. */
+export async function checkReadingSite({ reading, program }: KnownSite, report: VerifyReport): Promise<void> {
+  if (program === undefined) {
+    report.notes.push('the publication does not name the program with which browsers read it');
+    return;
+  }
+  try {
+    const served = await programAt(reading, Object.keys(program));
+    if (served === undefined) {
+      report.notes.push(`${reading} gives browsers no program: it decrypts documents itself`);
+      return;
+    }
+    const [here, signed] = await Promise.all([served, program].map(versionOfProgram));
+    if (here === signed)
+      report.notes.push(`${reading} gives browsers the program that the publication names (${signed})`);
+    else {
+      const message = `the reading site serves another program than the publication names (version ${here}, signed ${signed})`;
+      report.find(reading, 'program-other', message);
+    }
+  } catch (error) {
+    if (!(error instanceof PublishError)) throw error;
+    report.notes.push(`whether ${reading} gives browsers the signed program was not checked: ${error.message}`);
+  }
+}
+
+/** @returns `undefined` where there is none. @throws PublishError `unreadable` */
+async function programAt(reading: string, names: readonly string[]): Promise<ReaderProgram | undefined> {
+  const places = { own: new WebPlace(reading), documents: new WebPlace(await documentsOf(reading)) };
+  const program: Record<string, string> = {};
+  for (const name of names) {
+    const place = WITH_DOCUMENTS.includes(name) ? places.documents : places.own;
+    const script = await place.read(`/-/${name}.js`, LONGEST);
+    if (script) program[name] = await hexDigest(script);
+  }
+  return Object.keys(program).length > 0 ? program : undefined;
+}
+
+/** The origin that shows documents: where a reading site leads everybody who asks for one. @throws PublishError `unreadable` */
+async function documentsOf(reading: string): Promise<string> {
+  try {
+    const { headers, body } = await request(`${reading}/`, { signal: AbortSignal.timeout(TIMEOUT) });
+    await body.dump();
+    const { location } = headers;
+    return typeof location === 'string' && URL.canParse(location, reading)
+      ? new URL(location, reading).origin
+      : reading;
+  } catch (cause) {
+    throw new PublishError('unreadable', 'it does not answer', { cause });
+  }
+}
