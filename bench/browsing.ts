@@ -7,7 +7,6 @@ import { startNginx } from '../cache-config/servers.ts';
 import { chooseSite } from '../demo/site.ts';
 import { type Person, World } from '../demo/world.ts';
 import type { RunningKeyServer } from '../keyserver/server.ts';
-import { writeWebReader } from '../scripts/build-web-reader.ts';
 import { type Delay, startDelay } from './delay.ts';
 
 /** Public, with a picture: the first frame of a film of {@link FILM_LENGTH} bytes is what it shows. */
@@ -47,7 +46,6 @@ export async function whileBrowsing<Result>(
 }
 
 async function open(latency: number, endings: (() => Promise<unknown>)[]): Promise<Browsing> {
-  await writeWebReader();
   const settings = await chooseSite();
   const source = await mkdtemp(join(tmpdir(), 'wispr-bench-browsing-'));
   endings.push(() => rm(source, { recursive: true, force: true }));

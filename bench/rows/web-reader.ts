@@ -1,7 +1,6 @@
 /** What reading in the browser costs: beside the same files in clear from the same nginx, in the same Chromium. */
 import type { Page } from 'playwright-core';
 import { readWebReader } from '../../node-support/web-reader-files.ts';
-import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { ARTICLE, type Browsing, DOWNLOAD, FILM_PAGE, NEXT_ARTICLE, newPage, whileBrowsing } from '../browsing.ts';
 import { compare, measureAlternately, type Row, sideBySide } from '../measure.ts';
 
@@ -11,7 +10,6 @@ const RUNS = 7;
 
 /** Bytes of all scripts by gzip, without the one for browsers that lack ML-KEM. */
 export async function webReaderSize(): Promise<Row[]> {
-  await writeWebReader();
   const { worker, start, vault, 'ml-kem': mlKem } = readWebReader() ?? {};
   const lengths = [worker, start, vault].map((file) => file?.gzip.length ?? Number.NaN);
   const total = lengths.reduce((sum, length) => sum + length, 0);

@@ -168,7 +168,7 @@ export async function exceeds(found: TimestampMetadata, known: Publication, root
   return current === undefined || isGreater(found, current);
 }
 
-/** Decides again where somebody else has stored something meanwhile: so it is as if each had waited for the one before. */
+/** Decides again where something else was stored meanwhile: so it is as if each had waited for the one before. */
 async function signing<Result>(
   state: KeyServerState,
   freshSeconds: number,

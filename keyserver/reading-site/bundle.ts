@@ -21,7 +21,7 @@ import { readPublication, readRoots } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { ReadPublication } from './publications.ts';
 
-/** Bytes of all lists of a publication that are worth sending to somebody who needs a few of them. */
+/** Bytes of all lists of a publication that are worth sending to a browser that needs a few of them. */
 const LISTS_LENGTH = 131_072;
 
 export class PublicationBundle {

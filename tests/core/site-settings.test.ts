@@ -44,6 +44,10 @@ describe('site settings', () => {
     ['titles', [{ set: 'a{d{mm}d}', title: 'x' }]],
     ['titles', [{ set: '{yyyy}', title: '{m{yyyy}m}' }]],
     ['titles', Array.from({ length: 101 }, (_, index) => ({ set: `a${index}`, title: 'A' }))],
+    ['reader', []],
+    ['reader', { worker: 'abc' }],
+    ['reader', { 'Worker.js': 'a'.repeat(64) }],
+    ['reader', Object.fromEntries(Array.from('abcdefghijklmnopq', (name) => [name, 'a'.repeat(64)]))],
     ['preview', 'none'],
   ])('attack 15: refuse %s %j', (member, value) => {
     const [start = ''] = new TextDecoder().decode(encodeSettings(SETTINGS)).split('}', 1);
