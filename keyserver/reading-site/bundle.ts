@@ -15,7 +15,8 @@ import {
   targetUrlPath,
 } from '../../core/publication/names.ts';
 import { storeFor } from '../../core/publication/site-publication.ts';
-import type { TrustedState } from '../../core/publication/trusted-state.ts';
+import type { MetadataStore } from '../../core/publication/sources.ts';
+import { IN_USE, type TrustedState } from '../../core/publication/trusted-state.ts';
 import type { Provider } from '../publication/provider.ts';
 import { readPublication, readRoots } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -38,47 +39,45 @@ export class PublicationBundle {
   async read(provider: Provider, { keeper, store }: ReadPublication): Promise<Buffer> {
     const { database, now } = this.#state;
     await keeper.current().catch(() => undefined);
-    const known = readPublication(database);
+    const known = readPublication(database)?.version ?? 0;
+    // Handed over a moment ago.
+    if (known > (keeper.publication.state?.timestamp.version ?? 0)) await keeper.current(true).catch(() => undefined);
+    const roots = readRoots(database) ?? [];
+    const files = new Map(roots.map((root, index) => [METADATA_PATH + metadataFile('root', index + 1), root]));
     const { state } = keeper.publication;
-    const files = new Map<string, Uint8Array>();
-    for (const [index, root] of (readRoots(database) ?? []).entries())
-      files.set(METADATA_PATH + metadataFile('root', index + 1), root);
-    if (known) {
-      files.set(METADATA_PATH + TIMESTAMP_FILE, known.timestamp);
-      files.set(METADATA_PATH + metadataFile('snapshot', known.snapshotVersion), known.snapshot);
-    }
-    if (known && state?.snapshot.version === known.snapshotVersion) {
-      for (const [path, bytes] of await filesBelow(provider, state, storeFor(provider.publisher, store)))
+    // Keys that these roots do not name have signed nothing for who has only these.
+    if (state?.root.version === roots.length) {
+      for (const [path, bytes] of await filesOf(provider, state, storeFor(provider.publisher, store)))
         files.set(path, bytes);
       if (this.#listed !== state.snapshot && lengthOfLists(state) <= LISTS_LENGTH) {
         this.#listed = state.snapshot;
         void readAll(listDocuments(keeper.publication, now(), () => undefined));
       }
     }
-    const of = `${known?.version} ${[...files.keys()]}`;
+    const of = `${state?.timestamp.version} ${[...files.keys()]}`;
     if (this.#made?.of !== of) this.#made = { of, bytes: encode(files) };
     return this.#made.bytes;
   }
 }
 
-/** What the snapshot names, and settings and descriptor, as far as they are at hand. */
-async function filesBelow(
+/** What makes up a state, as far as it is at hand. */
+async function filesOf(
   { descriptorBytes }: Provider,
   { snapshot, targets }: TrustedState,
-  store: ReturnType<typeof storeFor>,
+  store: MetadataStore,
 ): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
+  const put = (path: string, bytes: Uint8Array | undefined) => bytes && files.set(path, bytes);
+  put(METADATA_PATH + TIMESTAMP_FILE, await store.read(IN_USE.timestamp));
+  put(METADATA_PATH + metadataFile('snapshot', snapshot.version), await store.read(IN_USE.snapshot));
   for (const [role, { version, sha256 }] of snapshot.roles) {
     const bytes = await store.read(role);
-    if (bytes && (await hexDigest(bytes)) === sha256) files.set(METADATA_PATH + metadataFile(role, version), bytes);
+    if (bytes && (await hexDigest(bytes)) === sha256) put(METADATA_PATH + metadataFile(role, version), bytes);
   }
-  const own = ownTargetsOf({
-    descriptor: descriptorBytes,
-    settings: (await readSettingsFile(store)) ?? new Uint8Array(),
-  });
-  for (const [target, bytes] of own) {
+  const settings = (await readSettingsFile(store)) ?? new Uint8Array();
+  for (const [target, bytes] of ownTargetsOf({ descriptor: descriptorBytes, settings })) {
     const named = targets.target(target)?.sha256;
-    if (named === (await hexDigest(bytes))) files.set(targetUrlPath(target, named), bytes);
+    if (named === (await hexDigest(bytes))) put(targetUrlPath(target, named), bytes);
   }
   return files;
 }

@@ -14,6 +14,7 @@ import { startKeyServer } from '../../keyserver/server.ts';
 import { programOf, readWebReader } from '../../node-support/web-reader-files.ts';
 import { verifyUrl } from '../../publisher/verify/verify.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
+import type { ContentHost } from '../support/content-host.ts';
 import { configIn, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { publish, SITE, sealBundle } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
@@ -192,6 +193,26 @@ describe('below /-/', () => {
     expect(root.body.equals(Buffer.from(rig.publisher.root.bytes))).toBe(true);
     for (const file of ['2.root.json', 'timestamp.json', '1.targets.json', 'x', '..%2f1.root.json'])
       expect((await documents.get(`/-/publication/${file}`)).status).toBe(404);
+  });
+
+  it('is all of the publication that is small, in one', async () => {
+    const bundle = async () => {
+      const { body, headers } = await documents.get('/-/publication/current');
+      expect([headers['content-encoding'], headers['cache-control']]).toEqual(['gzip', 'no-cache']);
+      return JSON.parse(gunzipSync(body).toString()) as Record<string, string>;
+    };
+    const names = ({ files }: ContentHost) =>
+      [...files.keys()].filter((path) => /^\/\.well-known\/(?:wispr\/|[0-9a-f]{64}\.)/.test(path));
+    // Lists come with the second.
+    await expect.poll(async () => Object.keys(await bundle()).filter((path) => /documents-/.test(path)).length).toBe(2);
+    const files = await bundle();
+    for (const [path, text] of Object.entries(files))
+      expect(Buffer.from(rig.host.files.get(path) ?? '').toString(), path).toBe(text);
+    const current = `${rig.publisher.publication.version}.snapshot.json`;
+    for (const file of ['1.root.json', 'timestamp.json', current])
+      expect(Object.keys(files)).toContain(`/.well-known/wispr/${file}`);
+    expect(Object.keys(files).filter((path) => /wispr-settings|wispr-provider/.test(path)).length).toBe(2);
+    expect(names(rig.host).length).toBeGreaterThan(Object.keys(files).length); // what earlier publications named
   });
 
   it('is the page that keys come to, in a window only', async () => {
