@@ -5,6 +5,7 @@ import { protect1gib, protect10k, protectMemory, republish100k } from './rows/pr
 import { passRows, proxyRows } from './rows/proxy.ts';
 import { memoryRows, ttfbRows } from './rows/proxy-cost.ts';
 import { publicationCheck } from './rows/publication.ts';
+import { webReaderFirst, webReaderPage, webReaderRate, webReaderSize } from './rows/web-reader.ts';
 
 interface Measured {
   readonly what: string;
@@ -22,6 +23,10 @@ const ROWS: Readonly<Record<string, Measured>> = {
   'proxy-10m': { what: 'the same for 10 MiB', run: () => proxyRows('proxy-10m') },
   'proxy-pass': { what: 'requests to sites that are not connected', run: () => passRows('proxy-pass') },
   'proxy-ttfb': { what: 'time to the first byte through the proxy', run: () => ttfbRows('proxy-ttfb') },
+  'web-reader-size': { what: 'bytes of the in-browser reader', run: webReaderSize },
+  'web-reader-page': { what: 'a page and a film in the browser, beside the same in clear', run: webReaderPage },
+  'web-reader-rate': { what: 'a large download in the browser, beside the same in clear', run: webReaderRate },
+  'web-reader-first': { what: 'the first pages of a reader, at 150 ms a round trip', run: webReaderFirst },
   'proxy-memory': { what: 'memory of the proxy: 10 GiB, 1,000 connections', run: () => memoryRows('proxy-memory') },
 };
 

@@ -4,11 +4,20 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import type { ReaderProgram } from '../core/publication/reader-program.ts';
 
 /** Where `scripts/build-web-reader.ts` puts them. */
 export const WEB_READER_FOLDER = fileURLToPath(new URL('../dist/web-reader/', import.meta.url));
 
-export type WebReaderScript = 'worker' | 'start' | 'vault' | 'sheet' | 'library' | 'open' | 'password';
+export type WebReaderScript = (typeof SCRIPTS)[number];
+
+const SCRIPTS = ['worker', 'start', 'vault', 'ml-kem', 'sheet', 'library', 'open', 'password'] as const;
+
+/** Those that the worker's own pages load: it has their addresses in front. */
+export const SCRIPTS_OF_WORKER = ['library', 'sheet'] as const;
+
+/** Those of sites that have no key server. */
+const WITHOUT_KEY_SERVER: readonly string[] = ['open', 'password'];
 
 export interface WebReaderFile {
   readonly content: Buffer;
@@ -19,32 +28,80 @@ export interface WebReaderFile {
   readonly integrity: string;
 }
 
-export interface WebReaderFiles {
-  readonly files: ReadonlyMap<WebReaderScript, WebReaderFile>;
-  /** base64url of SHA-256 over names and digests of all scripts. */
-  readonly version: string;
-}
-
-const SCRIPTS: readonly WebReaderScript[] = ['worker', 'start', 'vault', 'sheet', 'library', 'open', 'password'];
-const NEEDED: readonly WebReaderScript[] = ['worker', 'start'];
+export type WebReaderFiles = Readonly<Record<WebReaderScript, WebReaderFile>>;
 
 /** `undefined` where they were not built. */
 export function readWebReader(folder: string = WEB_READER_FOLDER): WebReaderFiles | undefined {
-  const files = new Map<WebReaderScript, WebReaderFile>();
+  const files: Partial<Record<WebReaderScript, WebReaderFile>> = {};
   for (const name of SCRIPTS) {
     const content = readIfThere(join(folder, `${name}.js`));
-    if (content === undefined) continue;
-    files.set(name, fileOf(content));
+    if (content === undefined) return undefined;
+    files[name] = fileOf(content);
   }
-  if (!NEEDED.every((name) => files.has(name))) return undefined;
-  const names = Array.from(files, ([name, { integrity }]) => `${name} ${integrity}\n`);
-  return { files, version: createHash('sha256').update(names.join('')).digest('base64url') };
+  return files as WebReaderFiles;
+}
+
+/** What a page needs to load a script. */
+export interface ScriptAddress {
+  readonly src: string;
+  readonly integrity: string;
+}
+
+/** The address under which a script never has another content. */
+export function addressOf(path: string, file: WebReaderFile): ScriptAddress {
+  return { src: `${path}?v=${versionOf(file)}`, integrity: file.integrity };
+}
+
+/** As it stands in an address. */
+export function versionOf({ integrity }: WebReaderFile): string {
+  return Buffer.from(integrity.slice('sha256-'.length), 'base64').toString('base64url');
+}
+
+/** Whose documents a worker reads, who signs them, and where keys are had. */
+export interface WorkerSite {
+  /** The page that has keys, on a site without a key server. */
+  readonly keys?: string;
+  /** Origin of the vault: `reading` in the descriptor of a site with a key server. */
+  readonly reading?: string;
+  /** Root id. */
+  readonly root: string;
+  readonly site: string;
+}
+
+/** The worker of a site, which has it in front: whatever stands in the browser's storage, published scripts can write to. */
+export function workerFor(files: WebReaderFiles, { keys, reading, root, site }: WorkerSite): WebReaderFile {
+  const scripts = Object.fromEntries(SCRIPTS_OF_WORKER.map((name) => [name, addressOf(`/-/${name}.js`, files[name])]));
+  const named = `self.wisprSite=${JSON.stringify({ keys, reading, root, scripts, site })};`;
+  return fileOf(Buffer.concat([Buffer.from(named), files.worker.content]));
+}
+
+/** The program as browsers of a site with a key server get it, for the publisher to sign and for others to compare. */
+export function programOf(files: WebReaderFiles, site: WorkerSite): ReaderProgram {
+  const served = Object.entries({ ...files, worker: workerFor(files, site) });
+  return Object.fromEntries(
+    served
+      .filter(([name]) => !WITHOUT_KEY_SERVER.includes(name))
+      .map(([name, { content }]) => [name, createHash('sha256').update(content).digest('hex')]),
+  );
 }
 
 /** A script as it is served. */
-export function fileOf(content: Buffer): WebReaderFile {
+function fileOf(content: Buffer): WebReaderFile {
   const integrity = `sha256-${createHash('sha256').update(content).digest('base64')}`;
-  return { content, gzip: gzipSync(content, { level: 9 }), brotli: brotliCompressSync(content), integrity };
+  let [gzip, brotli]: (Buffer | undefined)[] = [];
+  // Publishers never need these, and the tightest takes a while.
+  return {
+    content,
+    integrity,
+    get gzip() {
+      gzip ??= gzipSync(content, { level: 9 });
+      return gzip;
+    },
+    get brotli() {
+      brotli ??= brotliCompressSync(content);
+      return brotli;
+    },
+  };
 }
 
 function readIfThere(file: string): Buffer | undefined {

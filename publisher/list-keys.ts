@@ -93,7 +93,7 @@ export async function listKeys(
   const { published, problem } = known
     ? await readIfGood(directory, known.keyStore.rootId)
     : { published: await readPublished(directory), problem: undefined };
-  const root = known ? verifyChain(known.keyStore.roots) : published?.roots[0];
+  const root = known ? await verifyChain(known.keyStore.roots) : published?.roots[0];
   if (root === undefined) throw new Error('either is known');
   const { version, expires } = root;
   const all = known && {

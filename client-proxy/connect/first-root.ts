@@ -32,7 +32,7 @@ export async function fetchFirstRoot(upstream: Upstream, descriptor: VerifiedDes
       return undefined;
     });
     if (bytes && (await rootIdOf(bytes)) === publisher) {
-      verifyFirstRoot(bytes, { verify: verifyEd25519, strict: true });
+      await verifyFirstRoot(bytes, { verify: verifyEd25519, strict: true });
       return bytes;
     }
     if (bytes) failure = new PublicationError('root-unexpected', 'the first root is not the one in the descriptor');

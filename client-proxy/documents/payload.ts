@@ -75,9 +75,9 @@ export class Payload implements BlockSource, RunSupply {
     const { cache, site, entry } = this.#supply;
     const { head, payloadLength } = this.reader;
     this.#writer = cache.begin(site, entry.head, head.length + payloadLength, synced);
-    this.#writer?.keep(headBytes(head));
+    void this.#writer?.keep(headBytes(head));
     if (first === undefined) return;
-    if (this.#writer) this.#writer.keep(first);
+    if (this.#writer) void this.#writer.keep(first);
     else if (isEncrypted(head.header)) giveBackIfAlone(first); // it was opened, and is not its own message
   }
 

@@ -4,7 +4,7 @@ import { CodedError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { verifyBlocks } from '../../core/object/blocks.ts';
 import { readHead } from '../../core/object/read-head.ts';
-import type { FailedList } from '../../core/publication/delegated-roles.ts';
+import { type FailedList, listDocuments } from '../../core/publication/listing.ts';
 import { expectationOf, type WantedDocument } from '../../core/reading/open-at.ts';
 import type { ObjectCache } from '../documents/cache/object-cache.ts';
 import type { BoundSite } from '../site/bound-sites.ts';
@@ -30,7 +30,7 @@ export async function listWanted(bound: BoundSite, wish: SyncWish, now: number):
   const heads = new Set<string>();
   const failed: FailedDocument[] = [];
   const note = ({ name, error: { code, message } }: FailedList) => failed.push({ path: name, code, message });
-  for await (const { path, entry } of publication.publication.documents(now, note)) {
+  for await (const { path, entry } of listDocuments(publication.publication, now, note)) {
     heads.add(entry.head);
     if (isWanted(path, entry.set, wish)) all.push({ site, path, publisherKey, entry });
   }

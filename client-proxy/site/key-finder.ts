@@ -90,7 +90,7 @@ export class KeyFinder {
   #sendBatch(): void {
     const batch = this.#batch.splice(0);
     for (let start = 0; start < batch.length; start += MAXIMUM_KEYS_PER_REQUEST)
-      this.#answer(batch.slice(start, start + MAXIMUM_KEYS_PER_REQUEST));
+      void this.#answer(batch.slice(start, start + MAXIMUM_KEYS_PER_REQUEST));
   }
 
   async #answer(wanted: readonly Wanted[]): Promise<void> {

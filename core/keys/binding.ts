@@ -98,8 +98,8 @@ export async function encodeBrowserBindingRequest(
  *
  * @throws KeyError `binding-malformed`
  */
-export function verifyBindingRequest(bytes: Uint8Array): Verified<BindingRequest> {
-  const verified = verify<BindingRequest>(bytes, REQUEST_LABEL, ['code', ...MEMBERS]);
+export async function verifyBindingRequest(bytes: Uint8Array): Promise<Verified<BindingRequest>> {
+  const verified = await verify<BindingRequest>(bytes, REQUEST_LABEL, ['code', ...MEMBERS]);
   if (normaliseCode(String(verified.code)) === verified.code) return verified;
   throw new KeyError('binding-malformed', 'the binding request has a code that is not of the right form');
 }
@@ -109,7 +109,7 @@ export function verifyBindingRequest(bytes: Uint8Array): Verified<BindingRequest
  *
  * @throws KeyError `binding-malformed`
  */
-export function verifyBrowserBindingRequest(bytes: Uint8Array): Verified<BrowserBindingRequest> {
+export function verifyBrowserBindingRequest(bytes: Uint8Array): Promise<Verified<BrowserBindingRequest>> {
   return verify<BrowserBindingRequest>(bytes, BROWSER_REQUEST_LABEL, MEMBERS);
 }
 
@@ -121,11 +121,11 @@ function requestOf(
   return { ed25519: toBase64url(ed25519.publicKey), publisher, time, xwing: toBase64url(xwing.publicKey) };
 }
 
-function verify<Request extends BrowserBindingRequest>(
+async function verify<Request extends BrowserBindingRequest>(
   bytes: Uint8Array,
   label: string,
   members: readonly string[],
-): Verified<Request> {
+): Promise<Verified<Request>> {
   const message = parseMessage(bytes, MESSAGE_LIMITS.bindingRequest);
   if (message === undefined || !hasMembers(message, members)) {
     throw new KeyError('binding-malformed', 'the binding request is not of the form that the protocol allows');
@@ -137,7 +137,7 @@ function verify<Request extends BrowserBindingRequest>(
     throw new KeyError('binding-malformed', 'the binding request has a member that is not of the right form');
   }
   checkXwingPublicKey(xwingPublicKey);
-  if (!isSignedBy(label, message, signer)) {
+  if (!(await isSignedBy(label, message, signer))) {
     throw new KeyError('binding-malformed', 'the binding request is not signed by the device');
   }
   return { ...(message as unknown as Request), xwingPublicKey };

@@ -171,7 +171,7 @@ async function readSignedBundle(bytes: Uint8Array): Promise<{ header: BundleHead
   const payload = bytes.subarray(start + length + SIGNATURE_LENGTH);
   const { header, publisherKey } = parseBundleHeader(headerBytes);
   // B2
-  if (!ed25519Verify(signature, concat(SIGNATURE_LABEL, headerBytes), publisherKey)) {
+  if (!(await ed25519Verify(signature, concat(SIGNATURE_LABEL, headerBytes), publisherKey))) {
     throw new KeyError('bundle-malformed', "the bundle's signature is not valid");
   }
   if (toBase64url(await sha256(payload)) !== header.payloadDigest) throw malformed('its payload is not the signed one');

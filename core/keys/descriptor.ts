@@ -69,7 +69,7 @@ export async function verifyDescriptor(bytes: Uint8Array, now: number): Promise<
   if (message === undefined) throw new KeyError('descriptor-malformed', 'the descriptor is not canonical JSON');
   const key = checkForm(message);
   // D2
-  if (!isSignedBy(LABEL, message, key))
+  if (!(await isSignedBy(LABEL, message, key)))
     throw new KeyError('descriptor-malformed', "the descriptor's signature is not valid");
   const { signature: _, ...descriptor } = message as unknown as ProviderDescriptor & { signature: string };
   // D3

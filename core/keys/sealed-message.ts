@@ -33,7 +33,7 @@ export async function signMessageBy<Message extends object>(
 }
 
 /** Whether the member `signature` is valid under `publicKey`. */
-export function isSignedBy(label: string, message: JsonObject, publicKey: Uint8Array): boolean {
+export async function isSignedBy(label: string, message: JsonObject, publicKey: Uint8Array): Promise<boolean> {
   const { signature, ...rest } = message;
   const bytes = fromBase64url(signature, 64);
   return bytes !== undefined && ed25519Verify(bytes, signedBytes(label, rest), publicKey);

@@ -72,7 +72,7 @@ function unexpected(why: string): PublicationError {
 async function readHeadFrom(input: ByteReader, expected: Expectation): Promise<Head> {
   const { header, headerBytes, signature } = await readSignedPart(input);
   await checkPublisher(header.publisher, expected.publisherKey);
-  checkSignature(headerBytes, signature, expected.publisherKey);
+  await checkSignature(headerBytes, signature, expected.publisherKey);
   const head = await readDigests(input, { header, headerBytes, signature });
   checkSite(header, expected.site);
   checkPath(header, expected.path);
@@ -150,8 +150,8 @@ async function checkPublisher(publisher: KeyId, publicKey: Uint8Array): Promise<
 }
 
 /** Step 6. */
-function checkSignature(headerBytes: Uint8Array, signature: Uint8Array, publicKey: Uint8Array): void {
-  if (!ed25519Verify(signature, concat(SIGNATURE_LABEL, headerBytes), publicKey)) {
+async function checkSignature(headerBytes: Uint8Array, signature: Uint8Array, publicKey: Uint8Array): Promise<void> {
+  if (!(await ed25519Verify(signature, concat(SIGNATURE_LABEL, headerBytes), publicKey))) {
     throw new ObjectError('signature-invalid', "the publisher's signature is not valid");
   }
 }

@@ -62,6 +62,9 @@ export interface Primitives {
   ): Promise<Uint8Array | undefined>;
 }
 
+/** Whether an Ed25519 signature (RFC 8032) is valid. Non-canonical S, R and keys and small-order points are refused, and so is every length but 64 and 32. */
+export type Ed25519Verify = (signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array) => Promise<boolean>;
+
 /** A key pair made from a 32-byte seed. */
 export interface KeyPair {
   readonly publicKey: Uint8Array;

@@ -3,7 +3,7 @@
  * tests/vectors), X-Wing, X25519 and constant-time comparison. The only module that imports it.
  */
 import sodium from 'libsodium-wrappers';
-import type { KeyPair } from './contract.ts';
+import type { Ed25519Verify, KeyPair } from './contract.ts';
 
 await sodium.ready;
 
@@ -23,11 +23,10 @@ export function ed25519Sign(message: Uint8Array, secretKey: Uint8Array): Uint8Ar
   return sodium.crypto_sign_detached(message, secretKey);
 }
 
-/** Whether `signature` is valid; non-canonical S, R and keys and small-order points are refused. Never throws. */
-export function ed25519Verify(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean {
-  if (signature.length !== 64 || publicKey.length !== 32) return false;
-  return sodium.crypto_sign_verify_detached(signature, message, publicKey);
-}
+export const ed25519Verify: Ed25519Verify = async (signature, message, publicKey) =>
+  signature.length === 64 &&
+  publicKey.length === 32 &&
+  sodium.crypto_sign_verify_detached(signature, message, publicKey);
 
 /** X-Wing key pair (draft-connolly-cfrg-xwing-kem) from a 32-byte seed. */
 export function xwingKeyPair(seed: Uint8Array): KeyPair {

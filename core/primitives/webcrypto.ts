@@ -2,4 +2,5 @@
 export * from './contract.ts';
 export * from './noble.ts';
 export * from './random.ts';
+export * from './webcrypto-ed25519.ts';
 export * from './webcrypto-symmetric.ts';

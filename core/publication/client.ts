@@ -2,7 +2,7 @@
  * The reading side: the client workflow of TUF specification section 5, with its step numbers. Bytes and the time come in, so that it runs
  * anywhere. What was trusted before stays in use, in memory and in the store, until something newer has passed every check.
  */
-import { DelegatedRoles, type OnFailedList } from './delegated-roles.ts';
+import { DelegatedRoles, type Step } from './delegated-roles.ts';
 import { PublicationError } from './errors.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import {
@@ -97,26 +97,6 @@ export class PublicationClient {
   }
 
   /**
-   * Takes over what another client has put into the same store since: a newer root with all that it signs, otherwise whatever is no older
-   * than what is at hand. Not while a {@link refresh} is under way.
-   */
-  async reload(): Promise<void> {
-    await this.load();
-    const { store } = this.#options;
-    const before = this.#root as RootMetadata;
-    const root = (await readKept(store, 'root', (bytes) => verifyFirstRoot(bytes, this.#options)))?.role;
-    if (root === undefined || root.version < before.version) return;
-    if (root.version > before.version) return this.#loadBelow(root);
-    const { timestamp, snapshot, state } = await loadKept(before, this.#options);
-    if (timestamp && isNoOlder(timestamp.role, this.#timestamp?.role)) this.#timestamp = timestamp;
-    if (snapshot && isNoOlder(snapshot, this.#snapshot)) this.#snapshot = snapshot;
-    if (this.closedVersion !== undefined) return this.#close();
-    const inUse = this.#state;
-    const isNewer = state && (inUse === undefined || state.timestamp.version > inUse.timestamp.version);
-    if (isNewer && isNoOlder(state.snapshot, inUse?.snapshot)) this.#state = state;
-  }
-
-  /**
    * Looks for something newer (5.3 to 5.6). If it fails, the state stays what it was.
    *
    * @param now - seconds since 1970
@@ -138,9 +118,9 @@ export class PublicationClient {
     return this.#delegated.find(path, this.check(now), now);
   }
 
-  /** The target paths of all delegated roles that are good, role by role: candidates for {@link target}. @throws as it does */
-  targetPaths(now: number, failed: OnFailedList): AsyncGenerator<string[], undefined> {
-    return this.#delegated.paths(this.check(now), now, failed);
+  /** What a delegated role says in a state. @throws PublicationError */
+  role(step: Step, state: TrustedState): Promise<TargetsMetadata> {
+    return this.#delegated.role(step, state);
   }
 
   /**
@@ -176,7 +156,7 @@ export class PublicationClient {
     const kept = await readKept(store, 'root', (bytes) => verifyFirstRoot(bytes, this.#options));
     if (kept) return this.#loadBelow(kept.role);
     const bytes = await firstRoot();
-    const root = verifyFirstRoot(bytes, this.#options);
+    const root = await verifyFirstRoot(bytes, this.#options);
     await store.write('root', bytes);
     await this.#loadBelow(root);
   }
@@ -220,7 +200,7 @@ export class PublicationClient {
         const isGood = (bytes: Uint8Array) => this.#isNextRoot(bytes, root);
         const bytes = await fetchBounded(source, file, PUBLICATION_LIMITS.rootLength, undefined, isGood); // 5.3.3
         if (bytes === undefined) break;
-        const next = verifyNextRoot(bytes, root, this.#options); // 5.3.4, 5.3.5
+        const next = await verifyNextRoot(bytes, root, this.#options); // 5.3.4, 5.3.5
         await store.write('root', bytes); // 5.3.8
         root = next;
       }
@@ -232,9 +212,9 @@ export class PublicationClient {
   }
 
   /** So that a host with other bytes under the name of a root hides no good root at another, and delays no look at the timestamp. */
-  #isNextRoot(bytes: Uint8Array, root: RootMetadata): boolean {
+  async #isNextRoot(bytes: Uint8Array, root: RootMetadata): Promise<boolean> {
     try {
-      verifyNextRoot(bytes, root, this.#options);
+      await verifyNextRoot(bytes, root, this.#options);
       return bytes.length <= PUBLICATION_LIMITS.rootLength;
     } catch {
       return false;
@@ -271,7 +251,7 @@ export class PublicationClient {
   }
 
   async #takeTimestamp(bytes: Uint8Array, root: RootMetadata, now: number): Promise<void> {
-    const timestamp = verifyTimestamp(bytes, root, this.#timestamp?.role, this.#options, this.#snapshot); // 5.4.2, 5.4.3
+    const timestamp = await verifyTimestamp(bytes, root, this.#timestamp?.role, this.#options, this.#snapshot); // 5.4.2, 5.4.3
     if (timestamp === undefined) return;
     checkNotFuture(timestamp, now, this.#options); // P8, before it could make current ones older
     checkTimestampExpiry(timestamp, now, this.#options.grace); // 5.4.4, P7
@@ -329,8 +309,4 @@ interface MaybeNew<Role> {
 function unchanged<Role extends RoleMetadata>(name: string, role: Role, now: number): MaybeNew<Role> {
   checkExpiry(name, role, now);
   return { role, bytes: undefined };
-}
-
-function isNoOlder(role: RoleMetadata, before: RoleMetadata | undefined): boolean {
-  return before === undefined || role.version >= before.version;
 }

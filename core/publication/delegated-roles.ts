@@ -1,5 +1,5 @@
 /** The search for a target through the delegations: TUF specification section 5.6.7. */
-import { binFor, binNames, delegates, pathHashOf } from './bins.ts';
+import { binFor, delegates, pathHashOf } from './bins.ts';
 import { checkBin } from './delegations.ts';
 import { PublicationError } from './errors.ts';
 import type { RoleKeys, TufKey } from './keys.ts';
@@ -17,11 +17,9 @@ import { readKept, type TrustedState } from './trusted-state.ts';
 import { checkExpiry, type VerifyOptions, verifyTargets } from './verify-roles.ts';
 
 const FOUND_KEPT = 1000;
-/** Roles that are asked for ahead where all are read: each is a file of its own. */
-const ROLES_AHEAD = 8;
 
 /** A role that is to be asked. */
-interface Step {
+export interface Step {
   readonly name: string;
   readonly roleKeys: RoleKeys;
   readonly keys: ReadonlyMap<string, TufKey>;
@@ -42,15 +40,6 @@ interface Kept {
   /** Of the file, or the most that it can have. */
   readonly length: number;
 }
-
-/** A section, bin or `documents` that is no good: what is in it is not known. */
-export interface FailedList {
-  /** What the role is called. */
-  readonly name: string;
-  readonly error: PublicationError;
-}
-
-export type OnFailedList = (list: FailedList) => void;
 
 type Options = VerifyOptions & { readonly source: MetadataSource; readonly store: MetadataStore };
 
@@ -95,7 +84,7 @@ export class DelegatedRoles {
       if (asked.has(step.name)) continue; // 5.6.7.1
       if (asked.size > PUBLICATION_LIMITS.delegations) return undefined;
       asked.add(step.name);
-      const role = await this.#role(step, state);
+      const role = await this.role(step, state);
       checkExpiry(step.name, role, now); // 5.6.5
       until.expires = Math.min(until.expires, role.expires);
       const found = role.target(path);
@@ -106,38 +95,8 @@ export class DelegatedRoles {
     return undefined;
   }
 
-  /**
-   * All target paths of the delegated roles, in no order; some may be named by a role that is not asked for them, or more than once. What
-   * counts of them, {@link find} says.
-   *
-   * @param failed - called for each role that fails a check; the others are still listed
-   */
-  async *paths(state: TrustedState, now: number, failed: OnFailedList): AsyncGenerator<string[], undefined> {
-    const asked = new Set(['targets']);
-    const steps = allStepsFrom(state.targets);
-    for (let step = steps.shift(); step !== undefined; step = steps.shift()) {
-      if (asked.has(step.name)) continue;
-      asked.add(step.name);
-      try {
-        const wanted = this.#role(step, state);
-        this.#askAhead(steps.slice(0, ROLES_AHEAD), state);
-        const role = await wanted;
-        checkExpiry(step.name, role, now); // 5.6.5
-        steps.push(...allStepsFrom(role));
-        yield role.targetPaths();
-      } catch (error) {
-        if (!(error instanceof PublicationError)) throw error;
-        failed({ name: step.name, error });
-      }
-    }
-  }
-
-  /** What is wrong with one is said when its turn comes. */
-  #askAhead(steps: readonly Step[], state: TrustedState): void {
-    for (const step of steps) if (state.snapshot.roles.has(step.name)) this.#role(step, state).catch(() => undefined);
-  }
-
-  #role(step: Step, { root, snapshot }: TrustedState): Promise<TargetsMetadata> {
+  /** The metadata of a role, as its delegator wants them. @throws PublicationError */
+  role(step: Step, { root, snapshot }: TrustedState): Promise<TargetsMetadata> {
     const { name, roleKeys, keys } = step;
     const file = snapshot.roles.get(name);
     if (file === undefined) throw new PublicationError('metadata-missing', `the snapshot does not name ${name}`);
@@ -180,24 +139,6 @@ export class DelegatedRoles {
     this.#bytes -= this.#kept.get(name)?.length ?? 0;
     this.#kept.delete(name);
   }
-}
-
-/** All delegations of a role. */
-function allStepsFrom({ bins, delegations, keys }: TargetsMetadata): Step[] {
-  if (bins && bins.bits > PUBLICATION_LIMITS.binBits)
-    throw new PublicationError(
-      'metadata-malformed',
-      `the publication has 2^${bins.bits} bins, and not all can be read`,
-    );
-  if (bins)
-    return binNames(bins.bits, bins.namePrefix).map((name) => ({
-      name,
-      roleKeys: bins,
-      keys,
-      terminating: true,
-      bins,
-    }));
-  return delegations.map((one) => ({ name: one.name, roleKeys: one, keys, terminating: one.terminating }));
 }
 
 /** The delegations of a role that are for this path. */

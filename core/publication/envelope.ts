@@ -44,14 +44,14 @@ export function openEnvelope(
  * @returns the envelope, in the reading that was signed
  * @throws PublicationError `metadata-signature` if fewer of the role's keys have signed than its threshold wants
  */
-export function checkSignatures(
+export async function checkSignatures(
   envelope: Envelope,
   role: string,
   roleKeys: RoleKeys,
   keys: ReadonlyMap<string, TufKey>,
   verify: SignatureVerifier,
-): Envelope {
-  const count = countSigners(envelope.signatures, envelope.message, roleKeys, keys, verify);
+): Promise<Envelope> {
+  const count = await countSigners(envelope.signatures, envelope.message, roleKeys, keys, verify);
   if (count >= roleKeys.threshold) return envelope;
   if (envelope.otherwise) return checkSignatures(envelope.otherwise(), role, roleKeys, keys, verify);
   const message = `${role} is signed by ${count} of its keys, and needs ${roleKeys.threshold}`;

@@ -44,7 +44,7 @@ export interface ReceivedHandOver extends HandOver {
    *
    * @throws PublicationError `metadata-signature`
    */
-  checkSignature(root: RootMetadata): void;
+  checkSignature(root: RootMetadata): Promise<void>;
 }
 
 const LABEL = utf8('wispr/1 publication');
@@ -97,13 +97,16 @@ function signedBytes(message: { [member: string]: Json }): Uint8Array {
   return concat(lengthPrefixed(LABEL), canonicalJson(message));
 }
 
-function checkSignature(signature: Uint8Array, message: Uint8Array, { roles, keys }: RootMetadata): void {
-  const isSigned = roles.snapshot.keyids.some((keyid) => {
+async function checkSignature(
+  signature: Uint8Array,
+  message: Uint8Array,
+  { roles, keys }: RootMetadata,
+): Promise<void> {
+  for (const keyid of roles.snapshot.keyids) {
     const key = keys.get(keyid);
-    return key !== undefined && verifyEd25519(key, signature, message);
-  });
-  if (!isSigned)
-    throw new PublicationError('metadata-signature', 'no key of the snapshot role has signed the hand-over');
+    if (key && (await verifyEd25519(key, signature, message))) return;
+  }
+  throw new PublicationError('metadata-signature', 'no key of the snapshot role has signed the hand-over');
 }
 
 function file(value: Json | undefined): Uint8Array {

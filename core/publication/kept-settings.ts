@@ -16,6 +16,11 @@ export interface KeptSettings {
 const NAME = 'wispr:settings';
 const HASH_LENGTH = 32;
 
+/** Their file, as it was kept; `undefined` where there is none. */
+export async function readSettingsFile(store: MetadataStore): Promise<Uint8Array | undefined> {
+  return (await store.read(NAME))?.subarray(HASH_LENGTH);
+}
+
 /** `undefined` where there are none, or they were damaged: their hash stands before them. */
 export async function readSettings(store: MetadataStore): Promise<KeptSettings | undefined> {
   const kept = await readKept(store, NAME, async (bytes) => {

@@ -26,10 +26,10 @@ export interface TufSignature {
 }
 
 /** Says whether a signature is good. Others than {@link verifyEd25519} are for programs that read foreign repositories. */
-export type SignatureVerifier = (key: TufKey, signature: Uint8Array, message: Uint8Array) => boolean;
+export type SignatureVerifier = (key: TufKey, signature: Uint8Array, message: Uint8Array) => Promise<boolean>;
 
 /** Ed25519 and nothing else. */
-export const verifyEd25519: SignatureVerifier = (key, signature, message) => {
+export const verifyEd25519: SignatureVerifier = async (key, signature, message) => {
   if (key.keytype !== 'ed25519' || key.scheme !== 'ed25519') return false;
   const publicKey = fromHex(key.public, 32);
   return publicKey !== undefined && signature.length === 64 && ed25519Verify(signature, message, publicKey);
@@ -63,19 +63,19 @@ export async function roleSigner(pair: KeyPair): Promise<RoleSigner> {
  * How many different keys of a role have signed. One key counts once, under however many ids it stands or signs; invalid signatures are
  * skipped, and no more are checked than the threshold needs.
  */
-export function countSigners(
+export async function countSigners(
   signatures: readonly TufSignature[],
   message: Uint8Array,
   role: RoleKeys,
   keys: ReadonlyMap<string, TufKey>,
   verify: SignatureVerifier,
-): number {
+): Promise<number> {
   const signed = new Set<string>();
   for (const { keyid, sig } of signatures) {
     const key = role.keyids.includes(keyid) ? keys.get(keyid) : undefined;
     const signature = key && fromHex(sig);
     if (!key || !signature || signed.has(key.public) || signed.size >= role.threshold) continue;
-    if (verify(key, signature, message)) signed.add(key.public);
+    if (await verify(key, signature, message)) signed.add(key.public);
   }
   return signed.size;
 }

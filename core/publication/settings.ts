@@ -11,6 +11,7 @@ import { isColour } from '../site/accent.ts';
 import { isDocumentPath } from '../site/path.ts';
 import { PublicationError } from './errors.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
+import { isReaderProgram, type ReaderProgram } from './reader-program.ts';
 import { areSetTitles, type SetTitle } from './set-titles.ts';
 
 export type RedirectStatus = 301 | 302 | 307 | 308;
@@ -45,6 +46,8 @@ export interface SiteSettings extends SiteLook {
   readonly keptAfterGrace?: true;
   /** Path of the document that stands for all that do not exist. */
   readonly notFound?: string;
+  /** What browsers get in which no Reader is installed. Left out where the publisher does not say. */
+  readonly reader?: ReaderProgram;
   readonly redirects: readonly Redirect[];
 }
 
@@ -69,18 +72,19 @@ export function encodeSettings(settings: SiteSettings): Uint8Array {
 }
 
 const REQUIRED = ['cleanUrls', 'grace', 'redirects', 'version'];
-const OPTIONAL = ['accent', 'keptAfterGrace', 'logo', 'notFound', 'sheet', 'subscribe', 'titles'];
+const OPTIONAL = ['accent', 'keptAfterGrace', 'logo', 'notFound', 'reader', 'sheet', 'subscribe', 'titles'];
 
 /** @throws PublicationError `settings-malformed` */
 export function parseSettings(bytes: Uint8Array): SiteSettings {
   const value = bytes.length <= PUBLICATION_LIMITS.settingsLength ? parseCanonicalJson(bytes) : undefined;
   if (!isJsonObject(value) || !hasMembers(value, REQUIRED, OPTIONAL)) throw malformed('members');
-  const { cleanUrls, grace, keptAfterGrace, notFound, redirects, version } = value;
+  const { cleanUrls, grace, keptAfterGrace, notFound, reader, redirects, version } = value;
   if (version !== 1) throw malformed('version');
   if (cleanUrls !== 'yes' && cleanUrls !== 'no') throw malformed('cleanUrls');
   if (typeof grace !== 'number' || grace > PUBLICATION_LIMITS.grace) throw malformed('grace');
   if (keptAfterGrace !== undefined && keptAfterGrace !== 'yes') throw malformed('keptAfterGrace');
   if (notFound !== undefined && !isDocumentPath(notFound)) throw malformed('notFound');
+  if (reader !== undefined && !isReaderProgram(reader)) throw malformed('reader');
   if (!Array.isArray(redirects) || redirects.length > PUBLICATION_LIMITS.redirects || !redirects.every(isRedirect))
     throw malformed('redirects');
   const list = redirects as unknown as Redirect[];
@@ -91,6 +95,7 @@ export function parseSettings(bytes: Uint8Array): SiteSettings {
     redirects: list,
     ...(keptAfterGrace !== undefined && { keptAfterGrace: true }),
     ...(notFound !== undefined && { notFound }),
+    ...(reader !== undefined && { reader: reader as ReaderProgram }),
     ...lookOf(value),
   };
 }

@@ -3,17 +3,19 @@
  * docs/spec/publication.md; P1 to P8 are the client's.
  */
 import { sha256 } from '#primitives';
-import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
+import { fromBase64url } from '../encoding/base64url.ts';
+import { equalBytes } from '../encoding/bytes.ts';
 import { hexDigest } from '../encoding/digest.ts';
+import { toHex } from '../encoding/hex.ts';
 import { type MetadataSource, type MetadataStore, PublicationClient, type TrustedState } from './client.ts';
-import type { OnFailedList } from './delegated-roles.ts';
+import type { Step } from './delegated-roles.ts';
 import { type DocumentEntry, documentEntryOf } from './document-entry.ts';
 import { PublicationError } from './errors.ts';
 import { type KeptSettings, keepSettings, readSettings } from './kept-settings.ts';
 import { verifyEd25519 } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
-import type { TargetInfo } from './metadata.ts';
-import { DESCRIPTOR_TARGET, documentPathOfHead, headTargetOf, SETTINGS_TARGET, targetUrlPath } from './names.ts';
+import type { TargetInfo, TargetsMetadata } from './metadata.ts';
+import { DESCRIPTOR_TARGET, FIRST_ROOT_FILE, headTargetOf, SETTINGS_TARGET, targetUrlPath } from './names.ts';
 import { type Resolution, resolveUrl } from './resolve.ts';
 import type { SiteSettings } from './settings.ts';
 import { isoTime } from './verify-roles.ts';
@@ -60,12 +62,6 @@ export interface PastPublication {
   readonly freshness: Freshness;
 }
 
-/** A document of a publication. */
-export interface ListedDocument {
-  readonly path: string;
-  readonly entry: DocumentEntry;
-}
-
 const DESCRIPTOR_LENGTH = 65_536;
 /** Nothing is fetched. */
 const NO_SOURCE: SiteSource = {
@@ -108,16 +104,6 @@ export class SitePublication {
       throw error;
     });
     return this.#loaded;
-  }
-
-  /** Takes over what another process has put into the store since; never anything older. Not while a {@link refresh} is under way. */
-  async reload(): Promise<void> {
-    await this.load();
-    await this.#client.reload();
-    const wanted = this.state?.targets.target(SETTINGS_TARGET)?.sha256;
-    if (wanted === this.#settings?.hash) return;
-    const kept = await readSettings(this.#store);
-    if (this.#settings === undefined || kept?.hash === wanted) this.#settings = kept;
   }
 
   /**
@@ -205,25 +191,9 @@ export class SitePublication {
     return target && documentEntryOf(target, path);
   }
 
-  /**
-   * All documents; asks for the files of all bins.
-   *
-   * @param failed - called for each section or bin that fails a check: its documents are missing here
-   * @throws PublicationError where the whole publication is no good any more
-   */
-  async *documents(now: number, failed: OnFailedList): AsyncGenerator<ListedDocument, undefined> {
-    this.freshness(now);
-    const seen = new Set<string>(); // a path may stand in a section and, where it does not count, in a bin
-    for await (const targets of this.#client.targetPaths(now, failed)) {
-      for (const target of targets) {
-        const path = documentPathOfHead(target);
-        if (path === undefined || seen.has(path)) continue;
-        seen.add(path);
-        this.freshness(now);
-        const entry = await this.document(path, now).catch(passOver);
-        if (entry) yield { path, entry };
-      }
-    }
+  /** What a delegated role says in a state, for listing.ts. @throws PublicationError */
+  role(step: Step, state: TrustedState): Promise<TargetsMetadata> {
+    return this.#client.role(step, state);
   }
 
   /**
@@ -257,13 +227,10 @@ export class SitePublication {
 
   async #firstRoot(): Promise<Uint8Array> {
     const { rootId, source } = this.#options;
-    const bytes = await source.metadata('1.root.json', PUBLICATION_LIMITS.rootLength);
+    const id = fromBase64url(rootId, 32) ?? new Uint8Array();
+    const bytes = await source.metadata(FIRST_ROOT_FILE, PUBLICATION_LIMITS.rootLength, toHex(id));
     if (bytes === undefined) throw new PublicationError('metadata-missing', 'the content hosts have no 1.root.json');
-    if (
-      bytes.length > PUBLICATION_LIMITS.rootLength ||
-      fromBase64url(rootId, 32) === undefined ||
-      toBase64url(await sha256(bytes)) !== rootId
-    )
+    if (bytes.length > PUBLICATION_LIMITS.rootLength || !equalBytes(await sha256(bytes), id))
       throw new PublicationError(
         'root-unexpected',
         'the first root of this site is another one than its publisher was bound with',
@@ -292,14 +259,8 @@ export class SitePublication {
   }
 }
 
-/** A malformed entry, or one in a section that fails a check, is not listed; a request for it reports why. */
-function passOver(error: unknown): undefined {
-  if (error instanceof PublicationError) return undefined;
-  throw error;
-}
-
 /** What is kept of one publisher is never taken for another's, also where a site is connected anew in the same place. */
-function storeFor(rootId: string, store: MetadataStore): MetadataStore {
+export function storeFor(rootId: string, store: MetadataStore): MetadataStore {
   return {
     read: (name) => store.read(`${rootId} ${name}`),
     write: (name, bytes) => store.write(`${rootId} ${name}`, bytes),

@@ -24,7 +24,7 @@ export interface MetadataSource {
   timestamps(maximumLength: number, isEnough: () => boolean): AsyncIterable<TimestampAnswer>;
 }
 
-export type IsGood = (bytes: Uint8Array) => boolean;
+export type IsGood = (bytes: Uint8Array) => Promise<boolean>;
 
 /** What one place had to say when it was asked for a timestamp: none, one, or what went wrong. */
 export interface TimestampAnswer {

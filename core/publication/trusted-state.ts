@@ -44,7 +44,8 @@ type Options = VerifyOptions & { readonly store: MetadataStore };
 type Names = Readonly<Record<'timestamp' | 'snapshot' | 'targets', string>>;
 
 const NEWEST: Names = { timestamp: 'timestamp', snapshot: 'snapshot', targets: 'targets' };
-const IN_USE: Names = { timestamp: 'wispr:timestamp', snapshot: 'wispr:snapshot', targets: 'wispr:targets' };
+/** The files of the state in use. */
+export const IN_USE: Names = { timestamp: 'wispr:timestamp', snapshot: 'wispr:snapshot', targets: 'wispr:targets' };
 
 /** What a store has under a name, if it verifies; otherwise it is as if it were not there. */
 export async function readKept<Role>(

@@ -33,34 +33,38 @@ export interface VerifyOptions {
  *
  * @throws PublicationError
  */
-export function verifyFirstRoot(bytes: Uint8Array, options: VerifyOptions): RootMetadata {
+export async function verifyFirstRoot(bytes: Uint8Array, options: VerifyOptions): Promise<RootMetadata> {
   checkLength(bytes, PUBLICATION_LIMITS.rootLength, 'root');
   const envelope = openEnvelope(bytes, 'root');
   const root = parseRoot(envelope.signed());
-  checkRootSignatures(envelope, root, options);
+  await checkRootSignatures(envelope, root, options);
   return checkConsistent(root, options);
 }
 
 /** 5.3.4 and 5.3.5: the successor of a trusted root. */
-export function verifyNextRoot(bytes: Uint8Array, trusted: RootMetadata, options: VerifyOptions): RootMetadata {
+export async function verifyNextRoot(
+  bytes: Uint8Array,
+  trusted: RootMetadata,
+  options: VerifyOptions,
+): Promise<RootMetadata> {
   checkLength(bytes, PUBLICATION_LIMITS.rootLength, 'root');
-  const envelope = checkRootSignatures(openEnvelope(bytes, 'root'), trusted, options);
+  const envelope = await checkRootSignatures(openEnvelope(bytes, 'root'), trusted, options);
   const root = parseRoot(envelope.signed());
-  checkRootSignatures(envelope, root, options);
+  await checkRootSignatures(envelope, root, options);
   if (root.version !== trusted.version + 1)
     throw rollback(`root has version ${root.version} where ${trusted.version + 1} has to be`);
   return checkConsistent(root, options);
 }
 
 /** 5.4.2: a timestamp that this root's keys have signed. */
-export function verifyOwnTimestamp(
+export async function verifyOwnTimestamp(
   bytes: Uint8Array,
   root: RootMetadata,
   { verify, strict }: VerifyOptions,
-): TimestampMetadata {
+): Promise<TimestampMetadata> {
   checkLength(bytes, PUBLICATION_LIMITS.timestampLength, 'timestamp');
   const { keys, roles } = root;
-  const envelope = checkSignatures(openEnvelope(bytes, 'timestamp'), 'timestamp', roles.timestamp, keys, verify);
+  const envelope = await checkSignatures(openEnvelope(bytes, 'timestamp'), 'timestamp', roles.timestamp, keys, verify);
   const timestamp = parseTimestamp(envelope.signed());
   if (strict) checkComplete(timestamp.snapshot, 'snapshot');
   return timestamp;
@@ -72,14 +76,14 @@ export function verifyOwnTimestamp(
  * @param newest - the newest snapshot that was seen, where the timestamp before was lost
  * @returns `undefined` if it is not newer than `previous`, which stays
  */
-export function verifyTimestamp(
+export async function verifyTimestamp(
   bytes: Uint8Array,
   root: RootMetadata,
   previous: TimestampMetadata | undefined,
   options: VerifyOptions,
   newest?: SnapshotMetadata,
-): TimestampMetadata | undefined {
-  const timestamp = verifyOwnTimestamp(bytes, root, options);
+): Promise<TimestampMetadata | undefined> {
+  const timestamp = await verifyOwnTimestamp(bytes, root, options);
   if (previous && timestamp.version < previous.version)
     throw rollback(`timestamp ${timestamp.version} is older than ${previous.version}, which was seen before`);
   const seen = previous?.snapshot.version ?? newest?.version ?? 0;
@@ -115,19 +119,19 @@ export async function verifySnapshot(
   previous?: SnapshotMetadata,
 ): Promise<SnapshotMetadata> {
   await checkFile(bytes, expected, 'snapshot');
-  const snapshot = verifyNamedSnapshot(bytes, root, expected, options);
+  const snapshot = await verifyNamedSnapshot(bytes, root, expected, options);
   for (const [role, before] of previous?.roles ?? []) checkSuccessor(role, before, snapshot.roles.get(role), options);
   return snapshot;
 }
 
 /** 5.5.3 and 5.5.4: a snapshot of which it is known that it is the file that is wanted. */
-function verifyNamedSnapshot(
+async function verifyNamedSnapshot(
   bytes: Uint8Array,
   root: RootMetadata,
   expected: MetaFile,
   options: VerifyOptions,
-): SnapshotMetadata {
-  const snapshot = verifyOwnSnapshot(bytes, root, options);
+): Promise<SnapshotMetadata> {
+  const snapshot = await verifyOwnSnapshot(bytes, root, options);
   if (snapshot.version !== expected.version) throw wrongVersion('snapshot', snapshot.version, expected.version);
   return snapshot;
 }
@@ -143,9 +147,13 @@ function checkSuccessor(role: string, before: MetaFile, now: MetaFile | undefine
 }
 
 /** A snapshot that this reader kept: only its signatures are checked. */
-export function verifyOwnSnapshot(bytes: Uint8Array, root: RootMetadata, options: VerifyOptions): SnapshotMetadata {
+export async function verifyOwnSnapshot(
+  bytes: Uint8Array,
+  root: RootMetadata,
+  options: VerifyOptions,
+): Promise<SnapshotMetadata> {
   checkLength(bytes, PUBLICATION_LIMITS.snapshotLength, 'snapshot');
-  const envelope = checkSignatures(
+  const envelope = await checkSignatures(
     openEnvelope(bytes, 'snapshot'),
     'snapshot',
     root.roles.snapshot,
@@ -170,14 +178,14 @@ export async function verifyTargets(
 }
 
 /** 5.6.3 and 5.6.4: metadata of which it is known that they are the file that is wanted. */
-function verifyNamedTargets(
+async function verifyNamedTargets(
   bytes: Uint8Array,
   role: string,
   by: Delegator,
   expected: MetaFile,
   options: VerifyOptions,
-): TargetsMetadata {
-  const envelope = checkSignatures(openEnvelope(bytes, role), role, by.roleKeys, by.keys, options.verify);
+): Promise<TargetsMetadata> {
+  const envelope = await checkSignatures(openEnvelope(bytes, role), role, by.roleKeys, by.keys, options.verify);
   const targets = parseTargets(envelope.signed(), role);
   if (targets.version !== expected.version) throw wrongVersion(role, targets.version, expected.version);
   if (options.strict) checkDelegations(role, targets, by);
@@ -199,7 +207,11 @@ export function isoTime(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-function checkRootSignatures(envelope: Envelope, { roles, keys }: RootMetadata, { verify }: VerifyOptions): Envelope {
+function checkRootSignatures(
+  envelope: Envelope,
+  { roles, keys }: RootMetadata,
+  { verify }: VerifyOptions,
+): Promise<Envelope> {
   return checkSignatures(envelope, 'root', roles.root, keys, verify);
 }
 

@@ -56,17 +56,18 @@ function addExpiryGauge(registry: Registry, { database, now }: KeyServerState): 
     help: 'Until the metadata of a role expire; below zero where they have.',
     labelNames: ['role'],
     registers: [registry],
-    collect() {
+    async collect() {
+      const expiries = await expiriesOf(database);
       this.reset();
-      for (const [role, expires] of expiriesOf(database)) this.set({ role }, expires - now());
+      for (const [role, expires] of expiries) this.set({ role }, expires - now());
     },
   });
 }
 
 /** By role, in seconds since 1970. What the publisher has said comes first: root and timestamp are known here. */
-function expiriesOf(database: KeyServerState['database']): Map<string, number> {
+async function expiriesOf(database: KeyServerState['database']): Promise<Map<string, number>> {
   const known = readPublication(database);
-  const root = newestRoot(database);
+  const root = await newestRoot(database);
   const expiries = new Map(known?.expiries.map(({ role, expires }) => [role, expires]));
   if (known) expiries.set('timestamp', known.expires);
   if (known && root) expiries.set('root', root.expires);

@@ -1,8 +1,10 @@
 /**
- * Signs the timestamp (docs/spec/publication.md, R1 and R3). Each function makes one transaction of it: verify everything under the newest
- * root, compare, sign above all timestamps seen, store. Nothing is visible before the transaction is committed, and nothing goes back.
+ * Signs the timestamp (docs/spec/publication.md, R1 and R3). Each function does as if in one transaction: verify everything under the newest
+ * root, compare, sign above all timestamps seen, store. Verifying waits, which a transaction cannot: so what is stored is read first, and the
+ * transaction that writes begins by finding it unchanged. Nothing is visible before that is committed, and nothing goes back.
  */
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { parseHandOver } from '../../core/publication/hand-over.ts';
@@ -46,12 +48,32 @@ export interface FoundPublication {
   readonly snapshot: Uint8Array;
 }
 
-/** What a transaction works with. */
+/** What was stored when a decision was made. */
+interface Stored {
+  readonly roots: readonly Uint8Array[] | undefined;
+  readonly publication: Publication | undefined;
+}
+
+/** What a decision is made on. */
 interface Signing {
-  readonly database: Database;
+  /** @throws KeyServerError `no-provider` */
+  readonly knownRoots: () => Promise<KnownRoots>;
+  readonly before: Publication | undefined;
   readonly signer: RoleSigner | undefined;
   readonly now: number;
   readonly freshSeconds: number;
+}
+
+interface KnownRoots {
+  readonly roots: readonly Uint8Array[];
+  readonly root: RootMetadata;
+}
+
+/** What is answered, and what is stored for it. */
+interface Decision<Result> {
+  readonly result: Result;
+  readonly further?: { readonly roots: readonly Uint8Array[]; readonly after: number };
+  readonly publication?: Publication;
 }
 
 /**
@@ -68,25 +90,25 @@ export function acceptHandOver(
   freshSeconds: number,
 ): Promise<HandOverOutcome> {
   const message = parseHandOver(bytes);
-  return signing(state, freshSeconds, (sign) => {
-    const { roots, root: known } = knownRoots(sign.database);
-    const further = furtherRoots(message.roots, roots);
-    const root = followRoots(known, further);
+  return signing<HandOverOutcome>(state, freshSeconds, async (sign) => {
+    const { roots, root: known } = await sign.knownRoots();
+    const further = { roots: furtherRoots(message.roots, roots), after: roots.length };
+    const root = await followRoots(known, further.roots);
     checkExpiry('root', root, sign.now);
-    message.checkSignature(root);
-    const { version: publication, expires } = verifyOwnSnapshot(message.snapshot, root, STRICT);
+    await message.checkSignature(root);
+    const { version: publication, expires } = await verifyOwnSnapshot(message.snapshot, root, STRICT);
     checkExpiry('snapshot', { expires }, sign.now);
-    const before = readPublication(sign.database);
-    const refusal = before && compareWith(before, message.snapshot, publication, root);
-    if (before && refusal) return { outcome: refusal, timestamp: before.timestamp, publication };
-    storeRoots(sign.database, further, roots.length);
+    const { before } = sign;
+    const refusal = before && (await compareWith(before, message.snapshot, publication, root));
+    if (before && refusal) return { result: { outcome: refusal, timestamp: before.timestamp, publication } };
     const isSame = before !== undefined && equalBytes(before.snapshot, message.snapshot);
-    if (isSame && goodTimestamp(before.timestamp, root) && sign.now < (before.version + before.expires) / 2) {
-      storePublication(sign.database, { ...before, expiries: message.expiries });
-      return { outcome: 'current', timestamp: before.timestamp, publication };
-    }
-    const timestamp = storeConfirmed(sign, root, { ...message, snapshotVersion: publication });
-    return { outcome: 'current', timestamp, publication };
+    const isYoung = isSame && sign.now < (before.version + before.expires) / 2;
+    const current =
+      isYoung && (await goodTimestamp(before.timestamp, root))
+        ? { ...before, expiries: message.expiries }
+        : await confirmed(sign, root, { ...message, snapshotVersion: publication });
+    const result = { outcome: 'current', timestamp: current.timestamp, publication } as const;
+    return { result, further, publication: current };
   });
 }
 
@@ -98,13 +120,12 @@ export function acceptHandOver(
  * @throws as {@link acceptHandOver}
  */
 export function confirmAgain(state: KeyServerState, freshSeconds: number): Promise<boolean> {
-  return signing(state, freshSeconds, (sign) => {
-    const known = readPublication(sign.database);
-    if (known === undefined || sign.signer === undefined) return false;
-    const { root } = knownRoots(sign.database);
-    checkExpiry('snapshot', verifyOwnSnapshot(known.snapshot, root, STRICT), sign.now);
-    storeConfirmed(sign, root, known);
-    return true;
+  return signing(state, freshSeconds, async (sign) => {
+    const { before: known } = sign;
+    if (known === undefined || sign.signer === undefined) return { result: false };
+    const { root } = await sign.knownRoots();
+    checkExpiry('snapshot', await verifyOwnSnapshot(known.snapshot, root, STRICT), sign.now);
+    return { result: true, publication: await confirmed(sign, root, known) };
   });
 }
 
@@ -115,17 +136,20 @@ export function confirmAgain(state: KeyServerState, freshSeconds: number): Promi
  * @throws as {@link acceptHandOver}; KeyServerError `publication-other`
  */
 export function adopt(state: KeyServerState, found: FoundPublication, freshSeconds: number): Promise<boolean> {
-  return signing(state, freshSeconds, (sign) => {
-    const { roots, root: known } = knownRoots(sign.database);
-    const before = readPublication(sign.database);
-    const root = followRoots(known, found.furtherRoots);
-    const timestamp = goodTimestamp(found.timestamp, root);
-    if (before === undefined || timestamp === undefined || !exceeds(timestamp, before, root)) return false;
-    const { version: snapshotVersion } = verifyOwnSnapshot(found.snapshot, root, STRICT);
-    storeRoots(sign.database, found.furtherRoots, roots.length);
+  return signing(state, freshSeconds, async (sign) => {
+    const { roots, root: known } = await sign.knownRoots();
+    const { before } = sign;
+    const root = await followRoots(known, found.furtherRoots);
+    const timestamp = await goodTimestamp(found.timestamp, root);
+    if (before === undefined || timestamp === undefined || !(await exceeds(timestamp, before, root)))
+      return { result: false };
+    const { version: snapshotVersion } = await verifyOwnSnapshot(found.snapshot, root, STRICT);
     const adopted = { snapshot: found.snapshot, snapshotVersion, expiries: before.expiries };
-    storeConfirmed(sign, root, adopted, timestamp.version);
-    return true;
+    return {
+      result: true,
+      further: { roots: found.furtherRoots, after: roots.length },
+      publication: await confirmed(sign, root, adopted, timestamp.version),
+    };
   });
 }
 
@@ -135,32 +159,47 @@ export function adopt(state: KeyServerState, found: FoundPublication, freshSecon
  * @throws PublicationError `clock-off` where it is from the future; KeyServerError `publication-other` where it names another snapshot of
  * the same version. Nothing may be put in its place then.
  */
-export function exceeds(found: TimestampMetadata, known: Publication, root: RootMetadata): boolean {
-  const current = goodTimestamp(known.timestamp, root);
-  const isKnown = goodSnapshot(known.snapshot, root) !== undefined;
+export async function exceeds(found: TimestampMetadata, known: Publication, root: RootMetadata): Promise<boolean> {
+  const current = await goodTimestamp(known.timestamp, root);
+  const isKnown = (await goodSnapshot(known.snapshot, root)) !== undefined;
   if (isKnown && found.snapshot.version < known.snapshotVersion) return false;
   if (isKnown && found.snapshot.version === known.snapshotVersion && found.snapshot.sha256 !== sha256Of(known.snapshot))
     throw new KeyServerError('publication-other', `another publication ${known.snapshotVersion} lies there`);
   return current === undefined || isGreater(found, current);
 }
 
-/** The key is opened before the transaction, which cannot wait. */
+/** Decides again where something else was stored meanwhile: so it is as if each had waited for the one before. */
 async function signing<Result>(
   state: KeyServerState,
   freshSeconds: number,
-  work: (signing: Signing) => Result,
+  decide: (signing: Signing) => Promise<Decision<Result>>,
 ): Promise<Result> {
   const { database, now } = state;
   const pair = await readTimestampKey(state);
   const signer = pair && (await roleSigner(pair));
-  return inTransaction(database, () => work({ database, signer, now: now(), freshSeconds }));
+  for (;;) {
+    const stored = readStored(database);
+    const { roots, publication: before } = stored;
+    const knownRoots = () => verifyKnown(roots);
+    const { result, further, publication } = await decide({ knownRoots, before, signer, now: now(), freshSeconds });
+    const isDone = inTransaction(database, () => {
+      if (!isDeepStrictEqual(readStored(database), stored)) return false;
+      if (further) storeRoots(database, further.roots, further.after);
+      if (publication) storePublication(database, publication);
+      return true;
+    });
+    if (isDone) return result;
+  }
+}
+
+function readStored(database: Database): Stored {
+  return { roots: readRoots(database), publication: readPublication(database) };
 }
 
 /** @throws KeyServerError `no-provider` */
-function knownRoots(database: Database): { readonly roots: readonly Uint8Array[]; readonly root: RootMetadata } {
-  const roots = readRoots(database);
+async function verifyKnown(roots: readonly Uint8Array[] | undefined): Promise<KnownRoots> {
   if (!roots) throw new KeyServerError('no-provider', 'no key bundle has been imported yet');
-  return { roots, root: verifyRoots(roots) };
+  return { roots, root: await verifyRoots(roots) };
 }
 
 /** Roots that were followed stay what they were: keys that a later one has taken away sign no others (5.3). */
@@ -174,33 +213,31 @@ function furtherRoots(given: readonly Uint8Array[], [, ...known]: readonly Uint8
 }
 
 /** R1. What the keys of this root have not signed does not count: readers have forgotten it (5.3.11). */
-function compareWith(
+async function compareWith(
   before: Publication,
   snapshot: Uint8Array,
   version: number,
   root: RootMetadata,
-): 'publication-older' | 'publication-other' | undefined {
-  if (goodSnapshot(before.snapshot, root) === undefined || version > before.snapshotVersion) return undefined;
+): Promise<'publication-older' | 'publication-other' | undefined> {
+  if ((await goodSnapshot(before.snapshot, root)) === undefined || version > before.snapshotVersion) return undefined;
   if (version < before.snapshotVersion) return 'publication-older';
   return equalBytes(snapshot, before.snapshot) ? undefined : 'publication-other';
 }
 
-/** Signs for a snapshot that was verified under this root, and stores both. @param above - a version that readers may have seen */
-function storeConfirmed(
-  { database, signer, now, freshSeconds }: Signing,
+/** Signs for a snapshot that was verified under this root. @param above - a version that readers may have seen */
+async function confirmed(
+  { before, signer, now, freshSeconds }: Signing,
   root: RootMetadata,
   { snapshot, snapshotVersion, expiries }: Pick<Publication, 'snapshot' | 'snapshotVersion' | 'expiries'>,
   above = 0,
-): Uint8Array {
-  const before = readPublication(database);
-  const previous = before && goodTimestamp(before.timestamp, root);
+): Promise<Publication> {
+  const previous = before && (await goodTimestamp(before.timestamp, root));
   const seen = Math.max(previous?.version ?? 0, above);
   checkClock(seen, now);
   const about = { version: timestampVersion(now, seen), expires: now + freshSeconds };
   const facts = { version: snapshotVersion, length: snapshot.length, sha256: sha256Of(snapshot) };
   const timestamp = signMetadata(timestampMetadata(about, facts), [usable(signer, root)]);
-  storePublication(database, { snapshot, timestamp, snapshotVersion, ...about, expiries });
-  return timestamp;
+  return { snapshot, timestamp, snapshotVersion, ...about, expiries };
 }
 
 /** Fails closed: a key that the publisher's root does not name, or that cannot sign alone, signs nothing. */

@@ -113,14 +113,14 @@ export class Pusher {
     const { state, patience } = this.#options;
     const look = async () => {
       const known = readPublication(state.database);
-      const knownRoot = newestRoot(state.database);
+      const knownRoot = await newestRoot(state.database);
       if (!known || !knownRoot) return undefined;
       const found = await this.#options.target.read();
       const { root, further } = await this.#rootsThere(knownRoot);
-      const timestamp = found.bytes && goodTimestamp(found.bytes, root);
+      const timestamp = found.bytes && (await goodTimestamp(found.bytes, root));
       if (found.bytes && timestamp) {
         checkNotFuture(timestamp, state.now(), STRICT);
-        if (exceeds(timestamp, known, root)) await this.#adopt(found.bytes, timestamp, root, further);
+        if (await exceeds(timestamp, known, root)) await this.#adopt(found.bytes, timestamp, root, further);
       }
       return { found, root };
     };
@@ -144,7 +144,7 @@ export class Pusher {
     let root = known;
     while (further.length < PUBLICATION_LIMITS.rootRotations) {
       const bytes = await this.#options.target.readRole('root', root.version + 1);
-      const next = bytes && goodNextRoot(bytes, root);
+      const next = bytes && (await goodNextRoot(bytes, root));
       if (!bytes || !next) break;
       further.push(bytes);
       root = next;
@@ -156,12 +156,12 @@ export class Pusher {
   async #replace({ found, root }: Look, signal: AbortSignal): Promise<void> {
     const { state, target } = this.#options;
     const publication = readPublication(state.database);
-    const knownRoot = newestRoot(state.database);
+    const knownRoot = await newestRoot(state.database);
     if (!publication || !knownRoot) return;
     const { timestamp, snapshot, snapshotVersion } = publication;
     if (found.bytes === undefined || !equalBytes(found.bytes, timestamp)) {
       const newest = root.version > knownRoot.version ? root : knownRoot;
-      if (!goodTimestamp(timestamp, newest))
+      if (!(await goodTimestamp(timestamp, newest)))
         throw new KeyServerError('target-behind', `the timestamp here is not good under root ${newest.version} there`);
       if (!(await target.lengthOf('root', knownRoot.version))) throw notThere(snapshotVersion);
       if ((await target.lengthOf('snapshot', snapshotVersion)) !== snapshot.length) {

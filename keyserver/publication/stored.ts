@@ -91,39 +91,41 @@ export function storeRoots(database: Database, further: readonly Uint8Array[], a
  *
  * @throws PublicationError
  */
-export function verifyRoots([firstRoot, ...later]: readonly Uint8Array[]): RootMetadata {
-  return followRoots(verifyFirstRoot(firstRoot ?? new Uint8Array(0), STRICT), later);
+export async function verifyRoots([firstRoot, ...later]: readonly Uint8Array[]): Promise<RootMetadata> {
+  return followRoots(await verifyFirstRoot(firstRoot ?? new Uint8Array(0), STRICT), later);
 }
 
 /** @throws PublicationError */
-export function followRoots(known: RootMetadata, further: readonly Uint8Array[]): RootMetadata {
-  return further.reduce((root, bytes) => verifyNextRoot(bytes, root, STRICT), known);
+export async function followRoots(known: RootMetadata, further: readonly Uint8Array[]): Promise<RootMetadata> {
+  let root = known;
+  for (const bytes of further) root = await verifyNextRoot(bytes, root, STRICT);
+  return root;
 }
 
 /** The newest root; `undefined` before the first bundle. @throws as {@link verifyRoots} */
-export function newestRoot(database: Database): RootMetadata | undefined {
+export async function newestRoot(database: Database): Promise<RootMetadata | undefined> {
   const roots = readRoots(database);
   return roots && verifyRoots(roots);
 }
 
 /** A timestamp by itself, if the root's keys have signed it. */
-export function goodTimestamp(bytes: Uint8Array, root: RootMetadata): TimestampMetadata | undefined {
+export function goodTimestamp(bytes: Uint8Array, root: RootMetadata): Promise<TimestampMetadata | undefined> {
   return unlessRefused(() => verifyOwnTimestamp(bytes, root, STRICT));
 }
 
 /** A snapshot by itself, if the root's keys have signed it. */
-export function goodSnapshot(bytes: Uint8Array, root: RootMetadata): SnapshotMetadata | undefined {
+export function goodSnapshot(bytes: Uint8Array, root: RootMetadata): Promise<SnapshotMetadata | undefined> {
   return unlessRefused(() => verifyOwnSnapshot(bytes, root, STRICT));
 }
 
 /** The root after another, if it is that. */
-export function goodNextRoot(bytes: Uint8Array, root: RootMetadata): RootMetadata | undefined {
+export function goodNextRoot(bytes: Uint8Array, root: RootMetadata): Promise<RootMetadata | undefined> {
   return unlessRefused(() => verifyNextRoot(bytes, root, STRICT));
 }
 
-function unlessRefused<Verified>(verify: () => Verified): Verified | undefined {
+async function unlessRefused<Verified>(verify: () => Promise<Verified>): Promise<Verified | undefined> {
   try {
-    return verify();
+    return await verify();
   } catch (error) {
     if (error instanceof PublicationError) return undefined;
     throw error;

@@ -40,7 +40,7 @@ export async function bindDevice(
   keyServer: string,
   request: Uint8Array,
 ): Promise<Uint8Array> {
-  const verified = verifyBindingRequest(request);
+  const verified = await verifyBindingRequest(request);
   await checkRequest(state, provider, verified);
   findInvitation(state, verified.code, keysDigestOf(verified)); // before the costly part
   const device = await answer(state, keyServer, request, verified);
@@ -65,7 +65,7 @@ export async function bindBrowser(
   session: BrowserSession,
   request: Uint8Array,
 ): Promise<Uint8Array> {
-  const verified = verifyBrowserBindingRequest(request);
+  const verified = await verifyBrowserBindingRequest(request);
   if (session.subscriber.revoked !== null) throw new KeyServerError('revoked', 'the access was withdrawn');
   await checkRequest(state, provider, verified);
   const device = await answer(state, vault, request, verified);

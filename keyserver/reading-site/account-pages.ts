@@ -24,6 +24,7 @@ import { grantsOf, type Subscriber } from '../readers/subscribers.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { documentLimit, noStore, openedOnly, refuseTooMany } from './own-pages.ts';
 import { accountPage, type JoinPage, joinPage, type Masthead, type SignInPage, signInPage } from './pages.ts';
+import type { ProgramVersion } from './program.ts';
 import { type ReadingCookie, sameOriginOnly } from './session-cookie.ts';
 import { limitSignIns, rememberBrowser, type SignInLimits } from './sign-in-limits.ts';
 import { queryOf } from './targets.ts';
@@ -36,6 +37,8 @@ export interface AccountPages extends SignInLimits {
   readonly keyServer: string;
   readonly cookie: ReadingCookie;
   readonly masthead: () => Promise<Masthead>;
+  /** What opens documents in browsers; `undefined` where they are decrypted here, or while the publication is not known. */
+  readonly program: () => Promise<ProgramVersion | undefined>;
 }
 
 const form = express.urlencoded({ extended: false, limit: MAXIMUM_FORM_LENGTH, parameterLimit: 10, inflate: false });
@@ -146,6 +149,7 @@ async function showAccount(
     thisDevice: deviceOfSession(state, pages.cookie.read(request) ?? ''),
     hasPassword: findAccount(state.database, id) !== undefined,
     minimumLength: MINIMUM_PASSWORD_LENGTH,
+    program: await pages.program(),
     problem,
   };
   response.type('html').send(accountPage(await pages.masthead(), page));

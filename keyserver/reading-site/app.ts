@@ -7,7 +7,7 @@ import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import type { DoorOptions } from '../http/door.ts';
 import type { RequestLimits } from '../http/limits.ts';
-import type { ProviderReader } from '../publication/provider.ts';
+import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type AccountPages, addAccountPages, subscriberOf } from './account-pages.ts';
 import { isReadInBrowser } from './in-browser.ts';
@@ -22,6 +22,7 @@ import {
   refuseForeign,
   sendRefusal,
 } from './own-pages.ts';
+import { programVersion } from './program.ts';
 import type { ReadPublications } from './publications.ts';
 import { refusalFor } from './refusals.ts';
 import { knownBrowserCookie, sessionCookie } from './session-cookie.ts';
@@ -51,6 +52,11 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     cookie: sessionCookie(origin, dev),
     knownBrowser: knownBrowserCookie(origin, dev),
     masthead: async () => ({ ...(await mastheadOf({ provider, publications, account: origin })), logo: undefined }),
+    program: async () => {
+      const known = (await isInBrowser()) ? await provider.read() : undefined;
+      const site = known && siteReadAt(known.descriptor, origin);
+      return webReader && site && programVersion(webReader, publications, known, site);
+    },
     isSignedIn: (request) => subscriberOf(pages, request) !== undefined,
   };
   const assets = ['/-/style.css', '/-/join.js', '/-/sign-in.js'];
@@ -61,8 +67,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     '/favicon.ico',
     (_request, response) => void response.set('Cache-Control', 'max-age=86400').status(204).end(),
   );
-  const script = webReader?.files.get('vault');
-  if (script) addVault(app, { ...options, ...pages }, script);
+  if (webReader) addVault(app, { ...options, ...pages }, webReader);
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   app.use(named, readingOnly(pages), refuseForeign(pages, isOpened), documentLimit(limits), (request, response) =>
     leadOn(pages, isInBrowser, request, response),

@@ -4,23 +4,32 @@
  */
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
-import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { prefersCoding } from '../../core/reading/accept-encoding.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { KEYS_PAGE, LEFT_PAGE } from '../../core/site/path.ts';
 import { isLoopback } from '../../core/site/site.ts';
-import { fileOf, type WebReaderFile, type WebReaderFiles } from '../../node-support/web-reader-files.ts';
+import {
+  addressOf,
+  SCRIPTS_OF_WORKER,
+  type WebReaderFile,
+  type WebReaderFiles,
+  type WorkerSite,
+  workerFor,
+} from '../../node-support/web-reader-files.ts';
 import { KeyServerError } from '../errors.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
-import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
+import { type Provider, type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { noStore, type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
 import { type StartPage, startPage } from './pages.ts';
-import { queryOf } from './targets.ts';
+import { versionHere } from './program.ts';
+import type { ReadPublications } from './publications.ts';
+import { addScript, sendScript } from './scripts.ts';
 
 export interface InBrowser {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;
+  readonly publications: ReadPublications;
   /** The origin at which people sign in. */
   readonly account: string;
   readonly pages: OwnPages;
@@ -33,9 +42,6 @@ export interface InBrowser {
 
 const WORKER = '/-/worker.js';
 const SCRIPT = '/-/start.js';
-/** Scripts whose addresses the worker knows: its own pages load them. */
-const OF_WORKER = ['sheet', 'library'] as const;
-const PUBLICATION = '/-/publication/';
 const VERSIONED_FILE = /^([1-9]\d{0,15})\.(root|snapshot)\.json$/;
 
 /** The worker asks the content hosts, whichever they are; it loads no code. */
@@ -79,30 +85,20 @@ function vaultOnly(vault: string): RequestHandler {
 export function addInBrowser(app: Express, reader: InBrowser): void {
   const { webReader, state, limits } = reader;
   if (webReader === undefined) return;
-  const { worker, start } = filesOf(webReader);
-  const ownWorker = workerFor(worker);
-  const scripts = OF_WORKER.flatMap((name) => scriptOf(webReader, name) ?? []);
-  const addresses = Object.fromEntries(
-    scripts.map(({ name, src, file }) => [name, { src, integrity: file.integrity }]),
-  );
+  const ownWorker = rememberWorker(webReader);
+  addScript(app, SCRIPT, webReader.start);
+  for (const name of SCRIPTS_OF_WORKER) addScript(app, `/-/${name}.js`, webReader[name]);
   app.get(WORKER, async (request, response) => {
-    const { site, root } = await siteOf(reader);
+    const { site, provider } = await siteOf(reader);
     response.set({ 'Service-Worker-Allowed': '/', 'Content-Security-Policy': WORKER_POLICY });
-    const named = { keys: KEYS_PAGE, publication: PUBLICATION, root, scripts: addresses, site: site.site };
-    sendScript(request, response, ownWorker(JSON.stringify(named)), false);
+    sendScript(request, response, ownWorker({ reading: reader.account, root: provider.publisher, site: site.site }));
   });
-  app.get(SCRIPT, (request, response) =>
-    sendScript(request, response, start, queryOf(request, 'v') === versionOf(start)),
-  );
-  for (const { name, file } of scripts)
-    app.get(`/-/${name}.js`, (request, response) =>
-      sendScript(request, response, file, queryOf(request, 'v') === versionOf(file)),
-    );
   // The worker answers for it, once it is there.
   app.get('/-/library', noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
   app.get('/-/site.json', async (_request, response) => sendSite(reader, response));
   const limit = limitRequests(limits.metadataPerAddress, 'address', refuseTooMany, { failuresOnly: false });
-  app.get(`${PUBLICATION}:file`, limit, (request, response) =>
+  app.get('/-/publication/current', limit, async (_request, response) => sendBundle(reader, response));
+  app.get('/-/publication/:file', limit, (request, response) =>
     sendMetadata(state, String(request.params.file), response),
   );
   app.get(KEYS_PAGE, noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
@@ -155,31 +151,35 @@ async function sendStart(
   more: Pick<StartPage, 'arrived' | 'isLeaving'> = {},
 ): Promise<void> {
   if (webReader === undefined) throw new Error('the in-browser reader is not there');
-  const { start } = filesOf(webReader);
+  const known = await provider.read();
+  const content = (known && siteReadAt(known.descriptor, account))?.content ?? [];
   const page = {
     ...more,
     reading: account,
-    script: `${SCRIPT}?v=${versionOf(start)}`,
-    integrity: start.integrity,
+    asked: content.map((origin) => origin + METADATA_PATH + TIMESTAMP_FILE),
+    script: addressOf(SCRIPT, webReader.start),
     plain: `/-/plain?${new URLSearchParams({ to })}`,
   };
-  const known = await provider.read();
-  const policy = pagePolicy((known && siteReadAt(known.descriptor, account))?.content ?? []);
-  response.set({ 'Cache-Control': 'no-store', 'Content-Security-Policy': policy });
+  response.set({ 'Cache-Control': 'no-store', 'Content-Security-Policy': pagePolicy(content) });
   response.type('html').send(startPage(await pages.masthead(), page));
 }
 
 async function sendSite(reader: InBrowser, response: Response): Promise<void> {
-  const { site, root } = await siteOf(reader);
+  const { site, provider } = await siteOf(reader);
   const { account: reading, webReader } = reader;
-  const answer = { site: site.site, root, content: site.content, reading, version: webReader?.version ?? '' };
+  const answer = {
+    site: site.site,
+    root: provider.publisher,
+    content: site.content,
+    reading,
+    version: webReader ? await versionHere(webReader, provider, site) : '',
+  };
   response.set('Cache-Control', 'no-cache').json(answer);
 }
 
 interface SiteHere {
+  readonly provider: Provider;
   readonly site: SiteDescription;
-  /** Root id. */
-  readonly root: string;
 }
 
 /** @throws KeyServerError `no-provider` */
@@ -187,17 +187,22 @@ async function siteOf({ provider, account }: Pick<InBrowser, 'account' | 'provid
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, account);
   if (!known || !site) throw new KeyServerError('no-provider', 'no site is read at this origin');
-  return { site, root: known.publisher };
+  return { provider: known, site };
 }
 
-/** The worker with its site in front: whatever stands in the browser's storage, published scripts can write to. */
-function workerFor({ content }: WebReaderFile): (about: string) => WebReaderFile {
-  let made: { readonly about: string; readonly file: WebReaderFile } | undefined;
-  return (about) => {
-    const named = Buffer.from(`self.wisprSite=${about};`);
-    if (made?.about !== about) made = { about, file: fileOf(Buffer.concat([named, content])) };
+function rememberWorker(webReader: WebReaderFiles): (site: WorkerSite) => WebReaderFile {
+  let made: { readonly site: WorkerSite; readonly file: WebReaderFile } | undefined;
+  return (site) => {
+    if (made?.site.root !== site.root || made.site.site !== site.site)
+      made = { site, file: workerFor(webReader, site) };
     return made.file;
   };
+}
+
+async function sendBundle({ publications, ...reader }: InBrowser, response: Response): Promise<void> {
+  const { provider, site } = await siteOf(reader);
+  response.set({ 'Cache-Control': 'no-cache', 'Content-Encoding': 'gzip', 'Content-Type': 'application/json' });
+  response.end(await publications.bundleOf(provider, site));
 }
 
 /** What the key server knows of the publication, which counts no more than the word of a content host. */
@@ -208,33 +213,4 @@ function sendMetadata({ database }: KeyServerState, file: string, response: Resp
   response.set('Cache-Control', 'no-cache');
   if (!bytes) return void response.status(404).end();
   response.set('Content-Type', 'application/json').end(bytes);
-}
-
-/** @param isVersioned - whether the address has the digest in it, so that it never has another content */
-function sendScript(request: Request, response: Response, file: WebReaderFile, isVersioned: boolean): void {
-  const accepted = request.headers['accept-encoding'];
-  const coding = ['br', 'gzip'].find((name) => prefersCoding(accepted, name));
-  response.set({
-    'Content-Type': 'text/javascript; charset=utf-8',
-    'Cache-Control': isVersioned ? 'public, max-age=31536000, immutable' : 'no-cache',
-    Vary: 'Accept-Encoding',
-    ...(coding !== undefined && { 'Content-Encoding': coding }),
-  });
-  response.end(coding === 'br' ? file.brotli : coding === 'gzip' ? file.gzip : file.content);
-}
-
-function filesOf({ files }: WebReaderFiles): { readonly worker: WebReaderFile; readonly start: WebReaderFile } {
-  const [worker, start] = [files.get('worker'), files.get('start')];
-  if (!worker || !start) throw new Error('the in-browser reader has no worker, or no page');
-  return { worker, start };
-}
-
-function scriptOf({ files }: WebReaderFiles, name: (typeof OF_WORKER)[number]) {
-  const file = files.get(name);
-  return file && { name, file, src: `/-/${name}.js?v=${versionOf(file)}` };
-}
-
-/** As it stands in an address. */
-function versionOf({ integrity }: WebReaderFile): string {
-  return Buffer.from(integrity.slice('sha256-'.length), 'base64').toString('base64url');
 }

@@ -4,8 +4,10 @@ import { Eta } from 'eta';
 import { type SetTitle, titleOfSet } from '../../core/publication/set-titles.ts';
 import type { Accent } from '../../core/site/accent.ts';
 import { openInReaderUrl, READER_PORT } from '../../core/site/open-in-reader.ts';
+import type { ScriptAddress } from '../../node-support/web-reader-files.ts';
 import type { ListedDevice } from '../readers/devices.ts';
 import type { Grant } from '../readers/subscribers.ts';
+import type { ProgramVersion } from './program.ts';
 import type { Refusal } from './refusals.ts';
 
 const eta = new Eta({ autoEscape: true });
@@ -77,14 +79,17 @@ export interface AccountPage {
   readonly thisDevice: number | undefined;
   readonly hasPassword: boolean;
   readonly minimumLength: number;
+  /** What opens documents in browsers. */
+  readonly program: ProgramVersion | undefined;
   /** Whether a password was sent that is too short. */
   readonly problem: boolean;
 }
 
 /** The page that hands keys to the documents' origin: docs/spec/web-reader.md. Its program reads all but that. */
 export interface VaultPage {
-  /** Of the program, for the attribute. */
-  readonly integrity: string;
+  readonly script: ScriptAddress;
+  /** What only some browsers need. */
+  readonly mlKem: ScriptAddress;
   /** Origin. */
   readonly documents: string;
   /** Root id. */
@@ -136,9 +141,9 @@ export function noticePage(masthead: Masthead, page: NoticePage): string {
 export interface StartPage {
   /** The origin at which the reader signs in. */
   readonly reading: string;
-  /** Address and digest of the script. */
-  readonly script: string;
-  readonly integrity: string;
+  readonly script: ScriptAddress;
+  /** What the script tries to fetch from the content hosts, before it installs anything. */
+  readonly asked: readonly string[];
   /** Where documents are read as the server decrypts them. */
   readonly plain: string;
   /** Keys that came from the vault, and where the reader is on the way to. */

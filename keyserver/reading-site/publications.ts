@@ -11,6 +11,7 @@ import { PublicationKeeper } from '../../node-support/publication/publication-ke
 import type { Provider } from '../publication/provider.ts';
 import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { PublicationBundle } from './bundle.ts';
 import type { ContentHosts } from './content-host.ts';
 
 /** In milliseconds. */
@@ -29,28 +30,37 @@ const TIMES = {
 const KEPT_BYTES = 67_108_864;
 const ROOT_FILE = /^(\d{1,6})\.root\.json$/;
 
-interface Kept {
-  readonly name: string;
+/** A publication, and where what was verified of it is kept. */
+export interface ReadPublication {
   readonly keeper: PublicationKeeper;
+  readonly store: MetadataStore;
+}
+
+interface Kept extends ReadPublication {
+  readonly name: string;
   site: SiteDescription;
 }
 
 export class ReadPublications {
   readonly #state: KeyServerState;
   readonly #hosts: ContentHosts;
+  readonly #bundle: PublicationBundle;
   #kept: Kept | undefined;
 
   constructor(state: KeyServerState, hosts: ContentHosts) {
     this.#state = state;
     this.#hosts = hosts;
+    this.#bundle = new PublicationBundle(state);
   }
 
   /** @param site - as the provider's descriptor describes it now */
-  of({ publisher }: Provider, site: SiteDescription): PublicationKeeper {
-    const name = `${publisher} ${site.site}`;
-    if (this.#kept?.name !== name) this.#kept = { name, keeper: this.#open(publisher), site };
-    this.#kept.site = site;
-    return this.#kept.keeper;
+  of(provider: Provider, site: SiteDescription): PublicationKeeper {
+    return this.#keptOf(provider, site).keeper;
+  }
+
+  /** All of it that is small, in one: see bundle.ts. */
+  bundleOf(provider: Provider, site: SiteDescription): Promise<Buffer> {
+    return this.#bundle.read(provider, this.#keptOf(provider, site));
   }
 
   /** The settings at hand; where none were read yet, they are on their way for the next page. */
@@ -65,7 +75,14 @@ export class ReadPublications {
     await this.#kept?.keeper.checkAnew();
   }
 
-  #open(rootId: string): PublicationKeeper {
+  #keptOf({ publisher }: Provider, site: SiteDescription): Kept {
+    const name = `${publisher} ${site.site}`;
+    if (this.#kept?.name !== name) this.#kept = { name, site, ...this.#open(publisher) };
+    this.#kept.site = site;
+    return this.#kept;
+  }
+
+  #open(rootId: string): ReadPublication {
     const { database, now } = this.#state;
     const own = (file: string) => readRoot(database, Number(ROOT_FILE.exec(file)?.[1] ?? 0));
     const source = new HostedSource({
@@ -80,7 +97,8 @@ export class ReadPublications {
     });
     // The descriptor comes with the key bundles.
     const follow = async () => undefined;
-    return new PublicationKeeper({ rootId, source, store: new MemoryStore(), times: TIMES, now, follow });
+    const store = new MemoryStore();
+    return { store, keeper: new PublicationKeeper({ rootId, source, store, times: TIMES, now, follow }) };
   }
 }
 

@@ -8,7 +8,7 @@ import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { MAXIMUM_KEYS_PER_REQUEST } from '../../core/keys/refused-key.ts';
 import { titleOfSet } from '../../core/publication/set-titles.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
-import type { WebReaderFile } from '../../node-support/web-reader-files.ts';
+import { addressOf, type WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { body, bytesOf, noStore, refuseTooMany, send, sendError } from '../api/answers.ts';
 import { KeyServerError } from '../errors.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
@@ -20,7 +20,8 @@ import { readableSets } from '../readers/entitlement.ts';
 import { answerBrowserKeyRequest } from '../readers/key-requests.ts';
 import { type AccountPages, sendSignIn, subscriberOf } from './account-pages.ts';
 import { openedOnly } from './own-pages.ts';
-import { vaultPage } from './pages.ts';
+import { type VaultPage, vaultPage } from './pages.ts';
+import { addScript } from './scripts.ts';
 
 /** Codes of refusals and their statuses; the rest of what has a code is 400. */
 const STATUS: Readonly<Record<string, number>> = {
@@ -31,6 +32,11 @@ const STATUS: Readonly<Record<string, number>> = {
   'no-provider': 503,
 };
 
+type Scripts = Pick<VaultPage, 'mlKem' | 'script'>;
+
+const SCRIPT = '/-/vault.js';
+const ML_KEM = '/-/ml-kem.js';
+
 export interface VaultPages extends AccountPages {
   readonly provider: ProviderReader;
   readonly limits: RequestLimits;
@@ -39,21 +45,18 @@ export interface VaultPages extends AccountPages {
 /**
  * Adds the vault's addresses to the reading site.
  *
- * @param script - the page's program
  */
-export function addVault(app: Express, pages: VaultPages, { content, integrity }: WebReaderFile): void {
+export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles): void {
   const { origin, limits, state, provider, cookie } = pages;
   const asked = [
     noStore,
     ownPageOnly(origin),
     limitRequests(limits.keyRequestsPerAddress, 'address', refuseTooMany, { failuresOnly: false }),
   ];
-  app.get(KEYS_PAGE, noStore, openedOnly, async (request, response) => showVault(pages, integrity, request, response));
-  app.get('/-/vault.js', (request, response) => {
-    const isThis = new URLSearchParams(request.originalUrl.replace(/^[^?]*/, '')).get('v') === integrity;
-    response.set('Cache-Control', isThis ? 'public, max-age=31536000, immutable' : 'no-cache');
-    send(response, 'text/javascript; charset=utf-8', content);
-  });
+  const scripts = { script: addressOf(SCRIPT, files.vault), mlKem: addressOf(ML_KEM, files['ml-kem']) };
+  addScript(app, SCRIPT, files.vault);
+  addScript(app, ML_KEM, files['ml-kem']);
+  app.get(KEYS_PAGE, noStore, openedOnly, async (request, response) => showVault(pages, scripts, request, response));
   app.post(
     '/-/device',
     ...asked,
@@ -79,7 +82,7 @@ export function addVault(app: Express, pages: VaultPages, { content, integrity }
 }
 
 /** Who is not signed in does that first, at the same address: browsers keep what stands behind "#". */
-async function showVault(pages: VaultPages, integrity: string, request: Request, response: Response): Promise<void> {
+async function showVault(pages: VaultPages, scripts: Scripts, request: Request, response: Response): Promise<void> {
   const subscriber = subscriberOf(pages, request);
   if (!subscriber) return sendSignIn(pages, response, 401, { to: KEYS_PAGE, name: '', failed: false });
   const { state, provider, origin, documents } = pages;
@@ -91,7 +94,7 @@ async function showVault(pages: VaultPages, integrity: string, request: Request,
   const sets = readableSets(state, subscriber, site.site, MAXIMUM_KEYS_PER_REQUEST);
   const titles = sets.map(({ id, name }) => [id, titleOfSet(masthead.titles, name)]);
   const page = {
-    integrity,
+    ...scripts,
     documents,
     publisher: known.publisher,
     sets: sets.map(({ id }) => id),

@@ -116,7 +116,7 @@ function changeRoot(options: KeysOptions, change: (context: KeysContext) => Prom
     if (existsSync(waiting)) throw new PublishError('draft-refused', `${waiting} still waits for signatures`);
     const { roles, seeds = [], rootKeys = own } = await change({ ...context, rootKeys: own });
     const message = tufCanonical(await nextRoot(context.root, roles, context.now));
-    const draft = signDraft(await makeDraft(context.keyStore.roots, message), rootKeys.signers);
+    const draft = await signDraft(await makeDraft(context.keyStore.roots, message), rootKeys.signers);
     return settle({ ...context, rootKeys }, draft, seeds);
   });
 }
@@ -130,7 +130,7 @@ function withChain<Result>(options: KeysOptions, work: (context: ChainContext) =
     const rootKeys = existsSync(rootKeysFile)
       ? await openSigningKeys(await readSigningKeys(rootKeysFile), options.passphrase, rootKeysFile)
       : undefined;
-    const root = verifyChain(keyStore.roots);
+    const root = await verifyChain(keyStore.roots);
     return work({ workspace, keyStore, rootKeysFile, rootKeys, root, now: options.now ?? nowInSeconds() });
   });
 }
@@ -141,7 +141,7 @@ async function settle(
   draft: RootDraft,
   seeds: readonly Uint8Array[] = [],
 ): Promise<RootOutcome> {
-  const missing = missingSignatures(draft);
+  const missing = await missingSignatures(draft);
   const done = missing.before === 0 && missing.after === 0;
   if (done) await takeIntoChain(context, draft, seeds);
   else await leaveDraft(context, draft, seeds);
@@ -157,7 +157,7 @@ function draftFile({ directory }: Workspace, version: number): string {
 async function takeIntoChain(context: ChainContext, draft: RootDraft, seeds: readonly Uint8Array[]): Promise<void> {
   const { workspace, keyStore, root } = context;
   const bytes = finishedRoot(draft);
-  verifyNextRoot(bytes, root, READER_OPTIONS); // as every reader will
+  await verifyNextRoot(bytes, root, READER_OPTIONS); // as every reader will
   const roots = [...keyStore.roots, bytes];
   const adopted = await adopt(keyStore.contents, draft.after, seeds);
   const contents: KeyStoreContents = { ...keyStore.contents, pending: [], roots, seeds: adopted };
@@ -293,7 +293,10 @@ export function finishDraft(options: KeysOptions, files: readonly string[]): Pro
       const message = `this would be root ${first.after.version}, made for other roots than those that are here; the last one here is root ${context.root.version}`;
       throw new PublishError('draft-refused', message);
     }
-    const merged = drafts.reduce((draft, { signatures }) => withSignatures(draft, signatures), first);
+    const merged = await withSignatures(
+      first,
+      drafts.flatMap(({ signatures }) => signatures),
+    );
     const outcome = await settle(context, merged); // it was not shown to anyone here, so nothing is signed
     if (outcome.outcome === 'changed') return outcome;
     const { version, missing } = outcome;

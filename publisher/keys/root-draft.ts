@@ -51,7 +51,7 @@ export async function makeDraft(
   message: Uint8Array,
   signatures: readonly TufSignature[] = [],
 ): Promise<RootDraft> {
-  const before = verifyChain(chain);
+  const before = await verifyChain(chain);
   const after = parseRoot(openEnvelope(encodeEnvelope([], message), 'root').signed());
   if (after.version !== before.version + 1 || !(await saysOnlyWhatIsShown(after, message))) throw malformed(undefined);
   const [first = new Uint8Array(0)] = chain;
@@ -90,17 +90,17 @@ async function parseDraft(bytes: Uint8Array): Promise<RootDraft> {
 }
 
 /** A draft with those of `signatures` in it that are good and not yet there. */
-export function withSignatures(draft: RootDraft, signatures: readonly TufSignature[]): RootDraft {
+export async function withSignatures(draft: RootDraft, signatures: readonly TufSignature[]): Promise<RootDraft> {
   const kept = [...draft.signatures];
   for (const signature of signatures) {
     const isNew = kept.every(({ keyid }) => keyid !== signature.keyid);
-    if (isNew && isGood(draft, signature)) kept.push({ keyid: signature.keyid, sig: signature.sig });
+    if (isNew && (await isGood(draft, signature))) kept.push({ keyid: signature.keyid, sig: signature.sig });
   }
   return { ...draft, signatures: kept };
 }
 
 /** A draft with the signatures of those of `signers` that may sign it. */
-export function signDraft(draft: RootDraft, signers: readonly RoleSigner[]): RootDraft {
+export function signDraft(draft: RootDraft, signers: readonly RoleSigner[]): Promise<RootDraft> {
   const may = signers.filter(({ keyid }) => maySign(draft, keyid));
   return withSignatures(
     draft,
@@ -114,10 +114,10 @@ function maySign({ before, after }: RootDraft, keyid: string): boolean {
 }
 
 /** 5.3.4: enough keys of the root before, and enough of the new one. */
-export function missingSignatures({ before, after, message, signatures }: RootDraft): Missing {
-  const missing = ({ roles: { root }, keys }: RootMetadata) =>
-    root.threshold - countSigners(signatures, message, root, keys, verifyEd25519);
-  return { before: missing(before), after: missing(after) };
+export async function missingSignatures({ before, after, message, signatures }: RootDraft): Promise<Missing> {
+  const missing = async ({ roles: { root }, keys }: RootMetadata) =>
+    root.threshold - (await countSigners(signatures, message, root, keys, verifyEd25519));
+  return { before: await missing(before), after: await missing(after) };
 }
 
 /** The bytes of the root, for the chain. */
@@ -132,10 +132,11 @@ export function follows({ chain }: RootDraft, roots: readonly Uint8Array[]): boo
   );
 }
 
-function isGood({ before, after, message }: RootDraft, signature: TufSignature): boolean {
-  return [before, after].some(({ roles, keys }) => {
-    return countSigners([signature], message, { ...roles.root, threshold: 1 }, keys, verifyEd25519) === 1;
-  });
+async function isGood({ before, after, message }: RootDraft, signature: TufSignature): Promise<boolean> {
+  const counts = [before, after].map(({ roles, keys }) =>
+    countSigners([signature], message, { ...roles.root, threshold: 1 }, keys, verifyEd25519),
+  );
+  return (await Promise.all(counts)).includes(1);
 }
 
 function malformed(cause: unknown): PublishError {
@@ -195,12 +196,12 @@ export async function signDraftFile(
   const { message, signatures } = await readDraft(file);
   if (!equalBytes(message, draft.message))
     throw new PublishError('draft-refused', `${file} changed since it was shown; nothing was signed`);
-  const known = withSignatures(draft, signatures);
-  const signed = signDraft(known, signers);
+  const known = await withSignatures(draft, signatures);
+  const signed = await signDraft(known, signers);
   await replaceFile(file, encodeDraft(signed), 0o644);
   const before = known.signatures.map(({ keyid }) => keyid);
   const keyids = signed.signatures.map(({ keyid }) => keyid).filter((keyid) => !before.includes(keyid));
-  return { keyids, missing: missingSignatures(signed) };
+  return { keyids, missing: await missingSignatures(signed) };
 }
 
 /** `2 signatures of the root keys before, and 1 of the new ones`. */

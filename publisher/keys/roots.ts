@@ -28,8 +28,9 @@ export type Roles = Readonly<Record<TopLevelRole, RolePublicKeys>>;
  *
  * @throws PublicationError
  */
-export function verifyChain(chain: readonly Uint8Array[]): RootMetadata {
-  return verifiedRoots(chain)[0];
+export async function verifyChain(chain: readonly Uint8Array[]): Promise<RootMetadata> {
+  const [root] = await verifiedRoots(chain);
+  return root;
 }
 
 /**
@@ -37,9 +38,11 @@ export function verifyChain(chain: readonly Uint8Array[]): RootMetadata {
  *
  * @throws PublicationError
  */
-export function verifiedRoots([first, ...rest]: readonly Uint8Array[]): [RootMetadata, ...RootMetadata[]] {
-  const roots: [RootMetadata, ...RootMetadata[]] = [verifyFirstRoot(first ?? new Uint8Array(0), READER_OPTIONS)];
-  for (const bytes of rest) roots.unshift(verifyNextRoot(bytes, roots[0], READER_OPTIONS));
+export async function verifiedRoots([first, ...rest]: readonly Uint8Array[]): Promise<
+  [RootMetadata, ...RootMetadata[]]
+> {
+  const roots: [RootMetadata, ...RootMetadata[]] = [await verifyFirstRoot(first ?? new Uint8Array(0), READER_OPTIONS)];
+  for (const bytes of rest) roots.unshift(await verifyNextRoot(bytes, roots[0], READER_OPTIONS));
   return roots;
 }
 

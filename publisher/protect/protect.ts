@@ -15,7 +15,7 @@ import { stopped } from '../errors.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
 import { noteKeyStore } from '../keys/note-key-store.ts';
-import { siteSettingsOf } from '../site/site-settings.ts';
+import { siteSettingsOf, withProgram } from '../site/site-settings.ts';
 import { hasKeyServer } from '../workspace/configuration/schema.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore, withLock } from '../workspace/workspace.ts';
@@ -123,7 +123,7 @@ async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, optio
   const { signers = [], rekey: wanted = [], onProgress } = options;
   const checkNotStopped = stopper(options.signal);
   const publisher = keys.store.publisher.id;
-  const roles = rolesOf(keys.store, signers);
+  const roles = await rolesOf(keys.store, signers);
   const sections = await RunSections.of(configuration, index, keys.contents.sections, signers);
   checkUseful(signers, roles, sections);
   const isAlone = !hasKeyServer(configuration);
@@ -147,7 +147,11 @@ async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, optio
     onFound: (done) => onProgress?.({ stage: 'looking', done, total: undefined }),
   });
   checkRekey(wanted, plan.sets);
-  const settings = siteSettingsOf(configuration, (path) => index.planned(path));
+  const settings = withProgram(
+    siteSettingsOf(configuration, (path) => index.planned(path)),
+    configuration,
+    rootId,
+  );
   const found = { keys, roles, sections, index, output, appearance, plan, settings, recipient };
   return { ...place, ...found, rekey, areKeysOlder: areOlder };
 }

@@ -38,7 +38,7 @@ export async function publishedIn(out: string, root: RootMetadata): Promise<Publ
   if (named === undefined) return undefined;
   const path = METADATA_PATH + metadataFile('snapshot', named.version);
   const bytes = await placeInDirectory(out).read(path, PUBLICATION_LIMITS.snapshotLength);
-  const snapshot = bytes && ifGood(() => verifyOwnSnapshot(bytes, root, READER_OPTIONS));
+  const snapshot = bytes && (await ifGood(() => verifyOwnSnapshot(bytes, root, READER_OPTIONS)));
   if (!bytes || !snapshot || (await hexDigest(bytes)) !== named.sha256) return undefined;
   return { snapshot, file: { version: named.version, length: bytes.length, sha256: named.sha256 } };
 }
@@ -82,13 +82,14 @@ export async function checkRootsKnown(out: string, { roots }: Pick<OpenKeyStore,
   for (let version = 2; version <= roots.length + 1; version++) {
     const found = await readIfThere(join(out, METADATA_PATH, metadataFile('root', version)));
     const own = roots[version - 1];
-    if (found === undefined || (own && isSameRoot(found, own))) continue;
-    if (ifGood(() => verifyChain([...roots.slice(0, version - 1), found])) === undefined) continue; // is replaced
+    if (found === undefined || (own && (await isSameRoot(found, own)))) continue;
+    if ((await ifGood(() => verifyChain([...roots.slice(0, version - 1), found]))) === undefined) continue; // is replaced
     throw new PublishError('key-store-refused', `${out} has a root ${version} that publisher.keys does not know`);
   }
 }
 
 /** Signatures may differ. */
-function isSameRoot(one: Uint8Array, other: Uint8Array): boolean {
-  return ifGood(() => equalBytes(openEnvelope(one, 'root').message, openEnvelope(other, 'root').message)) ?? false;
+async function isSameRoot(one: Uint8Array, other: Uint8Array): Promise<boolean> {
+  const [a, b] = await Promise.all([one, other].map((bytes) => ifGood(() => openEnvelope(bytes, 'root').message)));
+  return a !== undefined && b !== undefined && equalBytes(a, b);
 }

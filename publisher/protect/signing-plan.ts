@@ -244,11 +244,11 @@ export interface PublicationRoles extends Pick<OpenKeyStore, 'roots' | 'rootId'>
 }
 
 /** @param others - keys that are here apart from the key store */
-export function rolesOf(
+export async function rolesOf(
   { roots, rootId, signers }: OpenKeyStore,
   others: readonly RoleSigner[] = [],
-): PublicationRoles {
-  const root = verifyChain(roots);
+): Promise<PublicationRoles> {
+  const root = await verifyChain(roots);
   const { keyids } = root.roles.targets;
   const may = others.filter(({ keyid }) => keyids.includes(keyid) && keyid !== signers.targets.keyid);
   const targets = [signers.targets, ...may];

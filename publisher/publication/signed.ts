@@ -52,7 +52,7 @@ async function rootsAt(place: PublicationPlace): Promise<RootMetadata[]> {
     const bytes = await place.read(fileOfRole('root', roots.length + 1), PUBLICATION_LIMITS.rootLength);
     if (bytes === undefined) break;
     const [before] = roots;
-    const root = ifGood(() =>
+    const root = await ifGood(() =>
       before ? verifyNextRoot(bytes, before, READER_OPTIONS) : verifyFirstRoot(bytes, READER_OPTIONS),
     );
     if (root === undefined) break;
@@ -149,7 +149,7 @@ export async function openShown(place: PublicationPlace, name: string, rootId?: 
   const ownId = await rootIdOf(first);
   if (rootId !== undefined && ownId !== rootId)
     throw new PublicationError('root-unexpected', `${name} holds the publication of ${ownId}, not of ${rootId}`);
-  const timestamp = verifyOwnTimestamp(bytes, root, READER_OPTIONS);
+  const timestamp = await verifyOwnTimestamp(bytes, root, READER_OPTIONS);
   const roots = [root, ...earlier] as const;
   const snapshot = await findSnapshot(timestamp.snapshot, [place], roots);
   if (snapshot === undefined) throw missing(name);
@@ -180,9 +180,9 @@ export async function underAny<Role>(
 }
 
 /** @returns `undefined` for what is not good */
-export function ifGood<Role>(verify: () => Role): Role | undefined {
+export async function ifGood<Role>(verify: () => Role | Promise<Role>): Promise<Role | undefined> {
   try {
-    return verify();
+    return await verify();
   } catch (error) {
     if (error instanceof PublicationError) return undefined;
     throw error;

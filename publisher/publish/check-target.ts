@@ -34,7 +34,7 @@ async function checkRoots(target: Target, roots: Site['roots'], rootFiles: reado
     placeAtTarget(target).read(fileOfRole('root', version), PUBLICATION_LIMITS.rootLength);
   const [own] = rootFiles;
   const first = await rootAt(1);
-  if (first && own && !equalBytes(own, first) && isFirstRoot(first))
+  if (first && own && !equalBytes(own, first) && (await isFirstRoot(first)))
     throw new PublishError('output-foreign', `${target.name} holds another publisher's site`, {
       fields: { target: target.name },
     });
@@ -43,7 +43,7 @@ async function checkRoots(target: Target, roots: Site['roots'], rootFiles: reado
     const bytes = await rootAt(version);
     const mine = rootFiles[version - 1];
     if (bytes && mine && equalBytes(bytes, mine)) return;
-    if (bytes && isNextRoot(bytes, trusted) && !(mine && saysTheSame(bytes, mine)))
+    if (bytes && (await isNextRoot(bytes, trusted)) && !(mine && saysTheSame(bytes, mine)))
       throw new PublishError(
         'publication-other',
         `${target.name} has a root ${version} that this workspace does not know: the signing keys were changed elsewhere`,
@@ -52,12 +52,12 @@ async function checkRoots(target: Target, roots: Site['roots'], rootFiles: reado
   }
 }
 
-function isFirstRoot(bytes: Uint8Array): boolean {
-  return ifGood(() => verifyFirstRoot(bytes, READER_OPTIONS))?.version === 1;
+async function isFirstRoot(bytes: Uint8Array): Promise<boolean> {
+  return (await ifGood(() => verifyFirstRoot(bytes, READER_OPTIONS)))?.version === 1;
 }
 
-function isNextRoot(bytes: Uint8Array, trusted: RootMetadata): boolean {
-  return ifGood(() => verifyNextRoot(bytes, trusted, READER_OPTIONS)) !== undefined;
+async function isNextRoot(bytes: Uint8Array, trusted: RootMetadata): Promise<boolean> {
+  return (await ifGood(() => verifyNextRoot(bytes, trusted, READER_OPTIONS))) !== undefined;
 }
 
 /** The same root may carry other signatures elsewhere. */

@@ -68,7 +68,7 @@ async function openSite(
 ): Promise<Site> {
   const { configuration, workspace, token, out } = places;
   const store = await openKeyStore(await readKeyStore(workspace), passphrase);
-  const roots = verifiedRoots(store.roots);
+  const roots = await verifiedRoots(store.roots);
   const local = new LocalAuthority({
     state: stateInIndex(index),
     signer: store.signers.timestamp,

@@ -3,7 +3,7 @@
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { accentOf, ON_DARK_ACCENT, ON_LIGHT_ACCENT } from '../../core/site/accent.ts';
 import { OPEN_PAGE, ROOT_WORKER } from '../../core/site/path.ts';
-import { readWebReader, type WebReaderFile, type WebReaderScript } from '../../node-support/web-reader-files.ts';
+import { addressOf, readWebReader, type WebReaderFile, workerFor } from '../../node-support/web-reader-files.ts';
 import { PublishError } from '../errors.ts';
 
 export interface ReadingSite {
@@ -45,18 +45,13 @@ export const READING_SITE_FILES: readonly string[] = [
 export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8Array> {
   const { site, root, content, accent } = about;
   const built = readWebReader();
-  const script = (name: WebReaderScript): WebReaderFile => {
-    const file = built?.files.get(name);
-    if (file) return file;
+  if (built === undefined)
     throw new PublishError(
       'configuration-invalid',
       'the in-browser reader is not there: `npm run build:web` builds it',
     );
-  };
-  const described = { content, reading: content[0], root, site, version: built?.version };
-  const [open, password, sheet, library] = [script('open'), script('password'), script('sheet'), script('library')];
-  const scripts = { sheet: namedAt(SHEET_SCRIPT, sheet), library: namedAt(LIBRARY_SCRIPT, library) };
-  const named = Buffer.from(`self.wisprSite=${JSON.stringify({ keys: OPEN_PAGE, root, scripts, site })};`);
+  const { open, password, sheet, library } = built;
+  const described = { content, reading: content[0], root, site };
   const files: readonly (readonly [string, Uint8Array])[] = [
     [STYLE, Buffer.from(styleOf(accent))],
     [SCRIPT, open.content],
@@ -64,7 +59,7 @@ export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8A
     [SHEET_SCRIPT, sheet.content],
     [LIBRARY_SCRIPT, library.content],
     [SITE_FILE, Buffer.from(`${JSON.stringify(described)}\n`)],
-    [ROOT_WORKER, Buffer.concat([named, script('worker').content])],
+    [ROOT_WORKER, workerFor(built, { keys: OPEN_PAGE, root, site }).content],
     [OPEN_PAGE, Buffer.from(pageOf(about, open, password))],
   ];
   return new Map(files);
@@ -76,7 +71,7 @@ const POLICY =
 
 function pageOf({ site, root, name }: ReadingSite, open: WebReaderFile, password: WebReaderFile): string {
   return `<!doctype html>
-<html lang="en" data-root="${root}" data-site="${site}" data-password-script="${addressOf(PASSWORD_SCRIPT, password)}" data-password-integrity="${password.integrity}">
+<html lang="en" data-root="${root}" data-site="${site}" data-password-script="${addressOf(PASSWORD_SCRIPT, password).src}" data-password-integrity="${password.integrity}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}">
@@ -87,7 +82,7 @@ function pageOf({ site, root, name }: ReadingSite, open: WebReaderFile, password
 <title>${escaped(name)}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${STYLE}">
-<script src="${addressOf(SCRIPT, open)}" integrity="${open.integrity}" defer></script>
+<script src="${addressOf(SCRIPT, open).src}" integrity="${open.integrity}" defer></script>
 </head>
 <body>
 <header><p class="publisher">${escaped(name)}</p>${name === site ? '' : `<p class="site">${site}</p>`}</header>
@@ -106,16 +101,6 @@ function pageOf({ site, root, name }: ReadingSite, open: WebReaderFile, password
 </body>
 </html>
 `;
-}
-
-/** Hosts say nothing of how long a file may be kept: one that changes has another address. */
-function addressOf(path: string, { integrity }: WebReaderFile): string {
-  return `${path}?v=${Buffer.from(integrity.slice('sha256-'.length), 'base64').toString('base64url')}`;
-}
-
-/** As the worker names a script that its pages load. */
-function namedAt(path: string, file: WebReaderFile): { readonly src: string; readonly integrity: string } {
-  return { src: addressOf(path, file), integrity: file.integrity };
 }
 
 function escaped(text: string): string {

@@ -1,12 +1,14 @@
 /** The site settings that are published, out of a configuration: docs/spec/publication.md section 5. */
+import type { KeyId } from '../../core/keys/key-id.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
 import { printable } from '../../node-support/printable.ts';
+import { programOf, readWebReader } from '../../node-support/web-reader-files.ts';
 import { PublishError } from '../errors.ts';
 import { someOf } from '../text.ts';
 import { destinationOf, SECONDS_PER_DAY, writtenPath } from '../workspace/configuration/content-schema.ts';
 import { subscribeUrlOf } from '../workspace/configuration/look-schema.ts';
-import type { Configuration } from '../workspace/configuration/schema.ts';
+import { type Configuration, hasKeyServer } from '../workspace/configuration/schema.ts';
 import { isPicture, mediaTypeOf } from './media-type.ts';
 import { problemsOfRedirects } from './redirects.ts';
 
@@ -31,6 +33,18 @@ export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocum
   ];
   if (problems.length === 0) return settings;
   throw new PublishError('configuration-invalid', `${problems.join('; ')}; nothing was written`);
+}
+
+/**
+ * The settings with the program of this wispr, which readers' browsers should get. Left out where it was not built.
+ *
+ * @param root - root id
+ */
+export function withProgram(settings: SiteSettings, configuration: Configuration, root: KeyId): SiteSettings {
+  if (!hasKeyServer(configuration)) return settings; // the program lies beside the publication
+  const { reading, site } = configuration;
+  const files = readWebReader();
+  return files === undefined ? settings : { ...settings, reader: programOf(files, { reading, root, site }) };
 }
 
 /** The settings as they stand in the configuration, with whatever is wrong with them. */

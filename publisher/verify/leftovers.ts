@@ -59,7 +59,8 @@ export class Leftovers {
     const envelope = openEnvelope(bytes, name);
     const { signatures, message } = envelope;
     const anyone = { keyids: [...keys.keys()], threshold: 1 };
-    return countSigners(signatures, message, anyone, keys, verifyEd25519) > 0 && isNamedBy(envelope.signed(), name);
+    const signers = await countSigners(signatures, message, anyone, keys, verifyEd25519);
+    return signers > 0 && isNamedBy(envelope.signed(), name);
   }
 
   /**

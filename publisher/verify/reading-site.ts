@@ -1,44 +1,67 @@
-/** Checks what no signature covers on a site without a key server: the program that readers read with, and the key files of invitations. */
-import { createHash } from 'node:crypto';
-import { isLikeKeyFile } from '../../core/keys/key-file.ts';
-import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { startOf } from '../publication/places.ts';
-import { readingSiteFiles } from '../serverless/reading-site.ts';
-import { sha256Of } from './documents.ts';
-import { Unreadable, type VerifiedPlace } from './places.ts';
+/** Whether the reading site gives browsers the program that the publication names. */
+import { request } from 'undici';
+import { hexDigest } from '../../core/encoding/digest.ts';
+import { type ReaderProgram, versionOfProgram } from '../../core/publication/reader-program.ts';
+import { PublishError } from '../errors.ts';
+import { WebPlace } from './places.ts';
 import type { VerifyReport } from './report.ts';
 import type { KnownSite } from './site.ts';
 
-/**
- * Like fallback pages, these files can be made again, and have to be the same.
- *
- * @throws PublishError `configuration-invalid` where the in-browser reader was not built
- */
-export async function checkReadingSite(site: KnownSite, place: VerifiedPlace, report: VerifyReport): Promise<void> {
-  for (const [path, bytes] of readingSiteFiles(site))
-    await readable(path, report, async () => {
-      const stream = await place.open(path);
-      if (stream === undefined) report.find(path, 'file-missing', 'this file is not there');
-      else if ((await sha256Of(stream)) !== createHash('sha256').update(bytes).digest('hex'))
-        report.find(path, 'file-altered', 'not the reading site as this version of wispr makes it');
-    });
-}
+/** Milliseconds. */
+const TIMEOUT = 10_000;
+/** Bytes of the longest script that is read. */
+const LONGEST = 1_048_576;
 
-/** Only those who were invited can tell more. */
-export async function checkKeyFile(path: string, place: VerifiedPlace, report: VerifyReport): Promise<void> {
-  await readable(path, report, async () => {
-    const stream = await place.open(path);
-    const bytes = stream && (await startOf(stream, MESSAGE_LIMITS.keyFile + 1));
-    if (bytes && isLikeKeyFile(bytes)) report.keyFiles++;
-    else report.find(path, 'file-altered', 'not a key file');
-  });
-}
+/** Scripts at the origin of the documents; the others are at the reading site's own. */
+const WITH_DOCUMENTS: readonly string[] = ['worker', 'start'];
 
-async function readable(path: string, report: VerifyReport, check: () => Promise<void>): Promise<void> {
+/** A reading site that does not answer says nothing about the publication. */
+export async function checkReadingSite({ reading, program }: KnownSite, report: VerifyReport): Promise<void> {
+  if (program === undefined) {
+    report.notes.push('the publication does not name the program with which browsers read it');
+    return;
+  }
   try {
-    await check();
+    const served = await programAt(reading, Object.keys(program));
+    if (served === undefined) {
+      report.notes.push(`${reading} gives browsers no program: it decrypts documents itself`);
+      return;
+    }
+    const [here, signed] = await Promise.all([served, program].map(versionOfProgram));
+    if (here === signed)
+      report.notes.push(`${reading} gives browsers the program that the publication names (${signed})`);
+    else {
+      const message = `the reading site serves another program than the publication names (version ${here}, signed ${signed})`;
+      report.find(reading, 'program-other', message);
+    }
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
-    report.find(path, 'unreadable', error.message);
+    if (!(error instanceof PublishError)) throw error;
+    report.notes.push(`whether ${reading} gives browsers the signed program was not checked: ${error.message}`);
+  }
+}
+
+/** @returns `undefined` where there is none. @throws PublishError `unreadable` */
+async function programAt(reading: string, names: readonly string[]): Promise<ReaderProgram | undefined> {
+  const places = { own: new WebPlace(reading), documents: new WebPlace(await documentsOf(reading)) };
+  const program: Record<string, string> = {};
+  for (const name of names) {
+    const place = WITH_DOCUMENTS.includes(name) ? places.documents : places.own;
+    const script = await place.read(`/-/${name}.js`, LONGEST);
+    if (script) program[name] = await hexDigest(script);
+  }
+  return Object.keys(program).length > 0 ? program : undefined;
+}
+
+/** The origin that shows documents: where a reading site leads everybody who asks for one. @throws PublishError `unreadable` */
+async function documentsOf(reading: string): Promise<string> {
+  try {
+    const { headers, body } = await request(`${reading}/`, { signal: AbortSignal.timeout(TIMEOUT) });
+    await body.dump();
+    const { location } = headers;
+    return typeof location === 'string' && URL.canParse(location, reading)
+      ? new URL(location, reading).origin
+      : reading;
+  } catch (cause) {
+    throw new PublishError('unreadable', 'it does not answer', { cause });
   }
 }

@@ -33,6 +33,11 @@ export const FILE_FINDINGS = {
     means: 'the file, or a fallback page, is not what the publication names or wispr made',
     remedy: 'copy it again, and find out who changed it',
   },
+  'program-other': {
+    means: 'the reading site gives browsers another program than the publication names',
+    remedy:
+      'where it runs another version of wispr than you publish with, publish again with that one; else ask its operator',
+  },
   'path-refused': { means: 'no document can have the path that was named', remedy: 'check the path' },
   unreadable: { means: 'it could not be read or fetched', remedy: 'check permissions and network' },
 } as const satisfies ErrorCatalogue;

@@ -16,6 +16,7 @@ import {
   TIMESTAMP_FILE,
   targetFile,
 } from '../../core/publication/names.ts';
+import type { ReaderProgram } from '../../core/publication/reader-program.ts';
 import { parseSettings, type SiteSettings } from '../../core/publication/settings.ts';
 import { inTurn } from '../../core/publication/sources.ts';
 import { checkExpiry, checkNotFuture, checkTimestampExpiry, isoTime } from '../../core/publication/verify-roles.ts';
@@ -50,6 +51,8 @@ export interface KnownSite {
   readonly content: readonly string[];
   readonly root: string;
   readonly accent: string | undefined;
+  /** What the settings say that browsers should get. */
+  readonly program: ReaderProgram | undefined;
   /** Where people subscribe; empty where the settings name no address. */
   readonly subscribe: string;
   readonly publisherKey: Uint8Array;
@@ -85,11 +88,12 @@ export async function readSite(
   report.site = site;
   report.expires = descriptor.expires;
   const { publisherKeyBytes: publisherKey } = descriptor;
-  const { accent, subscribe = '' } = settings ?? {};
+  const { accent, subscribe = '', reader: program } = settings ?? {};
   const about = {
     site,
     reading,
     content,
+    program,
     serverless: isServerless(described),
     name: descriptor.name,
     accent,
@@ -143,7 +147,7 @@ async function openPublication(
     grace: 0,
   });
   // The time is only tried: the signature is checked like all others.
-  const signed = timeOf(await timestamp(PUBLICATION_LIMITS.timestampLength));
+  const signed = await timeOf(await timestamp(PUBLICATION_LIMITS.timestampLength));
   await client.refresh(signed ?? now).catch((error: unknown) => {
     // Nothing is good at any time where the timestamp ends before it was signed: then today's clock is the one to name.
     if (error instanceof PublicationError && MATTERS_OF_TIME.includes(error.code)) return client.refresh(now);
@@ -158,7 +162,7 @@ async function openPublication(
 const MATTERS_OF_TIME: readonly string[] = ['metadata-expired', 'publication-expired', 'clock-off'];
 
 /** When a timestamp was signed, if anyone did. */
-function timeOf(timestamp: Uint8Array | undefined): number | undefined {
+async function timeOf(timestamp: Uint8Array | undefined): Promise<number | undefined> {
   return timestamp && ifGood(() => parseTimestamp(openEnvelope(timestamp, 'timestamp').signed()).version);
 }
 

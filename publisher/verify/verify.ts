@@ -16,8 +16,9 @@ import { READING_SITE_FILES } from '../serverless/reading-site.ts';
 import { Leftovers } from './leftovers.ts';
 import { BucketPlace, DirectoryPlace, type ListedPlace, WebPlace } from './places.ts';
 import { checkPublication, type DocumentChoice, type PublicationCheckOptions } from './publication.ts';
-import { checkKeyFile, checkReadingSite } from './reading-site.ts';
+import { checkReadingSite } from './reading-site.ts';
 import { VerifyReport } from './report.ts';
+import { checkKeyFile, checkServerlessSite } from './serverless.ts';
 import { type KnownSite, readSite, type SiteOptions } from './site.ts';
 
 export interface VerifyOptions extends Partial<SiteOptions> {
@@ -55,7 +56,7 @@ async function verifyListed(place: ListedPlace, options: VerifyOptions): Promise
   if (site === undefined) return report.finish();
   const named = new PathSet();
   await checkPublication(site, place, report, { named, onProgress: options.onProgress });
-  if (site.serverless) await checkReadingSite(site, place, report);
+  if (site.serverless) await checkServerlessSite(site, place, report);
   await findExtras(place, site, named, report);
   return report.finish();
 }
@@ -101,7 +102,7 @@ export async function verifyUrl(url: URL, options: VerifyUrlOptions = {}): Promi
   const named = paths.length > 0 ? new NamedDocuments(paths, base, report) : undefined;
   const choice = named ?? (sample === undefined ? undefined : new Sample(sample));
   await checkPublication(site, place, report, { choice, onProgress });
-  if (site.serverless) await checkReadingSite(site, place, report);
+  await (site.serverless ? checkServerlessSite(site, place, report) : checkReadingSite(site, report));
   if (choice) report.notes.push(choice.note());
   return report.finish();
 }

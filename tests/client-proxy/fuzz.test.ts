@@ -41,7 +41,7 @@ beforeAll(async () => {
     '0',
   ]);
   cleanUp.add(() => proxy.stop('SIGKILL'));
-  proxy.ended.then(({ stderr }) => {
+  void proxy.ended.then(({ stderr }) => {
     died = stderr;
   });
   port = Number(new URL(proxy.ready.proxy).port);

@@ -16,10 +16,14 @@ import keys from '../vectors/keys.json' with { type: 'json' };
 import paths from '../vectors/paths.json' with { type: 'json' };
 import objects from '../vectors/protected-object.json' with { type: 'json' };
 import type { Report } from '../vectors/run/browser.ts';
+import { cctvSignatures, wycheproofSignatures } from '../vectors/run/ed25519.ts';
 import { expectedKeyOutcome } from '../vectors/run/keys.ts';
 import { expectedOutcome } from '../vectors/run/objects.ts';
 import { runPublication } from '../vectors/run/publication.ts';
+import cctv from '../vectors/third-party/cctv_ed25519vectors.json' with { type: 'json' };
+import ed25519 from '../vectors/third-party/wycheproof_ed25519_test.json' with { type: 'json' };
 
+const signatureVectors = [...wycheproofSignatures(ed25519), ...cctvSignatures(cctv)];
 const POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'";
 const objectVectors = (objects as unknown as ObjectVectorFile).vectors;
 const keyVectors = (keys as unknown as KeyVectorFile).vectors;
@@ -57,6 +61,21 @@ describe('core in Chromium', () => {
   it(`takes ${keyVectors.length} vectors of keys.json as on Node.js`, () => {
     expect(keyVectors.length).toBeGreaterThan(200);
     expect(report.keys).toEqual(keyVectors.map((vector) => ({ name: vector.name, ...expectedKeyOutcome(vector) })));
+  });
+
+  it(`attack 5: takes ${signatureVectors.length} signatures of Wycheproof and CCTV as libsodium does`, () => {
+    expect(signatureVectors.length).toBe(151 + 914);
+    const expected = signatureVectors.map(({ name, valid }) => ({ name, accepted: valid }));
+    expect(report.signatures.map(({ name, accepted }) => ({ name, accepted }))).toEqual(expected);
+  });
+
+  it('differs from Chromium in points of small order alone, which are refused before it is asked', () => {
+    const differing = report.signatures.flatMap(({ accepted, byPlatform }, index) =>
+      accepted === byPlatform ? [] : [signatureVectors[index]?.flags ?? []],
+    );
+    expect(differing.length).toBeGreaterThan(100);
+    const hasSmallOrder = (flags: readonly string[]) => flags.includes('low_order_A') || flags.includes('low_order_R');
+    expect(differing.filter((flags) => !hasSmallOrder(flags))).toEqual([]);
   });
 
   it('writes and reads a publication as on Node.js', async () => {
@@ -102,6 +121,14 @@ function serve(script: Uint8Array): RequestListener {
     '/script.js': async () => ['text/javascript', script],
     '/protected-object.json': async () => ['application/json', await vectors('protected-object.json')],
     '/keys.json': async () => ['application/json', await vectors('keys.json')],
+    '/wycheproof_ed25519_test.json': async () => [
+      'application/json',
+      await vectors('third-party/wycheproof_ed25519_test.json'),
+    ],
+    '/cctv_ed25519vectors.json': async () => [
+      'application/json',
+      await vectors('third-party/cctv_ed25519vectors.json'),
+    ],
     '/paths.json': async () => ['application/json', await vectors('paths.json')],
     '/canonical-json.json': async () => ['application/json', await vectors('canonical-json.json')],
   };

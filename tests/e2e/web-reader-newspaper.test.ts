@@ -6,6 +6,7 @@ import type { DishonestCache } from '../../demo/dishonest-cache.ts';
 import { chooseSite, publishedObjects } from '../../demo/site.ts';
 import { type Person, World } from '../../demo/world.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
+import { verifyUrl } from '../../publisher/verify/verify.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { openBrowser, openPage, pictures, playFilm, takePictures, type WatchedPage } from './browser.ts';
 
@@ -56,6 +57,18 @@ test('a link leads by the sign-in to the article, and everything in it is there'
   expect(film).toMatchObject({ played: true });
   expect(Math.abs(film.at)).toBeLessThan(0.5); // it may have played on
   await takePictures(page, 'article-in-browser');
+});
+
+test('the program that did it is the one that the publisher signed', async () => {
+  const report = await verifyUrl(new URL(`${cache.url}/`), { sample: 1 });
+  expect(report.findings).toEqual([]);
+  const note = report.notes.find((each) => each.includes(keyServer.readingUrl)) ?? '';
+  const [, version] = /gives browsers the program that the publication names \((\w{12})\)$/.exec(note) ?? [];
+  await page.goto(`${keyServer.readingUrl}/-/account`);
+  expect(await page.textContent('#program')).toBe(
+    `Pages are opened by program version ${version}, as the publisher signed it.`,
+  );
+  await takePictures(page, 'account-program');
 });
 
 test('the reader goes on from page to page, and the key server carries none of it', async () => {

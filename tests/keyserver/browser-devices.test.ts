@@ -10,6 +10,7 @@ import {
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
+import { createNobleMlKem } from '../../core/primitives/noble-ml-kem.ts';
 import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
@@ -65,7 +66,10 @@ async function ask(reader: Reader, device: NamedKey): Promise<KeyAnswer | { stat
   return openKeyAnswer(new Uint8Array(await response.arrayBuffer()), request, device.key);
 }
 
-const createKeys = async () => ({ xwing: await createXwingRecipient(), ed25519: await createEd25519Signer() });
+const createKeys = async () => ({
+  xwing: await createXwingRecipient(createNobleMlKem),
+  ed25519: await createEd25519Signer(),
+});
 const request = async () => encodeBrowserBindingRequest(await createKeys(), provider().publisher, now());
 
 describe('a browser', () => {

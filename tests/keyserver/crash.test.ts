@@ -42,7 +42,7 @@ it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing;
     const request = encodeBindingRequest(device, provider.publisher, code, nowInSeconds());
     const { status } = await post(keyserver, BINDING_PATH, request);
     answered++;
-    if (answered === READERS / 4) server.stop('SIGKILL');
+    if (answered === READERS / 4) void server.stop('SIGKILL');
     return status;
   });
   const outcomes = await Promise.allSettled(attempts);

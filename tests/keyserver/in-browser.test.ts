@@ -6,12 +6,19 @@ import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
+import { versionOfProgram } from '../../core/publication/reader-program.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
+import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
+import { programOf, readWebReader } from '../../node-support/web-reader-files.ts';
+import { verifyUrl } from '../../publisher/verify/verify.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
+import type { ContentHost } from '../support/content-host.ts';
 import { configIn, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { publish, SITE, sealBundle } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
+import { TEST_SETTINGS } from '../support/test-publication.ts';
 
 const LETTER = { path: '/letter.html', content: '<h1>Letter</h1>', mediaType: 'text/html', set: 'day-1' };
 const FRONT = { path: '/index.html', content: '<h1>Front</h1>', mediaType: 'text/html' };
@@ -25,6 +32,8 @@ beforeAll(async () => {
   const listen = { host: '127.0.0.1', port: 0 };
   rig = await startRig({ config: { reading: { listen, documents: { listen } } } });
   documents = createVisitor(rig.server.documentsUrl);
+  const { descriptor } = readProviderRow(rig.server.state.database) ?? {};
+  if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
   for (const document of [LETTER, FRONT]) await publish(rig.publisher, rig.host, document);
 });
 afterAll(() => rig.close());
@@ -80,6 +89,71 @@ describe('the page that starts the reader', () => {
   });
 });
 
+describe('the program that the publication names', () => {
+  const sign = async (reader: Record<string, string> | undefined) => {
+    rig.publisher.publication.setSettings({ ...TEST_SETTINGS, ...(reader && { reader }) });
+    await publish(rig.publisher, rig.host, FRONT);
+  };
+  const verify = async () => {
+    const { findings, notes } = await verifyUrl(new URL(rig.host.origin));
+    return [...findings.map(({ path, code, message }) => `${path} ${code} ${message}`), ...notes].filter((line) =>
+      /browsers|program/.test(line),
+    );
+  };
+  it('is compared with the one that is served, by who verifies the site and for who reads it', async () => {
+    const files = readWebReader();
+    if (!files) throw new Error('it was built');
+    const reader = createReader(rig.server);
+    await reader.post('/-/join', { code: rig.invite({ name: 'berta' }).code, password: 'correct horse battery' });
+    const account = async () =>
+      /<p class="(\w+)"[^>]* id="program">(.*)<\/p>/.exec((await reader.get('/-/account')).text)?.slice(1);
+    const { readingUrl: reading } = rig.server;
+    const program = programOf(files, { reading, root: rig.publisher.root.id, site: SITE });
+    const here = await versionOfProgram(program);
+    const shown = `Pages are opened by program version <code>${here}</code>`;
+    // Before the publication was read, nothing is said.
+    await expect.poll(account).toEqual(['aside', `${shown}. The publisher has not signed a version.`]);
+    expect(await verify()).toEqual(['the publication does not name the program with which browsers read it']);
+    await sign(program);
+    expect(await account()).toEqual(['aside', `${shown}, as the publisher signed it.`]);
+    expect(await verify()).toEqual([`${reading} gives browsers the program that the publication names (${here})`]);
+    for (const name of Object.keys(program)) {
+      const other = { ...program, [name]: '0'.repeat(64) };
+      await sign(other);
+      const signed = await versionOfProgram(other);
+      expect((await account())?.join()).toContain(
+        `problem,${shown}, which is not the one that the publisher signed (<code>${signed}</code>)`,
+      );
+      expect(await verify()).toEqual([
+        `${reading} program-other the reading site serves another program than the publication names (version ${here}, signed ${signed})`,
+      ]);
+    }
+  });
+
+  it('is not found fault with where the reading site gives none, or does not answer', async () => {
+    const decrypting = await startRig();
+    try {
+      const { publisher, host, server } = decrypting;
+      publisher.publication.setSettings({ ...TEST_SETTINGS, reader: { worker: '0'.repeat(64) } });
+      publisher.publication.wholeFiles.set(
+        DESCRIPTOR_TARGET,
+        readProviderRow(server.state.database)?.descriptor as Uint8Array,
+      );
+      await publish(publisher, host, FRONT);
+      const lines = async () => {
+        const { findings, notes } = await verifyUrl(new URL(host.origin));
+        expect(findings.map(({ code }) => code)).not.toContain('program-other');
+        return notes.join('\n');
+      };
+      expect(await lines()).toContain(`${server.readingUrl} gives browsers no program: it decrypts documents itself`);
+      await server.close();
+      expect(await lines()).toContain(`whether ${server.readingUrl} gives browsers the signed program was not checked`);
+    } finally {
+      await decrypting.close().catch(() => undefined);
+    }
+  });
+});
+
 describe('below /-/', () => {
   it('is the worker, for the whole origin, which may load no code', async () => {
     const { status, headers } = await documents.get('/-/worker.js', { 'service-worker': 'script' });
@@ -129,7 +203,7 @@ describe('below /-/', () => {
       root: rig.publisher.root.id,
       content: [rig.host.origin],
       reading: rig.server.readingUrl,
-      version: expect.stringMatching(/^[\w-]{43}$/),
+      version: expect.stringMatching(/^[0-9a-f]{12}$/),
     });
   });
 
@@ -138,6 +212,26 @@ describe('below /-/', () => {
     expect(root.body.equals(Buffer.from(rig.publisher.root.bytes))).toBe(true);
     for (const file of ['2.root.json', 'timestamp.json', '1.targets.json', 'x', '..%2f1.root.json'])
       expect((await documents.get(`/-/publication/${file}`)).status).toBe(404);
+  });
+
+  it('is all of the publication that is small, in one', async () => {
+    const bundle = async () => {
+      const { body, headers } = await documents.get('/-/publication/current');
+      expect([headers['content-encoding'], headers['cache-control']]).toEqual(['gzip', 'no-cache']);
+      return JSON.parse(gunzipSync(body).toString()) as Record<string, string>;
+    };
+    const names = ({ files }: ContentHost) =>
+      [...files.keys()].filter((path) => /^\/\.well-known\/(?:wispr\/|[0-9a-f]{64}\.)/.test(path));
+    // Lists come with the second.
+    await expect.poll(async () => Object.keys(await bundle()).filter((path) => /documents-/.test(path)).length).toBe(2);
+    const files = await bundle();
+    for (const [path, text] of Object.entries(files))
+      expect(Buffer.from(rig.host.files.get(path) ?? '').toString(), path).toBe(text);
+    const current = `${rig.publisher.publication.version}.snapshot.json`;
+    for (const file of ['1.root.json', 'timestamp.json', current])
+      expect(Object.keys(files)).toContain(`/.well-known/wispr/${file}`);
+    expect(Object.keys(files).filter((path) => /wispr-settings|wispr-provider/.test(path)).length).toBe(2);
+    expect(names(rig.host).length).toBeGreaterThan(Object.keys(files).length); // what earlier publications named
   });
 
   it('is the page that keys come to, in a window only', async () => {

@@ -69,8 +69,8 @@ function seal(state: KeyServerState, serial: number): Promise<Uint8Array> {
   return sealBundle(publisher, state.recipient.publicKey, options);
 }
 
-function read(bytes: Uint8Array): TimestampMetadata {
-  return verifyOwnTimestamp(bytes, verifyFirstRoot(publisher.root.bytes, STRICT), STRICT);
+async function read(bytes: Uint8Array): Promise<TimestampMetadata> {
+  return verifyOwnTimestamp(bytes, await verifyFirstRoot(publisher.root.bytes, STRICT), STRICT);
 }
 
 /** Uploads a publication, and makes the message that hands it over. */
@@ -122,20 +122,20 @@ it('attack 66: kill -9 while bundles and publications come in and timestamps are
       publication = version;
       expect(known?.version ?? 0).toBeGreaterThanOrEqual(last);
       last = known?.version ?? 0;
-      if (known) expect(read(known.timestamp).snapshot.version).toBe(version);
+      if (known) expect((await read(known.timestamp)).snapshot.version).toBe(version);
     });
-    checkSite(publication);
+    await checkSite(publication);
   }
   const server = await startWispr(['keyserver', '--dev'], { cwd: folder });
   publication += 1;
   expect(await put(PUBLICATION_PATH, message(publication))).toBe(200);
-  expect(read(await get(TIMESTAMP_PATH)).snapshot.version).toBe(publication);
+  expect((await read(await get(TIMESTAMP_PATH))).snapshot.version).toBe(publication);
   await server.stop();
-  expect(read(readFileSync(join(site, '.well-known/wispr/timestamp.json'))).snapshot.version).toBe(publication);
+  expect((await read(readFileSync(join(site, '.well-known/wispr/timestamp.json')))).snapshot.version).toBe(publication);
 }, 300_000);
 
 /** What lies at the web host is a whole timestamp, perhaps the one before. */
-function checkSite(publication: number): void {
+async function checkSite(publication: number): Promise<void> {
   const names = (() => {
     try {
       return readdirSync(join(site, '.well-known', 'wispr'));
@@ -144,6 +144,6 @@ function checkSite(publication: number): void {
     }
   })();
   if (!names.includes('timestamp.json')) return;
-  const { snapshot } = read(readFileSync(join(site, '.well-known/wispr/timestamp.json')));
+  const { snapshot } = await read(readFileSync(join(site, '.well-known/wispr/timestamp.json')));
   expect(snapshot.version).toBeLessThanOrEqual(publication);
 }

@@ -36,7 +36,7 @@ describe('a publisher with a token', () => {
 
   it('makes a publication current: readers and the push target get its timestamp, readers its snapshot', async () => {
     const bytes = await the.publish(7);
-    expect(the.read(bytes)).toMatchObject({ snapshot: { version: 7 }, version: expect.closeTo(the.now(), -1) });
+    expect(await the.read(bytes)).toMatchObject({ snapshot: { version: 7 }, version: expect.closeTo(the.now(), -1) });
     expect(await the.served()).toEqual(bytes);
     expect(the.pushed()).toEqual(bytes);
     expect(await the.served('7.snapshot.json')).toEqual(the.snapshot(7));
@@ -60,6 +60,21 @@ describe('a publisher with a token', () => {
     expect(again.body).not.toEqual(body);
   });
 
+  it('attack 69: of several that are handed over at once, the newest is current, and no timestamp goes back', async () => {
+    const versions = [7, 9, 8, 10, 6];
+    const outcomes = await Promise.all(versions.map((version) => the.handOver(the.snapshot(version))));
+    const signed = outcomes.flatMap(({ status, body }) =>
+      status === 200 ? [Buffer.from(String(body.timestamp), 'base64url')] : [],
+    );
+    const timestamps = await Promise.all(signed.map((bytes) => the.read(bytes)));
+    const inOrder = timestamps.toSorted((one, other) => one.version - other.version);
+    expect(new Set(inOrder.map(({ version }) => version)).size).toBe(signed.length);
+    const publications = inOrder.map(({ snapshot }) => snapshot.version);
+    expect(publications).toEqual(publications.toSorted((one, other) => one - other));
+    expect(publications.at(-1)).toBe(10);
+    expect(await the.read(await the.served())).toEqual(inOrder.at(-1));
+  });
+
   it('withdraws by a closing publication', async () => {
     await the.publish(7);
     await the.publish(8, { closed: true });
@@ -68,7 +83,7 @@ describe('a publisher with a token', () => {
     expect((await fetch(`${the.rig.server.url}/.well-known/wispr/7.snapshot.json`)).status).toBe(404);
     the.rig.passTime(HOUR);
     expect(await the.run()).toBe(true);
-    expect(the.read(await the.served()).snapshot.version).toBe(8);
+    expect((await the.read(await the.served())).snapshot.version).toBe(8);
     expect(the.rig.log()).toContain('the publication is withdrawn');
     await the.publish(9);
     expect(overview(the.rig.server.state).publication).toMatchObject({ version: 9, withdrawn: false });
@@ -170,7 +185,7 @@ describe('a publication is refused, and the current one stays', () => {
     expect(await the.run()).toBe(false);
     expect(the.rig.log()).toMatch(/clock-off: this machine's clock says .*Z, and the last timestamp was signed at/);
     the.rig.passTime(HOUR - 200); // within the tolerance: the version still grows
-    expect(the.read(await the.publish(6)).version).toBe(the.read(before).version + 1);
+    expect((await the.read(await the.publish(6))).version).toBe((await the.read(before)).version + 1);
   });
 
   it('with roots that do not follow from the pinned one', async () => {

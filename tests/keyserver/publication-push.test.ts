@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 const pushes = () => overview(the.rig.server.state).publication?.pushes;
-const publicationAt = (directory: string) => the.read(timestampAt(directory)).snapshot.version;
+const publicationAt = async (directory: string) => (await the.read(timestampAt(directory))).snapshot.version;
 
 describe('the key server confirms its publication every hour', () => {
   beforeEach(async () => {
@@ -33,10 +33,10 @@ describe('the key server confirms its publication every hour', () => {
   });
 
   it('and pushes the timestamp', async () => {
-    const before = the.read(await the.publish(7));
+    const before = await the.read(await the.publish(7));
     the.rig.passTime(HOUR);
     expect(await the.run()).toBe(true);
-    const after = the.read(await the.served());
+    const after = await the.read(await the.served());
     expect(after.snapshot).toEqual(before.snapshot);
     expect([after.version > before.version, after.expires - after.version]).toEqual([true, 48 * HOUR]);
     expect(the.pushed()).toEqual(await the.served());
@@ -76,13 +76,13 @@ describe('a push target', () => {
     expect(pushes()).toMatchObject([{ failed: expect.any(Number) }]);
     the.upload(the.site, 8, await the.served('8.snapshot.json'));
     await the.run();
-    expect(publicationAt(the.site)).toBe(8);
+    expect(await publicationAt(the.site)).toBe(8);
   });
 
   it('gets a closing snapshot with its timestamp: the publisher may be gone before it has uploaded it', async () => {
     await the.publish(7);
     await the.handOver(the.snapshot(8, { closed: true }));
-    expect(publicationAt(the.site)).toBe(8);
+    expect(await publicationAt(the.site)).toBe(8);
     expect(readFileSync(join(the.site, '.well-known/wispr/8.snapshot.json'), 'utf8')).toContain('x-wispr-closed');
   });
 
@@ -93,10 +93,10 @@ describe('a push target', () => {
     const snapshot = the.snapshot(8);
     the.upload(the.site, 8, snapshot);
     await the.handOver(snapshot, { roots: [second] });
-    expect(publicationAt(the.site)).toBe(7);
+    expect(await publicationAt(the.site)).toBe(7);
     putFile(the.site, '2.root.json', second);
     await the.run();
-    expect(publicationAt(the.site)).toBe(8);
+    expect(await publicationAt(the.site)).toBe(8);
   });
 
   it('attack 67: that is missing keeps nothing from readers, and gets the timestamp once it is there', async () => {
@@ -141,10 +141,10 @@ describe('a greater pair at a push target', () => {
 
   it.each([false, true])('is adopted, and confirmed above all that readers have seen; closed: %j', async (closed) => {
     await the.run();
-    const { version } = the.read(await the.served());
+    const { version } = await the.read(await the.served());
     await signedThere(8, { closed }, the.now() - 30); // older than the timestamp of the key server
     expect(await the.run()).toBe(true);
-    const after = the.read(await the.served());
+    const after = await the.read(await the.served());
     expect([after.snapshot.version, after.version > version]).toEqual([8, true]);
     expect(the.pushed()).toEqual(await the.served());
     expect(overview(the.rig.server.state).publication?.withdrawn).toBe(closed);
@@ -156,7 +156,7 @@ describe('a greater pair at a push target', () => {
     the.upload(the.site, 8, snapshot);
     putFile(the.site, 'timestamp.json', await the.timestamp(8, snapshot, the.now() - 20, the.signer, the.now() - 10));
     await the.run();
-    expect(publicationAt(the.site)).toBe(8);
+    expect(await publicationAt(the.site)).toBe(8);
   });
 
   it('comes to the other targets as well', async () => {
@@ -169,7 +169,7 @@ describe('a greater pair at a push target', () => {
     the.rig.passTime(10);
     putFile(B, 'timestamp.json', await the.timestamp(8, snapshot));
     await the.run();
-    expect([publicationAt(A), publicationAt(B)]).toEqual([8, 8]);
+    expect([await publicationAt(A), await publicationAt(B)]).toEqual([8, 8]);
     for (const folder of [A, B]) rmSync(folder, { recursive: true });
   });
 
@@ -180,22 +180,22 @@ describe('a greater pair at a push target', () => {
     ] as const) {
       const bytes = await signedThere(version, { signer });
       await the.run();
-      expect([the.pushed(), the.read(await the.served()).snapshot.version]).toEqual([bytes, 7]);
+      expect([the.pushed(), (await the.read(await the.served())).snapshot.version]).toEqual([bytes, 7]);
     }
     const bytes = await signedThere(10);
     rmSync(join(the.site, '.well-known/wispr/10.snapshot.json'));
     await the.run();
-    expect([the.pushed(), the.read(await the.served()).snapshot.version]).toEqual([bytes, 7]);
+    expect([the.pushed(), (await the.read(await the.served())).snapshot.version]).toEqual([bytes, 7]);
   });
 
   it('a stolen timestamp key neither reopens with a lower publication nor withdraws with another of the same version', async () => {
     await the.publish(8, { closed: true });
     await signedThere(7, {}, the.now() + 10);
     await the.run();
-    expect(publicationAt(the.site)).toBe(8);
+    expect(await publicationAt(the.site)).toBe(8);
     const other = await signedThere(8, { targetsVersion: 2 }, the.now() + 10);
     await the.run();
-    expect(the.read(await the.served()).snapshot.version).toBe(8);
+    expect((await the.read(await the.served())).snapshot.version).toBe(8);
     expect(overview(the.rig.server.state).publication?.withdrawn).toBe(true);
     expect(the.pushed()).toEqual(other); // a fork is for people to resolve
     expect(the.rig.log()).toContain('publication-other');
@@ -223,7 +223,7 @@ describe('a greater pair at a push target', () => {
     the.upload(the.site, 8, snapshot, roots);
     putFile(the.site, 'timestamp.json', await the.timestamp(8, snapshot));
     expect(await the.run()).toBe(true);
-    expect(the.read(await the.served()).snapshot.version).toBe(8);
+    expect((await the.read(await the.served())).snapshot.version).toBe(8);
     expect(await the.served('2.root.json')).toEqual(roots[0]);
   });
 
@@ -246,7 +246,7 @@ describe('a greater pair at a push target', () => {
     const restarted = await startKeyServer(old, { log: pino({ level: 'silent' }), now: () => the.now() });
     await restarted.keeper.idle();
     const bytes = await fetch(`${restarted.url}/.well-known/wispr/timestamp.json`).then((answer) => answer.bytes());
-    expect(the.read(bytes).snapshot.version).toBe(8);
+    expect((await the.read(bytes)).snapshot.version).toBe(8);
     expect(overview(restarted.state).publication?.withdrawn).toBe(true);
     await restarted.close();
     rmSync(copy, { recursive: true });
@@ -319,7 +319,7 @@ describe('one target that hangs', () => {
     const message = { snapshot: the.snapshot(8, { closed: true }), roots: [], expiries: [] };
     await keeper.accept(encodeHandOver(message, the.rig.publisher.root.signers.snapshot.secretKey));
     await vi.waitUntil(() => existsSync(join(site, '.well-known/wispr/timestamp.json')));
-    expect(publicationAt(site)).toBe(8);
+    expect(await publicationAt(site)).toBe(8);
     await keeper.stop();
     await run;
     expect(lines.join('')).not.toContain('"target":1'); // given up is not failed
@@ -363,7 +363,7 @@ describe('one target that hangs', () => {
     await publish(8);
     await keeper.attempt();
     await keeper.idle();
-    expect(publicationAt(site)).toBe(8);
+    expect(await publicationAt(site)).toBe(8);
   });
 });
 
@@ -374,5 +374,5 @@ it('a run and a hand-over at the same moment: the higher publication stays', asy
   const confirming = confirmAgain(state, 48 * HOUR);
   await the.publish(8);
   await confirming;
-  expect(the.read(await the.served()).snapshot.version).toBe(8);
+  expect((await the.read(await the.served())).snapshot.version).toBe(8);
 });

@@ -16,8 +16,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [34, 108],
     file: 'core/publication/keys.ts',
-    find: 'if (verify(key, signature, message)) signed.add(key.public);',
-    replace: 'if (verify(key, signature, message)) signed.add(keyid);',
+    find: 'if (await verify(key, signature, message)) signed.add(key.public);',
+    replace: 'if (await verify(key, signature, message)) signed.add(keyid);',
   },
   {
     attacks: [28, 108],
@@ -88,7 +88,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [5, 6],
     file: 'core/object/read-head.ts',
-    find: 'if (!ed25519Verify(signature, concat(SIGNATURE_LABEL, headerBytes), publicKey)) {',
+    find: 'if (!(await ed25519Verify(signature, concat(SIGNATURE_LABEL, headerBytes), publicKey))) {',
     replace: 'if (signature.length === 0) {',
   },
   {

@@ -179,7 +179,7 @@ describe('the next root, which mostly there is none of,', () => {
   });
 
   it('is not what one host has in its place, where another has a good one, or none', async () => {
-    const isGood = (bytes: Uint8Array) => text(bytes) === 'here';
+    const isGood = async (bytes: Uint8Array) => text(bytes) === 'here';
     const ask = (answers: Record<string, Answer>) => rig(answers).source.metadata(ROOT, 10, undefined, isGood);
     expect(text(await ask({ a: 'junk', b: 'here' }))).toBe('here');
     expect(await ask({ a: 'junk', b: undefined })).toBeUndefined();

@@ -14,7 +14,6 @@ import {
   PAGE,
   publishMore,
   readSite,
-  SET,
   TIMESTAMP_PATH,
   tamper,
 } from './reading.ts';
@@ -37,24 +36,6 @@ describe('metadata that are old', () => {
     site.publication.files.set(TIMESTAMP_PATH, old);
     await expectRefused(site, 'metadata-rollback', LATER);
     expect(site.site.freshness(LATER).confirmed).toBe(LATER);
-  });
-
-  it('attack 28: what is older than what another program has read into the same store', async () => {
-    const site = await readSite();
-    const old = new Map(site.store.kept);
-    const beside = readerOf(site.publication, site.store).site;
-    await beside.load();
-    const oldTimestamp = site.publication.files.get(TIMESTAMP_PATH) as Uint8Array;
-    await publishMore(site.publication, LATER);
-    await site.site.refresh(LATER);
-    await beside.reload();
-    expect(beside.freshness(LATER)).toMatchObject({ version: 2, confirmed: LATER });
-    expect(await beside.document('/more/1.html', LATER)).toMatchObject({ set: SET });
-    site.publication.files.set(TIMESTAMP_PATH, oldTimestamp);
-    await expect(beside.refresh(LATER)).rejects.toMatchObject({ code: 'metadata-rollback' });
-    for (const [name, bytes] of old) site.store.kept.set(name, bytes); // nor does the store take it back
-    await beside.reload();
-    expect(beside.freshness(LATER)).toMatchObject({ version: 2, confirmed: LATER });
   });
 
   it('attack 28: a new timestamp that names an older snapshot', async () => {

@@ -4,6 +4,7 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { encodeDocumentTarget } from '../../core/publication/document-entry.ts';
 import { encodeTufKey, type RoleSigner } from '../../core/publication/keys.ts';
+import { listDocuments } from '../../core/publication/listing.ts';
 import { binMetadata, documentsMetadata, signMetadata } from '../../core/publication/writer.ts';
 import { readerOf } from '../support/publication-source.ts';
 import { keyRing, TestPublication } from '../support/test-publication.ts';
@@ -179,7 +180,9 @@ describe('attack 36: a list in the place of another', () => {
     const { site } = readerOf(publication);
     await site.refresh(NOW + 5);
     const failed: string[] = [];
-    for await (const { path } of site.documents(NOW + 5, ({ name, error }) => failed.push(`${name} ${error.code}`)))
+    for await (const { path } of listDocuments(site, NOW + 5, ({ name, error }) =>
+      failed.push(`${name} ${error.code}`),
+    ))
       expect(paths).toContain(path);
     expect(failed).toEqual(['documents-0 metadata-malformed', 'documents-1 metadata-malformed']);
     expect(await codesOf(site, paths)).not.toContain('signed 404');

@@ -94,17 +94,6 @@ describe('a closing publication', () => {
     }
   });
 
-  it('is taken over from another reader with the same store', async () => {
-    const { publication, site, store } = await readSite();
-    const beside = readerOf(publication, store).site;
-    await beside.load();
-    await publication.close(LATER);
-    await site.refresh(LATER);
-    expect(await outcome(beside, LATER)).toBeUndefined();
-    await beside.reload();
-    expect(await outcome(beside, LATER)).toBe(CODE);
-  });
-
   it('stays after new keys that are none of its own', async () => {
     const { publication, site } = await withdrawn();
     await publication.rotate('root', LATER + 1);

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
+import { listDocuments } from '../../core/publication/listing.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { binMetadata, documentsMetadata, signMetadata } from '../../core/publication/writer.ts';
 import { readerOf } from '../support/publication-source.ts';
@@ -31,7 +32,7 @@ async function withSection(list: (targets: ReadonlyMap<string, TufObject>) => Tu
 async function listOf({ site }: Pick<Awaited<ReturnType<typeof withSection>>, 'site'>) {
   const paths: string[] = [];
   const failed: [name: string, code: string][] = [];
-  for await (const { path } of site.documents(LATER, ({ name, error }) => failed.push([name, error.code])))
+  for await (const { path } of listDocuments(site, LATER, ({ name, error }) => failed.push([name, error.code])))
     paths.push(path);
   return { paths: paths.sort(), failed };
 }
@@ -89,7 +90,7 @@ it('a missing bin is reported as well', async () => {
 it('what ends the whole publication, or keeps its host from answering, ends the listing', async () => {
   const site = await withSection((targets) => binMetadata(GOOD, targets));
   const { publication } = site;
-  const listing = site.site.documents(LATER, () => undefined);
+  const listing = listDocuments(site.site, LATER, () => undefined);
   expect((await listing.next()).done).toBe(false);
   await publication.close(LATER);
   await site.site.refresh(LATER);

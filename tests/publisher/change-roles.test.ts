@@ -74,7 +74,7 @@ describe('changing roles', () => {
     const stranger = await roleSigner(ed25519KeyPair(randomBytes(32)));
     const roles = { ...rolesOf(root), root: { publicKeys: [stranger.publicKey], threshold: 1 } };
     const signed = await rootMetadata({ version: root.version + 1, expires: root.expires }, roles);
-    expect(() => verifyNextRoot(signMetadata(signed, [stranger]), root, READER_OPTIONS)).toThrow(
+    await expect(verifyNextRoot(signMetadata(signed, [stranger]), root, READER_OPTIONS)).rejects.toThrow(
       expect.objectContaining({ code: 'metadata-signature' }),
     );
   });

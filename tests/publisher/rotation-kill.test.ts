@@ -38,7 +38,7 @@ async function killAt(cwd: string, role: string, change: number): Promise<boolea
 async function expectNothingLost(cwd: string) {
   const store = await openKeyStore(await readFile(join(cwd, 'publisher.keys')), PASSPHRASE);
   const rootKeys = await openSigningKeys(await readFile(join(cwd, 'root.keys')), PASSPHRASE, 'root.keys');
-  const root = verifyChain(store.roots);
+  const root = await verifyChain(store.roots);
   for (const role of ['targets', 'snapshot', 'timestamp'] as const)
     expect(root.roles[role].keyids).toEqual([store.signers[role].keyid]);
   expect(rootKeys.signers.map(({ keyid }) => keyid)).toEqual(expect.arrayContaining([...root.roles.root.keyids]));

@@ -48,10 +48,10 @@ async function demandTwo(): Promise<void> {
 
 describe('gathering signatures', () => {
   it('lets a threshold above one hold from the root on that both have signed', async () => {
-    const old = verifyChain((await workspace.keyStore()).roots);
+    const old = await verifyChain((await workspace.keyStore()).roots);
     await demandTwo();
     const [, second = new Uint8Array(0)] = (await workspace.keyStore()).roots;
-    expect(verifyNextRoot(second, old, READER_OPTIONS).roles.root).toMatchObject({ threshold: 2 });
+    expect((await verifyNextRoot(second, old, READER_OPTIONS)).roles.root).toMatchObject({ threshold: 2 });
   });
 
   it('keeps the keys that a change made until all have signed it, and takes them into use then', async () => {

@@ -117,7 +117,7 @@ describe('files of an earlier time', () => {
       await workspace.protect();
     }
     await workspace.published({ store });
-    const above = await publishedIn(workspace.out, verifyChain((await workspace.keyStore()).roots));
+    const above = await publishedIn(workspace.out, await verifyChain((await workspace.keyStore()).roots));
     await restore('protected', 'publisher.db', 'publisher.keys');
     const { publication, recovered } = await workspace.protect({ above, now: nowInSeconds() + 60 });
     expect(publication).toMatchObject({ version: 4, isNew: true });
@@ -127,7 +127,7 @@ describe('files of an earlier time', () => {
 
   it('are not taken for older keys after a closing publication, which has no lists of its own', async () => {
     await workspace.protect();
-    const above = await publishedIn(workspace.out, verifyChain((await workspace.keyStore()).roots));
+    const above = await publishedIn(workspace.out, await verifyChain((await workspace.keyStore()).roots));
     if (above === undefined) throw new Error('nothing is published');
     const closed = { snapshot: { ...above.snapshot, closed: true }, file: { ...above.file, version: 2 } };
     const summary = await workspace.protect({ above: closed });
@@ -177,8 +177,8 @@ describe('a number', () => {
     const replaced = await readFile(metadata('2.snapshot.json'));
     await rotateRole(options(), 'snapshot');
     await workspace.protect();
-    const root = verifyChain((await workspace.keyStore()).roots);
-    expect(() => verifyOwnSnapshot(replaced, root, READER_OPTIONS)).toThrow();
+    const root = await verifyChain((await workspace.keyStore()).roots);
+    await expect(verifyOwnSnapshot(replaced, root, READER_OPTIONS)).rejects.toThrow();
     await expectWhole();
   });
 

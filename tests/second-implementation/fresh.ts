@@ -108,7 +108,7 @@ async function betweenDeviceAndServer(): Promise<KeyVector[]> {
   const provider = { keyServer: KEY_SERVER, publisher: publisher.id };
   const code = '0123456789ABCDEF';
   const binding = encodeBindingRequest(await deriveDeviceKeys(seed, provider), publisher.id, code, NOW);
-  const { answer, deviceKey } = await answerBinding(binding, verifyBindingRequest(binding), KEY_SERVER);
+  const { answer, deviceKey } = await answerBinding(binding, await verifyBindingRequest(binding), KEY_SERVER);
   const request = await encodeKeyRequest(deviceKey, KEY_SERVER, [set.id], NOW);
   const wrapped = await wrapKey(deviceKey, { ...set, kind: 'set' }, VALIDITY);
   const refused = [{ id: publisher.id, reason: 'not-entitled' }] as const;

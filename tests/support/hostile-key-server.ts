@@ -120,7 +120,7 @@ export class HostileKeyServer {
   }
 
   async #bind(body: Uint8Array, response: ServerResponse): Promise<void> {
-    const verified = verifyBindingRequest(body);
+    const verified = await verifyBindingRequest(body);
     if (!this.codes.delete(normaliseCode(verified.code) ?? '')) {
       response.writeHead(403, { 'content-type': 'application/json' }).end('{"error":"code-refused"}');
       return;

@@ -150,8 +150,8 @@ export class PublicationRig {
   }
 
   /** What a reader who holds the first root makes of a timestamp. */
-  read(bytes: Uint8Array): TimestampMetadata {
-    return verifyOwnTimestamp(bytes, verifyFirstRoot(this.rig.publisher.root.bytes, STRICT), STRICT);
+  async read(bytes: Uint8Array): Promise<TimestampMetadata> {
+    return verifyOwnTimestamp(bytes, await verifyFirstRoot(this.rig.publisher.root.bytes, STRICT), STRICT);
   }
 
   /** A metadata file that the key server answers with. */

@@ -3,7 +3,7 @@ import { constants, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { type SignatureVerifier, type TufKey, verifyEd25519 } from '../../core/publication/keys.ts';
 
 /** Ed25519 as the core does it, ECDSA on P-256, and RSA with PSS; nothing else counts. */
-export const verifyForeign: SignatureVerifier = (key, signature, message) => {
+export const verifyForeign: SignatureVerifier = async (key, signature, message) => {
   if (key.keytype === 'ed25519') return verifyEd25519(key, signature, message);
   const publicKey = readPem(key);
   if (publicKey === undefined) return false;

@@ -32,11 +32,11 @@ let installing: (Event & { readonly prompt: () => Promise<unknown> }) | undefine
 addEventListener('beforeinstallprompt', (event) => {
   event.preventDefault();
   installing = event as typeof installing;
-  show();
+  void show();
 });
 addEventListener('online', show);
 addEventListener('offline', show);
-show();
+void show();
 
 async function show(): Promise<void> {
   const about = await fetchAbout().catch(() => undefined);

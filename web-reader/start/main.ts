@@ -1,16 +1,13 @@
 /**
  * The bootstrap page of the content origin, which the network host gives for every address: it installs the worker, and loads the page again, which
- * the worker then answers. At `/-/keys` it asks the vault for keys, or takes those that came. Where a browser cannot do this, the page is
- * read as the server decrypts it.
+ * the worker then answers. At `/-/keys` it takes keys that came from the vault. Where a browser cannot do this, the page is read as the server
+ * decrypts it.
  */
-import { isKeyId } from '../../core/keys/key-id.ts';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { documentTarget } from '../../core/reading/local-target.ts';
 import { KEYS_PAGE, LEFT_PAGE } from '../../core/site/path.ts';
 import { openStore } from '../store.ts';
 import { takeArrival } from './arrival.ts';
 import { removeEverything } from './leave.ts';
-import { requestKeys } from './request.ts';
 
 const WORKER = '/-/worker.js';
 /** In the session of a window: when it was loaded again, in milliseconds since 1970. */
@@ -23,12 +20,10 @@ const PATIENCE = 45_000;
 const HOST_PATIENCE = 10_000;
 
 const { pathname, search, hash, origin } = location;
-const fragment = new URLSearchParams(hash.slice(1));
-const { sealed, to: onTheWayTo } = document.documentElement.dataset;
+const { sealed, to: onTheWayTo, reading } = document.documentElement.dataset;
 
 /** Path, query and fragment of the document that the reader is on the way to. */
-const wanted =
-  pathname === KEYS_PAGE ? documentTarget(onTheWayTo ?? fragment.get('to') ?? '', origin) : pathname + search + hash;
+const wanted = pathname === KEYS_PAGE ? documentTarget(onTheWayTo ?? '', origin) : pathname + search + hash;
 
 setTimeout(giveUp, PATIENCE);
 start().catch((error: unknown) => {
@@ -39,21 +34,15 @@ start().catch((error: unknown) => {
 async function start(): Promise<void> {
   if (pathname === LEFT_PAGE) {
     await removeEverything();
-    return location.replace(`${vault()}/-/sign-in?left=1`);
+    return location.replace(`${reading}/-/sign-in?left=1`);
   }
-  if (pathname === KEYS_PAGE) history.replaceState(null, '', KEYS_PAGE); // what came in the fragment stays in no history
   const isInstalled = (await navigator.serviceWorker?.getRegistration('/')) !== undefined;
   if (!(await isSupported()) || !(isInstalled || (await canAskHosts()))) return location.replace(readHere());
   await navigator.serviceWorker.register(WORKER, { scope: '/', updateViaCache: 'none' });
   await navigator.serviceWorker.ready;
   if (pathname !== KEYS_PAGE) return loadAgain();
-  const store = await openStore();
-  if (sealed !== undefined) {
-    await takeArrival(store, sealed, origin);
-    return location.replace(wanted);
-  }
-  const sets = (fragment.get('sets') ?? '').split(',').filter(isKeyId);
-  location.replace(await requestKeys(store, vault(), wanted, sets));
+  if (sealed !== undefined) await takeArrival(await openStore(), sealed, origin);
+  location.replace(wanted);
 }
 
 /** Now the worker answers; a few times at most, where it does not. */
@@ -82,18 +71,13 @@ async function isSupported(): Promise<boolean> {
 
 /** Whether a content host lets pages of other origins ask it, which takes a header (CORS). Asked once, before anything is installed. */
 async function canAskHosts(): Promise<boolean> {
-  const { content } = (await (await fetch('/-/site.json')).json()) as { content: string[] };
-  const ask = (host: string) =>
-    fetch(host + METADATA_PATH + TIMESTAMP_FILE, { credentials: 'omit', signal: AbortSignal.timeout(HOST_PATIENCE) });
-  return Promise.any(content.map(ask)).then(
+  // As the page's hints have it, so that the browser asks only once.
+  const hosts = document.querySelectorAll<HTMLLinkElement>('link[rel=preload]');
+  const ask = ({ href }: HTMLLinkElement) => fetch(href, { signal: AbortSignal.timeout(HOST_PATIENCE) });
+  return Promise.any([...hosts].map(ask)).then(
     () => true,
     () => false,
   );
-}
-
-/** The origin at which the reader signs in. */
-function vault(): string {
-  return document.documentElement.dataset.reading ?? '';
 }
 
 /** Says so. Without the worker, the next try begins anew, and what the server decrypts is reached. */

@@ -10,6 +10,7 @@ import {
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
 import { readVault, writeVault } from './database.ts';
+import { mlKemFor } from './ml-kem.ts';
 import { post, type VaultPage } from './page.ts';
 
 const STORED = 'device';
@@ -36,9 +37,10 @@ export async function findDevice(): Promise<DeviceKeyHandle | undefined> {
  *
  * @throws KeyError `binding-malformed`; Refused
  */
-export async function becomeDevice({ vault, publisher, now }: VaultPage): Promise<DeviceKeyHandle> {
+export async function becomeDevice(page: VaultPage): Promise<DeviceKeyHandle> {
+  const { vault, publisher, now } = page;
   const provider = { keyServer: vault, publisher };
-  const keys = { xwing: await createXwingRecipient(), ed25519: await createEd25519Signer() };
+  const keys = { xwing: await createXwingRecipient(await mlKemFor(page)), ed25519: await createEd25519Signer() };
   const request = await encodeBrowserBindingRequest(keys, publisher, now());
   const { id, key } = await acceptBrowserBinding(request, await post('/-/device', request), keys, provider);
   const device: StoredDevice = {

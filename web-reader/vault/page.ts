@@ -15,6 +15,8 @@ export interface VaultPage {
   readonly titles: Readonly<Record<string, string>>;
   /** What the key server confirms; `undefined` where it has no publication. */
   readonly pair: PublicationPair | undefined;
+  /** Where the browser's lack of ML-KEM is made up for. */
+  readonly mlKem: { readonly src: string; readonly integrity: string };
   /** Seconds since 1970, by the key server's clock: that of this computer may be wrong. */
   readonly now: () => number;
 }
@@ -38,6 +40,8 @@ export function readPage(): VaultPage {
     titles = '{}',
     pair = '',
     time = '',
+    mlKem = '',
+    mlKemIntegrity = '',
   } = document.querySelector<HTMLElement>('#vault')?.dataset ?? {};
   const [start, loaded] = [Number(time), performance.now()];
   const [snapshot, timestamp] = pair.split(',').map(Number);
@@ -48,6 +52,7 @@ export function readPage(): VaultPage {
     sets: sets.split(',').filter(Boolean),
     titles: JSON.parse(titles) as Record<string, string>,
     pair: snapshot && timestamp ? { snapshot, timestamp } : undefined,
+    mlKem: { src: mlKem, integrity: mlKemIntegrity },
     now: () => start + Math.floor((performance.now() - loaded) / 1000),
   };
 }

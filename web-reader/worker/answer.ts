@@ -168,6 +168,9 @@ function decoderFor(coding: ContentCoding | undefined): TransformStream | undefi
   }
 }
 
+/** Blocks that are verified before the page asks for them: a page that waited for each would get half as many. */
+const AHEAD = 4;
+
 /** Content as a page takes it. A block that fails its check ends it with an error: what came before is not the whole. */
 function streamOf(content: AsyncGenerator<Uint8Array>, payload: Payload): ReadableStream<Uint8Array> {
   const source: UnderlyingDefaultSource<Uint8Array> = {
@@ -187,5 +190,5 @@ function streamOf(content: AsyncGenerator<Uint8Array>, payload: Payload): Readab
       await content.return(undefined).catch(() => undefined);
     },
   };
-  return new ReadableStream(source, { highWaterMark: 0 });
+  return new ReadableStream(source, { highWaterMark: AHEAD });
 }

@@ -2,8 +2,9 @@
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { DocumentReader, OpenedDocument, ReadingContext } from '../../core/object/document-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
-import { describeAt, openAt, type WantedDocument } from '../../core/reading/open-at.ts';
+import { describeAt, openAt, payloadUrl, type WantedDocument } from '../../core/reading/open-at.ts';
 import { openKept, payloadAt, withPayload } from '../../core/reading/payload.ts';
+import type { HostAttempt } from './fetching.ts';
 import { askHosts } from './hosts.ts';
 import { dropKept, findKept } from './kept-objects.ts';
 import { Payload, type Supply } from './payload.ts';
@@ -19,10 +20,19 @@ export async function openWhole(supply: Supply, wanted: WantedDocument, context:
   return askHosts(supply.hosts, async (attempt) => {
     const opened = await withPayload(
       (reader, bytes) => new Payload(supply, reader, bytes, attempt),
-      (follow) => openAt(attempt.fetch, wanted, { ...context, supply: follow }),
+      (follow) => openAt(withContent(attempt, supply), wanted, { ...context, supply: follow }),
     );
     return opened as Opened; // what cannot be opened throws
   });
+}
+
+/** Asks for the content of a public document beside its head: one round trip for both. What comes is released after the head has passed. */
+function withContent({ fetch }: HostAttempt, { path, entry }: Supply): HostAttempt['fetch'] {
+  if (entry.content === undefined) return fetch;
+  const url = payloadUrl(path, entry);
+  const content = fetch(url);
+  content.catch(() => undefined); // told to whom asks
+  return (urlPath, ...rest) => (urlPath === url ? content : fetch(urlPath, ...rest));
 }
 
 /** Only what says what the document is. @throws as `openAt` */

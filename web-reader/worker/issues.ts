@@ -5,6 +5,7 @@
  */
 import { CodedError } from '../../core/errors.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
+import { listDocuments } from '../../core/publication/listing.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import type { KeptIssue, ShownIssue } from '../about.ts';
 import { STATE, type Store } from '../store.ts';
@@ -104,7 +105,7 @@ async function keepAll(work: IssueKeeper, id: string, issue: Issue, note: () => 
   const { publication } = work.keeper;
   const { logo } = publication.settings; // the library shows it
   if (logo !== undefined && (await work.find(logo))?.set === undefined) issue.documents.push(logo);
-  for await (const { path, entry } of publication.documents(nowInSeconds(), () => undefined)) {
+  for await (const { path, entry } of listDocuments(publication, nowInSeconds(), () => undefined)) {
     if (entry.set === id && issue.documents.length < MOST_DOCUMENTS) issue.documents.push(path);
   }
   await note();

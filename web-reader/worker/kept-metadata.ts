@@ -45,8 +45,8 @@ async function lastOf(chain: readonly Uint8Array[], first: string): Promise<Uint
   const [begin, ...rest] = chain;
   if (begin === undefined || (await hexDigest(begin)) !== first) return undefined;
   try {
-    let root = verifyFirstRoot(begin, STRICT);
-    for (const bytes of rest) root = verifyNextRoot(bytes, root, STRICT);
+    let root = await verifyFirstRoot(begin, STRICT);
+    for (const bytes of rest) root = await verifyNextRoot(bytes, root, STRICT);
     return chain.at(-1);
   } catch (error) {
     if (error instanceof PublicationError) return undefined;

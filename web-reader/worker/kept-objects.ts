@@ -104,7 +104,7 @@ export class ObjectWriter {
       },
     );
     writing.set(name, written);
-    written.finally(() => writing.delete(name));
+    void written.finally(() => writing.delete(name));
   }
 
   /** The next piece, which has passed its check. Resolves when there is room for more. */

@@ -14,6 +14,9 @@ const reader = new WebReader();
 /** Looked after once in the life of a worker. */
 let scripts: Promise<void> | undefined;
 
+// Not beside a worker that is at work: both would write.
+if (!scope.registration.active) scope.addEventListener('install', () => void reader.begin().catch(() => undefined));
+
 scope.addEventListener('fetch', (event) => {
   const { request } = event;
   const { origin, pathname } = new URL(request.url);

@@ -57,10 +57,7 @@ async function change(reader: WebReader, event: FetchEvent, members: URLSearchPa
 async function about(reader: WebReader, path: string | null): Promise<About> {
   const work = await keeperOf(reader);
   const { publication } = work.keeper;
-  const [{ name, accent }, publisher] = [
-    await reader.masthead(),
-    await work.keeper.publisher(true).catch(() => undefined),
-  ];
+  const { name, accent } = await reader.masthead();
   const { timestamp } = publication.state ?? {};
   const { grace, keptAfterGrace } = publication.settings;
   const set = path === null ? undefined : (await entryAt(work, path))?.set;
@@ -71,8 +68,8 @@ async function about(reader: WebReader, path: string | null): Promise<About> {
     confirmed: timestamp?.version,
     isFresh: timestamp !== undefined && nowInSeconds() < timestamp.expires,
     until: timestamp === undefined || keptAfterGrace ? undefined : timestamp.expires + grace,
-    site: work.keeper.site.site,
-    vault: scope.wisprSite.publication === undefined ? undefined : publisher?.vault,
+    site: scope.wisprSite.site,
+    vault: scope.wisprSite.reading,
     ...(await room()),
     set,
     title: set && (await work.store.keys.find(set))?.title,

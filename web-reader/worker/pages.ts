@@ -70,7 +70,7 @@ const POLICY =
 /** What is shown instead of a document. Pictures, styles and scripts get a line of text. @param target - path and query of what was asked for */
 export function refusalFor(error: CodedError, request: Request, target: string, masthead: Masthead): Response {
   const { status = 502, sentence: usual, othersOpen } = TEXTS[error.code] ?? CHANGED;
-  const sentence = scope.wisprSite.publication === undefined ? usual.replace('subscription', 'invitation') : usual;
+  const sentence = scope.wisprSite.reading === undefined ? usual.replace('subscription', 'invitation') : usual;
   const headers = { 'wispr-refusal': error.code };
   if (request.mode !== 'navigate')
     return new Response(`${sentence} (${error.code})\n`, {

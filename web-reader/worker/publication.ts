@@ -9,7 +9,7 @@ import { comparePairs, type PublicationPair } from '../../core/publication/pair.
 import { type Freshness, type PastPublication, SitePublication } from '../../core/publication/site-publication.ts';
 import { STATE, type Store } from '../store.ts';
 import { metadataIn } from './kept-metadata.ts';
-import type { ReadSite } from './site.ts';
+import { scope } from './scope.ts';
 import { HostsSource } from './source.ts';
 
 /** Milliseconds: between two looks, after which a page waits for one, and for how long; and between two where nothing may be shown. */
@@ -18,14 +18,10 @@ const TIMES = { interval: 30_000, idle: 60_000, wait: 3_000, urgent: 1_000 } as 
 export interface Publisher {
   readonly name: string;
   readonly key: Uint8Array;
-  /** Origin of the vault, where the reader's account is. */
-  readonly vault: string;
 }
 
 export class ReadPublication {
   readonly publication: SitePublication;
-  /** Changes as the site's hosts do. */
-  site: ReadSite;
   readonly #store: Store;
   #looking: Promise<void> | undefined;
   /** By `Date.now`, for a worker seldom lives as long as a minute. */
@@ -33,13 +29,14 @@ export class ReadPublication {
   #failure: unknown;
   #publisher: (Publisher & { readonly hash: string }) | undefined;
 
-  constructor(site: ReadSite, store: Store) {
-    this.site = site;
+  /** @param hosts - origins of the content hosts, as they are known now */
+  constructor(store: Store, hosts: () => Promise<readonly string[]>) {
+    const { root } = scope.wisprSite;
     this.#store = store;
     this.publication = new SitePublication({
-      rootId: site.root,
-      source: new HostsSource(() => this.site.content),
-      store: metadataIn(store, site.root),
+      rootId: root,
+      source: new HostsSource(hosts),
+      store: metadataIn(store, root),
       isStoreOpen: true,
     });
   }
@@ -82,10 +79,10 @@ export class ReadPublication {
     const hash = this.publication.descriptorHash() ?? '';
     if (this.#publisher?.hash === hash) return this.#publisher;
     const { root, name, sites, publisherKeyBytes } = await verifyDescriptor(await this.#descriptor(hash, isAtHand), 0);
-    const site = sites.find((each) => each.site === this.site.site);
-    if (root !== this.site.root || site === undefined)
+    const { wisprSite } = scope;
+    if (root !== wisprSite.root || !sites.some(({ site }) => site === wisprSite.site))
       throw new PublicationError('metadata-mismatch', 'the publication names the descriptor of another publisher');
-    this.#publisher = { hash, name, key: publisherKeyBytes, vault: site.reading };
+    this.#publisher = { hash, name, key: publisherKeyBytes };
     return this.#publisher;
   }
 

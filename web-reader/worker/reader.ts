@@ -15,6 +15,7 @@ import { openStore, STATE, type Store } from '../store.ts';
 import { answerDocument } from './answer.ts';
 import { type Masthead, noticeFor, pastNoticeFor, refusalFor } from './pages.ts';
 import { nowInSeconds, ReadPublication } from './publication.ts';
+import { requestKeys } from './request.ts';
 import { scope } from './scope.ts';
 import { withSheet } from './sheet.ts';
 import { KnownSite, type ReadSite } from './site.ts';
@@ -33,7 +34,7 @@ export interface Session {
 interface Parts {
   readonly store: Store;
   readonly known: KnownSite;
-  publication: ReadPublication | undefined;
+  readonly publication: ReadPublication;
 }
 
 interface Visit extends Session {
@@ -51,6 +52,12 @@ const NO_PARTS = { publication: undefined };
 export class WebReader {
   #parts: Promise<Parts> | undefined;
 
+  /** Fetches what every first page needs, while the browser is still installing the worker. What fails is tried again when it is needed. */
+  async begin(): Promise<void> {
+    const { known, publication } = await this.#open();
+    await Promise.all([known.read(), publication.current()]);
+  }
+
   /** The answer to a GET or HEAD for anything of this origin: a document of the publication, or why it is not shown. */
   async answer(request: Request): Promise<Response> {
     const { pathname, search, hash } = new URL(request.url);
@@ -65,12 +72,8 @@ export class WebReader {
 
   /** @throws WebReaderError `site-unavailable`, `site-changed` */
   async session(): Promise<Session> {
-    const parts = await this.#open();
-    const { store } = parts;
-    const site = await parts.known.read();
-    parts.publication ??= new ReadPublication(site, store);
-    parts.publication.site = site;
-    return { store, site, publication: parts.publication };
+    const { store, known, publication } = await this.#open();
+    return { store, site: await known.read(), publication };
   }
 
   /** What stands at the head of the worker's own pages: what is at hand, for they have to open without a network. */
@@ -88,21 +91,13 @@ export class WebReader {
   }
 
   async #answer(request: Request, target: string, to: string): Promise<Response> {
-    const session = await this.session();
-    const { store, site, publication } = session;
-    let [past, freshness]: [PastPublication | undefined, Freshness | undefined] = [undefined, undefined];
-    try {
-      freshness = await publication.current(request.cache === 'reload' || request.cache === 'no-cache');
-    } catch (error) {
-      past = await publication.past();
-      if (past === undefined) throw error;
-      freshness = past.freshness;
-    }
+    const { store, known, publication } = await this.#open();
+    const [site, { freshness, past }] = await Promise.all([known.read(), judge(publication, request)]);
     if (past && isOpened(request) && !isFromHere(request))
       return pastNoticeFor(freshness, target, await this.masthead());
     if (!past && freshness.stale && isOpened(request) && (await isNoticeDue(store)))
       return noticeFor(freshness, site.site, target, nowInSeconds(), await this.masthead());
-    const visit = { ...session, request, target, to, freshness, past };
+    const visit = { store, site, publication, request, target, to, freshness, past };
     const answer = async () => withSheet(await resolve(visit), request, publication.publication.settings);
     try {
       return await answer();
@@ -114,13 +109,28 @@ export class WebReader {
 
   #open(): Promise<Parts> {
     this.#parts ??= openStore().then(
-      (store) => ({ store, known: new KnownSite(store), publication: undefined }),
+      (store) => {
+        const known = new KnownSite(store);
+        const hosts = async () => (await known.read()).content;
+        return { store, known, publication: new ReadPublication(store, hosts) };
+      },
       (error: unknown) => {
         this.#parts = undefined;
         throw error;
       },
     );
     return this.#parts;
+  }
+}
+
+/** What to read by: the publication as it is; where none may be shown, as it was, if its publisher permits that. */
+async function judge(publication: ReadPublication, { cache }: Request): Promise<Pick<Visit, 'freshness' | 'past'>> {
+  try {
+    return { freshness: await publication.current(cache === 'reload' || cache === 'no-cache'), past: undefined };
+  } catch (error) {
+    const past = await publication.past();
+    if (past === undefined) throw error;
+    return { freshness: past.freshness, past };
   }
 }
 
@@ -198,7 +208,11 @@ async function askForKey({ store, to }: Visit, set: string): Promise<Response | 
   const answered = (await store.state.get(STATE.answered)) as Readonly<Record<string, number>> | undefined;
   const since = Date.now() - (answered?.[set] ?? 0);
   if (since >= 0 && since < ANSWER_COUNTS_FOR) return undefined;
-  return redirect(303, `${scope.wisprSite.keys}#${new URLSearchParams({ to, sets: set })}`, 'no-store');
+  const { keys, reading = '' } = scope.wisprSite;
+  const address = keys
+    ? `${keys}#${new URLSearchParams({ to, sets: set })}`
+    : await requestKeys(store, reading, to, [set]);
+  return redirect(303, address, 'no-store');
 }
 
 async function isNoticeDue(store: Store): Promise<boolean> {

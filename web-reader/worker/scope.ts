@@ -12,16 +12,18 @@ export type OwnScripts = Readonly<Record<'sheet' | 'library', { readonly src: st
 
 interface WorkerScope {
   readonly location: Location;
-  /** What the origin put in front of this program: which site it reads, and by whom. Pages cannot reach it. */
+  /** What the origin put in front of this program: which site it reads, by whom, and where keys are had. Pages cannot reach it. */
   readonly wisprSite: {
-    readonly site: string;
+    /** The page that has keys, on a site without a key server. */
+    readonly keys?: string;
+    /** Origin of the vault, on a site with a key server. */
+    readonly reading?: string;
     readonly root: string;
-    /** The page that gets keys. */
-    readonly keys: string;
-    /** Where this origin has what a key server knows of the publication; left out where there is none. */
-    readonly publication?: string;
     readonly scripts?: OwnScripts;
+    readonly site: string;
   };
+  readonly registration: ServiceWorkerRegistration;
+  addEventListener(type: 'install', listener: () => void): void;
   addEventListener(type: 'fetch', listener: (event: FetchEvent) => void): void;
 }
 

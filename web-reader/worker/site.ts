@@ -66,7 +66,7 @@ export class KnownSite {
 /** Without a key server, this origin is a content host itself, whatever it is called elsewhere. */
 function hostsOf({ content }: ReadSite): readonly string[] {
   const { location, wisprSite } = scope;
-  return wisprSite.publication === undefined ? [...new Set([location.origin, ...content])] : content;
+  return wisprSite.reading === undefined ? [...new Set([location.origin, ...content])] : content;
 }
 
 /** Without cookies: published scripts can set more of them than the origin takes. */

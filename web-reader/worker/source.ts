@@ -1,7 +1,9 @@
 /**
  * Where the files of the publication come from: the content hosts in the publisher's order, and the key server's copies of roots, snapshot and
- * timestamp, which this origin has where there is one. Nothing is verified here, and no place is believed more than another.
+ * timestamp, which this origin has where there is one. A browser that comes for the first time gets all that is small in one file from there, the
+ * bundle: it need not go from one file to the next with a round trip for each. Nothing is verified here, and no place is believed more than another.
  */
+import { fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
@@ -17,6 +19,13 @@ const QUESTION_TIMEOUT = 5_000;
 /** Places whose timestamps are asked for before it is known whether they are needed: the key server, and the first content host. */
 const ASKED_AHEAD = 2;
 
+/** Where this origin has what the key server knows, and all of it in one. */
+const OWN_PATH = '/-/publication/';
+const BUNDLE = 'current';
+
+/** Bytes of the longest bundle that is read. */
+const BUNDLE_LENGTH = 1_048_576;
+
 const ROOT_FILE = /^\d+\.root\.json$/;
 const SNAPSHOT_FILE = /^\d+\.snapshot\.json$/;
 
@@ -24,12 +33,15 @@ type Place = Pick<SmallFile, 'origin' | 'path'>;
 type Answer = { readonly bytes?: Uint8Array | undefined; readonly error?: unknown };
 
 export class HostsSource implements SiteSource {
-  readonly #hosts: () => readonly string[];
+  readonly #hosts: () => Promise<readonly string[]>;
+  #bundle: Promise<ReadonlyMap<string, Uint8Array>> = Promise.resolve(new Map());
+  /** Whether the bundle's own timestamp has not been used yet: then it also says which roots there are. */
+  #isFirstLook = false;
   /** Timestamps that were asked for ahead. */
   #ahead: readonly Promise<Uint8Array | undefined>[] = [];
 
   /** @param hosts - origins of the content hosts, as they are known now */
-  constructor(hosts: () => readonly string[]) {
+  constructor(hosts: () => Promise<readonly string[]>) {
     this.#hosts = hosts;
   }
 
@@ -39,48 +51,79 @@ export class HostsSource implements SiteSource {
     sha256?: string,
     isGood?: IsGood,
   ): Promise<Uint8Array | undefined> {
+    if (file === FIRST_ROOT_FILE) this.#beginWithBundle();
     const isNextRoot = ROOT_FILE.test(file) && file !== FIRST_ROOT_FILE;
-    if (isNextRoot) this.#askAhead();
-    const hosts = this.#at(METADATA_PATH + file);
+    const bundled = await this.#bundled(METADATA_PATH + file, sha256);
+    if (bundled || (isNextRoot && this.#isFirstLook)) return bundled;
+    if (isNextRoot) await this.#askAhead();
+    const hosts = await this.#at(METADATA_PATH + file);
     const places = isNextRoot || SNAPSHOT_FILE.test(file) ? [...hosts, ...own(file)] : hosts;
     return find(places, maximumLength, isNextRoot, isGood ?? wantedBy(sha256));
   }
 
-  timestamps(maximumLength: number, isEnough: () => boolean): AsyncIterable<TimestampAnswer> {
+  async *timestamps(maximumLength: number, isEnough: () => boolean): AsyncGenerator<TimestampAnswer, undefined> {
+    const first = this.#isFirstLook && (await this.#bundle).get(METADATA_PATH + TIMESTAMP_FILE);
+    this.#isFirstLook = false;
+    if (first) yield { result: first };
+    if (isEnough()) return;
     const ahead = this.#ahead;
     this.#ahead = [];
     const ask = (place: Place, index: number) => () => ahead[index] ?? fetchTimestamp(place, maximumLength);
-    return inTurn(this.#timestampPlaces.map(ask), isEnough);
+    yield* inTurn((await this.#timestampPlaces()).map(ask), isEnough);
   }
 
   /** A look for a next root comes before one for a timestamp, and seldom finds one: a page that waits for both waits for the longer one only. */
-  #askAhead(): void {
-    const places = this.#timestampPlaces.slice(0, ASKED_AHEAD);
+  async #askAhead(): Promise<void> {
+    const places = (await this.#timestampPlaces()).slice(0, ASKED_AHEAD);
     this.#ahead = places.map((place) => fetchTimestamp(place, PUBLICATION_LIMITS.timestampLength));
     for (const answer of this.#ahead) answer.catch(() => undefined); // told to whom asks
   }
 
-  get #timestampPlaces(): Place[] {
-    return [...own(TIMESTAMP_FILE), ...this.#at(METADATA_PATH + TIMESTAMP_FILE)];
+  async #timestampPlaces(): Promise<Place[]> {
+    return [...own(TIMESTAMP_FILE), ...(await this.#at(METADATA_PATH + TIMESTAMP_FILE))];
   }
 
   async file(urlPath: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
-    return find(this.#at(urlPath), maximumLength, false, wantedBy(sha256));
+    const bundled = await this.#bundled(urlPath, sha256);
+    return bundled ?? find(await this.#at(urlPath), maximumLength, false, wantedBy(sha256));
   }
 
-  #at(path: string): Place[] {
-    return this.#hosts().map((origin) => ({ origin, path }));
+  /** Nothing is kept yet. */
+  #beginWithBundle(): void {
+    this.#bundle = fetchBundle().catch(() => new Map());
+    this.#isFirstLook = true;
+  }
+
+  /** A file of the bundle, if it is the one that is wanted. The hosts may have what else there is. */
+  async #bundled(urlPath: string, sha256: string | undefined): Promise<Uint8Array | undefined> {
+    const files = await this.#bundle;
+    if (files.size === 0) this.#isFirstLook = false;
+    const bytes = files.get(urlPath);
+    return bytes && (this.#isFirstLook || sha256 !== undefined) && (await wantedBy(sha256)(bytes)) ? bytes : undefined;
+  }
+
+  async #at(path: string): Promise<Place[]> {
+    return (await this.#hosts()).map((origin) => ({ origin, path }));
   }
 }
 
 /** What this origin has of the key server's, where there is one. */
 function own(file: string): Place[] {
   const { location, wisprSite } = scope;
-  return wisprSite.publication === undefined ? [] : [{ origin: location.origin, path: wisprSite.publication + file }];
+  return wisprSite.reading === undefined ? [] : [{ origin: location.origin, path: OWN_PATH + file }];
 }
 
 function fetchTimestamp(place: Place, maximumLength: number): Promise<Uint8Array | undefined> {
   return fetchSmall({ ...place, maximumLength, milliseconds: QUESTION_TIMEOUT, cache: 'no-cache' });
+}
+
+/** Texts by URL path, as JSON. */
+async function fetchBundle(): Promise<ReadonlyMap<string, Uint8Array>> {
+  const wish = { maximumLength: BUNDLE_LENGTH, milliseconds: QUESTION_TIMEOUT, cache: 'no-cache' } as const;
+  const [place] = own(BUNDLE);
+  const bytes = place && (await fetchSmall({ ...place, ...wish }));
+  const files = JSON.parse(fromUtf8(bytes ?? new Uint8Array()) ?? '{}') as Readonly<Record<string, unknown>>;
+  return new Map(Object.entries(files).map(([path, text]) => [path, utf8(String(text))]));
 }
 
 function wantedBy(sha256: string | undefined): (bytes: Uint8Array) => boolean | Promise<boolean> {

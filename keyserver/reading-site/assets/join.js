@@ -31,7 +31,7 @@ async function nameInvited(code) {
   invited.querySelector('#as').hidden = name === '';
 }
 
-takeInvitation();
+void takeInvitation();
 // A second link opened in the same tab changes nothing but the part behind the "#".
 addEventListener('hashchange', takeInvitation);
 

@@ -1,5 +1,13 @@
 /** What tests/core/chromium.test.ts bundles and runs in a page: core on WebCrypto, and the runners of the vectors. */
 import type { CanonicalJsonVectorFile, KeyVectorFile, ObjectVectorFile, PathVectorFile } from '../format.ts';
+import {
+  type CctvFile,
+  cctvSignatures,
+  runSignatures,
+  type SignatureOutcome,
+  type WycheproofFile,
+  wycheproofSignatures,
+} from './ed25519.ts';
 import { type KeyOutcome, runKeyVector } from './keys.ts';
 import { type ObjectOutcome, runObjectVector } from './objects.ts';
 import { type PublicationOutcome, runPublication } from './publication.ts';
@@ -13,6 +21,7 @@ export interface Report {
   readonly paths: PathVectorFile;
   readonly canonicalJson: CanonicalJsonVectorFile;
   readonly publication: PublicationOutcome;
+  readonly signatures: readonly SignatureOutcome[];
   readonly secureContext: boolean;
   readonly node: boolean;
 }
@@ -29,6 +38,10 @@ async function runVectors(): Promise<Report> {
     paths: runPathVectors(await load('paths.json')),
     canonicalJson: runCanonicalJsonVectors(await load('canonical-json.json')),
     publication: await runPublication(),
+    signatures: await runSignatures([
+      ...wycheproofSignatures(await load<WycheproofFile>('wycheproof_ed25519_test.json')),
+      ...cctvSignatures(await load<CctvFile>('cctv_ed25519vectors.json')),
+    ]),
     secureContext: globalThis.isSecureContext,
     node: 'process' in globalThis,
   };

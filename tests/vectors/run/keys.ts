@@ -76,7 +76,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
 
   'verify-binding-request': async (input) => {
-    const { code, publisher, time } = verifyBindingRequest(input.bytes('request'));
+    const { code, publisher, time } = await verifyBindingRequest(input.bytes('request'));
     return { code, publisher, time };
   },
 

@@ -1,0 +1,103 @@
+/** The newspaper as the in-browser reader shows it, and in clear on another nginx, in Debian's Chromium. */
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { startNginx } from '../cache-config/servers.ts';
+import { chooseSite } from '../demo/site.ts';
+import { type Person, World } from '../demo/world.ts';
+import type { RunningKeyServer } from '../keyserver/server.ts';
+import { type Delay, startDelay } from './delay.ts';
+
+/** Public, with a picture: the first frame of a film of {@link FILM_LENGTH} bytes is what it shows. */
+export const FILM_PAGE = '/front/film.html';
+/** For `fetch`. */
+export const DOWNLOAD = '/front/download.bin';
+export const ARTICLE = '/2026/11/17/the%20great%20tide.html';
+export const NEXT_ARTICLE = '/2026/11/16/fog-signed-for.html';
+
+const FILM = 'examples/newspaper/site/2026/11/17/film/high-water.webm';
+const FILM_LENGTH = 50_000_000;
+const DOWNLOAD_LENGTH = 200_000_000;
+const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
+
+export interface Browsing {
+  /** Origin at which people sign in. */
+  readonly account: string;
+  /** Origin at which documents are read. */
+  readonly documents: string;
+  /** Origin of the same in clear. */
+  readonly plain: string;
+  readonly browser: Browser;
+  readonly person: Person;
+}
+
+/** @param latency - milliseconds before every answer of every server */
+export async function whileBrowsing<Result>(
+  latency: number,
+  work: (browsing: Browsing) => Promise<Result>,
+): Promise<Result> {
+  const endings: (() => Promise<unknown>)[] = [];
+  try {
+    return await work(await open(latency, endings));
+  } finally {
+    for (const end of endings.toReversed()) await end();
+  }
+}
+
+async function open(latency: number, endings: (() => Promise<unknown>)[]): Promise<Browsing> {
+  const settings = await chooseSite();
+  const source = await mkdtemp(join(tmpdir(), 'wispr-bench-browsing-'));
+  endings.push(() => rm(source, { recursive: true, force: true }));
+  await cp(settings.source ?? '', source, { recursive: true });
+  await writeLarge(source);
+  const world = await World.create({ ...settings, source });
+  endings.push(() => world.close());
+  const keyServer = await world.startKeyServer();
+  const host = await world.startContentHost(keyServer.readingUrl);
+  await world.publish(keyServer, host.url);
+  const person = await world.addReader('ada', keyServer, undefined);
+  const plain = await startNginx({ root: source, readingOrigin: keyServer.readingUrl });
+  endings.push(() => plain.stop());
+  const rules =
+    latency === 0 ? [] : await delayed(latency, keyServer, [new URL(host.url), new URL(plain.url)], endings);
+  const args = [...ARGUMENTS, ...(rules.length > 0 ? [`--host-resolver-rules=${rules.join(', ')}`] : [])];
+  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
+  endings.push(() => browser.close());
+  const { readingUrl: account, documentsUrl: documents } = keyServer;
+  return { account, documents, plain: plain.url, browser, person };
+}
+
+async function delayed(
+  latency: number,
+  { readingUrl, documentsUrl }: RunningKeyServer,
+  hosts: readonly URL[],
+  endings: (() => Promise<unknown>)[],
+): Promise<string[]> {
+  return Promise.all(
+    [new URL(readingUrl), new URL(documentsUrl), ...hosts].map(async ({ hostname, port }) => {
+      const delay: Delay = await startDelay(Number(port), latency);
+      endings.push(() => delay.stop());
+      return `MAP ${hostname}:${port} 127.0.0.1:${delay.port}`;
+    }),
+  );
+}
+
+/** A film, made long by zeros behind its end, and random bytes. */
+async function writeLarge(source: string): Promise<void> {
+  const film = Buffer.alloc(FILM_LENGTH);
+  (await readFile(FILM)).copy(film);
+  await writeFile(join(source, 'front/film.webm'), film);
+  const page = '<!doctype html><title>Film</title><video src="film.webm" muted preload="auto"></video>';
+  await writeFile(join(source, 'front/film.html'), page);
+  const bytes = Buffer.alloc(DOWNLOAD_LENGTH);
+  for (let start = 0; start < bytes.length; start += 65_536)
+    crypto.getRandomValues(bytes.subarray(start, start + 65_536));
+  await writeFile(join(source, 'front/download.bin'), bytes);
+}
+
+/** A page of a browser that has never been anywhere. */
+export async function newPage(browser: Browser): Promise<{ readonly context: BrowserContext; readonly page: Page }> {
+  const context = await browser.newContext();
+  return { context, page: await context.newPage() };
+}

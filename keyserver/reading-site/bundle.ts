@@ -1,0 +1,100 @@
+/**
+ * The current publication in one file: everything small that a browser needs before its first page, so that it does not ask for one after the other.
+ * `{"/.well-known/wispr/timestamp.json":"…", …}`, texts by URL path. The browser verifies each as if a content host had given it.
+ */
+import { gzipSync } from 'node:zlib';
+import { fromUtf8 } from '../../core/encoding/bytes.ts';
+import { hexDigest } from '../../core/encoding/digest.ts';
+import { readSettingsFile } from '../../core/publication/kept-settings.ts';
+import { listDocuments } from '../../core/publication/listing.ts';
+import {
+  METADATA_PATH,
+  metadataFile,
+  ownTargetsOf,
+  TIMESTAMP_FILE,
+  targetUrlPath,
+} from '../../core/publication/names.ts';
+import { storeFor } from '../../core/publication/site-publication.ts';
+import type { MetadataStore } from '../../core/publication/sources.ts';
+import { IN_USE, type TrustedState } from '../../core/publication/trusted-state.ts';
+import type { Provider } from '../publication/provider.ts';
+import { readPublication, readRoots } from '../publication/stored.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import type { ReadPublication } from './publications.ts';
+
+/** Bytes of all lists of a publication that are worth sending to a browser that needs a few of them. */
+const LISTS_LENGTH = 131_072;
+
+export class PublicationBundle {
+  readonly #state: KeyServerState;
+  #made: { readonly of: string; readonly bytes: Buffer } | undefined;
+  /** Whose lists were fetched. */
+  #listed: TrustedState['snapshot'] | undefined;
+
+  constructor(state: KeyServerState) {
+    this.#state = state;
+  }
+
+  /** JSON, by gzip. Lists that this server does not have yet are fetched for the next one who asks. */
+  async read(provider: Provider, { keeper, store }: ReadPublication): Promise<Buffer> {
+    const { database, now } = this.#state;
+    await keeper.current().catch(() => undefined);
+    const known = readPublication(database)?.version ?? 0;
+    // Handed over a moment ago.
+    if (known > (keeper.publication.state?.timestamp.version ?? 0)) await keeper.current(true).catch(() => undefined);
+    const roots = readRoots(database) ?? [];
+    const files = new Map(roots.map((root, index) => [METADATA_PATH + metadataFile('root', index + 1), root]));
+    const { state } = keeper.publication;
+    // Keys that these roots do not name have signed nothing for who has only these.
+    if (state?.root.version === roots.length) {
+      for (const [path, bytes] of await filesOf(provider, state, storeFor(provider.publisher, store)))
+        files.set(path, bytes);
+      if (this.#listed !== state.snapshot && lengthOfLists(state) <= LISTS_LENGTH) {
+        this.#listed = state.snapshot;
+        void readAll(listDocuments(keeper.publication, now(), () => undefined));
+      }
+    }
+    const of = `${state?.timestamp.version} ${[...files.keys()]}`;
+    if (this.#made?.of !== of) this.#made = { of, bytes: encode(files) };
+    return this.#made.bytes;
+  }
+}
+
+/** What makes up a state, as far as it is at hand. */
+async function filesOf(
+  { descriptorBytes }: Provider,
+  { snapshot, targets }: TrustedState,
+  store: MetadataStore,
+): Promise<Map<string, Uint8Array>> {
+  const files = new Map<string, Uint8Array>();
+  const put = (path: string, bytes: Uint8Array | undefined) => bytes && files.set(path, bytes);
+  put(METADATA_PATH + TIMESTAMP_FILE, await store.read(IN_USE.timestamp));
+  put(METADATA_PATH + metadataFile('snapshot', snapshot.version), await store.read(IN_USE.snapshot));
+  for (const [role, { version, sha256 }] of snapshot.roles) {
+    const bytes = await store.read(role);
+    if (bytes && (await hexDigest(bytes)) === sha256) put(METADATA_PATH + metadataFile(role, version), bytes);
+  }
+  const settings = (await readSettingsFile(store)) ?? new Uint8Array();
+  for (const [target, bytes] of ownTargetsOf({ descriptor: descriptorBytes, settings })) {
+    const named = targets.target(target)?.sha256;
+    if (named === (await hexDigest(bytes))) put(targetUrlPath(target, named), bytes);
+  }
+  return files;
+}
+
+function lengthOfLists({ snapshot }: TrustedState): number {
+  return [...snapshot.roles.values()].reduce((sum, { length }) => sum + (length ?? Number.POSITIVE_INFINITY), 0);
+}
+
+async function readAll(documents: AsyncIterable<unknown>): Promise<void> {
+  try {
+    for await (const _ of documents);
+  } catch {
+    // Who asks for a document is told why.
+  }
+}
+
+function encode(files: ReadonlyMap<string, Uint8Array>): Buffer {
+  const texts = Array.from(files, ([path, bytes]) => [path, fromUtf8(bytes) ?? ''] as const);
+  return gzipSync(JSON.stringify(Object.fromEntries(texts)));
+}
