@@ -13,7 +13,7 @@ const TIMEOUT = 10_000;
 const LONGEST = 1_048_576;
 
 /** Scripts at the origin of the documents; the others are at the reading site's own. */
-const WITH_DOCUMENTS: readonly string[] = ['worker', 'start'];
+const WITH_DOCUMENTS: readonly string[] = ['worker', 'start', 'sheet', 'library'];
 
 /** A reading site that does not answer says nothing about the publication. */
 export async function checkReadingSite({ reading, program }: KnownSite, report: VerifyReport): Promise<void> {

@@ -170,7 +170,7 @@ describe('below /-/', () => {
     const worker = await documents.get('/-/worker.js');
     const [, about = ''] = /^self\.wisprSite=(\{.*?\});/.exec(worker.text) ?? [];
     const { scripts } = JSON.parse(about) as { scripts: Record<string, { src: string; integrity: string }> };
-    expect(Object.keys(scripts)).toEqual(['sheet', 'library']);
+    expect(Object.keys(scripts)).toEqual(['library', 'sheet']);
     for (const { src, integrity } of Object.values(scripts)) {
       const { headers, body } = await documents.get(src);
       expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');

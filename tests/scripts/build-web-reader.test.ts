@@ -61,20 +61,23 @@ describe('the in-browser reader', () => {
     const site = { reading: 'https://read.news.example', root: 'r', site: 'news.example' };
     const program = () => programOf(readWebReader(folder) ?? unbuilt(), site);
     try {
-      for (const name of ['worker', 'start', 'vault']) writeFileSync(join(folder, `${name}.js`), name);
+      const scripts = ['worker', 'start', 'vault', 'ml-kem', 'library', 'sheet', 'open'];
+      for (const name of scripts) writeFileSync(join(folder, `${name}.js`), name);
       expect(readWebReader(folder)).toBeUndefined();
-      writeFileSync(join(folder, 'ml-kem.js'), 'ml-kem');
+      writeFileSync(join(folder, 'password.js'), 'password');
       const before = program();
-      const head = 'self.wisprSite={"reading":"https://read.news.example","root":"r","site":"news.example"};';
-      const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+      const digest = (text: string) => createHash('sha256').update(text);
+      const address = (name: string) =>
+        `"${name}":{"src":"/-/${name}.js?v=${digest(name).digest('base64url')}","integrity":"sha256-${digest(name).digest('base64')}"}`;
+      const head = `self.wisprSite={"reading":"https://read.news.example","root":"r","scripts":{${address('library')},${address('sheet')}},"site":"news.example"};`;
+      // Those of sites without a key server are not in it.
+      const names = ['start', 'vault', 'ml-kem', 'library', 'sheet'];
       expect(before).toEqual({
-        worker: sha256(`${head}worker`),
-        start: sha256('start'),
-        vault: sha256('vault'),
-        'ml-kem': sha256('ml-kem'),
+        worker: digest(`${head}worker`).digest('hex'),
+        ...Object.fromEntries(names.map((name) => [name, digest(name).digest('hex')])),
       });
       writeFileSync(join(folder, 'start.js'), 'other');
-      expect(program()).toEqual({ ...before, start: sha256('other') });
+      expect(program()).toEqual({ ...before, start: digest('other').digest('hex') });
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -1,6 +1,6 @@
 /** What the web Reader's worker fetches from content hosts, with real hosts and short times. */
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import { faultOf } from '../../core/reading/host-faults.ts';
@@ -28,6 +28,7 @@ beforeAll(async () => {
   });
 });
 afterEach(() => vi.unstubAllGlobals());
+beforeEach(() => void vi.stubGlobal('location', { origin: 'https://pages.example' })); // the worker's own
 afterAll(() => host.close());
 
 describe('attack 65: a content host that gives a byte now and then after a good start', () => {

@@ -11,6 +11,7 @@ afterEach(() => {
 it('attack 65: a host that says nothing is left for the next one, and one that failed before is not asked', async () => {
   vi.useFakeTimers();
   const asked: string[] = [];
+  vi.stubGlobal('location', { origin: 'https://pages.example' }); // the worker's own
   vi.stubGlobal('fetch', (url: string, { signal }: { signal: AbortSignal }) => {
     asked.push(new URL(url).origin);
     if (url.startsWith(GOOD)) return Promise.resolve(new Response('good'));
