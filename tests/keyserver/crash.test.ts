@@ -7,7 +7,6 @@ import { overview } from '../../keyserver/overview.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { type Invitation, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
-import { all } from '../../keyserver/storage/database.ts';
 import { openState } from '../../keyserver/storage/state.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, bind, createDeviceKeys, post } from '../support/device.ts';
@@ -60,16 +59,16 @@ it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing;
   );
   try {
     const { database } = again.state;
-    expect(all(database, 'PRAGMA foreign_key_check')).toEqual([]);
-    const before = countDevices(again.state);
+    expect(await database.all('PRAGMA foreign_key_check')).toEqual([]);
+    const before = await countDevices(again.state);
     expect(before).toBeGreaterThanOrEqual(promised); // what was answered is kept
-    const used = all<{ n: number }>(database, 'SELECT count(*) AS n FROM invitations WHERE used_by IS NOT NULL');
+    const used = await database.all<{ n: number }>('SELECT count(*) AS n FROM invitations WHERE used_by IS NOT NULL');
     expect(used).toEqual([{ n: before }]); // a code is used up if, and only if, its device is there
     for (const [index, device] of devices.entries()) {
       const bound = await bind(provider, invitations[index]?.code ?? '', device);
       if (index % 20 === 0) expect((await askForKeys(bound, [setOf(publisher, 'day-1').id])).keys).toHaveLength(1);
     }
-    expect(countDevices(again.state)).toBe(READERS);
+    expect(await countDevices(again.state)).toBe(READERS);
   } finally {
     await again.close();
   }
@@ -84,15 +83,15 @@ async function prepare(keyServer: string, reading: string): Promise<Invitation[]
     content: 'https://cdn.example',
   });
   await importBundle(state, bundle, { keyServer, reading });
-  const invitations = Array.from({ length: READERS }, (_, index) =>
-    inviteSubscriber(state, { name: `reader ${index}` }),
+  const invitations = await Promise.all(
+    Array.from({ length: READERS }, (_, index) => inviteSubscriber(state, { name: `reader ${index}` })),
   );
-  state.database.close();
+  await state.database.close();
   return invitations;
 }
 
-function countDevices(state: Parameters<typeof overview>[0]): number {
-  return overview(state).subscribers.reduce((count, { devices }) => count + devices.length, 0);
+async function countDevices(state: Parameters<typeof overview>[0]): Promise<number> {
+  return (await overview(state)).subscribers.reduce((count, { devices }) => count + devices.length, 0);
 }
 
 function addressOf(origin: string) {

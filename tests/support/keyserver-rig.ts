@@ -22,7 +22,7 @@ export interface Rig {
   readonly provider: Provider;
   /** What the key server logged. */
   readonly log: () => string;
-  readonly invite: (request: InvitationRequest) => Invitation;
+  readonly invite: (request: InvitationRequest) => Promise<Invitation>;
   /** Moves the key server's clock. */
   readonly passTime: (seconds: number) => void;
   readonly close: () => Promise<void>;
