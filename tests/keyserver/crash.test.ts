@@ -12,16 +12,19 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, bind, createDeviceKeys, post } from '../support/device.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 import { createPublisher, type PublisherWithSets, sealBundle, setOf } from '../support/publisher-with-sets.ts';
+import { danglingRows, storeIn } from '../support/store.ts';
 import { startWispr } from '../support/wispr.ts';
 
 const READERS = 120;
 let folder: string;
+let store: Awaited<ReturnType<typeof storeIn>>;
 let publisher: PublisherWithSets;
 beforeAll(async () => {
   folder = temporaryFolder();
   publisher = await createPublisher();
   const listen = { host: '127.0.0.1', port: 0 };
-  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
+  store = await storeIn(folder);
+  const paths = { ...store, masterKey: 'master.key', publicKey: 'keyserver.pub' };
   writeFileSync(
     join(folder, 'keyserver.json'),
     JSON.stringify({ listen, reading: { listen, documents: { listen } }, ...paths }),
@@ -52,6 +55,7 @@ it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing;
   const again = await startKeyServer(
     {
       ...configIn(folder),
+      ...store,
       listen: addressOf(keyserver),
       reading: { ...configIn(folder).reading, listen: addressOf(reading) },
     },
@@ -59,7 +63,7 @@ it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing;
   );
   try {
     const { database } = again.state;
-    expect(await database.all('PRAGMA foreign_key_check')).toEqual([]);
+    expect(await danglingRows(database, store)).toEqual([]);
     const before = await countDevices(again.state);
     expect(before).toBeGreaterThanOrEqual(promised); // what was answered is kept
     const used = await database.all<{ n: number }>('SELECT count(*) AS n FROM invitations WHERE used_by IS NOT NULL');
@@ -76,7 +80,7 @@ it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing;
 
 /** Imports a bundle and invites readers beside the running server. */
 async function prepare(keyServer: string, reading: string): Promise<Invitation[]> {
-  const state = await openState(configIn(folder));
+  const state = await openState({ ...configIn(folder), ...store });
   const bundle = await sealBundle(publisher, state.recipient.publicKey, {
     keyServer,
     reading,

@@ -1,8 +1,8 @@
-import { readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import type { KeyServerConfig } from '../../keyserver/config.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { type ImportResult, importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { type KeyServerState, openState } from '../../keyserver/storage/state.ts';
@@ -16,14 +16,17 @@ import {
   SITE,
   sealBundle,
 } from '../support/publisher-with-sets.ts';
+import { everythingStored, storeIn } from '../support/store.ts';
 
 const ORIGINS = { keyServer: 'https://keys.news.example', reading: 'https://read.news.example' };
 let folder: string;
+let config: KeyServerConfig;
 let state: KeyServerState;
 let publisher: PublisherWithSets;
 beforeEach(async () => {
   folder = temporaryFolder();
-  state = await openState(configIn(folder));
+  config = { ...configIn(folder), ...(await storeIn(folder)) };
+  state = await openState(config);
   publisher = await createPublisher();
 });
 afterEach(async () => {
@@ -66,8 +69,7 @@ describe('the first bundle', () => {
 
   it('leaves no key readable in the database file', async () => {
     await importSealed();
-    await state.database.run('PRAGMA wal_checkpoint(TRUNCATE)');
-    const file = readFileSync(join(folder, 'keyserver.db'));
+    const file = await everythingStored(state.database, config);
     for (const key of [...[...publisher.sets.values()].map((set) => set.key), publisher.root.timestampSeed]) {
       expect(file.includes(Buffer.from(key))).toBe(false);
       expect(file.includes(toBase64url(key))).toBe(false);

@@ -15,10 +15,12 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 import { encodeSnapshot, putFile, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 import { createPublisher, type PublisherWithSets, sealBundle } from '../support/publisher-with-sets.ts';
+import { storeIn } from '../support/store.ts';
 import { startWispr } from '../support/wispr.ts';
 
 const RUNS = 8;
 let folder: string;
+let store: Awaited<ReturnType<typeof storeIn>>;
 let site: string;
 let publisher: PublisherWithSets;
 let token: string;
@@ -29,7 +31,8 @@ beforeAll(async () => {
   mkdirSync(site);
   publisher = await createPublisher(Array.from({ length: 40 }, (_, index) => `set-${index}`));
   const listen = { host: '127.0.0.1', port: 0 };
-  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
+  store = await storeIn(folder);
+  const paths = { ...store, masterKey: 'master.key', publicKey: 'keyserver.pub' };
   const write = (keys = listen, reading = listen) =>
     writeFileSync(
       join(folder, 'keyserver.json'),
@@ -56,7 +59,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 async function inState<Result>(work: (state: KeyServerState) => Promise<Result>): Promise<Result> {
-  const state = await openState(configIn(folder));
+  const state = await openState({ ...configIn(folder), ...store });
   try {
     return await work(state);
   } finally {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createReader, type Page, type Reader } from '../support/reading-site-visitor.ts';
+import { danglingRows } from '../support/store.ts';
 
 const PASSWORD = 'correct horse battery';
 const LETTER = { path: '/letter.html', content: '<h1>Letter</h1>', mediaType: 'text/html', set: 'day-1' };
@@ -156,7 +157,7 @@ describe('a session of the documents', () => {
     const old = await join('gerda');
     await join('gerda');
     expect(await reads(old)).toBe(false);
-    expect(await rig.server.state.database.all('PRAGMA foreign_key_check')).toEqual([]);
+    expect(await danglingRows(rig.server.state.database, rig.config)).toEqual([]);
   });
 
   it('is there before a public page is loaded, for who is signed in', async () => {
