@@ -7,11 +7,13 @@ const FILES = [
   'browser-devices',
   'commands',
   'crash',
+  'database',
   'import-bundle',
   'key-requests',
   'publication-crash',
   'publication-hand-over',
   'reading-entrance',
+  'two-servers',
 ];
 
 beforeAll(() => keepStateIn('postgres'));
