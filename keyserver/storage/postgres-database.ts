@@ -9,6 +9,7 @@ import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { KeyServerError } from '../errors.ts';
 import type { Store, Value } from './database.ts';
 import { checkVersion, type Migratable, migrate } from './migrations.ts';
+import { findPassword } from './postgres-password.ts';
 import type { SqlTypes } from './schema.ts';
 import { Turns } from './turns.ts';
 
@@ -93,6 +94,17 @@ export function postgresStore(url: string): Store {
   };
 }
 
+/** Takes its password from where PostgreSQL's own programs do, and leaves no socket behind where it fails. */
+class Connection extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config);
+    const { host, port, database = '', user = '' } = this;
+    // Only asked for where the server asks.
+    Object.assign(this, { password: async () => findPassword({ host, port, database, user }) });
+    this.connection.on('error', () => this.connection.stream.destroy());
+  }
+}
+
 class PostgresDatabase implements Migratable {
   readonly types = TYPES;
   readonly #pool: Pool;
@@ -103,9 +115,10 @@ class PostgresDatabase implements Migratable {
 
   constructor(connectionString: string) {
     const types = { getTypeParser: parserOf as typeof pg.types.getTypeParser };
-    const common = { application_name: 'wispr', keepAlive: true, types, max: MAXIMUM_CONNECTIONS };
+    const common = { application_name: 'wispr', keepAlive: true, types, max: MAXIMUM_CONNECTIONS, Client: Connection };
     this.#pool = new pg.Pool({ connectionString, ...common, ...TIMES });
-    this.#pool.on('error', () => undefined); // of a connection that nobody uses: the next statement makes another one
+    // A connection that is cut while no statement runs: what comes next fails, or has a new one.
+    this.#pool.on('connect', (client) => client.on('error', () => undefined)).on('error', () => undefined);
   }
 
   async first<Row>(sql: string, ...values: Value[]): Promise<Row | undefined> {

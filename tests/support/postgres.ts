@@ -1,7 +1,7 @@
 /** A real PostgreSQL: one cluster serves the whole run, and each key server gets a database of its own in it. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,8 @@ const PROGRAMS = '/usr/lib/postgresql';
 /** PostgreSQL does not run as root. */
 const NOBODY = 65_534;
 const SUPERUSER = 'wispr';
+/** Someone who has to give a password; the others have to be on this machine. */
+export const GUARDED = { user: 'guarded', password: 'not: to \\ be shown' } as const;
 
 export interface Cluster {
   /** Directory of its socket; it listens nowhere else. */
@@ -39,11 +41,14 @@ export async function startCluster(): Promise<Cluster> {
   const data = join(directory, 'data');
   const made = ['--no-sync', '--no-locale', '--encoding=UTF8', '--auth=trust', `--username=${SUPERUSER}`, '-D', data];
   execFileSync(program('initdb'), made, { ...as, cwd: '/', stdio: ['ignore', 'ignore', 'inherit'] });
+  const doors = [`local all ${GUARDED.user} scram-sha-256`, 'local all all trust', ''];
+  writeFileSync(join(data, 'pg_hba.conf'), doors.join('\n'));
   const settings = [`unix_socket_directories=${directory}`, 'listen_addresses=', 'fsync=off', 'full_page_writes=off'];
   const sizes = ['shared_buffers=16MB', 'max_connections=200', 'autovacuum=off'];
   const args = ['-D', data, ...[...settings, ...sizes].flatMap((setting) => ['-c', setting])];
   const server = spawn(program('postgres'), args, { ...as, cwd: '/', stdio: 'ignore' });
   await untilReady(server, directory);
+  await askedFor(directory, `CREATE ROLE ${GUARDED.user} LOGIN SUPERUSER PASSWORD '${GUARDED.password}'`);
   return {
     directory,
     close: async () => {
