@@ -1,7 +1,7 @@
 /** A PostgreSQL of its own, for measuring and for tests, run by nobody and ended with its process. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -17,9 +17,10 @@ const STARTING = '57P03';
 export interface ClusterOptions {
   /** Whether what is promised survives a power cut: else nothing waits for the disk. */
   readonly durable: boolean;
-  /** Lines of `postgresql.conf`, and lines of `pg_hba.conf` that come first. `directory` is readable by the server. */
-  readonly settings?: (directory: string) => readonly string[];
+  /** Lines of `pg_hba.conf` that come first. */
   readonly doors?: readonly string[];
+  /** Also listens on 127.0.0.1, for TLS with this key and certificate (PEM). */
+  readonly tls?: { readonly port: number; readonly key: string; readonly cert: string };
 }
 
 export interface Cluster {
@@ -32,7 +33,7 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** Starts a cluster that listens at a socket only, unless its settings say otherwise. */
+/** Starts a cluster that listens at a socket only, unless `tls` says otherwise. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const [version = ''] = readdirSync(PROGRAMS).sort().slice(-1);
   const program = (name: string) => join(PROGRAMS, version, 'bin', name);
@@ -42,14 +43,17 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const data = join(directory, 'data');
   const made = ['--no-sync', '--no-locale', '--encoding=UTF8', '--auth=trust', `--username=${SUPERUSER}`, '-D', data];
   execFileSync(program('initdb'), made, { ...as, cwd: '/', stdio: ['ignore', 'ignore', 'inherit'] });
-  writeFileSync(join(data, 'pg_hba.conf'), [...(options.doors ?? []), 'local all all trust', ''].join('\n'));
-  const child = spawn(program('postgres'), ['-D', data, ...settingsOf(directory, options)], {
-    ...as,
-    cwd: '/',
-    stdio: 'ignore',
-  });
-  await untilReady(child, directory);
-  const ask = (sql: string) => askIn(directory, sql);
+  const { doors = [], tls } = options;
+  writeFileSync(join(data, 'pg_hba.conf'), [...doors, 'local all all trust', ''].join('\n'));
+  for (const name of ['key', 'cert'] as const) {
+    writeFileSync(join(data, name), tls?.[name] ?? '', { mode: 0o600 });
+    if (as.uid !== undefined) chownSync(join(data, name), as.uid, as.gid);
+  }
+  const args = ['-D', data, ...settingsOf(directory, options)];
+  const child = spawn(program('postgres'), args, { ...as, cwd: '/', stdio: 'ignore' });
+  const server = { host: directory, port: tls?.port ?? 5432, user: SUPERUSER, database: 'postgres' };
+  await untilReady(child, server);
+  const ask = (sql: string) => askAt(server, sql);
   return {
     directory,
     ask,
@@ -64,23 +68,25 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   };
 }
 
-function settingsOf(directory: string, { durable, settings }: ClusterOptions): string[] {
+function settingsOf(directory: string, { durable, tls }: ClusterOptions): string[] {
   const lines = [`unix_socket_directories=${directory}`, 'max_connections=200', 'listen_addresses='];
+  if (tls)
+    lines.push('ssl=on', 'ssl_key_file=key', 'ssl_cert_file=cert', 'listen_addresses=127.0.0.1', `port=${tls.port}`);
   if (!durable) lines.push('fsync=off', 'full_page_writes=off', 'autovacuum=off', 'shared_buffers=16MB');
-  return [...lines, ...(settings?.(directory) ?? [])].flatMap((line) => ['-c', line]);
+  return lines.flatMap((line) => ['-c', line]);
 }
 
-async function untilReady(child: ChildProcess, directory: string): Promise<void> {
+async function untilReady(child: ChildProcess, server: pg.ClientConfig): Promise<void> {
   while (child.exitCode === null) {
-    if (existsSync(join(directory, '.s.PGSQL.5432')) && (await isReady(directory))) return;
+    if (await isReady(server)) return;
     await wait(20);
   }
   throw new Error('PostgreSQL has not started');
 }
 
-async function isReady(directory: string): Promise<boolean> {
+async function isReady(server: pg.ClientConfig): Promise<boolean> {
   try {
-    await askIn(directory, 'SELECT 1');
+    await askAt(server, 'SELECT 1');
     return true;
   } catch (error) {
     if (error instanceof pg.DatabaseError && error.code !== STARTING) throw error;
@@ -88,8 +94,8 @@ async function isReady(directory: string): Promise<boolean> {
   }
 }
 
-async function askIn(directory: string, sql: string): Promise<void> {
-  const client = new pg.Client({ host: directory, user: SUPERUSER, database: 'postgres' });
+async function askAt(server: pg.ClientConfig, sql: string): Promise<void> {
+  const client = new pg.Client(server);
   try {
     await client.connect();
     await client.query(sql);

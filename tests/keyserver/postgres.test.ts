@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startCluster } from '../../bench/postgres-cluster.ts';
+import { freePort } from '../../cache-config/child.ts';
 import { isPostgresUrl, type KeyServerConfig } from '../../keyserver/config.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { openState, withState } from '../../keyserver/storage/state.ts';
+import { makeCertificate } from '../support/certificates.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 import { GUARDED, newPostgresUrl } from '../support/postgres.ts';
 import { runWispr, runWisprProgram, startWispr } from '../support/wispr.ts';
@@ -148,6 +151,33 @@ describe('the key server does not start', () => {
     writeFileSync(config.masterKey, `${key.slice(0, -5)}${flipped}${key.slice(-4)}`);
     await expectRefusal('storage-key-refused', /is not the master key of this database/);
   });
+});
+
+it('TLS is as the address says: verify-full takes no other authority and no other name', async () => {
+  const { key, cert, caFile } = await makeCertificate(folder, ['DNS:localhost']);
+  const port = await freePort();
+  const doors = ['hostssl all all 127.0.0.1/32 trust'];
+  const cluster = await startCluster({ durable: false, doors, tls: { port, key, cert } });
+  try {
+    const at = (host: string, query: string) => ({
+      ...config,
+      database: `postgres://wispr@${host}:${port}/postgres${query}`,
+    });
+    const refused = [
+      at('localhost', '?sslmode=disable'),
+      at('localhost', ''),
+      at('localhost', '?sslmode=verify-full'),
+      at('127.0.0.1', `?sslmode=verify-full&sslrootcert=${caFile}`),
+    ];
+    for (const bad of refused) await expect(openState(bad)).rejects.toMatchObject({ code: 'store-unusable' });
+    const state = await openState(at('localhost', `?sslmode=verify-full&sslrootcert=${caFile}`));
+    expect(await state.database.first('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()')).toEqual({
+      ssl: true,
+    });
+    await state.database.close();
+  } finally {
+    await cluster.close();
+  }
 });
 
 it('a connection that is cut ends neither the key server nor what it has stored', async () => {
