@@ -1,4 +1,4 @@
-/** A PostgreSQL of its own, for measuring and for tests, run by nobody and ended with its process. */
+/** A PostgreSQL of its own, for measuring and for tests, ended by its process id. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,8 +8,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 
 const PROGRAMS = '/usr/lib/postgresql';
-/** PostgreSQL does not run as root. */
-const NOBODY = 65_534;
+/** PostgreSQL does not run as root: instead of it, a user without rights. */
+const OTHER_USER = 65_534;
 const SUPERUSER = 'wispr';
 /** SQLSTATE: it is starting. */
 const STARTING = '57P03';
@@ -38,7 +38,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const [version = ''] = readdirSync(PROGRAMS).sort().slice(-1);
   const program = (name: string) => join(PROGRAMS, version, 'bin', name);
   const directory = mkdtempSync(join(tmpdir(), 'pg-'));
-  const as = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  const as = process.getuid?.() === 0 ? { uid: OTHER_USER, gid: OTHER_USER } : {};
   if (as.uid !== undefined) chownSync(directory, as.uid, as.gid);
   const data = join(directory, 'data');
   const made = ['--no-sync', '--no-locale', '--encoding=UTF8', '--auth=trust', `--username=${SUPERUSER}`, '-D', data];

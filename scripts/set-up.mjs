@@ -16,6 +16,7 @@ const DEBIAN = {
     ['varnish', '/usr/sbin/varnishd'],
     ['nginx-light', '/usr/sbin/nginx'],
     ['chromium', '/usr/bin/chromium'],
+    ['postgresql-15', '/usr/lib/postgresql/15/bin/postgres'],
     ['openssl', '/usr/bin/openssl'],
     ['curl', '/usr/bin/curl'],
     ['rsync', '/usr/bin/rsync'],
@@ -29,6 +30,7 @@ const DEBIAN = {
     ['age', '/usr/bin/age'],
     ['nginx-light', '/usr/sbin/nginx'],
     ['wrk', '/usr/bin/wrk'],
+    ['postgresql-15', '/usr/lib/postgresql/15/bin/postgres'],
   ],
 };
 

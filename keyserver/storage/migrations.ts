@@ -1,4 +1,4 @@
-/** Brings a database to the newest schema: docs/keyserver.md, "Update". */
+/** Brings a database to the newest schema: docs/keyserver.md, "Versions". */
 import { KeyServerError } from '../errors.ts';
 import type { Database } from './database.ts';
 import { FIRST_VERSION, type SqlTypes, schema } from './schema.ts';
@@ -12,7 +12,7 @@ const MIGRATIONS: readonly ((types: SqlTypes) => string)[] = [
 ];
 
 /** The newest version of the schema. */
-export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length;
+const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length;
 
 /** A database whose schema can be changed. */
 export interface Migratable extends Database {

@@ -41,7 +41,7 @@ export function sqliteStore(path: string): Store {
       const writing = connect(path);
       try {
         writing.exec(SETTINGS);
-        writing.exec('PRAGMA busy_timeout = 0'); // whoever waits here lets nothing else go on: see whenFree
+        writing.exec('PRAGMA busy_timeout = 0'); // a wait in here would hold up the whole process: see whenFree
         await migrate(new SqliteDatabase(writing, writing), fill);
         return new SqliteDatabase(writing, connect(path));
       } catch (error) {
