@@ -157,7 +157,7 @@ async function passphrase(flags: Flags & { readonly newPassphraseFile?: string }
   const files = await changePassphrase(options, after);
   if (flags.json) print(JSON.stringify({ files }));
   else print(`The passphrase of ${files.map((file) => relative('.', file)).join(' and ')} is another one now.`);
-  say('copies of before still open under the old passphrase, and hold the same keys');
+  say('earlier copies still open under the old passphrase, and hold the same keys');
   say(
     'hint: replace your backups; if the old passphrase and a copy may be in other hands, "wispr keys rotate" the keys',
   );

@@ -74,6 +74,7 @@ function showBar({ Format, Presets, SingleBar }: typeof cliProgress, doing: stri
   };
   return {
     update: (state) => {
+      if (state.total === 0) return; // nothing to do draws nothing
       if (bar?.state.doing !== state.doing || bar?.state.total !== state.total) bar = begin(state);
       const seconds = bar && (performance.now() - bar.started) / 1000;
       bar?.shown.update(state.done, { rate: rateOf(state.done, seconds ?? 0) });

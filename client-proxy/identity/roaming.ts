@@ -26,7 +26,7 @@ export interface Departure {
 }
 
 /**
- * Packs the identity: under the words of before, or under new ones.
+ * Packs the identity: under its previous words, or under new ones.
  *
  * @throws ReaderError of the store
  */

@@ -33,9 +33,9 @@ import { packIdentity } from './roaming.ts';
 const MAGIC = 'wispr-roaming/';
 
 export interface ExportOptions extends StorageOptions {
-  /** Where the file goes. One of before is replaced, nothing else is. */
+  /** Where the file goes. A previous one is replaced, nothing else is. */
   readonly to: string;
-  /** Instead of the words of before. */
+  /** In place of the previous words. */
   readonly newWords: boolean;
   /** Given new words, before the file is there: so that there is no file whose words are lost. */
   readonly showWords: (words: string) => Promise<void>;

@@ -66,7 +66,7 @@ export interface SyncSummary {
   readonly confirmed: number;
   /** Where the look for a newer publication failed; all else is about the one that was at hand then. */
   readonly failedLook?: FailedLook;
-  /** Where the publication is the newest, and the newer descriptor that it names could not be had: the one of before is in use. */
+  /** Where the publication is the newest, and the newer descriptor that it names could not be had: the previous one is in use. */
   readonly failedDescriptor?: FailedLook;
   /** Until when all this can be read without a network; seconds since 1970. */
   readonly readableUntil: number;

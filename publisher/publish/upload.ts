@@ -111,7 +111,7 @@ async function send(
   await forEachInFlight(ownTargetFiles(publication.state), IN_FLIGHT, sendOne);
   await forEachInFlight(documentFiles(publication, false), IN_FLIGHT, sendOne);
   await forEachInFlight(siteFiles(), IN_FLIGHT, sendOne);
-  // What names other files comes after them; a new root last of all, because readers who see it may give up the metadata of before.
+  // What names other files comes after them; a new root last of all, because readers who see it may give up the previous metadata.
   const files = [...metadata(publication)];
   const snapshots = files.filter(({ path }) => path.endsWith('.snapshot.json'));
   const roots = files.filter(({ path }) => path.endsWith('.root.json'));
