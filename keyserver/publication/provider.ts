@@ -24,7 +24,7 @@ export interface ProviderRow {
 }
 
 export async function readProviderRow(database: Database): Promise<ProviderRow | undefined> {
-  return await database.first<ProviderRow>(
+  return database.first<ProviderRow>(
     'SELECT publisher_key, root, workspace, serial, bundle_digest, descriptor FROM provider',
   );
 }

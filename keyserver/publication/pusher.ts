@@ -12,7 +12,7 @@ import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { adopt, exceeds } from './authority.ts';
 import type { Found, PushTarget } from './push-target.ts';
-import { goodNextRoot, goodTimestamp, isWithdrawn, newestRoot, readPublication, STRICT } from './stored.ts';
+import { goodNextRoot, goodTimestamp, isWithdrawn, readCurrent, STRICT } from './stored.ts';
 
 export interface PusherOptions {
   readonly state: KeyServerState;
@@ -111,15 +111,14 @@ export class Pusher {
   async #look(): Promise<Look | undefined> {
     const { state, patience } = this.#options;
     const look = async () => {
-      const known = await readPublication(state.database);
-      const knownRoot = await newestRoot(state.database);
-      if (!known || !knownRoot) return undefined;
+      const current = await readCurrent(state.database);
+      if (!current) return undefined;
       const found = await this.#options.target.read();
-      const { root, further } = await this.#rootsThere(knownRoot);
+      const { root, further } = await this.#rootsThere(current.root);
       const timestamp = found.bytes && goodTimestamp(found.bytes, root);
       if (found.bytes && timestamp) {
         checkNotFuture(timestamp, state.now(), STRICT);
-        if (exceeds(timestamp, known, root)) await this.#adopt(found.bytes, timestamp, root, further);
+        if (exceeds(timestamp, current.publication, root)) await this.#adopt(found.bytes, timestamp, root, further);
       }
       return { found, root };
     };
@@ -154,9 +153,9 @@ export class Pusher {
   /** Puts the current timestamp in the place of what was seen there, unless it lies there already. */
   async #replace({ found, root }: Look, signal: AbortSignal): Promise<void> {
     const { state, target } = this.#options;
-    const publication = await readPublication(state.database);
-    const knownRoot = await newestRoot(state.database);
-    if (!publication || !knownRoot) return;
+    const current = await readCurrent(state.database);
+    if (!current) return;
+    const { publication, root: knownRoot } = current;
     const { timestamp, snapshot, snapshotVersion } = publication;
     if (found.bytes === undefined || !equalBytes(found.bytes, timestamp)) {
       const newest = root.version > knownRoot.version ? root : knownRoot;

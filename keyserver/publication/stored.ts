@@ -109,6 +109,16 @@ export async function newestRoot(database: Database): Promise<RootMetadata | und
   return roots && verifyRoots(roots);
 }
 
+/** The publication and the newest root, as they are at one moment; `undefined` where there is one of them only. */
+export function readCurrent(
+  database: Database,
+): Promise<{ readonly publication: Publication; readonly root: RootMetadata } | undefined> {
+  return database.transaction(async () => {
+    const [publication, root] = [await readPublication(database), await newestRoot(database)];
+    return publication && root && { publication, root };
+  });
+}
+
 /** A timestamp by itself, if the root's keys have signed it. */
 export function goodTimestamp(bytes: Uint8Array, root: RootMetadata): TimestampMetadata | undefined {
   return unlessRefused(() => verifyOwnTimestamp(bytes, root, STRICT));

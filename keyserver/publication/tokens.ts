@@ -57,7 +57,7 @@ export async function createToken(
 
 /** All tokens, without their secrets. */
 export async function listTokens({ database }: KeyServerState): Promise<TokenOverview[]> {
-  return await database.all('SELECT name, created, expires, last_used AS "lastUsed" FROM tokens ORDER BY name');
+  return database.all('SELECT name, created, expires, last_used AS "lastUsed" FROM tokens ORDER BY name');
 }
 
 /** Refuses a token from the next request on. @throws KeyServerError `argument-invalid` */

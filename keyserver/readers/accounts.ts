@@ -124,7 +124,7 @@ export async function signIn(
 export async function findSession({ database, now }: KeyServerState, token: string): Promise<Subscriber | undefined> {
   const tokenHash = sessionHashOf(token);
   if (!tokenHash) return undefined;
-  return await database.first<Subscriber>(
+  return database.first<Subscriber>(
     `SELECT id, name, revoked FROM sessions JOIN subscribers ON subscribers.id = subscriber WHERE token_hash = ? AND expires >= ?`,
     tokenHash,
     now(),
@@ -139,7 +139,7 @@ export async function endSession({ database }: KeyServerState, token: string): P
 
 /** The account of a subscriber, by the subscriber's id. */
 export async function findAccount(database: Database, subscriber: number = -1): Promise<Account | undefined> {
-  return await database.first('SELECT subscriber, password FROM accounts WHERE subscriber = ?', subscriber);
+  return database.first('SELECT subscriber, password FROM accounts WHERE subscriber = ?', subscriber);
 }
 
 async function createSession({ database, now }: KeyServerState, subscriber: number): Promise<NewSession> {

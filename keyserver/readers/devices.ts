@@ -22,7 +22,7 @@ export function devicePlace(keysDigest: string, keyId: KeyId) {
 export async function devicesOf(database: Database, subscriber: number): Promise<ListedDevice[]> {
   const sql = `SELECT id, kind, created, last_seen AS "lastSeen" FROM devices
     WHERE subscriber = ? AND revoked IS NULL ORDER BY created DESC, id DESC`;
-  return await database.all<ListedDevice>(sql, subscriber);
+  return database.all<ListedDevice>(sql, subscriber);
 }
 
 /**

@@ -83,7 +83,7 @@ export async function findDocumentSession(
 ): Promise<Subscriber | undefined> {
   const bytes = fromBase64url(token, LENGTH);
   if (!bytes) return undefined;
-  return await database.first<Subscriber>(
+  return database.first<Subscriber>(
     `SELECT subscribers.id, name, revoked FROM document_sessions
        JOIN sessions ON sessions.token_hash = session JOIN subscribers ON subscribers.id = subscriber
      WHERE document_sessions.token_hash = ? AND expires >= ?`,

@@ -112,7 +112,7 @@ export function matchesPattern(pattern: string, name: string): boolean {
 }
 
 async function findSet({ database }: KeyServerState, id: KeyId): Promise<SetRow | undefined> {
-  return await database.first<SetRow>('SELECT id, name, site, sealed FROM sets WHERE id = ?', id);
+  return database.first<SetRow>('SELECT id, name, site, sealed FROM sets WHERE id = ?', id);
 }
 
 async function openSetKey({ vault }: KeyServerState, { id, sealed }: SetRow): Promise<Uint8Array> {

@@ -168,7 +168,7 @@ async function checkFreshness(
 }
 
 async function findDevice({ database }: KeyServerState, keyId: KeyId): Promise<DeviceRow | undefined> {
-  return await database.first<DeviceRow>(
+  return database.first<DeviceRow>(
     `SELECT devices.id, kind, keys_digest, sealed, last_seen, devices.revoked, subscriber, name, subscribers.revoked AS subscriber_revoked
      FROM devices JOIN subscribers ON subscribers.id = subscriber WHERE key_id = ?`,
     keyId,

@@ -57,17 +57,14 @@ export function parseSetPattern(text: string): string {
 
 /** Finds a subscriber by name, whatever the case. */
 export async function findSubscriber(database: Database, name: string): Promise<Subscriber | undefined> {
-  return await database.first<Subscriber>(
-    'SELECT id, name, revoked FROM subscribers WHERE name_key = ?',
-    nameKey(name),
-  );
+  return database.first<Subscriber>('SELECT id, name, revoked FROM subscribers WHERE name_key = ?', nameKey(name));
 }
 
 /** The grants of a subscriber, in the order of their patterns. */
 export async function grantsOf(database: Database, subscriber: number): Promise<Grant[]> {
   const sql =
     'SELECT pattern, granted_from AS "from", granted_until AS until FROM grants WHERE subscriber = ? ORDER BY pattern';
-  return await database.all<Grant>(sql, subscriber);
+  return database.all<Grant>(sql, subscriber);
 }
 
 /**

@@ -14,16 +14,22 @@ import type { SqlTypes } from './schema.ts';
 import { Turns } from './turns.ts';
 
 const MAXIMUM_CONNECTIONS = 10;
-/** Milliseconds: for a connection, for a statement by the server's clock, and by ours where the server is gone. */
-const TIMES = { connectionTimeoutMillis: 10_000, statement_timeout: 10_000, query_timeout: 15_000 };
+/** Milliseconds: for a connection; by the server's clock for a statement, and between two of a transaction; by ours where the server is gone. */
+const TIMES = {
+  connectionTimeoutMillis: 10_000,
+  statement_timeout: 10_000,
+  idle_in_transaction_session_timeout: 10_000,
+  query_timeout: 15_000,
+};
 /** Statements that are kept prepared. The key server has fewer. */
 const MAXIMUM_STATEMENTS = 200;
 
 /**
  * SQLSTATEs after which work is done again, https://www.postgresql.org/docs/current/mvcc-serialization-failure-handling.html: another process
- * was in the way (40001, 40P01), has made the same row (23505), or the same table at its start (42P07).
+ * was in the way; in a transaction, it may also have made the same row (23505), or the same table at its start (42P07), since this one looked.
  */
-const REPEATABLE = ['40001', '40P01', '23505', '42P07'];
+const IN_THE_WAY = ['40001', '40P01'];
+const MADE_MEANWHILE = ['23505', '42P07'];
 const ATTEMPTS = 12;
 /** Milliseconds before the next attempt: at random, so that two processes do not meet again. */
 const LONGEST_PAUSE = 100;
@@ -134,7 +140,9 @@ class PostgresDatabase implements Migratable {
   }
 
   async transaction<Result>(work: () => Promise<Result>): Promise<Result> {
-    return this.#client() ? work() : this.#turns.take(() => repeated(() => this.#begin(work)));
+    return this.#client()
+      ? work()
+      : this.#turns.take(() => repeated(() => this.#begin(work), [...IN_THE_WAY, ...MADE_MEANWHILE]));
   }
 
   async close(): Promise<void> {
@@ -172,7 +180,9 @@ class PostgresDatabase implements Migratable {
   async #query(sql: string, values: readonly Value[]): Promise<QueryResult> {
     const query = { ...this.#prepared(sql), values: [...values] };
     const client = this.#client();
-    return client ? client.query(query).catch(rethrow) : repeated(() => this.#pool.query(query).catch(rethrow));
+    return client
+      ? client.query(query).catch(rethrow)
+      : repeated(() => this.#pool.query(query).catch(rethrow), IN_THE_WAY);
   }
 
   /** A statement with a name is prepared once on every connection. */
@@ -216,12 +226,13 @@ class PostgresDatabase implements Migratable {
   }
 }
 
-async function repeated<Result>(work: () => Promise<Result>): Promise<Result> {
+/** @param codes - SQLSTATEs */
+async function repeated<Result>(work: () => Promise<Result>, codes: readonly string[]): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
-      const isRepeatable = error instanceof PostgresError && REPEATABLE.includes(error.code ?? '');
+      const isRepeatable = error instanceof PostgresError && codes.includes(error.code ?? '');
       if (!isRepeatable || attempt === ATTEMPTS) throw error;
       await wait(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE));
     }
