@@ -66,12 +66,12 @@ function sayImport({ outcome, publisher, publisherKey, name, sites, serial, sets
 }
 
 async function runList({ config: configFile, json }: Options): Promise<void> {
-  const shown = await withState(readConfig(configFile), async (state) => await overview(state));
+  const shown = await withState(readConfig(configFile), overview);
   print(json ? JSON.stringify(shown) : describeOverview(shown));
 }
 
 async function runRevoke(name: string, { config: configFile, json }: Options): Promise<void> {
-  const result = await withState(readConfig(configFile), async (state) => await revokeSubscriber(state, name));
+  const result = await withState(readConfig(configFile), (state) => revokeSubscriber(state, name));
   if (json) return print(JSON.stringify(result));
   say(
     `${result.name} is revoked: ${count(result.devices, 'device')} refused, ${count(result.sessions, 'session')} ended`,
