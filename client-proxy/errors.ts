@@ -224,6 +224,10 @@ export const READER_ERRORS = {
     remedy:
       'start it, or check its address; with a password, write http://NAME:PASSWORD@HOST:PORT into a file for `--parent-proxy-file`',
   },
+  'read-in-browser': {
+    means: 'the site has no key server: it is read in a browser, and no Reader can be connected with it',
+    remedy: 'open the link of the invitation in a browser',
+  },
   'link-malformed': {
     means: 'not the whole link of an invitation: its code or its address is missing or malformed',
     remedy: 'copy it whole, between quotes',

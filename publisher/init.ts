@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { utf8 } from '../core/encoding/bytes.ts';
 import type { KeyId } from '../core/keys/key-id.ts';
-import { isLoopback, isSite } from '../core/site/site.ts';
+import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
 import type { Argon2idCost } from '../node-support/argon2id.ts';
 import { PublishError } from './errors.ts';
 import { createKeys, type NewKeys } from './keys/create-keys.ts';
@@ -20,6 +20,8 @@ export interface InitOptions {
   /** The site's URL; `https:` is assumed where it has no scheme. */
   readonly url: string;
   readonly passphrase: string;
+  /** Without a key server: docs/serverless.md. */
+  readonly serverless?: boolean;
   /** Settings that take the place of what `wispr init` guesses from the URL. */
   readonly settings?: Partial<ConfigurationInput>;
   /** For tests: a cheaper password hash. */
@@ -50,7 +52,7 @@ export async function initWorkspace(options: InitOptions): Promise<InitResult> {
   const { directory, passphrase } = options;
   const workspace = workspaceOf(join(directory, CONFIGURATION_FILE));
   checkNothingThere(workspace);
-  const settings = { ...guessSettings(options.url, directory), ...options.settings };
+  const settings = { ...guessSettings(directory, options), ...options.settings };
   const text = configurationTemplate(settings, relative(directory, SCHEMA_FILE).replaceAll('\\', '/'));
   parseConfiguration(text, CONFIGURATION_FILE);
   const keys = await createKeys(passphrase, options.cost);
@@ -64,9 +66,9 @@ export async function initWorkspace(options: InitOptions): Promise<InitResult> {
  *
  * @throws PublishError `output-foreign`, `configuration-invalid`
  */
-export function checkInit(directory: string, url: string): void {
+export function checkInit(directory: string, site: Pick<InitOptions, 'url' | 'serverless'>): void {
   checkNothingThere(workspaceOf(join(directory, CONFIGURATION_FILE)));
-  guessSettings(url, directory);
+  guessSettings(directory, site);
 }
 
 function checkNothingThere(workspace: Workspace): void {
@@ -82,15 +84,24 @@ function checkNothingThere(workspace: Workspace): void {
   }
 }
 
-function guessSettings(text: string, directory: string): ConfigurationInput {
+/** Without a key server, no program confirms by the hour that nothing is newer: the publisher does, once a month. */
+const SERVERLESS_FRESHNESS = { hours: 720, graceDays: 60 };
+
+function guessSettings(
+  directory: string,
+  { url: text, serverless }: Pick<InitOptions, 'url' | 'serverless'>,
+): ConfigurationInput {
   const url = parseSiteUrl(text);
   const source = SOURCE_DIRECTORIES.find((name) => existsSync(join(directory, name))) ?? 'site';
   const domain = url.hostname.replace(/^www\./, '');
+  const place = { site: url.hostname, source, out: 'protected', content: url.origin };
+  if (serverless && !isOrigin(url.origin, { allowLoopback: true }))
+    throw new PublishError('configuration-invalid', `${url.origin} is not https, and browsers read there only then`, {
+      typed: true,
+    });
+  if (serverless) return { ...place, freshness: SERVERLESS_FRESHNESS };
   return {
-    site: url.hostname,
-    source,
-    out: 'protected',
-    content: url.origin,
+    ...place,
     keyServer: isLoopback(url.hostname) ? 'http://127.0.0.1:8002' : `https://keys.${domain}`,
     reading: isLoopback(url.hostname) ? 'http://127.0.0.1:8003' : `https://read.${domain}`,
   };

@@ -33,7 +33,7 @@ export const SECTIONS: readonly Section[] = [
   {
     title: 'Keys',
     intro:
-      'Steps W, D and B are those of [keys.md](spec/keys.md), steps R those of [roaming.md](spec/roaming.md), steps V those of [web-reader.md](spec/web-reader.md).',
+      'Steps W, D and B are those of [keys.md](spec/keys.md), steps R those of [roaming.md](spec/roaming.md), steps V and F those of [web-reader.md](spec/web-reader.md).',
     catalogue: KEY_ERRORS,
     spec: 'docs/spec/keys.md',
   },

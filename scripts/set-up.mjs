@@ -2,8 +2,8 @@
 // (20 or newer), because the pinned one is installed with the packages. Speaks on standard error only; fast when done already.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -183,6 +183,20 @@ function unpackCacheTests() {
   });
 }
 
+/** A static host as people get one from npm, for tests: in a folder of its own, because it brings sixty packages that nothing else needs. */
+function installStaticServer() {
+  const [pinned, folder] = ['tests/support/static-server', '.cache/static-server'];
+  if (!existsSync(join(ROOT, pinned))) return;
+  once(folder, 'node_modules/serve/build/main.js', `${pinned}/package-lock.json`, () => {
+    say('installing the static server of the tests');
+    mkdirSync(join(ROOT, folder), { recursive: true });
+    for (const file of [`${pinned}/package.json`, `${pinned}/package-lock.json`, '.npmrc'])
+      copyFileSync(join(ROOT, file), join(ROOT, folder, basename(file)));
+    const done = run('npm', ['ci', '--prefix', folder, '--ignore-scripts', '--no-update-notifier', '--loglevel=error']);
+    if (!done) fail('npm ci failed: see above; is the npm registry reachable?');
+  });
+}
+
 if (Number(process.versions.node.split('.')[0]) < 20) fail(`needs Node.js 20 or newer, this is ${process.version}`);
 installNpmPackages();
 buildWebReader();
@@ -191,4 +205,5 @@ for (const [flag, environments] of Object.entries(PYTHON))
   if (wants.has(flag)) for (const environment of environments) installPythonPackages(environment);
 if (wants.has('--tests')) {
   unpackCacheTests();
+  installStaticServer();
 }

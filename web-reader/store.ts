@@ -2,6 +2,7 @@
  * What the content origin keeps in the browser, in IndexedDB. Published scripts run at this origin and can reach all of it: so keys are
  * handles whose bytes do not come out, and whatever else stands here is checked again by whatever reads it.
  */
+import type { DocumentKey } from '../core/keys/document-keys.ts';
 
 /** A set key. Times in seconds since 1970, both inclusive. */
 export interface StoredKey {
@@ -43,10 +44,19 @@ export const STATE = {
   descriptor: 'descriptor',
   /** By set id: when the vault last answered for it, with a key or without; in milliseconds since 1970. */
   answered: 'answered',
+  /** Without a key server: the invitation with which keys are fetched, web-reader/open/invitation.ts. */
+  invitation: 'invitation',
   /** When a newer publication was last looked for, and when a page last said that there was none; in milliseconds since 1970. */
   checked: 'checked',
   noticed: 'noticed',
 } as const;
+
+/** A set key as it is kept: its bytes do not come out any more. */
+export async function handleOf({ id, key, notBefore, notAfter }: DocumentKey): Promise<StoredKey> {
+  const bytes = key as Uint8Array<ArrayBuffer>;
+  const handle = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-512' }, false, ['sign']);
+  return { id, key: handle, notBefore, notAfter };
+}
 
 const DATABASE = 'wispr';
 const VERSION = 1;

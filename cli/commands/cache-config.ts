@@ -3,6 +3,7 @@ import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { CACHE_NAMES, type CacheName, type CacheParameters, hasParameter } from '../../cache-config/parameters.ts';
 import { renderCacheConfig } from '../../cache-config/render.ts';
 import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
+import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { collect } from '../io/arguments.ts';
 import { UsageError } from '../io/voice.ts';
@@ -78,7 +79,10 @@ export function addCacheConfigCommand(program: Command): void {
 /** What the publisher's configuration says, where there is one. */
 function withSite(options: CacheConfigOptions): CacheConfigOptions {
   if (!existsSync(CONFIGURATION_FILE)) return options;
-  const { reading, site } = parseConfiguration(readFileSync(CONFIGURATION_FILE, 'utf8'), CONFIGURATION_FILE);
+  const configuration = parseConfiguration(readFileSync(CONFIGURATION_FILE, 'utf8'), CONFIGURATION_FILE);
+  if (options.readingOrigin === undefined && !hasKeyServer(configuration))
+    throw new UsageError('a site without a key server needs no configuration: any web host for plain files serves it');
+  const { reading, site } = configuration;
   return { readingOrigin: reading, host: site, ...options };
 }
 

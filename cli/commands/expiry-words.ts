@@ -14,7 +14,7 @@ interface RoleEnd {
 
 /** When the current publication has to be confirmed again. */
 export function describeFreshness(until: number): string {
-  return `must be confirmed by ${utcMinute(until)} (key server or "wispr timestamp")`;
+  return `must be confirmed by ${utcMinute(until)} (key server, "wispr publish" or "wispr timestamp")`;
 }
 
 /** Until when the signatures are good, as one line. */

@@ -6,6 +6,7 @@ import { readNewPassphrase } from '../io/passphrase.ts';
 import { print } from '../io/voice.ts';
 
 interface Options {
+  serverless?: boolean;
   passphraseFile?: string;
   json?: boolean;
 }
@@ -17,16 +18,17 @@ export function addInitCommand(program: Command): void {
     .summary('make the keys and configuration of a site')
     .description('make wispr.json, publisher.keys and root.keys, which stay offline, in this directory')
     .argument('<url>', 'the site, such as https://news.example')
+    .option('--serverless', 'without a key server: people read in their browsers, by links (docs/serverless.md)')
     .option('--passphrase-file <file>', 'read the passphrase from a file')
     .option('--json', 'print one JSON object')
     .action(init);
 }
 
-async function init(url: string, { passphraseFile, json }: Options): Promise<void> {
+async function init(url: string, { passphraseFile, json, serverless = false }: Options): Promise<void> {
   const directory = currentIo().cwd;
-  checkInit(directory, url);
+  checkInit(directory, { url, serverless });
   const passphrase = await readNewPassphrase(passphraseFile, 'a passphrase for the new keys');
-  const made = await initWorkspace({ directory, url, passphrase });
+  const made = await initWorkspace({ directory, url, passphrase, serverless });
   print(json ? JSON.stringify(asJson(made)) : describe(made));
 }
 
@@ -52,6 +54,15 @@ Your fingerprint is ${publisher}
 
 Next:
   1. ${put} (or change "source" in wispr.json), and look through the settings
-  2. copy your key server's public key to keyserver.pub here ("wispr keyserver" says where it is)
+${settings.keyServer === undefined ? stepsAlone(settings) : STEPS}`;
+}
+
+const STEPS = `  2. copy your key server's public key to keyserver.pub here ("wispr keyserver" says where it is)
   3. wispr protect`;
+
+function stepsAlone({ out, content }: InitResult['settings']): string {
+  return `  2. wispr invite NAME, for each of your readers: it prints a link
+  3. wispr publish, now, after every change, and once a month at least
+  4. copy ${out}/ to where ${content} is served: any web host for plain files will do, which you trust: it serves
+     the program too that your readers read with`;
 }

@@ -1,88 +1,61 @@
+import { existsSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Command } from 'commander';
-import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
-import { knownOrigins } from '../../keyserver/origins.ts';
-import { readProviderRow } from '../../keyserver/publication/provider.ts';
-import { type Invitation, invitationLink, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
-import { withState } from '../../keyserver/storage/state.ts';
-import { print, say, sayHint, UsageError } from '../io/voice.ts';
-import { describeGrant, isoDay } from './describe.ts';
+import { DEFAULT_CONFIG_FILE } from '../../keyserver/config.ts';
+import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
+import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
+import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
+import { UsageError } from '../io/voice.ts';
+import { inviteByKeyFile } from './invite-alone.ts';
+import { inviteSubscriberTo } from './invite-subscriber.ts';
 
-interface Options {
-  readonly config: string;
+export interface InviteFlags {
+  readonly config?: string;
   readonly sets?: string;
   readonly until?: string;
   readonly valid?: string;
+  readonly password?: boolean;
+  readonly remove?: boolean;
+  readonly passphraseFile?: string;
   readonly json?: boolean;
 }
 
-/** `wispr invite NAME`: a one-time link, for any browser and for the Reader. */
+/** `wispr invite NAME`: a link. On a key server it works once, in any browser and for the Reader; without one it is a browser's. */
 export function addInviteCommand(program: Command): void {
   program
     .command('invite')
-    .description('create or extend a subscriber; prints a link')
-    .argument('<name>', 'name of the subscriber, also for signing in')
-    .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG_FILE)
+    .summary('print a link for a reader')
+    .description(
+      'make or extend an invitation, and print its link: of a key server in its directory, and of a site without one in that of its wispr.json',
+    )
+    .argument('<name>', 'name of the reader; on a key server also for signing in')
+    .option('-c, --config <file>', `configuration: ${DEFAULT_CONFIG_FILE}, or ${CONFIGURATION_FILE}`)
     .option('--sets <patterns>', 'which sets, like 2026-* (default: all, or as before)')
     .option('--until <date>', 'last day, like 2027-06-30 (default: no end)')
-    .option('--valid <days>', 'validity of the link (default: 7)')
+    .option('--valid <days>', 'on a key server: validity of the link (default: 7)')
+    .option('--password', 'without a key server: make a link that asks for a password')
+    .option('--remove', 'without a key server: take the invitation back')
+    .option('--passphrase-file <file>', 'without a key server: take the passphrase from a file')
     .option('--json', 'print JSON')
     .action(run);
 }
 
-async function run(name: string, options: Options): Promise<void> {
-  const config = readConfig(options.config);
-  const request = {
-    name,
-    sets: options.sets?.split(','),
-    until: options.until === undefined ? undefined : endOfDay(options.until),
-    validDays: options.valid === undefined ? undefined : Number(options.valid),
-  };
-  await withState(config, async (state) => {
-    const origins = await knownOrigins(state.database, config);
-    const invitation = await inviteSubscriber(state, request);
-    const provider = await readProviderRow(state.database);
-    const link = invitationLink(invitation, origins.keyServer, provider?.root);
-    if (options.json) print(JSON.stringify({ ...asJson(invitation), link }));
-    else sayInvitation(invitation, link);
-    if (!provider) sayNoPublisher();
-    else if (invitation.unmatched.length > 0) sayUnmatched(invitation.unmatched);
-  });
+async function run(name: string, flags: InviteFlags): Promise<void> {
+  const file = workspaceIn(flags.config);
+  if (file === undefined) return inviteSubscriberTo(name, flags);
+  const configuration = await readConfiguration(file);
+  if (!hasKeyServer(configuration)) return inviteByKeyFile(name, file, flags);
+  throw new UsageError(
+    `the key server ${configuration.keyServer} invites readers of this site`,
+    'run "wispr invite" there, in its directory',
+  );
 }
 
-function sayInvitation({ subscriber, created, grants, kept, expires }: Invitation, link: string): void {
-  const who = created ? 'is a new subscriber' : 'was a subscriber already, and may read in all';
-  say(`${subscriber} ${who}: ${grants.map(describeGrant).join(', ')}`);
-  if (kept.length > 0) {
-    say(`nothing was taken away; granted before: ${kept.map(describeGrant).join(', ')}`);
-    sayHint('"wispr admin revoke NAME" takes everything away; with --sets after that, those sets only are granted');
-  }
-  say(`send this link; it works once, until ${isoDay(expires)}`);
-  print(link);
-  sayHint('it opens in any browser, and offers the Reader too; `wispr bind` asks for it');
-}
-
-/** The link is good as it is: the bundle has to name these origins, or it is refused. */
-function sayNoPublisher(): void {
-  say('there is no publisher here yet: the link leads to nothing until its key bundle is imported');
-  sayHint('"wispr admin import FILE", with the bundle that "wispr protect" makes; this link works from then on');
-}
-
-/** Sets may come later, so this is no error. */
-function sayUnmatched(patterns: readonly string[]): void {
-  say(`no set matches ${patterns.join(', ')} yet`);
-  sayHint('`wispr admin list` shows the sets that there are');
-}
-
-function asJson({ subscriber, created, grants, kept, expires, code }: Invitation) {
-  return { subscriber, created, grants, kept, expires, code };
-}
-
-/** The last second of a day, in UTC. */
-function endOfDay(text: string): number {
-  const end = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T23:59:59Z`) : Number.NaN;
-  // Date.parse turns 31 February into 3 March in some engines; the round trip does not.
-  if (Number.isNaN(end) || new Date(end).toISOString().slice(0, 10) !== text) {
-    throw new UsageError(`"${text.slice(0, 40)}" is not a date`, 'write it like 2027-06-30');
-  }
-  return end / 1000;
+/** The `wispr.json` that is meant; `undefined` where it is a key server's directory. */
+function workspaceIn(config: string | undefined): string | undefined {
+  const isDirectory = config !== undefined && statSync(config, { throwIfNoEntry: false })?.isDirectory();
+  const place = isDirectory ? config : '.';
+  if (config !== undefined && !isDirectory) return basename(config) === CONFIGURATION_FILE ? config : undefined;
+  const [own, keyServer] = [CONFIGURATION_FILE, DEFAULT_CONFIG_FILE].map((each) => join(place, each));
+  return own && existsSync(own) && keyServer && !existsSync(keyServer) ? own : undefined;
 }

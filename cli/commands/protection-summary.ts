@@ -166,8 +166,10 @@ export function warningsAfterProtection(summary: ProtectSummary, now = Date.now(
 }
 
 /** Without a bundle, the key server cannot hand out the keys of new sets. */
-export function warnAboutBundle({ bundle, recipient }: ProtectSummary): string[] {
-  if (bundle !== undefined) return [];
+export function warnAboutBundle({ bundle, keyFiles, recipient }: ProtectSummary): string[] {
+  if (keyFiles === 0)
+    return ['there are no invitations yet', 'hint: "wispr invite NAME" prints a link; then publish again'];
+  if (bundle !== undefined || keyFiles !== undefined) return [];
   return [
     `no key bundle was written: the key server's public key is not in ${place(recipient)}`,
     'hint: copy it there (wispr keyserver says where it is) and protect again: until then no reader gets a key',
@@ -248,7 +250,8 @@ function describePublication({ publication, pruned, waiting }: ProtectSummary): 
   return lines;
 }
 
-function describeBundle({ bundle, bundleIsNew }: ProtectSummary): string[] {
+function describeBundle({ bundle, bundleIsNew, keyFiles = 0 }: ProtectSummary): string[] {
+  if (keyFiles > 0) return [`  keys for ${count(keyFiles, 'invitation')}`];
   if (bundle === undefined) return [];
   return bundleIsNew
     ? [`  ${place(bundle)} is for your key server only: wispr admin import ${place(bundle)}`]

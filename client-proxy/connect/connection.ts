@@ -3,6 +3,7 @@
  * and then the connection itself, with exactly what was shown. docs/spec/keys.md, "Binding".
  */
 import { acceptBinding, encodeBindingRequest } from '../../core/keys/binding.ts';
+import { isServerless } from '../../core/keys/descriptor.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -13,7 +14,7 @@ import { type FetchedDescriptor, sendBindingRequest } from '../site/key-server.t
 import { siteTaken } from '../store/errors.ts';
 import type { ReaderStore } from '../store/store.ts';
 import type { HostProof, StoredBinding, StoredSite } from '../store/types.ts';
-import type { InvitationLink } from './link.ts';
+import { type InvitationLink, readInBrowser } from './link.ts';
 import { fetchClaim, type ProofSettings, type Proved, prove } from './prove.ts';
 
 /** Who asks to be trusted, for what: shown to the reader. */
@@ -70,6 +71,7 @@ export async function propose(
 ): Promise<Proposal> {
   const { keyServer, code } = link;
   const claimed = await fetchClaim(upstream, link);
+  if (claimed.descriptor.sites.some(isServerless)) throw readInBrowser(keyServer);
   const known = checkAgainst(await store.bindings(), claimed);
   if (code === undefined && !known) throw codeNeeded(keyServer);
   const { fetched, firstRoot, proofs } = await prove(upstream, claimed, settings);

@@ -4,6 +4,7 @@
  */
 import { normaliseCode } from '../../core/keys/binding.ts';
 import { isKeyId, type KeyId } from '../../core/keys/key-id.ts';
+import { OPEN_PAGE } from '../../core/site/path.ts';
 import { isOrigin } from '../../core/site/site.ts';
 import { ReaderError } from '../errors.ts';
 
@@ -42,6 +43,7 @@ export function parseInvitationLink(text: string): InvitationLink {
       },
     );
   }
+  if (url.pathname === OPEN_PAGE) throw readInBrowser(url.origin);
   if (url.pathname !== '/') throw malformed('the address of a key server has no path');
   if (rest.length === 0) return { keyServer: url.origin, code: undefined, publisher: undefined };
   return { keyServer: url.origin, ...parseFragment(rest.join('#')) };
@@ -64,6 +66,17 @@ function parseFragment(text: string): Required<Pick<InvitationLink, 'code' | 'pu
   throw new ReaderError('code-refused', 'what stands after # is not an invitation code: it has 16 letters and digits', {
     typed: true,
   });
+}
+
+/** It takes a key server to connect a Reader. */
+export function readInBrowser(origin: string): ReaderError {
+  return new ReaderError(
+    'read-in-browser',
+    `${origin} is read in a browser, by the link of an invitation: no Reader can be connected`,
+    {
+      typed: true,
+    },
+  );
 }
 
 function malformed(message: string): ReaderError {

@@ -31,6 +31,10 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
     text: 'This is not the whole link of an invitation.',
     hint: 'Copy the whole link, with # and what stands behind it; a code alone needs its site. A browser that opened the link offers it under “Use the Reader on this computer”.',
   },
+  'read-in-browser': {
+    text: 'This site is read in a browser: no Reader can be connected with it.',
+    hint: 'Open the link of your invitation in your browser.',
+  },
   'code-refused': {
     text: 'This invitation no longer works: its code is mistyped, used or too old.',
     hint: 'Copy the whole link once more. If it was used on another device, ask the publisher for a new invitation.',

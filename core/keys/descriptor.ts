@@ -113,6 +113,11 @@ function checkSiteForm(value: Json): void {
     throw malformed(`a content host of ${site} is not an origin`);
 }
 
+/** Whether a site has no key server: it is read in browsers only, where it lies. Reading sites of others are at an origin of their own. */
+export function isServerless({ content, reading }: Pick<SiteDescription, 'content' | 'reading'>): boolean {
+  return content[0] === reading;
+}
+
 /** The line by which a host names the publisher it belongs to, at `/.well-known/wispr-site` or in a TXT record. */
 export function hostProofLine(publisher: KeyId): string {
   return `wispr/1 root=${publisher}`;

@@ -1,4 +1,4 @@
-/** Set keys on their way from the vault to the content origin: docs/spec/web-reader.md, "The sealed message". */
+/** Set keys on their way to a content origin: from the vault, docs/spec/web-reader.md, "The sealed message"; the same message is in key files. */
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, utf8 } from '../encoding/bytes.ts';
 import {
@@ -47,15 +47,9 @@ export interface DocumentKeys {
 export async function sealDocumentKeys(
   recipient: Uint8Array,
   contentOrigin: string,
-  { keys, pair, refused, time }: DocumentKeys,
+  keys: DocumentKeys,
 ): Promise<Uint8Array> {
-  const message = {
-    keys: keys.map((each) => ({ ...each, key: toBase64url(each.key) })),
-    ...(pair && { pair: { snapshot: pair.snapshot, timestamp: pair.timestamp } }),
-    refused: refused.map(({ id, reason }) => ({ id, reason })),
-    time,
-  };
-  const sealed = await hpkeSeal(recipient, infoOf(contentOrigin), canonicalJson(message as unknown as Json));
+  const sealed = await hpkeSeal(recipient, infoOf(contentOrigin), encodeDocumentKeys(keys));
   if (sealed === undefined) throw refuse('the key that keys are to be sealed to is none');
   return sealed;
 }
@@ -74,15 +68,38 @@ export async function openDocumentKeys(
   const plaintext = await hpkeOpen(recipient, infoOf(contentOrigin), sealed);
   if (plaintext === undefined) throw refuse('the keys that arrived were not sealed for this browser');
   // V3
-  const message = plaintext.length <= MAXIMUM_PLAINTEXT ? parseCanonicalJson(plaintext) : undefined;
-  if (!isForm(message)) throw refuse('the keys that arrived are not of the form that the protocol allows');
+  const message =
+    plaintext.length <= MAXIMUM_PLAINTEXT ? parseDocumentKeys(plaintext, MAXIMUM_KEYS_PER_REQUEST) : undefined;
+  if (message === undefined) throw refuse('the keys that arrived are not of the form that the protocol allows');
+  // V4
+  if (!(await areNamedRight(message))) throw refuse('a key that arrived is not the key that it is named');
+  return message;
+}
+
+/** The plain text: canonical JSON. */
+export function encodeDocumentKeys({ keys, pair, refused, time }: DocumentKeys): Uint8Array {
+  const message = {
+    keys: keys.map(({ id, key, notAfter, notBefore }) => ({ id, key: toBase64url(key), notAfter, notBefore })),
+    ...(pair && { pair: { snapshot: pair.snapshot, timestamp: pair.timestamp } }),
+    refused: refused.map(({ id, reason }) => ({ id, reason })),
+    time,
+  };
+  return canonicalJson(message as unknown as Json);
+}
+
+/** Undoes {@link encodeDocumentKeys}; `undefined` for what has another form. @param most - keys */
+export function parseDocumentKeys(plaintext: Uint8Array, most: number): DocumentKeys | undefined {
+  const message = parseCanonicalJson(plaintext);
+  if (!isForm(message, most)) return undefined;
   const { keys, pair, refused, time } = message as unknown as Omit<DocumentKeys, 'keys'> & { keys: readonly Listed[] };
   const opened = keys.map((each) => ({ ...each, key: fromBase64url(each.key, KEY_LENGTH) ?? new Uint8Array(0) }));
-  // V4
-  for (const { id, key } of opened)
-    if (key.length !== KEY_LENGTH || (await keyIdOf('set', key)) !== id)
-      throw refuse('a key that arrived is not the key that it is named');
   return { keys: opened, pair, refused, time };
+}
+
+/** Whether each key hashes to its id. */
+export async function areNamedRight({ keys }: DocumentKeys): Promise<boolean> {
+  for (const { id, key } of keys) if (key.length !== KEY_LENGTH || (await keyIdOf('set', key)) !== id) return false;
+  return true;
 }
 
 type Listed = Omit<DocumentKey, 'key'> & { readonly key: string };
@@ -91,12 +108,12 @@ function infoOf(contentOrigin: string): Uint8Array {
   return concat(INFO_LABEL, utf8(contentOrigin));
 }
 
-function isForm(value: Json | undefined): value is JsonObject {
+function isForm(value: Json | undefined, most: number): value is JsonObject {
   if (!isJsonObject(value) || !hasMembers(value, ['keys', 'refused', 'time'], ['pair'])) return false;
   const { keys, pair, refused, time } = value;
   return (
     Array.isArray(keys) &&
-    keys.length <= MAXIMUM_KEYS_PER_REQUEST &&
+    keys.length <= most &&
     keys.every(isListedKey) &&
     new Set(keys.map(({ id }) => id)).size === keys.length &&
     Array.isArray(refused) &&

@@ -55,6 +55,12 @@ export const KEY_ERRORS = {
     means: 'keys that arrived in the browser were not asked for, not sealed for it, or altered; none was stored',
     remedy: 'open the page once more',
   },
+  'key-file-malformed': {
+    step: 'F1, F2, F3, F4, F5, F6',
+    means:
+      'a key file of an invitation is damaged, altered, too long, or of another invitation or site; no key of it was used',
+    remedy: 'open the page once more; the publisher runs `wispr publish` again',
+  },
   'roaming-malformed': {
     step: 'R1, R2, R3, R5, R6',
     means: 'not a roaming file, damaged, or made by a newer wispr',

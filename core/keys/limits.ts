@@ -10,4 +10,5 @@ export const MESSAGE_LIMITS = {
   bundle: 64 * 1024 * 1024,
   bundleHeader: 8192,
   roaming: 4 * 1024 * 1024,
+  keyFile: 1024 * 1024,
 } as const;

@@ -7,12 +7,11 @@
  */
 import { sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
-import { concat, equalBytes, lengthPrefixed, readU32, u32, utf8 } from '../encoding/bytes.ts';
+import { concat, equalBytes, lengthPrefixed, utf8 } from '../encoding/bytes.ts';
 import { canonicalJson, hasMembers, isJsonObject, type Json, type JsonObject } from '../encoding/canonical-json.ts';
 import { openMessage, sealMessage } from '../object/chunked-encryption.ts';
-import { PREFIX_LENGTH } from '../object/geometry.ts';
-import { padmeLength } from '../object/padding.ts';
-import { CHUNK_LENGTH, sealedChunkLengths, TAG_LENGTH } from '../primitives/contract.ts';
+import { isSealedPadded, padMessage, unpadMessage } from '../object/padded-message.ts';
+import { CHUNK_LENGTH } from '../primitives/contract.ts';
 import { isSite } from '../site/site.ts';
 import { type VerifiedDescriptor, verifyDescriptor } from './descriptor.ts';
 import { KeyError } from './errors.ts';
@@ -68,7 +67,7 @@ export async function encodeRoaming(
   stretched: Uint8Array,
   salt: Uint8Array,
 ): Promise<Uint8Array> {
-  const message = padRoamingMessage(canonicalJson(toJson(identity)));
+  const message = padMessage(canonicalJson(toJson(identity)), LEAST_MESSAGE);
   const context = contextOf(salt);
   const payload = await sealMessage(await hkdfExpand(stretched, context, KEY_LENGTH), context, message);
   const file = concat(MAGIC, salt, payload);
@@ -86,9 +85,7 @@ export async function encodeRoaming(
 export function readRoamingSalt(file: Uint8Array): Uint8Array {
   if (file.length > MESSAGE_LIMITS.roaming) throw malformed('it is too long'); // R1
   if (!equalBytes(file.subarray(0, MAGIC.length), MAGIC)) throw malformed('it is no roaming file of version 1'); // R2
-  const sealed = sealedChunkLengths(file.length - HEAD_LENGTH - PREFIX_LENGTH, true);
-  const length = sealed?.reduce((total, chunk) => total + chunk - TAG_LENGTH, 0);
-  if (length === undefined || length !== paddedLength(length)) throw malformed('it has a length that none has'); // R3
+  if (!isSealedPadded(file.length - HEAD_LENGTH, LEAST_MESSAGE)) throw malformed('it has a length that none has'); // R3
   return file.subarray(MAGIC.length, HEAD_LENGTH);
 }
 
@@ -103,21 +100,10 @@ export async function openRoaming(file: Uint8Array, stretched: Uint8Array): Prom
   const key = await hkdfExpand(stretched, context, KEY_LENGTH);
   const message = await openMessage(key, context, file.subarray(HEAD_LENGTH));
   if (message === undefined) throw new KeyError('roaming-unreadable', 'these words do not open the roaming file'); // R4
-  const length = readU32(message);
-  const json = message.subarray(4, 4 + length);
-  const isPadded = json.length === length && equalBytes(padRoamingMessage(json), message);
-  const parsed = isPadded ? parseMessage(json, MESSAGE_LIMITS.roaming) : undefined;
+  const json = unpadMessage(message, LEAST_MESSAGE);
+  const parsed = json && parseMessage(json, MESSAGE_LIMITS.roaming);
   if (parsed === undefined) throw malformed('what is in it is not padded canonical JSON'); // R5
   return fromJson(parsed);
-}
-
-/** `json` behind its length and before its zeros. */
-function padRoamingMessage(json: Uint8Array): Uint8Array {
-  return concat(u32(json.length), json, new Uint8Array(paddedLength(4 + json.length) - 4 - json.length));
-}
-
-function paddedLength(length: number): number {
-  return Math.max(LEAST_MESSAGE, padmeLength(length));
 }
 
 function contextOf(salt: Uint8Array): Uint8Array {

@@ -68,7 +68,7 @@ export async function sealMessage(inputKey: Uint8Array, context: Uint8Array, mes
 
 /** Decrypts a short message whole; `undefined` if anything about it is wrong. */
 export async function openMessage(
-  inputKey: Uint8Array,
+  inputKey: InputKey,
   context: Uint8Array,
   sealed: Uint8Array,
 ): Promise<Uint8Array | undefined> {

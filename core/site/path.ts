@@ -14,6 +14,15 @@ export const READING_SITE_PAGES = '/-';
 /** Where keys are asked for at the vault, and arrive at the documents' origin: docs/spec/web-reader.md, "The bounce". */
 export const KEYS_PAGE = '/-/keys';
 
+/** Where keys are had on a site without a key server: docs/spec/web-reader.md, "Key files". */
+export const OPEN_PAGE = '/-/open.html';
+
+/** Key files lie here, by their names. */
+export const KEY_FILES_PATH = '/-/keys/';
+
+/** The service worker of a site without a key server: at the top, because its scope reaches no further up than it lies. */
+export const ROOT_WORKER = '/wispr-worker.js';
+
 const MAXIMUM_PATH_BYTES = 2048;
 const INDEX_DOCUMENT = 'index.html';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses

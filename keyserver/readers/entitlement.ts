@@ -1,6 +1,7 @@
 /** Decides whether a subscriber may have the key of a set, and gets it. */
 
 import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
+import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
 import { KeyServerError } from '../errors.ts';
 import { setPlace } from '../publication/import-bundle.ts';
@@ -94,21 +95,6 @@ export function decideGrant(
 export async function patternsWithoutSet(database: Database, patterns: readonly string[]): Promise<string[]> {
   const sets = await database.all<{ name: string }>('SELECT DISTINCT name FROM sets');
   return patterns.filter((pattern) => !sets.some(({ name }) => matchesPattern(pattern, name)));
-}
-
-/** Whether `pattern`, in which `*` stands for any characters, matches the whole of `name`. In time linear in both. */
-export function matchesPattern(pattern: string, name: string): boolean {
-  const [start = '', ...rest] = pattern.split('*');
-  const end = rest.pop();
-  if (end === undefined) return pattern === name;
-  if (!name.startsWith(start) || !name.endsWith(end) || name.length < start.length + end.length) return false;
-  let position = start.length;
-  for (const part of rest) {
-    const found = name.indexOf(part, position);
-    if (found < 0 || found + part.length > name.length - end.length) return false;
-    position = found + part.length;
-  }
-  return true;
 }
 
 async function findSet({ database }: KeyServerState, id: KeyId): Promise<SetRow | undefined> {

@@ -33,6 +33,7 @@ export interface InBrowser {
 
 const WORKER = '/-/worker.js';
 const SCRIPT = '/-/start.js';
+const PUBLICATION = '/-/publication/';
 const VERSIONED_FILE = /^([1-9]\d{0,15})\.(root|snapshot)\.json$/;
 
 /** The worker asks the content hosts, whichever they are; it loads no code. */
@@ -81,14 +82,19 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
   app.get(WORKER, async (request, response) => {
     const { site, root } = await siteOf(reader);
     response.set({ 'Service-Worker-Allowed': '/', 'Content-Security-Policy': WORKER_POLICY });
-    sendScript(request, response, ownWorker(JSON.stringify({ root, site: site.site })), false);
+    sendScript(
+      request,
+      response,
+      ownWorker(JSON.stringify({ keys: KEYS_PAGE, publication: PUBLICATION, root, site: site.site })),
+      false,
+    );
   });
   app.get(SCRIPT, (request, response) =>
     sendScript(request, response, start, queryOf(request, 'v') === versionOf(start)),
   );
   app.get('/-/site.json', async (_request, response) => sendSite(reader, response));
   const limit = limitRequests(limits.metadataPerAddress, 'address', refuseTooMany, { failuresOnly: false });
-  app.get('/-/publication/:file', limit, (request, response) =>
+  app.get(`${PUBLICATION}:file`, limit, (request, response) =>
     sendMetadata(state, String(request.params.file), response),
   );
   app.get(KEYS_PAGE, noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));

@@ -37,6 +37,7 @@ export async function createKeys(passphrase: string, cost?: Argon2idCost): Promi
   };
   const root = await firstRoot({ ...seeds, root: rootSeed }, nowInSeconds());
   const contents = {
+    invitations: [],
     kept: [],
     pending: [],
     publication: 0,

@@ -41,8 +41,23 @@ export interface KeptKey {
   readonly key: Uint8Array;
 }
 
+/** Who may read a site without a key server: publisher/serverless/. */
+export interface Invitation {
+  readonly name: string;
+  /** What its link has in it, or what was made out of its password. */
+  readonly secret: Uint8Array;
+  /** Patterns of set names. */
+  readonly sets: readonly string[];
+  /** The last second on which it is good, since 1970. */
+  readonly until?: number;
+  /** With a password: what stands in the link in place of the secret. */
+  readonly salt?: Uint8Array;
+}
+
 /** What a key store holds. */
 export interface KeyStoreContents {
+  /** In the order in which they were made. */
+  readonly invitations: readonly Invitation[];
   /** Set keys that were replaced, and that documents of sections which are held back are still encrypted under. */
   readonly kept: readonly KeptKey[];
   /** Seeds of role keys that were made for a root which is still to be signed by others. */
@@ -135,6 +150,17 @@ const KEY = bytesOf(KEY_LENGTH);
 
 /** The content of the file, before it is sealed; canonical JSON orders it. */
 const CONTENT = z.strictObject({
+  invitations: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        salt: bytesOf().exactOptional(),
+        secret: bytesOf(),
+        sets: z.array(z.string()),
+        until: z.number().exactOptional(),
+      }),
+    )
+    .exactOptional(), // older key stores have none
   kept: z.array(z.strictObject({ key: KEY, name: z.string() })),
   pending: z.array(KEY),
   publication: z.number(),
@@ -157,7 +183,8 @@ export function encodeContents({ setsSince, ...contents }: KeyStoreContents): Js
   const sets = Array.from(contents.sets, ([name, key]) => ({ key, name, since: setsSince.get(name) ?? 0 }));
   const kept = contents.kept.map(({ key, name }) => ({ key, name }));
   const { pending, roots } = contents;
-  return CONTENT.encode({ ...contents, kept, pending: [...pending], roots: [...roots], sections, sets });
+  const invitations = contents.invitations.map((each) => ({ ...each, sets: [...each.sets] }));
+  return CONTENT.encode({ ...contents, invitations, kept, pending: [...pending], roots: [...roots], sections, sets });
 }
 
 function parseContents(value: Json | undefined): KeyStoreContents {
@@ -165,6 +192,7 @@ function parseContents(value: Json | undefined): KeyStoreContents {
   if (data === undefined) throw damagedFile(KEY_STORE_KIND);
   return {
     ...data,
+    invitations: data.invitations ?? [],
     sections: new Map(data.sections.map(({ name, keys: publicKeys, ...rest }) => [name, { publicKeys, ...rest }])),
     setsSince: new Map(data.sets.map(({ name, since }) => [name, since])),
     sets: new Map(data.sets.map(({ name, key }) => [name, key])),

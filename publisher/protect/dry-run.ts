@@ -1,11 +1,12 @@
 /** `wispr protect --dry-run`: what a run would do. */
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { encodeSettings, type SiteSettings } from '../../core/publication/settings.ts';
+import { isOtherKeyStore } from '../keys/note-key-store.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
 import { openIndexReadOnly } from '../workspace/index/open.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { appearanceOf } from './appearance.ts';
-import { checkRekey, isOtherKeyStore, setsDueForRekey } from './keys.ts';
+import { checkRekey, setsDueForRekey } from './keys.ts';
 import { locate } from './locate.ts';
 import { inspectOutput } from './output.ts';
 import { makePlan } from './plan.ts';

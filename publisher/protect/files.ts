@@ -19,9 +19,10 @@ import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { printable } from '../../node-support/printable.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
+import { readIfThere } from '../keys/file-update.ts';
 import { HASH_PREFIX } from '../site/names.ts';
 import type { FilesOf, PublisherIndex } from '../workspace/index/publisher-index.ts';
-import { toOutput } from './writers/files.ts';
+import { replaceOutputFile, toOutput } from './writers/files.ts';
 
 /** The files with immutable names that a document has in the output, as paths there with a leading slash. */
 export function immutableFilesOf({ path, head, content, form }: FilesOf): string[] {
@@ -122,6 +123,11 @@ function reading<Result>(file: string, work: () => Result): Result {
 /** A run that is killed leaves nothing of a file, or all of it. */
 export function isCutShort(file: string, hash: string): boolean {
   return startOf(file, 1).length === 0 && hash !== EMPTY_HASH;
+}
+
+/** What has not changed keeps its time stamp. @throws PublishError `output-failed` */
+export async function putIfDifferent(file: string, bytes: Uint8Array): Promise<void> {
+  if (!(await readIfThere(file))?.equals(bytes)) replaceOutputFile(file, bytes);
 }
 
 /** What the host proof says; nothing where there is none. */

@@ -4,18 +4,16 @@
  */
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../../core/publication/set-titles.ts';
 import { PublishError } from '../errors.ts';
-import { readIfThere, replaceFile } from '../keys/file-update.ts';
+import { replaceFile } from '../keys/file-update.ts';
 import { makeBundle, makeDescriptor, type NamedSet } from '../keys/hand-over.ts';
 import type { KeyStoreContents, OpenKeyStore } from '../keys/key-store.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
-import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Run } from './protect.ts';
 
@@ -69,17 +67,6 @@ export class RunKeys {
   async #nameAll(): Promise<void> {
     this.#ids = new Map((await nameSets(this.#contents.sets)).map(({ name, id }) => [name, id]));
   }
-}
-
-/** Notes the key store that a publication was made with. */
-export async function noteKeyStore(index: PublisherIndex, { keyStore }: Workspace): Promise<void> {
-  index.setFact('keyStore', hash('sha256', await readFile(keyStore)));
-}
-
-/** Whether the key store is another than the last publication was made with; needs no passphrase, so what is other cannot be told. */
-export async function isOtherKeyStore(index: PublisherIndex, { keyStore }: Workspace): Promise<boolean> {
-  const bytes = await readIfThere(keyStore);
-  return bytes === undefined || index.fact('keyStore') !== hash('sha256', bytes);
 }
 
 export interface SecuredKeys {

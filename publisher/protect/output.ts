@@ -13,6 +13,8 @@ import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts'
 import { bootId } from '../../node-support/boot.ts';
 import { printable } from '../../node-support/printable.ts';
 import { PublishError } from '../errors.ts';
+import { isKeyFilePath } from '../serverless/key-files.ts';
+import { READING_SITE_FILES } from '../serverless/reading-site.ts';
 import { recogniseFallbackPage } from '../site/fallback/recognise.ts';
 import { MAXIMUM_FALLBACK_PAGE } from '../site/fallback/template.ts';
 import { HASH_PREFIX } from '../site/names.ts';
@@ -39,6 +41,9 @@ const LITTER = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini']);
 
 /** What the role `targets` names. */
 const OWN_TARGETS = [DESCRIPTOR_PATH, SETTINGS_PATH];
+
+/** What no publication names. */
+const OWN_FILES: readonly string[] = [HOST_PROOF_PATH, DESCRIPTOR_PATH, ...READING_SITE_FILES];
 
 const CARRIER_SUFFIX = '.carrier';
 const MAGIC = 'wispr/1\n';
@@ -199,7 +204,7 @@ class Inspection {
 
   #isPlace(path: string): boolean {
     const row = this.#index.findFiles(path);
-    if (row === undefined || row.form === 'none') return [HOST_PROOF_PATH, DESCRIPTOR_PATH].includes(path);
+    if (row === undefined || row.form === 'none') return OWN_FILES.includes(path) || isKeyFilePath(path);
     this.#note(path, row, 'placed');
     return true;
   }

@@ -12,25 +12,26 @@ import { encodeSettings, type SiteSettings } from '../../core/publication/settin
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { bootId } from '../../node-support/boot.ts';
 import { stopped } from '../errors.ts';
-import { readIfThere } from '../keys/file-update.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
+import { noteKeyStore } from '../keys/note-key-store.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
+import { hasKeyServer } from '../workspace/configuration/schema.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore, withLock } from '../workspace/workspace.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
-import { pruneOutput, removeFiles } from './files.ts';
-import { checkRekey, noteKeyStore, RunKeys, type SecuredKeys, secureKeys, setsDueForRekey } from './keys.ts';
+import { pruneOutput, putIfDifferent, removeFiles } from './files.ts';
+import { checkRekey, RunKeys, type SecuredKeys, secureKeys, setsDueForRekey } from './keys.ts';
 import { locate, type Place, type PlaceOptions } from './locate.ts';
 import { type InspectedOutput, inspectOutput } from './output.ts';
 import { makePlan, type Plan } from './plan.ts';
 import { type PublicationSummary, publish } from './publication.ts';
 import { areKeysOlder, checkRootsKnown, type Published, publishedIn, signAbove, unknownLists } from './published.ts';
+import { putReadingSite } from './reading-site.ts';
 import { checkUseful, RunSections } from './sections.ts';
 import { checkSigners, type PublicationContext, type PublicationRoles, rolesOf } from './signing-plan.ts';
 import { type ProtectSummary, summarisePlan } from './summary.ts';
 import { placeDocuments, type TasksDone, writeDocuments } from './tasks.ts';
-import { replaceOutputFile } from './writers/files.ts';
 import { DocumentWriters } from './writers/writers.ts';
 
 export interface DryRunOptions extends PlaceOptions {
@@ -125,7 +126,8 @@ async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, optio
   const roles = rolesOf(keys.store, signers);
   const sections = await RunSections.of(configuration, index, keys.contents.sections, signers);
   checkUseful(signers, roles, sections);
-  const recipient = await readRecipient(recipientFileOf(workspace, configuration));
+  const isAlone = !hasKeyServer(configuration);
+  const recipient = isAlone ? undefined : await readRecipient(recipientFileOf(workspace, configuration));
   await checkRootsKnown(out, keys.store);
   const isServed = configuration.publish === undefined;
   const above = options.above ?? (isServed ? await publishedIn(out, roles.root) : undefined);
@@ -162,6 +164,7 @@ interface Done {
   readonly secured: SecuredKeys;
   readonly tasks: TasksDone;
   readonly publication: PublicationSummary;
+  readonly keyFiles: number | undefined;
   readonly pruned: number;
 }
 
@@ -184,12 +187,19 @@ async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
   const context = { ...run, ownTargets, signsTimestamp, freshFor };
   const tasks = await writeAndPlace(context, options);
   await putIfDifferent(join(out, DESCRIPTOR_PATH), descriptor);
+  const keyFiles = await putReadingSite({ configuration, out, contents: keys.contents, rootId: roles.rootId, now });
   const publication = await publish(context);
   index.startWaiting(now);
   index.setFact('boot', bootId());
   index.setFact('pages', 'protect');
   await noteKeyStore(index, run.workspace);
-  return { secured, tasks, publication, pruned: pruneOutput(out, index, now - (freshFor + settings.grace + MARGIN)) };
+  return {
+    secured,
+    tasks,
+    publication,
+    keyFiles,
+    pruned: pruneOutput(out, index, now - (freshFor + settings.grace + MARGIN)),
+  };
 }
 
 async function writeAndPlace(run: PublicationContext, { onProgress, signal }: ProtectOptions): Promise<TasksDone> {
@@ -211,11 +221,6 @@ async function writeAndPlace(run: PublicationContext, { onProgress, signal }: Pr
   }
 }
 
-/** What has not changed keeps its time stamp. */
-async function putIfDifferent(file: string, bytes: Uint8Array): Promise<void> {
-  if (!(await readIfThere(file))?.equals(bytes)) replaceOutputFile(file, bytes);
-}
-
 /** What was found to be missing or older, and what was done about it. */
 function recoveredFrom({ workspace, index: { lost }, output, areKeysOlder: areOlder }: Run, known: number): string[] {
   return [
@@ -230,7 +235,7 @@ function recoveredFrom({ workspace, index: { lost }, output, areKeysOlder: areOl
 
 function summarise(
   run: Run,
-  { secured, tasks, publication, pruned }: Done,
+  { secured, tasks, publication, keyFiles, pruned }: Done,
   started: number,
 ): Omit<ProtectSummary, 'recovered'> {
   const { configuration, index, keys, plan, recipient, roles, workspace } = run;
@@ -250,6 +255,7 @@ function summarise(
     publication,
     pruned,
     waiting: index.countRetired(),
+    keyFiles,
     bundle: recipient && workspace.bundle,
     bundleIsNew: secured.bundleIsNew,
     recipient: recipientFileOf(workspace, configuration),

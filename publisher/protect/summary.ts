@@ -32,6 +32,8 @@ export interface ProtectSummary extends PlanSummary {
   /** Files that no publication needs any more, and that were removed; and those that wait for it. */
   readonly pruned: number;
   readonly waiting: number;
+  /** How many invitations have a key file; `undefined` where there is a key server. */
+  readonly keyFiles: number | undefined;
   /** The key bundle for the key server; `undefined` if the key server's public key is not there. */
   readonly bundle: string | undefined;
   /** Whether that bundle was made in this run. */

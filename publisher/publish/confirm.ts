@@ -4,15 +4,20 @@ import { PublicationError } from '../../core/publication/errors.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { checkExpiry } from '../../core/publication/verify-roles.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import type { Target } from '../../node-support/storage/target.ts';
 import { readTimestamp } from '../authority/authority.ts';
 import { LocalAuthority, stateBeside } from '../authority/local-authority.ts';
 import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
 import { openSigningKeys, readSigningKeys } from '../keys/signing-keys.ts';
+import { putKeyFiles } from '../protect/reading-site.ts';
+import { headersOf } from '../publication/files.ts';
 import { metadataIn } from '../publication/places.ts';
 import { expiriesOf, type RoleState } from '../publication/roles.ts';
 import { missing, openShown, openSnapshot, type SignedSnapshot } from '../publication/signed.ts';
+import { hasKeyServer } from '../workspace/configuration/schema.ts';
 import { type Delivery, deliver } from './deliver.ts';
+import { eachTarget, TARGET_LIMIT } from './each-target.ts';
 import { findHighest, type Reached } from './highest.ts';
 import { keepTimestamp, type Site } from './site.ts';
 
@@ -36,8 +41,24 @@ export async function confirmSite(site: Site): Promise<Confirmation> {
   const { current: snapshot } = highest;
   if (snapshot === undefined) throw missing(site.out);
   const expires = await lasting(snapshot, site);
+  if (!hasKeyServer(site.configuration)) await renewKeyFiles(site, highest);
   const timestamp = await site.authority.confirm({ ...snapshot, expiries: expires });
   return bringTo(site, highest, timestamp, snapshot, expires);
+}
+
+/** Keys end, and a month without a change has to give new ones; a target that fails is told of when it gets the timestamp. */
+async function renewKeyFiles(site: Site, { reachable }: Reached): Promise<void> {
+  const { configuration, out, store, now, signal } = site;
+  const paths = await putKeyFiles({ configuration, out, contents: store.contents, rootId: store.rootId, now: now() });
+  const put = async (target: Target) => {
+    for (const path of paths) {
+      const local = { file: join(out, path) };
+      const there = await target.head(path);
+      const headers = headersOf({ path, kind: 'plain', immutable: false, optional: true });
+      if (!there || !(await target.holds(there, local))) await target.put(path, local, headers);
+    }
+  };
+  await eachTarget(reachable, put, { limit: TARGET_LIMIT, signal });
 }
 
 /** Brings a confirmed timestamp everywhere; a closing snapshot goes with it. */

@@ -15,6 +15,8 @@ import { filesOf, isImmutablePath, ownTargetFiles } from '../publication/files.t
 import { placeAtTarget } from '../publication/places.ts';
 import { contentsOf, delegatedRoles, metadataFilesOf } from '../publication/roles.ts';
 import { openSnapshot, readSnapshot, rootsOf, type SnapshotPublication } from '../publication/signed.ts';
+import { isKeyFilePath } from '../serverless/key-files.ts';
+import { READING_SITE_FILES } from '../serverless/reading-site.ts';
 import { copyOf, KeptListing, PathSet } from './inventory.ts';
 
 export interface PruneOptions {
@@ -88,7 +90,7 @@ async function removeUnnamed(options: PruneOptions, before: number, found: Found
     if (signal?.aborted) return;
     if (named.has(path) || isRoot(path)) continue;
     // A page of a document that is gone: no metadata name it.
-    if (found.pages.has(path)) batch.push(path);
+    if (found.pages.has(path) || isAlone(path)) batch.push(path);
     else if (!isImmutablePath(path)) continue;
     else if (!found.complete || found.kept.has(path) || modified >= before) done.waiting++;
     else if (path.startsWith(METADATA_PATH)) {
@@ -174,6 +176,11 @@ async function graceOf({ state, place }: SnapshotPublication): Promise<number> {
   const target = state.targets.target(SETTINGS_TARGET);
   const bytes = target && (await place.read(targetFile(SETTINGS_TARGET, target.sha256), target.length));
   return bytes ? parseSettings(bytes).grace : PUBLICATION_LIMITS.grace;
+}
+
+/** Of a site without a key server: an invitation that ended, or all of it. */
+function isAlone(path: string): boolean {
+  return isKeyFilePath(path) || READING_SITE_FILES.includes(path);
 }
 
 /** Roots stay for good: a reader with an old one follows the chain. */

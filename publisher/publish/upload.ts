@@ -6,10 +6,13 @@ import { StorageError } from '../../node-support/storage/errors.ts';
 import type { PutOptions, Target } from '../../node-support/storage/target.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
+import { keyFilesIn } from '../protect/reading-site.ts';
 import { filesOf, headersOf, ownTargetFiles, type PublicationFile, SITE_FILES } from '../publication/files.ts';
 import { contentsOf, delegatedRoles, metadataFilesOf } from '../publication/roles.ts';
 import type { SnapshotPublication } from '../publication/signed.ts';
+import { READING_SITE_FILES } from '../serverless/reading-site.ts';
 import { isText, isUtf8Text, withCharset } from '../site/media-type.ts';
+import { hasKeyServer } from '../workspace/configuration/schema.ts';
 import { checkTarget } from './check-target.ts';
 import { checkNotStopped } from './each-target.ts';
 import { Inventory, PathSet } from './inventory.ts';
@@ -88,7 +91,7 @@ async function planUpload(context: Context): Promise<Uploaded & { readonly missi
     if (wrong[0]) throw wrong[0];
     await forEachInFlight(documents.flatMap(filesOf), IN_FLIGHT, look);
   }
-  const others = [...siteFiles(), ...ownTargetFiles(publication.state), ...metadata(publication)];
+  const others = [...siteFiles(site), ...ownTargetFiles(publication.state), ...metadata(publication)];
   await forEachInFlight(others, IN_FLIGHT, look);
   return { files, bytes, unchanged, named, missing };
 }
@@ -110,7 +113,7 @@ async function send(
   await forEachInFlight(documentFiles(publication, true), IN_FLIGHT, sendOne);
   await forEachInFlight(ownTargetFiles(publication.state), IN_FLIGHT, sendOne);
   await forEachInFlight(documentFiles(publication, false), IN_FLIGHT, sendOne);
-  await forEachInFlight(siteFiles(), IN_FLIGHT, sendOne);
+  for (const file of siteFiles(site)) await sendOne(file); // the page that opens invitations comes after what it loads
   // What names other files comes after them; a new root last of all, because readers who see it may give up the previous metadata.
   const files = [...metadata(publication)];
   const snapshots = files.filter(({ path }) => path.endsWith('.snapshot.json'));
@@ -131,8 +134,9 @@ async function* documentFiles(
   }
 }
 
-function siteFiles(): PublicationFile[] {
-  return SITE_FILES.map((path) => ({ path, kind: 'plain', immutable: false, optional: true }));
+function siteFiles({ configuration, out }: Site): PublicationFile[] {
+  const alone = hasKeyServer(configuration) ? [] : [...keyFilesIn(out), ...READING_SITE_FILES];
+  return [...SITE_FILES, ...alone].map((path) => ({ path, kind: 'plain', immutable: false, optional: true }));
 }
 
 function* metadata({ state }: SnapshotPublication): Generator<PublicationFile> {

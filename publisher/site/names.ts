@@ -15,8 +15,8 @@ export const HASH_PREFIX = /^[0-9a-f]{64}\./;
 const LIKE_IMMUTABLE = /^[0-9a-f]{64}\./iu;
 const LIKE_OBJECT = /\.protected$/iu;
 
-/** Where wispr puts files of its own, and the directory above. */
-const OWN_PLACES = /^\/\.well-known(?:$|\/wispr(?:$|\/|-))/iu;
+/** Where wispr puts files of its own, and the directory above; the worker of a site without a key server lies at the top. */
+const OWN_PLACES = /^\/(?:\.well-known(?:$|\/wispr(?:$|\/|-))|wispr-worker\.js(?:$|\/))/iu;
 
 const MAY_HIDE = /[^ -~]|[. ](?:\/|$)/;
 

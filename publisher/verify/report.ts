@@ -84,6 +84,8 @@ export class VerifyReport {
   fallbackPages = 0;
   /** Those from a template of the publisher: of these only the Read link was checked. */
   ownFallbackPages = 0;
+  /** Key files of invitations, on a site without a key server: not signed, and sealed. */
+  keyFiles = 0;
   /** Files of earlier publications, which may still be needed. */
   leftovers = 0;
   readonly findings: Finding[] = [];
@@ -145,6 +147,7 @@ export function describeReport(place: string, report: VerifyReport): string[] {
   // A note speaks of those that a template of the publisher's made.
   const builtIn = report.fallbackPages - report.ownFallbackPages;
   if (builtIn > 0) lines.push(`${count(builtIn, 'fallback page')}, not signed, as wispr makes them`);
+  if (report.keyFiles > 0) lines.push(`${count(report.keyFiles, 'key file')}, not signed, as invitations have them`);
   lines.push(...notes.map((note) => `note: ${note}`));
   const total = findings.length + moreFindings;
   lines.push(total === 0 ? 'nothing wrong was found' : count(total, 'thing is wrong', 'things are wrong'));

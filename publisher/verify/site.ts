@@ -1,6 +1,6 @@
 /** What is known of a site before its documents are looked at: whose it is, its publication, its descriptor. */
 import { hexDigest } from '../../core/encoding/digest.ts';
-import { isHostProof, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
+import { isHostProof, isServerless, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { PublicationClient, type TrustedState } from '../../core/publication/client.ts';
@@ -42,6 +42,14 @@ export interface KnownSite {
   readonly site: string;
   /** Origin of the reading site. */
   readonly reading: string;
+  /** Whether there is no key server, and the reading site lies here. */
+  readonly serverless: boolean;
+  /** Of the publisher. */
+  readonly name: string;
+  /** Origins of the content hosts. */
+  readonly content: readonly string[];
+  readonly root: string;
+  readonly accent: string | undefined;
   /** Where people subscribe; empty where the settings name no address. */
   readonly subscribe: string;
   readonly publisherKey: Uint8Array;
@@ -73,11 +81,21 @@ export async function readSite(
     report.find(DESCRIPTOR_PATH, 'site-mismatch', `the descriptor does not name the site ${options.site}`);
     return undefined;
   }
-  const { site, reading } = described;
+  const { site, reading, content } = described;
   report.site = site;
   report.expires = descriptor.expires;
   const { publisherKeyBytes: publisherKey } = descriptor;
-  return { site, reading, subscribe: settings?.subscribe ?? '', publisherKey, publication, now: options.now };
+  const { accent, subscribe = '' } = settings ?? {};
+  const about = {
+    site,
+    reading,
+    content,
+    serverless: isServerless(described),
+    name: descriptor.name,
+    accent,
+    subscribe,
+  };
+  return { ...about, root: publication.rootId, publisherKey, publication, now: options.now };
 }
 
 interface FoundPublication extends OpenPublication {

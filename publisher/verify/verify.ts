@@ -11,9 +11,12 @@ import { openBucket } from '../../node-support/storage/open.ts';
 import { SITE_FILES, TIMESTAMP_PATH } from '../publication/files.ts';
 import type { PublishedDocument } from '../publication/roles.ts';
 import { PathSet } from '../publish/inventory.ts';
+import { isKeyFilePath } from '../serverless/key-files.ts';
+import { READING_SITE_FILES } from '../serverless/reading-site.ts';
 import { Leftovers } from './leftovers.ts';
 import { BucketPlace, DirectoryPlace, type ListedPlace, WebPlace } from './places.ts';
 import { checkPublication, type DocumentChoice, type PublicationCheckOptions } from './publication.ts';
+import { checkKeyFile, checkReadingSite } from './reading-site.ts';
 import { VerifyReport } from './report.ts';
 import { type KnownSite, readSite, type SiteOptions } from './site.ts';
 
@@ -52,6 +55,7 @@ async function verifyListed(place: ListedPlace, options: VerifyOptions): Promise
   if (site === undefined) return report.finish();
   const named = new PathSet();
   await checkPublication(site, place, report, { named, onProgress: options.onProgress });
+  if (site.serverless) await checkReadingSite(site, place, report);
   await findExtras(place, site, named, report);
   return report.finish();
 }
@@ -64,6 +68,8 @@ async function findExtras(place: ListedPlace, site: KnownSite, named: PathSet, r
   for await (const { path, isFile } of place.entries()) {
     if (!isFile) report.find(path, 'file-unsigned', 'neither a file nor a directory: nothing signs it');
     else if (named.has(path) || EXPECTED.includes(path)) continue;
+    else if (site.serverless && READING_SITE_FILES.includes(path)) continue;
+    else if (site.serverless && isKeyFilePath(path)) await checkKeyFile(path, place, report);
     else if (await leftovers.has(path)) report.leftovers++;
     else report.find(path, 'file-unsigned', 'nothing signs this file');
   }
@@ -95,6 +101,7 @@ export async function verifyUrl(url: URL, options: VerifyUrlOptions = {}): Promi
   const named = paths.length > 0 ? new NamedDocuments(paths, base, report) : undefined;
   const choice = named ?? (sample === undefined ? undefined : new Sample(sample));
   await checkPublication(site, place, report, { choice, onProgress });
+  if (site.serverless) await checkReadingSite(site, place, report);
   if (choice) report.notes.push(choice.note());
   return report.finish();
 }

@@ -18,6 +18,7 @@ const CODES = {
   'bundle-recipient': true,
   'roaming-malformed': true,
   'roaming-unreadable': true,
+  'key-file-malformed': true,
 } satisfies Record<Exclude<KeyErrorCode, 'hand-over-refused'>, true>; // that one: document-keys.test.ts
 
 describe('the vectors of keys.json', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideGrant, matchesPattern } from '../../keyserver/readers/entitlement.ts';
+import { matchesPattern } from '../../core/keys/set-pattern.ts';
+import { decideGrant } from '../../keyserver/readers/entitlement.ts';
 
 const NOW = 1_800_000_000;
 const DAY = 86_400;

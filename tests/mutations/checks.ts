@@ -213,6 +213,12 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'id.length === 0',
   },
   {
+    attacks: [72],
+    file: 'core/keys/key-file.ts',
+    find: "return contextOf('wispr/1 key file', context);",
+    replace: "return contextOf('wispr/1 key file', { ...context, root: '', site: '' });",
+  },
+  {
     attacks: [47],
     file: 'keyserver/readers/devices.ts',
     find: "await database.run('DELETE FROM sessions WHERE device = ?', device);",

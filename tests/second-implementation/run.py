@@ -73,6 +73,9 @@ OPERATIONS = {
     ),
     "verify-key-request": lambda i: keys.verify_key_request(data(i, "request"), i["keyServer"], data(i, "deviceKey")),
     "open-key-answer": lambda i: keys.open_key_answer(data(i, "answer"), data(i, "request"), data(i, "deviceKey")),
+    "open-key-file": lambda i: keys.open_key_file(
+        data(i, "file"), data(i, "secret"), i["root"], i["site"], i.get("password"), i.get("salt") and data(i, "salt")
+    ),
     "open-roaming": lambda i: keys.open_roaming(data(i, "file"), data(i, "stretched"), i.get("words")),
     "open-bundle": lambda i: keys.open_bundle(data(i, "bundle"), data(i, "seed")),
 }

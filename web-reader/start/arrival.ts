@@ -1,8 +1,8 @@
 /** Takes keys that arrive from the vault: docs/spec/web-reader.md, "The bounce", step 4. */
 import { fromBase64url } from '../../core/encoding/base64url.ts';
-import { type DocumentKey, openDocumentKeys } from '../../core/keys/document-keys.ts';
+import { openDocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
-import { STATE, type Store, type StoredKey } from '../store.ts';
+import { handleOf, STATE, type Store } from '../store.ts';
 
 /**
  * Opens the keys that came with the page, and stores them.
@@ -24,10 +24,4 @@ export async function takeArrival(store: Store, sealed: string, contentOrigin: s
   await store.state.put(STATE.refused, refused);
   await store.state.put(STATE.answered, Object.fromEntries([...keys, ...refused].map(({ id }) => [id, Date.now()])));
   if (newest) await store.state.put(STATE.pair, newest);
-}
-
-async function handleOf({ id, key, notBefore, notAfter }: DocumentKey): Promise<StoredKey> {
-  const bytes = key as Uint8Array<ArrayBuffer>;
-  const handle = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-512' }, false, ['sign']);
-  return { id, key: handle, notBefore, notAfter };
 }

@@ -1,7 +1,8 @@
-/** Fetches from content hosts, by CORS. They are not trusted: no cookie goes out, no redirect is followed, no header of theirs is looked at. */
+/** Fetches from content hosts, by CORS. They are not trusted: no cookie goes out, no redirect leads elsewhere, no header of theirs is looked at. */
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
+import { scope } from './scope.ts';
 
 /** Milliseconds. */
 export interface BodyTimes {
@@ -15,6 +16,10 @@ const BODY_TIMES: BodyTimes = { piece: 30_000, slow: 60_000 };
 
 /** Bytes a second: otherwise a host that sends one now and then would keep a page from the others for ever. */
 const SLOWEST = 1024;
+
+/** Some hosts without a key server lead from `/x.html` to `/x`: what is fetched is verified, wherever it lies at this origin. */
+const HERE = { mode: 'same-origin', redirect: 'follow' } as const;
+const ELSEWHERE = { mode: 'cors', redirect: 'error' } as const;
 
 export interface HostAnswer {
   readonly status: number;
@@ -40,9 +45,8 @@ export class HostAttempt {
   ): Promise<HostAnswer> => {
     try {
       const answer = await fetch(this.origin + urlPath, {
-        mode: 'cors',
+        ...(this.origin === scope.location.origin ? HERE : ELSEWHERE),
         credentials: 'omit',
-        redirect: 'error',
         referrerPolicy: 'no-referrer',
         cache,
         signal: this.#ending.signal,

@@ -2,6 +2,7 @@
 import { type CodedError, reasonOf } from '../../core/errors.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { ago, CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
+import { scope } from './scope.ts';
 
 interface Text {
   /** Default: 502. */
@@ -45,7 +46,8 @@ const POLICY =
 
 /** What is shown instead of a document. Pictures, styles and scripts get a line of text. @param target - path and query of what was asked for */
 export function refusalFor(error: CodedError, request: Request, target: string): Response {
-  const { status = 502, sentence } = TEXTS[error.code] ?? CHANGED;
+  const { status = 502, sentence: usual } = TEXTS[error.code] ?? CHANGED;
+  const sentence = scope.wisprSite.publication === undefined ? usual.replace('subscription', 'invitation') : usual;
   const headers = { 'wispr-refusal': error.code };
   if (request.mode !== 'navigate')
     return new Response(`${sentence} (${error.code})\n`, {

@@ -8,12 +8,12 @@ import type { Freshness } from '../../core/publication/site-publication.ts';
 import { confirmedAt } from '../../core/reading/confirmation.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { localRedirect } from '../../core/reading/local-redirect.ts';
-import { KEYS_PAGE } from '../../core/site/path.ts';
 import { WebReaderError } from '../errors.ts';
 import { openStore, STATE, type Store } from '../store.ts';
 import { answerDocument } from './answer.ts';
 import { noticeFor, refusalFor } from './pages.ts';
 import { nowInSeconds, ReadPublication } from './publication.ts';
+import { scope } from './scope.ts';
 import { KnownSite, type ReadSite } from './site.ts';
 
 /** Milliseconds: for which the vault is not asked again for a set, and between two notices. */
@@ -150,12 +150,12 @@ async function findKey(store: Store, id: string): Promise<HeldSetKey | undefined
   return { id: found.id, notBefore, notAfter, handle };
 }
 
-/** Leads a window to where keys are had. `undefined`: the vault has answered for this set a moment ago, and not with a key that is good here. */
+/** Leads a window to where keys are had. `undefined`: it was answered for this set a moment ago, and not with a key that is good here. */
 async function askForKey({ store, to }: Visit, set: string): Promise<Response | undefined> {
   const answered = (await store.state.get(STATE.answered)) as Readonly<Record<string, number>> | undefined;
   const since = Date.now() - (answered?.[set] ?? 0);
   if (since >= 0 && since < ANSWER_COUNTS_FOR) return undefined;
-  return redirect(303, `${KEYS_PAGE}#${new URLSearchParams({ to, sets: set })}`, 'no-store');
+  return redirect(303, `${scope.wisprSite.keys}#${new URLSearchParams({ to, sets: set })}`, 'no-store');
 }
 
 async function isNoticeDue(store: Store): Promise<boolean> {

@@ -56,10 +56,17 @@ export class KnownSite {
       this.#changed = new WebReaderError('site-changed', `this address had ${wisprSite.site} by ${wisprSite.root}`);
       throw this.#changed;
     }
-    await this.#store.state.put(STATE.content, site.content);
-    this.#known = Promise.resolve(site);
-    return site;
+    const known = { ...site, content: hostsOf(site) };
+    await this.#store.state.put(STATE.content, known.content);
+    this.#known = Promise.resolve(known);
+    return known;
   }
+}
+
+/** Without a key server, this origin is a content host itself, whatever it is called elsewhere. */
+function hostsOf({ content }: ReadSite): readonly string[] {
+  const { location, wisprSite } = scope;
+  return wisprSite.publication === undefined ? [...new Set([location.origin, ...content])] : content;
 }
 
 /** Without cookies: published scripts can set more of them than the origin takes. */

@@ -1,6 +1,6 @@
 /**
  * Where the files of the publication come from: the content hosts in the publisher's order, and the key server's copies of roots, snapshot and
- * timestamp, which this origin has. Nothing is verified here, and no place is believed more than another.
+ * timestamp, which this origin has where there is one. Nothing is verified here, and no place is believed more than another.
  */
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -16,9 +16,6 @@ const QUESTION_TIMEOUT = 5_000;
 
 /** Places whose timestamps are asked for before it is known whether they are needed: the key server, and the first content host. */
 const ASKED_AHEAD = 2;
-
-/** Where this origin has what the key server knows. */
-const OWN_PATH = '/-/publication/';
 
 const ROOT_FILE = /^\d+\.root\.json$/;
 const SNAPSHOT_FILE = /^\d+\.snapshot\.json$/;
@@ -45,7 +42,7 @@ export class HostsSource implements SiteSource {
     const isNextRoot = ROOT_FILE.test(file) && file !== FIRST_ROOT_FILE;
     if (isNextRoot) this.#askAhead();
     const hosts = this.#at(METADATA_PATH + file);
-    const places = isNextRoot || SNAPSHOT_FILE.test(file) ? [...hosts, own(file)] : hosts;
+    const places = isNextRoot || SNAPSHOT_FILE.test(file) ? [...hosts, ...own(file)] : hosts;
     return find(places, maximumLength, isNextRoot, isGood ?? wantedBy(sha256));
   }
 
@@ -64,7 +61,7 @@ export class HostsSource implements SiteSource {
   }
 
   get #timestampPlaces(): Place[] {
-    return [own(TIMESTAMP_FILE), ...this.#at(METADATA_PATH + TIMESTAMP_FILE)];
+    return [...own(TIMESTAMP_FILE), ...this.#at(METADATA_PATH + TIMESTAMP_FILE)];
   }
 
   async file(urlPath: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
@@ -76,8 +73,10 @@ export class HostsSource implements SiteSource {
   }
 }
 
-function own(file: string): Place {
-  return { origin: scope.location.origin, path: OWN_PATH + file };
+/** What this origin has of the key server's, where there is one. */
+function own(file: string): Place[] {
+  const { location, wisprSite } = scope;
+  return wisprSite.publication === undefined ? [] : [{ origin: location.origin, path: wisprSite.publication + file }];
 }
 
 function fetchTimestamp(place: Place, maximumLength: number): Promise<Uint8Array | undefined> {

@@ -52,9 +52,9 @@ a:focus-visible{outline:3px solid var(--go);outline-offset:3px}
 <% } %></div>
 <% } %><footer class="wispr-paid"<% if (it.words.language) { %> lang="<%= it.words.language %>" dir="ltr"<% } %>>
 <p class="ways"><a class="go" id="read" href="<%= it.reading %>"><%= it.words.read %></a><% if (it.subscribe) { %><a id="subscribe" href="<%= it.subscribe %>"><%= it.words.subscribe %></a><% } %></p>
-<p><small><%= it.words.note %></small></p>
+<% if (it.reader) { %><p><small><%= it.words.note %></small></p>
 <p><small><a id="reader" href="<%= it.reader %>" rel="nofollow noreferrer"><%= it.words.open %></a><%= it.words.ifThere %></small></p>
-</footer>
+<% } %></footer>
 </main>
 <script><%~ it.script %></script>
 </body>

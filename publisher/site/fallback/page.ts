@@ -4,9 +4,10 @@
  */
 import { type Accent, accentOf } from '../../../core/site/accent.ts';
 import { urlPathOf } from '../../../core/site/path.ts';
+import { readAddress, shownPath } from '../../../core/site/read-address.ts';
 import { writtenPath } from '../../workspace/configuration/content-schema.ts';
 import { subscribeUrlOf } from '../../workspace/configuration/look-schema.ts';
-import type { Configuration } from '../../workspace/configuration/schema.ts';
+import { type Configuration, hasKeyServer } from '../../workspace/configuration/schema.ts';
 import type { Teaser } from '../page.ts';
 import { shorten } from '../shorten.ts';
 
@@ -32,7 +33,7 @@ export interface FallbackPage {
   readonly subscribe: string;
   /** What the publisher calls itself. */
   readonly publisher: string;
-  /** Host name, for the link that opens the document in a Reader. */
+  /** Host name, for the link that opens the document in a Reader; empty where no Reader can. */
   readonly site: string;
   /** The same document on the reading site. */
   readonly reading: string;
@@ -47,6 +48,8 @@ export interface FallbackSettings {
   readonly content: string;
   /** Origin of the reading site. */
   readonly reading: string;
+  /** Whether there is no key server. */
+  readonly serverless?: boolean | undefined;
   /** BCP 47: of pages that name none; English if left out. */
   readonly language?: string | undefined;
   /** As the signed settings have them. */
@@ -66,6 +69,7 @@ export function fallbackSettingsOf(configuration: Configuration): FallbackSettin
     site,
     content: (typeof content === 'string' ? content : content[0]) ?? `https://${site}`,
     reading,
+    ...(!hasKeyServer(configuration) && { serverless: true }),
     language: fallback.language,
     accent,
     logo: logo === undefined ? undefined : writtenPath(logo),
@@ -77,12 +81,20 @@ export function fallbackSettingsOf(configuration: Configuration): FallbackSettin
 /** Characters that a fallback page shows, so that it stays small. */
 const SHOWN = { title: 150, description: 300, excerpt: 900 } as const;
 
-const INDEX = /(?<=\/)index\.html$/;
-
 /** The fallback page of the document at `path`. */
 export function fallbackPageOf(path: string, teaser: Teaser, settings: FallbackSettings): FallbackPage {
-  const { publisher, site, content, reading, language = 'en', accent, logo, subscribe = '' } = settings;
-  const urlPath = urlPathOf(path).replace(INDEX, '');
+  const {
+    publisher,
+    site,
+    content,
+    reading,
+    serverless = false,
+    language = 'en',
+    accent,
+    logo,
+    subscribe = '',
+  } = settings;
+  const urlPath = shownPath(urlPathOf(path));
   const { image, picture } = previewOf(path, teaser, settings);
   const openGraph = new Map(Array.from(teaser.openGraph, ([name, text]) => [name, shorten(text, SHOWN.description)]));
   if (image !== '') openGraph.set('og:image', image);
@@ -102,8 +114,8 @@ export function fallbackPageOf(path: string, teaser: Teaser, settings: FallbackS
     logo: logo === undefined ? '' : urlPathOf(logo),
     subscribe,
     publisher,
-    site,
-    reading: reading + urlPath,
+    site: serverless ? '' : site,
+    reading: readAddress(reading, urlPath, serverless),
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import { Parser } from 'htmlparser2';
 import { fromUtf8 } from '../../../core/encoding/bytes.ts';
+import { readAddress, shownPath } from '../../../core/site/read-address.ts';
 import { OPEN_GRAPH } from '../page.ts';
 import type { FallbackPage } from './page.ts';
 import { builtInTemplate, MAXIMUM_FALLBACK_PAGE, OWN_TEMPLATE_MARK } from './template.ts';
@@ -55,6 +56,8 @@ function readOwnPage(text: string): RecognisedPage | undefined {
 export interface LedTo {
   readonly site: string;
   readonly reading: string;
+  /** Whether there is no key server. */
+  readonly serverless?: boolean;
   /** Empty where the site names no address. */
   readonly subscribe: string;
 }
@@ -62,11 +65,12 @@ export interface LedTo {
 /** Whether a fallback page leads to this document on the reading site, in a Reader to the same document of this site, to its subscriptions, and nowhere else. */
 export function leadsTo(
   page: Pick<RecognisedPage, 'reading' | 'site' | 'subscribe'>,
-  { site, reading, subscribe }: LedTo,
+  { site, reading, serverless = false, subscribe }: LedTo,
   urlPath: string,
 ): boolean {
-  const isSite = page.site === undefined || (page.site === site && page.subscribe === subscribe);
-  return isSite && page.reading === reading + urlPath.replace(/(?<=\/)index\.html$/, '');
+  const reader = serverless ? '' : site;
+  const isSite = page.site === undefined || (page.site === reader && page.subscribe === subscribe);
+  return isSite && page.reading === readAddress(reading, shownPath(urlPath), serverless);
 }
 
 /** Whatever else stands in the link shows when the page is made again. */

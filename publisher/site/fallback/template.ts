@@ -117,7 +117,7 @@ export function compileFallbackTemplate(text: string, file: string, trialTime = 
 /** What templates see as `it`; any other name is an error. */
 function valuesOf(page: FallbackPage): object {
   const { host, pathname } = new URL(page.reading);
-  const reader = openInReaderUrl(page.site, pathname);
+  const reader = page.site === '' ? '' : openInReaderUrl(page.site, pathname);
   const words = wordsFor(page.language, host);
   const values = {
     ...page,

@@ -1,5 +1,6 @@
 /** What `wispr.json` may say. The JSON Schema for editors, `publisher/wispr.schema.json`, is made from this; a test holds both together. */
 import { z } from 'zod';
+import { isServerless } from '../../../core/keys/descriptor.ts';
 import { isSectionName } from '../../../core/publication/sections.ts';
 import { PLACEHOLDERS, placeholdersIn } from '../../../core/publication/set-titles.ts';
 import { isLoopback, isOrigin, isSite } from '../../../core/site/site.ts';
@@ -109,8 +110,10 @@ export const configurationSchema = z
         error: 'must be one or up to eight http or https origins without a path, such as http://news.example',
       })
       .meta({ description: 'Where readers fetch the protected site: the origin of your web host, or of several.' }),
-    keyServer: secureOrigin('https://keys.news.example').meta({ description: 'Where your key server runs.' }),
-    reading: secureOrigin('https://read.news.example').meta({
+    keyServer: secureOrigin('https://keys.news.example').optional().meta({
+      description: 'Where your key server runs. Left out, together with `reading`: there is none, docs/serverless.md.',
+    }),
+    reading: secureOrigin('https://read.news.example').optional().meta({
       description: 'The reading site, where people without a Reader are led. Another host than the site.',
     }),
     public: z.array(pattern).default([]).meta({ description: 'Public documents: signed, not encrypted.' }),
@@ -171,13 +174,27 @@ export const configurationSchema = z
       .min(1)
       .default('keyserver.pub')
       .meta({ description: "The file with your key server's public key, relative to this file." }),
-    timestampBy: z.enum(['keyserver', 'publisher']).default('keyserver').meta({
+    timestampBy: z.enum(['keyserver', 'publisher']).optional().meta({
       description:
-        'Who says which publication is current: the key server, which needs `keyServerTokenFile`; or the publisher, who runs `wispr timestamp` by cron.',
+        'Who says which publication is current: the key server, which needs `keyServerTokenFile`; or the publisher, who runs `wispr timestamp` by cron. The key server, if there is one.',
     }),
   })
+  .superRefine(({ keyServer, reading, content, timestampBy, keyServerTokenFile }, context) => {
+    const issue = (member: string, message: string) => context.addIssue({ code: 'custom', path: [member], message });
+    if (keyServer !== undefined && reading !== undefined) return;
+    if (keyServer !== undefined) issue('reading', 'is missing, and a site with a key server has a reading site');
+    else if (reading !== undefined) issue('keyServer', 'is missing, and a reading site needs a key server');
+    else if (!isOrigin(originsOf({ content })[0], { allowLoopback: true }))
+      issue(
+        'content',
+        'must begin with an https origin (http only on loopback): without a key server it is read there',
+      );
+    else if (timestampBy === 'keyserver') issue('timestampBy', 'must be "publisher": there is no key server');
+    else if (keyServerTokenFile !== undefined) issue('keyServerTokenFile', 'is for a key server, and there is none');
+  })
   .superRefine(({ site, reading, content }, context) => {
-    const origins = typeof content === 'string' ? [content] : content;
+    if (reading === undefined) return;
+    const origins = originsOf({ content });
     const hostname = URL.canParse(reading) ? new URL(reading).hostname : undefined;
     if (!origins.includes(reading) && (hostname !== site || isLoopback(site))) return;
     const message = `must be on another host than the site: a fallback page on ${site} would lead to itself`;
@@ -190,10 +207,32 @@ export const configurationSchema = z
       const message = `must be a path: with the host ${site} it would lead readers out of their Reader`;
       context.addIssue({ code: 'custom', path: ['redirects', index, 'to'], message });
     }
-  });
+  })
+  .transform(settle);
 
 /** `wispr.json`, checked, with every default filled in. */
 export type Configuration = z.output<typeof configurationSchema>;
+
+/** Origins of the content hosts, in the order in which they are asked. */
+export function originsOf({ content }: Pick<Configuration, 'content'>): readonly string[] {
+  return typeof content === 'string' ? [content] : content;
+}
+
+/** Whether a site has a key server: without one, its first content origin stands in the place. */
+export function hasKeyServer({ content, reading }: Pick<Configuration, 'content' | 'reading'>): boolean {
+  return !isServerless({ content: originsOf({ content }), reading });
+}
+
+type Settled = 'keyServer' | 'reading' | 'timestampBy';
+
+/** Without a key server, the origin where the site lies takes the places of key server and reading site. */
+function settle<Written extends { content: string | string[]; timestampBy?: 'keyserver' | 'publisher' | undefined }>(
+  written: Written & { readonly keyServer?: string | undefined; readonly reading?: string | undefined },
+): Omit<Written, Settled> & { keyServer: string; reading: string; timestampBy: 'keyserver' | 'publisher' } {
+  const [origin = ''] = originsOf(written);
+  const { keyServer, reading = origin, timestampBy = keyServer === undefined ? 'publisher' : 'keyserver' } = written;
+  return { ...written, keyServer: keyServer ?? origin, reading, timestampBy };
+}
 
 /** `wispr.json` as a person may write it. */
 export type ConfigurationInput = z.input<typeof configurationSchema>;

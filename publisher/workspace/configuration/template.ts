@@ -27,10 +27,7 @@ export function configurationTemplate(settings: ConfigurationInput, schema: stri
   // Where readers fetch the protected site: your web host, or a cache in front of it. http is enough, every byte is signed.
   // Several, up to eight, where there are mirrors: ["http://news.example", "http://mirror.example"]. The first is asked first.
   "content": ${value('content')},
-  // Where your key server runs ("wispr keyserver").
-  "keyServer": ${value('keyServer')},
-  // Where people without a Reader are led, to sign in and read. It must be another host than the site.
-  "reading": ${value('reading')},
+${settings.keyServer === undefined ? WITHOUT_KEY_SERVER : withKeyServer(value)}
 
   // Public documents: signed, not encrypted. Patterns such as "index.html", "front/**", "*.css".
   // robots.txt, favicon.ico, .well-known and the like are public always.
@@ -77,23 +74,49 @@ export function configurationTemplate(settings: ConfigurationInput, schema: stri
   // The page that is shown where there is none. If this is left out, 404.html, where the site has it. It has to be public.
   ${optional('notFound', '404.html')}
 
-  // For how many hours a publication counts as fresh after your key server has confirmed it, and for how many days after that
+  // For how many hours a publication counts as fresh after ${settings.keyServer === undefined ? '"wispr publish"' : 'your key server'} has confirmed it, and for how many days after that
   // readers still see it, with a word about when it was last confirmed.
   "freshness": ${value('freshness', { hours: 48, graceDays: 14 })},
 
   // "padme" hides the exact lengths of documents, for at most 12 % more bytes.
   "padding": ${value('padding', 'none')},
 
-  // Where "wispr publish" puts the site, a directory or s3://BUCKET/PREFIX; and the file with your key server's publishing token.
+${settings.keyServer === undefined ? placesAlone(optional) : placesWithToken(optional)}${settings.keyServer === undefined ? '' : forKeyServer(value)}
+}
+`;
+}
+
+type Value = (member: keyof ConfigurationInput, otherwise?: unknown) => string;
+type Optional = (member: keyof ConfigurationInput, example: string) => string;
+
+const WITHOUT_KEY_SERVER = `  // There is no key server ("keyServer", "reading"): people read in their browsers, where the first of "content" is, by the links of
+  // "wispr invite". That host serves the program that they read with, and is trusted for that: docs/serverless.md.`;
+
+function withKeyServer(value: Value): string {
+  return `  // Where your key server runs ("wispr keyserver").
+  "keyServer": ${value('keyServer')},
+  // Where people without a Reader are led, to sign in and read. It must be another host than the site.
+  "reading": ${value('reading')},`;
+}
+
+function placesWithToken(optional: Optional): string {
+  return `  // Where "wispr publish" puts the site, a directory or s3://BUCKET/PREFIX; and the file with your key server's publishing token.
   ${optional('publish', 's3://news-example')}
   ${optional('keyServerTokenFile', 'keyserver.token')}
+`;
+}
 
+function placesAlone(optional: Optional): string {
+  return `  // Where "wispr publish" puts the site: a directory or s3://BUCKET/PREFIX. Left out: "out" itself is what you serve or copy.
+  ${optional('publish', '/srv/news')}`;
+}
+
+function forKeyServer(value: Value): string {
+  return `
   // Your key server's public key: it prints where it lies when it starts for the first time. Put a copy here.
   "recipient": ${value('recipient', 'keyserver.pub')},
 
   // Who confirms every hour that what readers see is current: "keyserver", which is given the timestamp key for it, or
   // "publisher": you run "wispr timestamp" by cron.
-  "timestampBy": ${value('timestampBy', 'keyserver')}
-}
-`;
+  "timestampBy": ${value('timestampBy', 'keyserver')}`;
 }

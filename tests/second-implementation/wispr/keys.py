@@ -417,3 +417,60 @@ def has_roaming_binding_form(value):
         and len(value["sites"]) <= 16
         and all(map(is_site, value["sites"]))
     )
+
+
+# docs/spec/web-reader.md, "Key files"
+
+KEY_FILE_MAGIC = b"wispr-keyfile/1\n"
+
+
+def open_key_file(file, secret, root, site, password=None, salt=None):
+    if password is not None:
+        made = Argon2id(salt=salt, length=32, iterations=3, lanes=1, memory_cost=65536).derive(password.encode("utf-8"))
+        if made != secret:
+            raise ValueError("Argon2id comes to something else")
+    extracted = hmac.digest(b"wispr/1 invitation", secret, "sha512")
+    context = lambda label: lp(label, root.encode("ascii"), site.encode("ascii"))
+    name = hkdf_expand(extracted, context(b"wispr/1 key file name"), 16)
+    key = hkdf_expand(extracted, context(b"wispr/1 key file key"), 32)
+    sealed = len(file) - 16 - 56
+    full, rest = divmod(sealed, 16400)
+    length = full * 16384 + rest - 16
+    good = len(file) <= 1024 * 1024 and file[:16] == KEY_FILE_MAGIC and sealed >= 16 and rest >= 16
+    message = good and length == max(4096, padme(length)) and open_cobblestone(key, context(b"wispr/1 key file"), file[16:])
+    if not message:
+        raise Refused("key-file-malformed")
+    size = int.from_bytes(message[:4], "big")
+    text, zeros = message[4 : 4 + size], message[4 + size :]
+    value, good = parse_canonical(text)
+    if len(text) != size or any(zeros) or len(message) != max(4096, padme(4 + size)) or not good:
+        raise Refused("key-file-malformed")
+    if not has_document_keys_form(value):
+        raise Refused("key-file-malformed")
+    ids = [each["id"] for each in value["keys"]]
+    if any(key_id("set", from_base64url(each["key"])) != each["id"] for each in value["keys"]):
+        raise Refused("key-file-malformed")
+    return {"keys": ids, "name": to_base64url(name)}
+
+
+def has_document_keys_form(value):
+    """docs/spec/web-reader.md, section 5; without a pair and refusals, which key files do not have."""
+    return (
+        has_members(value, ("keys", "refused", "time"))
+        and value["refused"] == []
+        and type(value["time"]) is int
+        and isinstance(value["keys"], list)
+        and len(value["keys"]) <= 4096
+        and all(map(is_document_key, value["keys"]))
+        and len({each["id"] for each in value["keys"]}) == len(value["keys"])
+    )
+
+
+def is_document_key(value):
+    return (
+        has_members(value, ("id", "key", "notAfter", "notBefore"))
+        and is_key_id(value["id"])
+        and from_base64url(value["key"], 32) is not None
+        and type(value["notAfter"]) is int
+        and type(value["notBefore"]) is int
+    )

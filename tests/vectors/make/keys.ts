@@ -2,6 +2,7 @@ import type { KeyVectorFile } from '../format.ts';
 import { bindingVectors } from './keys-binding.ts';
 import { bundleVectors } from './keys-bundle.ts';
 import { descriptorVectors } from './keys-descriptor.ts';
+import { keyFileVectors } from './keys-file.ts';
 import { keyRequestVectors } from './keys-request.ts';
 import { roamingVectors } from './keys-roaming.ts';
 import { wrappedKeyVectors } from './keys-wrapped.ts';
@@ -15,6 +16,7 @@ export async function makeKeyVectors(): Promise<KeyVectorFile> {
     ...(await keyRequestVectors()),
     ...(await bundleVectors()),
     ...(await roamingVectors()),
+    ...(await keyFileVectors()),
   ];
   return { vectors };
 }

@@ -6,6 +6,7 @@ import { openBundle } from '../../../core/keys/bundle.ts';
 import { isHostProof, verifyDescriptor } from '../../../core/keys/descriptor.ts';
 import { checkXwingPublicKey, deriveDeviceKeys } from '../../../core/keys/device.ts';
 import { KeyError } from '../../../core/keys/errors.ts';
+import { keyFilePlaceOf, openKeyFile } from '../../../core/keys/key-file.ts';
 import { type KeyKind, keyIdOf } from '../../../core/keys/key-id.ts';
 import { isRequestBy, openKeyAnswer, parseKeyRequest } from '../../../core/keys/key-request.ts';
 import { openRoaming } from '../../../core/keys/roaming.ts';
@@ -106,6 +107,13 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     const recipient = xwingKeyPair(input.bytes('seed'));
     const { sets, ...rest } = await openBundle(input.bytes('bundle'), recipient);
     return { ...rest, sets: sets.map((set) => ({ ...set })) };
+  },
+
+  'open-key-file': async (input) => {
+    const context = { root: input.text('root'), site: input.text('site') };
+    const { name, key } = await keyFilePlaceOf(input.bytes('secret'), context);
+    const { keys } = await openKeyFile(input.bytes('file'), key, context);
+    return { keys: keys.map(({ id }) => id), name };
   },
 
   'open-roaming': async (input) => {

@@ -1,0 +1,54 @@
+/** `wispr invite` on a site without a key server: docs/serverless.md. */
+import { type Invited, invite, removeInvitation } from '../../publisher/serverless/invitations.ts';
+import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
+import { print, say, sayHint, UsageError } from '../io/voice.ts';
+import { isoDay } from './describe.ts';
+import { endOfDay } from './end-of-day.ts';
+import type { InviteFlags } from './invite.ts';
+
+/** @param configurationFile - `wispr.json` */
+export async function inviteByKeyFile(name: string, configurationFile: string, flags: InviteFlags): Promise<void> {
+  const { sets, until, valid, password, remove, passphraseFile, json } = flags;
+  checkTogether(flags);
+  if (valid !== undefined) throw new UsageError('without a key server, links do not end by themselves', '--until DATE');
+  const about = { name, configurationFile };
+  const end = until === undefined ? undefined : endOfDay(until);
+  const passphrase = await readPassphrase(passphraseFile);
+  if (remove) return tellRemoved(await removeInvitation({ ...about, passphrase }), json);
+  const invited = await invite({
+    ...{ ...about, passphrase, sets: sets?.split(','), until: end },
+    password: password ? await askPassword(name) : undefined,
+  });
+  if (json) print(JSON.stringify(invited));
+  else tell(invited);
+}
+
+function checkTogether({ remove, password, sets, until }: InviteFlags): void {
+  const other = [password && '--password', sets && '--sets', until && '--until'].find(Boolean);
+  if (remove && other) throw new UsageError(`--remove and ${other} do not go together`);
+}
+
+/** Never in an argument or a file: it is typed, twice. */
+async function askPassword(name: string): Promise<string> {
+  say('anyone who has the link can try passwords on their own computer: choose a long one');
+  return readNewPassphrase(undefined, `a password for ${name}`);
+}
+
+function tell({ name, created, link, sets, until, password, unmatched }: Invited): void {
+  const which = sets.join(',') === '*' ? 'everything' : `the sets ${sets.join(', ')}`;
+  const end = until === undefined ? '' : ` until ${isoDay(until)}`;
+  say(`${name} ${created ? 'is invited' : 'was invited already, and now'} to read ${which}${end}`);
+  if (unmatched.length > 0) say(`no set matches ${unmatched.join(', ')} yet`);
+  say(
+    `"wispr publish" makes it good; then send this link${password ? ', and tell the password by another way' : ', which opens for anyone who has it'}`,
+  );
+  print(link);
+}
+
+function tellRemoved({ name, ends }: { readonly name: string; readonly ends: number }, json = false): void {
+  if (json) print(JSON.stringify({ removed: name, ends }));
+  say(
+    `${name} is not invited any more, from the next "wispr publish" on: their keys end on ${isoDay(ends)} at the latest; until then they read what they could read; documents in new sets never`,
+  );
+  sayHint('`wispr publish --rekey SET` gives what is in a set a new key now');
+}

@@ -1,0 +1,64 @@
+/** Brings the reading site and the key files of a site without a key server into `out`; where there is a key server, takes them out again. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { KeyId } from '../../core/keys/key-id.ts';
+import { KEY_FILES_PATH } from '../../core/site/path.ts';
+import type { KeyStoreContents } from '../keys/key-store.ts';
+import { placeInDirectory } from '../publication/places.ts';
+import { isKeyFilePath, keyFilesOf } from '../serverless/key-files.ts';
+import { READING_SITE_FILES, readingSiteFiles } from '../serverless/reading-site.ts';
+import { type Configuration, hasKeyServer, originsOf } from '../workspace/configuration/schema.ts';
+import { entriesOf, putIfDifferent, removeFiles } from './files.ts';
+
+export interface ReadingSiteRun {
+  readonly configuration: Configuration;
+  readonly out: string;
+  readonly contents: KeyStoreContents;
+  readonly rootId: KeyId;
+  /** Seconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * Writes what is missing or other, and removes what is not wanted any more.
+ *
+ * @returns the number of key files; `undefined` where there is a key server
+ * @throws PublishError `output-failed`, `configuration-invalid`, `argument-invalid`
+ */
+export async function putReadingSite(run: ReadingSiteRun): Promise<number | undefined> {
+  const { configuration, out, rootId: root } = run;
+  const { site, name = site, accent } = configuration;
+  if (hasKeyServer(configuration)) {
+    removeFiles(
+      out,
+      [...READING_SITE_FILES, ...keyFilesIn(out)].filter((path) => existsSync(join(out, path))),
+    );
+    return undefined;
+  }
+  const files = readingSiteFiles({ site, root, name, content: originsOf(configuration), accent });
+  for (const [path, bytes] of files) await putIfDifferent(join(out, path), bytes);
+  return (await putKeyFiles(run)).length;
+}
+
+/**
+ * Writes the key files that are other than before, and removes those of invitations that ended or were removed.
+ *
+ * @returns their paths
+ * @throws PublishError `output-failed`, `argument-invalid`
+ */
+export async function putKeyFiles({ configuration, out, contents, rootId, now }: ReadingSiteRun): Promise<string[]> {
+  const context = { root: rootId, site: configuration.site };
+  const files = await keyFilesOf(contents, context, placeInDirectory(out), now);
+  for (const [path, bytes] of files) await putIfDifferent(join(out, path), bytes);
+  removeFiles(
+    out,
+    keyFilesIn(out).filter((path) => !files.has(path)),
+  );
+  return [...files.keys()];
+}
+
+/** Paths of the key files in an output. */
+export function keyFilesIn(out: string): string[] {
+  const paths = Array.from(entriesOf(join(out, KEY_FILES_PATH)), ({ name }) => KEY_FILES_PATH + name);
+  return paths.filter(isKeyFilePath);
+}

@@ -1,0 +1,135 @@
+/** The reading site of a site without a key server, as plain files that any host serves: docs/serverless.md. */
+
+import type { KeyId } from '../../core/keys/key-id.ts';
+import { accentOf, ON_DARK_ACCENT, ON_LIGHT_ACCENT } from '../../core/site/accent.ts';
+import { OPEN_PAGE, ROOT_WORKER } from '../../core/site/path.ts';
+import { readWebReader, type WebReaderFile, type WebReaderScript } from '../../node-support/web-reader-files.ts';
+import { PublishError } from '../errors.ts';
+
+export interface ReadingSite {
+  readonly site: string;
+  /** Root id. */
+  readonly root: KeyId;
+  /** What the publisher calls itself. */
+  readonly name: string;
+  /** Origins of the content hosts. */
+  readonly content: readonly string[];
+  /** As the settings have it. */
+  readonly accent: string | undefined;
+}
+
+const SITE_FILE = '/-/site.json';
+const STYLE = '/-/style.css';
+const SCRIPT = '/-/open.js';
+const PASSWORD_SCRIPT = '/-/password.js';
+
+/** Their paths. The page comes last: it names the others. */
+export const READING_SITE_FILES: readonly string[] = [
+  STYLE,
+  SCRIPT,
+  PASSWORD_SCRIPT,
+  SITE_FILE,
+  ROOT_WORKER,
+  OPEN_PAGE,
+];
+
+/**
+ * The files, by their paths.
+ *
+ * @throws PublishError `configuration-invalid` where the in-browser reader was not built
+ */
+export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8Array> {
+  const { site, root, content, accent } = about;
+  const built = readWebReader();
+  const script = (name: WebReaderScript): WebReaderFile => {
+    const file = built?.files.get(name);
+    if (file) return file;
+    throw new PublishError(
+      'configuration-invalid',
+      'the in-browser reader is not there: `npm run build:web` builds it',
+    );
+  };
+  const named = Buffer.from(`self.wisprSite=${JSON.stringify({ keys: OPEN_PAGE, root, site })};`);
+  const described = { content, reading: content[0], root, site, version: built?.version };
+  const [open, password] = [script('open'), script('password')];
+  const files: readonly (readonly [string, Uint8Array])[] = [
+    [STYLE, Buffer.from(styleOf(accent))],
+    [SCRIPT, open.content],
+    [PASSWORD_SCRIPT, password.content],
+    [SITE_FILE, Buffer.from(`${JSON.stringify(described)}\n`)],
+    [ROOT_WORKER, Buffer.concat([named, script('worker').content])],
+    [OPEN_PAGE, Buffer.from(pageOf(about, open, password))],
+  ];
+  return new Map(files);
+}
+
+/** No header says it, so the page does. That it may be in no frame cannot be said so, and nothing in it is worth a click. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'";
+
+function pageOf({ site, root, name }: ReadingSite, open: WebReaderFile, password: WebReaderFile): string {
+  return `<!doctype html>
+<html lang="en" data-root="${root}" data-site="${site}" data-password-script="${addressOf(PASSWORD_SCRIPT, password)}" data-password-integrity="${password.integrity}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${escaped(name)}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${STYLE}">
+<script src="${addressOf(SCRIPT, open)}" integrity="${open.integrity}" defer></script>
+</head>
+<body>
+<header><p class="publisher">${escaped(name)}</p>${name === site ? '' : `<p class="site">${site}</p>`}</header>
+<main>
+<div id="opening" role="status"><h1>Opening …</h1><div class="skeleton" aria-hidden="true"><span></span><span></span><span></span></div></div>
+<form id="ask" hidden>
+<h1 id="question"></h1>
+<p id="problem" class="problem" role="alert" hidden></p>
+<label id="label" for="answer"></label>
+<input id="answer" required spellcheck="false" autocapitalize="off">
+<button>Open</button>
+</form>
+<div id="refusal" role="alert" hidden><h1 id="sentence"></h1><button id="act" type="button"></button></div>
+<noscript><h1>This page needs scripts, and your browser runs none.</h1></noscript>
+</main>
+</body>
+</html>
+`;
+}
+
+/** Hosts say nothing of how long a file may be kept: one that changes has another address. */
+function addressOf(path: string, { integrity }: WebReaderFile): string {
+  return `${path}?v=${Buffer.from(integrity.slice('sha256-'.length), 'base64').toString('base64url')}`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+function styleOf(accent: string | undefined): string {
+  const { light, dark } = accentOf(accent);
+  return `:root{color-scheme:light dark;--ink:#1c1b19;--soft:#625c53;--paper:#faf8f4;--card:#fff;--line:#dcd7cd;--go:${light};--on:${ON_LIGHT_ACCENT};--bad:#8c1d18;--bad-paper:#fbeceb}
+@media(prefers-color-scheme:dark){:root{--ink:#eceae5;--soft:#a69e92;--paper:#161513;--card:#201e1b;--line:#37342f;--go:${dark};--on:${ON_DARK_ACCENT};--bad:#ffb4ab;--bad-paper:#3b1f1c}}
+*{box-sizing:border-box}
+[hidden]{display:none!important}
+body{margin:0;min-height:100vh;display:grid;grid-template-rows:auto 1fr;justify-items:center;gap:1.5rem;padding:clamp(1.25rem,5vw,3rem) 1.25rem 1.5rem;background:var(--paper);color:var(--ink);font:1.0625rem/1.55 system-ui,sans-serif;overflow-wrap:anywhere}
+header{text-align:center}
+header p{margin:0}
+.publisher{font:700 clamp(1.6rem,5vw,2.25rem)/1.15 Georgia,"Noto Serif","Times New Roman",serif}
+header .site{margin-top:.35rem;color:var(--soft);font-size:.875rem}
+main{align-self:start;width:100%;max-width:28rem;padding:clamp(1.25rem,5vw,2.25rem);background:var(--card);border:1px solid var(--line);border-top:3px solid var(--go);border-radius:4px}
+h1{margin:0 0 1rem;font:700 1.5rem/1.25 Georgia,"Noto Serif","Times New Roman",serif}
+.problem{margin:0 0 1rem;padding:.75rem 1rem;border-radius:4px;background:var(--bad-paper);color:var(--bad)}
+label{display:block;margin:0 0 .3rem;font-weight:600;font-size:.9375rem}
+input{width:100%;padding:.65rem .75rem;border:1px solid var(--soft);border-radius:4px;background:var(--paper);color:var(--ink);font:inherit}
+button{padding:.7rem 1.25rem;border:1px solid var(--go);border-radius:4px;background:var(--go);color:var(--on);font:inherit;font-weight:600;line-height:1.3;cursor:pointer}
+form button{width:100%;margin-top:1.25rem}
+:focus-visible{outline:3px solid var(--go);outline-offset:2px}
+.skeleton span{display:block;height:.9em;margin:.9em 0;border-radius:.3em;background:currentColor;opacity:.12}
+.skeleton span:last-child{width:60%}
+`;
+}

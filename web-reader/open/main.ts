@@ -1,0 +1,128 @@
+/**
+ * Opens invitations on a site without a key server, `/-/open.html`: gets the set keys out of the invitation's key file, installs the worker, and goes
+ * to the page that is wanted. The worker leads here whenever a key is missing or has ended; then nothing has to be typed.
+ */
+
+import type { DocumentKeys } from '../../core/keys/document-keys.ts';
+import { KeyError } from '../../core/keys/errors.ts';
+import type { KeyId } from '../../core/keys/key-id.ts';
+import { ROOT_WORKER } from '../../core/site/path.ts';
+import { handleOf, openStore, STATE, type Store } from '../store.ts';
+import {
+  type Fragment,
+  fetchKeys,
+  isKept,
+  type KeptInvitation,
+  keep,
+  parseFragment,
+  type Stretch,
+} from './invitation.ts';
+import { ask, drawn, refuse, showOpening } from './page.ts';
+
+/** The longest wait for a worker that is installed, also on a slow line. In milliseconds. */
+const PATIENCE = 45_000;
+
+const ENDED = 'This invitation is not good any more, or the link is not whole.';
+const WRONG = 'This password opens nothing: it is wrong, or the invitation has ended.';
+
+const { href, hash, origin } = location;
+const { root = '', site = '', passwordScript = '', passwordIntegrity = '' } = document.documentElement.dataset;
+const context = { root, site };
+const fragment = parseFragment(hash, origin);
+
+/** An invitation, and what is said where its key file is not there. */
+interface Given {
+  readonly invitation: KeptInvitation;
+  readonly asksAgain: () => Promise<Given>;
+}
+
+async function start(): Promise<void> {
+  if (!isSecureContext || !('serviceWorker' in navigator)) return cannot(); // the address stays whole, for "open in another browser"
+  history.replaceState(null, '', location.pathname); // the secret stays in no history
+  const store = await openStore().catch(() => undefined);
+  if (store === undefined) return cannot();
+  await open(store, await givenBy(store, fragment));
+}
+
+async function open(store: Store, { invitation, asksAgain }: Given): Promise<void> {
+  showOpening();
+  try {
+    const keys = await fetchKeys(invitation, context);
+    if (keys === undefined) return open(store, await asksAgain());
+    await store.state.put(STATE.invitation, invitation);
+    await takeKeys(store, keys, fragment.sets);
+    await installWorker();
+    location.replace(fragment.to);
+  } catch (error) {
+    console.error(error);
+    const sentence =
+      error instanceof KeyError
+        ? 'This invitation was changed on its way to you, so it is not opened.'
+        : 'This page could not be opened: check your connection.';
+    refuse(sentence, 'Try again', () => open(store, { invitation, asksAgain }));
+  }
+}
+
+/** The invitation of the address; where it has none, that which this browser keeps. */
+async function givenBy(store: Store, { invitation }: Pick<Fragment, 'invitation'>): Promise<Given> {
+  if (invitation === undefined) {
+    const kept = await store.state.get(STATE.invitation);
+    return isKept(kept) ? { invitation: kept, asksAgain: () => givenByLink(store, ENDED) } : givenByLink(store);
+  }
+  if (invitation === 'broken') return givenByLink(store, ENDED);
+  if ('salt' in invitation) return givenByPassword(invitation.salt);
+  return { invitation: await keep(invitation.secret, context), asksAgain: () => givenByLink(store, ENDED) };
+}
+
+async function givenByLink(store: Store, problem?: string): Promise<Given> {
+  const pasted = parseFragment(/#.*/s.exec(await ask('link', problem))?.[0] ?? '', origin);
+  return givenBy(store, { invitation: pasted.invitation ?? 'broken' });
+}
+
+async function givenByPassword(salt: Uint8Array, problem?: string): Promise<Given> {
+  const password = await ask('password', problem);
+  showOpening();
+  const stretch = await loadStretch();
+  await drawn();
+  const invitation = await keep(stretch(password, salt), context);
+  return { invitation, asksAgain: () => givenByPassword(salt, WRONG) };
+}
+
+/** Argon2id comes only where it is needed. @throws TypeError */
+async function loadStretch(): Promise<Stretch> {
+  const found = () => (globalThis as { wisprStretch?: Stretch }).wisprStretch;
+  if (found() === undefined)
+    await new Promise((resolve, reject) => {
+      const script = Object.assign(document.createElement('script'), { src: passwordScript, onload: resolve });
+      script.integrity = passwordIntegrity;
+      script.onerror = () => reject(new TypeError('the script for passwords was not loaded'));
+      document.head.append(script);
+    });
+  return found() as Stretch;
+}
+
+async function takeKeys(store: Store, { keys }: DocumentKeys, wanted: readonly KeyId[]): Promise<void> {
+  await store.keys.put(await Promise.all(keys.map(handleOf)));
+  await store.state.put(STATE.answered, Object.fromEntries(wanted.map((id) => [id, Date.now()])));
+}
+
+/** @throws TypeError, DOMException, where it cannot be */
+async function installWorker(): Promise<void> {
+  await navigator.serviceWorker.register(ROOT_WORKER, { scope: '/', updateViaCache: 'none' });
+  const late = new Promise((_, reject) =>
+    setTimeout(() => reject(new TypeError('the worker does not start')), PATIENCE),
+  );
+  await Promise.race([navigator.serviceWorker.ready, late]);
+}
+
+/** Also shown in windows of other programs, which often have no workers. */
+function cannot(): void {
+  refuse('This browser cannot read here: open the link in another one.', 'Copy the link', () =>
+    navigator.clipboard?.writeText(href),
+  );
+}
+
+start().catch((error: unknown) => {
+  console.error(error);
+  refuse('This page could not be opened: check your connection.', 'Try again', () => location.replace(href));
+});
