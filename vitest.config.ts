@@ -10,6 +10,9 @@ useMemoryForTemporaryFiles();
 /** These replace modules or change their process for good: each has a process of its own. All others share processes, and what is loaded in them. */
 const ISOLATED = ['tests/**/*.isolated.test.ts'];
 
+/** In browsers that are not installed for `npm test`: `npm run test:browsers`. */
+const OTHER_BROWSERS = 'tests/browsers/**';
+
 export default defineConfig({
   test: {
     // Two cores: three files at a time, because some of the time is spent waiting for sockets. Servers, browsers and caches in tests choose free ports, so
@@ -33,7 +36,7 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: ['tests/**/*.test.ts'],
-          exclude: ISOLATED,
+          exclude: [...ISOLATED, OTHER_BROWSERS],
           isolate: false,
           globalSetup: ['tests/support/chromium.ts', 'tests/support/postgres.ts'],
         },

@@ -1,4 +1,4 @@
-import type { CacheName } from './parameters.ts';
+import type { ServerName } from './parameters.ts';
 
 /** One request, as the server logged it. */
 export interface LogLine {
@@ -6,7 +6,7 @@ export interface LogLine {
   /** As in the request line: a path for an origin or a reverse cache, a whole URL (without its query) for Squid. */
   readonly url: string;
   readonly status: number;
-  /** Bytes of the body that were sent. */
+  /** Bytes of the body that were sent; HAProxy counts the header too. */
   readonly bytes: number;
   /** Whether a cache answered by itself; absent for an origin. */
   readonly hit?: boolean;
@@ -15,27 +15,44 @@ export interface LogLine {
 /** What varnishncsa is asked to print. */
 export const VARNISH_LOG_FORMAT = '%m %U%q %s %b %{Varnish:hitmiss}x';
 
-/** `method url status bytes`, and what a cache adds. Method and URL are empty if the request was not understood. */
-const LINE = /^(\S*) (\S*) (\d{3}) (\d+|-)(?: (\S+))?(?: (\S+))?$/;
+/** `method url status bytes`, and what a cache adds; some write the request line whole. Method and URL are empty if the request was not understood. */
+const LINE = /^(\S*) (\S*)(?: HTTP\/[\d.]+)? (\d{3}) (\d+|-)(?: (\S+))?(?: (\S+))?.*$/;
+/** What is no request: Squid's of connections that ended without one, HAProxy's of itself on the same standard output. */
+const NO_REQUEST = /^- error:|^Proxy |^<BADREQ>|^\[/;
+
+/** How each cache says that it answered by itself, in its fifth field; an expired copy that was asked for again is no hit. */
+const HITS: Partial<Record<ServerName, RegExp>> = {
+  'nginx-cache': /^HIT$/,
+  'apache-cache': /^HIT$/,
+  varnish: /^hit$/,
+  haproxy: /^<CACHE>$/,
+  trafficserver: /^TCP_(?:MEM_|IMS_|CF_)*HIT$/,
+};
 
 /**
  * Reads an access log in the format of this project's configurations. An unfinished last line is left out, and so is what
- * Squid writes of connections that ended without a request.
+ * is no request.
  *
  * @throws {Error} for a line of another form: the configuration and this reader have come apart
  */
-export function parseAccessLog(name: CacheName, text: string): LogLine[] {
+export function parseAccessLog(name: ServerName, text: string): LogLine[] {
   const lines = text.split('\n').slice(0, -1);
-  return lines.filter((line) => !line.startsWith('- error:')).map((line) => parseLine(name, line));
+  if (name === 'caddy') return lines.map(parseCaddy);
+  return lines.filter((line) => !NO_REQUEST.test(line)).map((line) => parseLine(name, line));
 }
 
-function parseLine(name: CacheName, line: string): LogLine {
-  const [, method, url, status, bytes, fifth, sixth] = LINE.exec(line) ?? [];
+function parseCaddy(line: string): LogLine {
+  const { request, status, size } = JSON.parse(line);
+  return { method: request.method, url: request.uri, status, bytes: size };
+}
+
+function parseLine(name: ServerName, line: string): LogLine {
+  const [, method, url, status, bytes, fifth = '', sixth = ''] = LINE.exec(line) ?? [];
   if (method === undefined || url === undefined) throw new Error(`not a line of the access log of ${name}: ${line}`);
   const sent = bytes === '-' ? 0 : Number(bytes);
   const common = { method, url, status: Number(status) };
-  if (name === 'nginx') return { ...common, bytes: sent };
-  if (name === 'varnish') return { ...common, bytes: sent, hit: fifth === 'hit' };
   // Squid counts header and body together, and the header once more.
-  return { ...common, bytes: sent - Number(fifth), hit: /_HIT/.test(sixth ?? '') };
+  if (name.startsWith('squid')) return { ...common, bytes: sent - Number(fifth), hit: /_HIT/.test(sixth) };
+  const hit = HITS[name]?.test(fifth);
+  return { ...common, bytes: sent, ...(hit !== undefined && { hit }) };
 }

@@ -22,7 +22,19 @@ export interface Child {
   readonly directory: string;
   /** Why it does not run (any more). */
   ended(): string | undefined;
+  /** Ends it in order, and leaves its files for another start. */
+  end(): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** What is special about a program. */
+export interface ChildOptions {
+  /** What makes it end at once. */
+  readonly stopSignal: NodeJS.Signals;
+  /** Further files that it leaves behind, removed too. */
+  readonly moreRemains?: readonly string[];
+  /** Who it runs as; whoever runs this process, if left out. */
+  readonly user?: { readonly uid: number; readonly gid: number } | undefined;
 }
 
 const running = new Set<Child>();
@@ -37,14 +49,11 @@ export async function stopAll(): Promise<void> {
  *
  * @param command program and arguments
  * @param directory its working directory and state; what it prints goes to `output.log` there; removed when it is stopped
- * @param stopSignal what makes it end at once
- * @param moreRemains further files that it leaves behind, removed too
  */
 export function startChild(
   command: readonly string[],
   directory: string,
-  stopSignal: NodeJS.Signals,
-  moreRemains: readonly string[] = [],
+  { stopSignal, moreRemains = [], user }: ChildOptions,
 ): Child {
   const [program = '', ...args] = command;
   const output = openSync(`${directory}/output.log`, 'a', 0o600);
@@ -53,6 +62,7 @@ export function startChild(
     detached: true,
     env: ENVIRONMENT,
     stdio: ['ignore', output, output],
+    ...(user && { uid: user.uid, gid: user.gid }),
   });
   closeSync(output);
   let failure: string | undefined;
@@ -74,7 +84,13 @@ export function startChild(
       .finally(() => running.delete(started));
     return stopping;
   };
-  const started: Child = { pid, directory, ended, stop };
+  const end = async () => {
+    // First: it would end what is started next, and remove its files.
+    watchdog?.kill('SIGKILL');
+    running.delete(started);
+    await endGroup(pid, 'SIGTERM', ended);
+  };
+  const started: Child = { pid, directory, ended, end, stop };
   if (pid !== 0) running.add(started);
   return started;
 }

@@ -6,7 +6,7 @@ export const CACHE_CONFIG_ERRORS = {
     remedy: 'the message names it',
   },
   'service-failed': {
-    means: 'nginx, Varnish or Squid is not installed, or did not start or end',
+    means: 'a web server or cache is not installed, or did not start or end',
     remedy: 'see the message; install it, for example `sudo apt-get install {package}`, or use another directory',
   },
 } as const satisfies ErrorCatalogue;

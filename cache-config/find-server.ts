@@ -1,16 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { CacheName } from './parameters.ts';
+import type { ServerName } from './parameters.ts';
+import { type Program, SERVERS } from './programs.ts';
 
 /** Debian has them here, and does not put these into the PATH of an ordinary user. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin'];
-const PROGRAMS = { nginx: 'nginx', varnish: 'varnishd', squid: 'squid' } as const;
-const VERSION_FLAGS = { nginx: '-v', varnish: '-V', squid: '-v' };
-const PATTERNS = { nginx: /nginx\/([\d.]+)/, varnish: /varnish-([\d.]+)/, squid: /Version ([\d.]+)/ };
 
 /** Where a program stands: in PATH or in the system's folders; `undefined` if nowhere. */
-export function findServer(program: 'nginx' | 'varnishd' | 'varnishncsa' | 'squid'): string | undefined {
+export function findServer(program: Program): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder.startsWith('/'));
   return [...folders, ...SYSTEM_FOLDERS].map((folder) => join(folder, program)).find(isProgram);
 }
@@ -24,16 +22,12 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** The program of a server. */
-export function programOf(name: CacheName): (typeof PROGRAMS)[CacheName] {
-  return PROGRAMS[name];
-}
-
 /** The version that the program says it is, like `7.1.1`; `unknown` if it says nothing of the kind. */
-export function serverVersion(name: CacheName, path: string): string {
-  // All three answer on standard error, some on both.
-  const said = execFileSync('/bin/sh', ['-c', '"$0" "$1" 2>&1', path, VERSION_FLAGS[name]], { encoding: 'utf8' });
-  return PATTERNS[name].exec(said)?.[1] ?? 'unknown';
+export function serverVersion(name: ServerName, path: string): string {
+  const [flag, pattern] = SERVERS[name].version;
+  // Some answer on standard error, some on both.
+  const said = execFileSync('/bin/sh', ['-c', '"$0" "$1" 2>&1', path, flag], { encoding: 'utf8' });
+  return pattern.exec(said)?.[1] ?? 'unknown';
 }
 
 /** A user of this machine. */

@@ -8,8 +8,26 @@ import { z } from 'zod';
 import { isOrigin } from '../core/site/site.ts';
 import { CacheConfigError } from './errors.ts';
 
-export const CACHE_NAMES = ['nginx', 'varnish', 'squid'] as const;
-export type CacheName = (typeof CACHE_NAMES)[number];
+/** Serve the protected tree. */
+export const HOST_NAMES = ['nginx', 'apache', 'caddy', 'lighttpd'] as const;
+/** Stand in front of a content host, or of another of them. */
+export const REVERSE_NAMES = [
+  'nginx-cache',
+  'apache-cache',
+  'varnish',
+  'squid-reverse',
+  'haproxy',
+  'trafficserver',
+] as const;
+/** Servers that run here; `squid` is the one that readers are told of. */
+export const SERVER_NAMES = [...HOST_NAMES, ...REVERSE_NAMES, 'squid'] as const;
+/** Hosts and CDNs of others, which take rules. */
+const RULE_NAMES = ['cloudflare', 'netlify', 'github-pages', 's3', 'cloudfront', 'fastly'] as const;
+export const CONFIG_NAMES = [...SERVER_NAMES, ...RULE_NAMES] as const;
+export type HostName = (typeof HOST_NAMES)[number];
+export type ReverseName = (typeof REVERSE_NAMES)[number];
+export type ServerName = (typeof SERVER_NAMES)[number];
+export type ConfigName = (typeof CONFIG_NAMES)[number];
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 /** What a path of the operator's own choice needs; it stands unquoted in three syntaxes and on a command line. */
@@ -37,6 +55,8 @@ const quotablePath = z
     (path) => QUOTABLE_PATH.test(path) && isNormal(path),
     'must be an absolute path without quotes, $ \\ { } ; #',
   );
+/** As Amazon allows them, without the dots that its certificates do not cover. */
+const bucketName = z.string().regex(/^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/, 'must be the name of a bucket, without dots');
 const userName = z.string().regex(/^[a-z_][a-z0-9_-]{0,31}$/, 'must be the name of a user of this machine');
 const seconds = z.int().min(0).max(31_536_000);
 const megabytes = (least: number) => z.int().min(least).max(1_048_576);
@@ -65,16 +85,41 @@ function isPlainOrigin(text: string): boolean {
   return /^https?:\/\/([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/.test(text) && isOrigin(text, { allowLoopback: true });
 }
 
+/** @param name - of the directory that a server keeps everything in */
+const stateDirectory = (name: string) => plainPath.default(`/var/lib/wispr-${name}`);
+
+const contentHost = (name: HostName) => ({
+  /** The directory that `wispr protect` writes. */
+  root: quotablePath.default('/srv/wispr'),
+  /** Where browsers without a reader are sent, like `https://read.news.example`. */
+  readingOrigin: origin,
+  address: address.default('127.0.0.1'),
+  port: port.default(8080),
+  /** How long caches may keep an answer without asking again. */
+  maxAgeSeconds: seconds.default(300),
+  stateDirectory: stateDirectory(name),
+});
+
+const reverseCache = (name: ReverseName) => ({
+  /** The content host, or the next cache. */
+  backend: endpoint.default({ host: '127.0.0.1', port: 8080 }),
+  address: address.default('127.0.0.1'),
+  port: port.default(6081),
+  stateDirectory: stateDirectory(name),
+});
+
+const memoryMegabytes = megabytes(8).default(256);
+const diskMegabytes = megabytes(0).default(4096);
+const largestObjectMegabytes = (megabytesByDefault: number) => megabytes(1).default(megabytesByDefault);
+
+/** What a host or CDN of others is told: where browsers without a reader are sent. */
+const rules = { readingOrigin: origin };
+
 /** The parameters of each configuration, with the defaults that suit an operator. */
 const parameters = {
   nginx: z
     .strictObject({
-      /** The directory that `wispr protect` writes. */
-      root: quotablePath.default('/srv/wispr'),
-      /** Where browsers without a reader are sent, like `https://read.news.example`. */
-      readingOrigin: origin,
-      address: address.default('127.0.0.1'),
-      port: port.default(8080),
+      ...contentHost('nginx'),
       /** The site's host name. */
       host: hostName.optional(),
       /** PEM files of certificate chain and key, both or neither: with them, HTTPS is served besides. */
@@ -83,25 +128,47 @@ const parameters = {
       httpsPort: port.default(443),
       /** The user that reads the tree, if nginx is started by root. */
       user: userName.default('www-data'),
-      /** How long caches may keep an answer without asking again. */
-      maxAgeSeconds: seconds.default(300),
-      stateDirectory: plainPath.default('/var/lib/wispr-nginx'),
     })
     .refine(({ certificate, certificateKey }) => (certificate === undefined) === (certificateKey === undefined), {
       path: ['certificate'],
       message: 'a certificate needs its key, and a key its certificate',
     }),
-  varnish: z.strictObject({
-    /** The content host. */
-    backend: endpoint.default({ host: '127.0.0.1', port: 8080 }),
-    address: address.default('127.0.0.1'),
-    port: port.default(6081),
-    memoryMegabytes: megabytes(8).default(256),
-    /** Longer answers are handed through. */
-    largestObjectMegabytes: megabytes(1).default(64),
-    graceSeconds: seconds.default(30),
-    stateDirectory: plainPath.default('/var/lib/wispr-varnish'),
+  apache: z.strictObject(contentHost('apache')),
+  caddy: z.strictObject(contentHost('caddy')),
+  lighttpd: z.strictObject(contentHost('lighttpd')),
+  'nginx-cache': z.strictObject({
+    ...reverseCache('nginx-cache'),
+    diskMegabytes,
   }),
+  'apache-cache': z.strictObject({
+    ...reverseCache('apache-cache'),
+    largestObjectMegabytes: largestObjectMegabytes(512),
+  }),
+  varnish: z.strictObject({
+    ...reverseCache('varnish'),
+    memoryMegabytes,
+    /** Longer answers are handed through. */
+    largestObjectMegabytes: largestObjectMegabytes(64),
+    graceSeconds: seconds.default(30),
+  }),
+  'squid-reverse': z.strictObject({
+    ...reverseCache('squid-reverse'),
+    memoryMegabytes,
+    diskMegabytes,
+    largestObjectMegabytes: largestObjectMegabytes(512),
+  }),
+  haproxy: z
+    .strictObject({
+      ...reverseCache('haproxy'),
+      /** HAProxy takes no more. */
+      memoryMegabytes: memoryMegabytes.pipe(megabytes(8).max(4095)),
+      largestObjectMegabytes: largestObjectMegabytes(16),
+    })
+    .refine((p) => p.largestObjectMegabytes * 2 <= p.memoryMegabytes, {
+      path: ['largestObjectMegabytes'],
+      message: 'must be at most half of the memory',
+    }),
+  trafficserver: z.strictObject({ ...reverseCache('trafficserver'), diskMegabytes: megabytes(128).default(4096) }),
   squid: z.strictObject({
     address: address.default('127.0.0.1'),
     port: port.default(3128),
@@ -115,26 +182,38 @@ const parameters = {
     sites: z.array(z.strictObject({ site: hostName, host, port })).default([]),
     /** Whether it fetches from this machine: for tests and demonstrations. */
     allowLoopback: z.boolean().default(false),
-    memoryMegabytes: megabytes(8).default(256),
+    memoryMegabytes,
     /** 0: memory only. */
-    diskMegabytes: megabytes(0).default(4096),
-    largestObjectMegabytes: megabytes(1).default(512),
+    diskMegabytes,
+    largestObjectMegabytes: largestObjectMegabytes(512),
     /** The user that it becomes, if it is started by root. */
     user: userName.default('proxy'),
     /** The name in its error pages and its `X-Cache` field. */
     visibleHostname: hostName.default('wispr-cache'),
-    stateDirectory: plainPath.default('/var/lib/wispr-squid'),
+    stateDirectory: stateDirectory('squid'),
   }),
+  cloudflare: z.strictObject({ ...rules, host: hostName }),
+  netlify: z.strictObject(rules),
+  'github-pages': z.strictObject({ ...rules, host: hostName }),
+  s3: z.strictObject({ ...rules, bucket: bucketName }),
+  cloudfront: z.strictObject({ backend: endpoint }),
+  fastly: z.strictObject({}),
 };
 
 /** What a caller gives; everything with a default can be left out. */
-export type CacheParameters = { [Name in CacheName]: z.input<(typeof parameters)[Name]> };
+export type ConfigParameters = { [Name in ConfigName]: z.input<(typeof parameters)[Name]> };
 /** The same, with the defaults filled in. */
-export type CompleteParameters = { [Name in CacheName]: z.output<(typeof parameters)[Name]> };
+export type CompleteParameters = { [Name in ConfigName]: z.output<(typeof parameters)[Name]> };
 
 /** Whether the configuration `name` has this parameter. */
-export function hasParameter(name: CacheName, parameter: string): boolean {
+export function hasParameter(name: ConfigName, parameter: string): boolean {
   return parameter in parameters[name].shape;
+}
+
+/** Whether the configuration `name` cannot do without this parameter. */
+export function needsParameter(name: ConfigName, parameter: string): boolean {
+  const shape: Readonly<Record<string, z.ZodType>> = parameters[name].shape;
+  return shape[parameter]?.safeParse(undefined).success === false;
 }
 
 /**
@@ -142,9 +221,9 @@ export function hasParameter(name: CacheName, parameter: string): boolean {
  *
  * @throws {CacheConfigError} `argument-invalid`, naming the first parameter that is wrong
  */
-export function completeParameters<Name extends CacheName>(
+export function completeParameters<Name extends ConfigName>(
   name: Name,
-  given: CacheParameters[Name],
+  given: ConfigParameters[Name],
 ): CompleteParameters[Name] {
   const checked = parameters[name].safeParse(given);
   if (checked.success) return checked.data as CompleteParameters[Name];

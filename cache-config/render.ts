@@ -1,37 +1,85 @@
 /**
- * Configurations for the servers that stand between publisher and readers: nginx, Varnish and Squid. The templates beside
- * this file are what operators, the tests and the demonstration use, as they are.
+ * Configurations for the servers, hosts and CDNs that stand between publisher and readers. The templates beside this file are
+ * what operators, the tests and the demonstration use, as they are.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type CacheName, type CacheParameters, type CompleteParameters, completeParameters } from './parameters.ts';
+import {
+  type CompleteParameters,
+  type ConfigName,
+  type ConfigParameters,
+  completeParameters,
+  SERVER_NAMES,
+  type ServerName,
+} from './parameters.ts';
+import { authority, VALUES } from './values.ts';
 
-const MEGABYTE = 1_048_576;
-const TEMPLATES = { nginx: 'nginx.conf', varnish: 'varnish.vcl', squid: 'squid.conf' };
+/** Of the one file that a configuration consists of; those of several files have their names inside. */
+const FILES: Readonly<Record<ConfigName, string>> = {
+  nginx: 'nginx.conf',
+  apache: 'apache.conf',
+  caddy: 'Caddyfile',
+  lighttpd: 'lighttpd.conf',
+  'nginx-cache': 'nginx-cache.conf',
+  'apache-cache': 'apache-cache.conf',
+  varnish: 'varnish.vcl',
+  'squid-reverse': 'squid-reverse.conf',
+  haproxy: 'haproxy.cfg',
+  trafficserver: 'trafficserver.conf',
+  squid: 'squid.conf',
+  cloudflare: 'cloudflare.txt',
+  netlify: 'netlify.txt',
+  'github-pages': 'github-pages.txt',
+  s3: 's3.txt',
+  cloudfront: 'cloudfront.txt',
+  fastly: 'fastly.vcl',
+};
+/** Before each file of a configuration that has several. */
+const HEADING = /^==> (\S+) <==\n/m;
 
 /** The file name that the configuration goes by. */
-export function configFileName(name: CacheName): string {
-  return TEMPLATES[name];
+export function configFileName(name: ConfigName): string {
+  return FILES[name];
 }
 
 /**
- * The text of a configuration.
+ * The text of a configuration; where it has several files, each below its name.
  *
- * @param name which server
- * @param parameters see {@link CacheParameters}; what has a default can be left out
+ * @param name which server, host or CDN
+ * @param parameters see {@link ConfigParameters}; what has a default can be left out
  * @throws {CacheConfigError} `argument-invalid`
  */
-export function renderCacheConfig<Name extends CacheName>(name: Name, parameters: CacheParameters[Name]): string {
+export function renderConfig<Name extends ConfigName>(name: Name, parameters: ConfigParameters[Name]): string {
   const values: Record<string, string> = {
-    ...RENDERED[name](completeParameters(name, parameters) as never),
-    command: serverCommand(name, parameters).map(quoted).join(' '),
+    ...VALUES[name](completeParameters(name, parameters)),
+    ...(isServer(name) && {
+      command: serverCommand(name, parameters as never)
+        .map(quoted)
+        .join(' '),
+    }),
   };
-  const template = readFileSync(new URL(TEMPLATES[name], import.meta.url), 'utf8');
+  const template = readFileSync(new URL(`templates/${FILES[name]}`, import.meta.url), 'utf8');
   return template.replace(/\{\{(\w+)\}\}/g, (_, key: string) => {
     const value = values[key];
-    if (value === undefined) throw new Error(`no value for {{${key}}} in ${TEMPLATES[name]}`);
+    if (value === undefined) throw new Error(`no value for {{${key}}} in ${FILES[name]}`);
     return value;
   });
+}
+
+/** The files of a configuration, by their names. @throws {CacheConfigError} `argument-invalid` */
+export function renderFiles<Name extends ConfigName>(
+  name: Name,
+  parameters: ConfigParameters[Name],
+): Map<string, string> {
+  const [introduction = '', ...parts] = renderConfig(name, parameters).split(HEADING);
+  if (parts.length === 0) return new Map([[FILES[name], introduction]]);
+  const files = new Map<string, string>();
+  for (let index = 0; index < parts.length; index += 2) files.set(parts[index] ?? '', parts[index + 1] ?? '');
+  return files;
+}
+
+function isServer(name: ConfigName): name is ServerName {
+  return (SERVER_NAMES as readonly string[]).includes(name);
 }
 
 /**
@@ -40,16 +88,55 @@ export function renderCacheConfig<Name extends CacheName>(name: Name, parameters
  *
  * @throws {CacheConfigError} `argument-invalid`
  */
-export function serverCommand<Name extends CacheName>(name: Name, parameters: CacheParameters[Name]): string[] {
+export function serverCommand<Name extends ServerName>(name: Name, parameters: ConfigParameters[Name]): string[] {
   const complete = completeParameters(name, parameters);
-  const directory = complete.stateDirectory;
-  const file = `${directory}/${TEMPLATES[name]}`;
-  if (name === 'nginx') return ['nginx', '-p', directory, '-c', file, '-e', 'stderr', '-g', 'daemon off;'];
-  if (name === 'squid') return ['squid', '-N', '-n', squidServiceName(directory), '-f', file];
-  const { memoryMegabytes } = complete as CompleteParameters['varnish'];
-  const storage = `default,${memoryMegabytes}m`;
-  return ['varnishd', '-F', '-n', `${directory}/varnishd`, '-a', listen(complete), '-f', file, '-s', storage];
+  const { stateDirectory: directory } = complete;
+  return COMMANDS[name](`${directory}/${FILES[name]}`, directory, complete);
 }
+
+type Command<Name extends ServerName> = (file: string, directory: string, p: CompleteParameters[Name]) => string[];
+
+const nginx = (file: string, directory: string) => [
+  'nginx',
+  '-p',
+  directory,
+  '-c',
+  file,
+  '-e',
+  'stderr',
+  '-g',
+  'daemon off;',
+];
+const apache = (file: string) => ['apache2', '-D', 'FOREGROUND', '-f', file];
+const squid = (file: string, directory: string) => ['squid', '-N', '-n', squidServiceName(directory), '-f', file];
+
+const COMMANDS: { readonly [Name in ServerName]: Command<Name> } = {
+  nginx,
+  'nginx-cache': nginx,
+  apache,
+  'apache-cache': apache,
+  caddy: (file) => ['caddy', 'run', '--adapter', 'caddyfile', '--config', file],
+  lighttpd: (file) => ['lighttpd', '-D', '-f', file],
+  varnish: (file, directory, p) => {
+    const storage = `default,${p.memoryMegabytes}m`;
+    return [
+      'varnishd',
+      '-F',
+      '-n',
+      `${directory}/varnishd`,
+      '-a',
+      authority(p.address, p.port),
+      '-f',
+      file,
+      '-s',
+      storage,
+    ];
+  },
+  squid,
+  'squid-reverse': squid,
+  haproxy: (file) => ['haproxy', '-W', '-db', '-f', file],
+  trafficserver: (_, directory) => ['traffic_server', `--run-root=${directory}`],
+};
 
 /**
  * Squid keeps shared memory under this name, also with one process; two of the same name take it from each other. Letters and
@@ -62,75 +149,4 @@ export function squidServiceName(stateDirectory: string): string {
 /** For a shell. */
 function quoted(argument: string): string {
   return /[ ;]/.test(argument) ? `'${argument}'` : argument;
-}
-
-function listen({ address, port }: { address: string; port: number }): string {
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
-}
-
-const RENDERED = {
-  nginx: (p: CompleteParameters['nginx']) => ({
-    listen: listen(p),
-    serverName: p.host === undefined ? '# Whatever the host name in the request.' : `server_name ${p.host};`,
-    https: p.certificate === undefined ? '# No HTTPS here: a cache or CDN in front may end it.' : nginxHttps(p),
-    root: p.root,
-    readingOrigin: p.readingOrigin,
-    user: p.user,
-    maxAgeSeconds: String(p.maxAgeSeconds),
-    stateDirectory: p.stateDirectory,
-  }),
-  varnish: (p: CompleteParameters['varnish']) => ({
-    backendHost: p.backend.host,
-    backendPort: String(p.backend.port),
-    largestObjectBytes: String(p.largestObjectMegabytes * MEGABYTE),
-    graceSeconds: String(p.graceSeconds),
-  }),
-  squid: (p: CompleteParameters['squid']) => ({
-    listen: listen(p),
-    user: p.user,
-    visibleHostname: p.visibleHostname,
-    stateDirectory: p.stateDirectory,
-    clients: p.clients.join(' '),
-    webPorts: p.webPorts.join(' '),
-    tunnelPorts: p.tunnelPorts.join(' '),
-    sites: squidSites(p.sites),
-    loopback: p.allowLoopback
-      ? '# This machine may be asked too: this is a test or a demonstration.'
-      : '# What runs on this machine trusts loopback; readers come from elsewhere.\nhttp_access deny to_localhost',
-    largestObjectMegabytes: String(p.largestObjectMegabytes),
-    memoryMegabytes: String(p.memoryMegabytes),
-    largestInMemoryMegabytes: String(p.diskMegabytes > 0 ? 4 : Math.min(p.largestObjectMegabytes, p.memoryMegabytes)),
-    disk:
-      p.diskMegabytes > 0
-        ? `cache_dir aufs ${p.stateDirectory}/cache ${p.diskMegabytes} 16 64`
-        : '# Memory only: nothing is kept over a restart.',
-  }),
-};
-
-/** Browsers read fallback pages over HTTPS; readers may use either, because they verify what they get. */
-function nginxHttps(p: CompleteParameters['nginx']): string {
-  return [
-    `listen ${listen({ ...p, port: p.httpsPort })} ssl http2 default_server;`,
-    `ssl_certificate ${p.certificate};`,
-    `ssl_certificate_key ${p.certificateKey};`,
-    'ssl_protocols TLSv1.2 TLSv1.3;',
-    'ssl_session_cache shared:tls:10m;',
-  ].join('\n    ');
-}
-
-/** Sites with a place of their own: the URL, and so the name under which the answer is kept, stays the site's. */
-function squidSites(sites: CompleteParameters['squid']['sites']): string {
-  if (sites.length === 0) return '# Every site is fetched from the address that its name has.';
-  const lines = ['# These sites are fetched from the given place, under their own names.'];
-  for (const [index, { site, host, port }] of sites.entries()) {
-    lines.push(
-      `acl site${index} dstdomain ${site}`,
-      `cache_peer ${host} parent ${port} 0 originserver no-query no-digest no-netdb-exchange name=site${index}`,
-      `cache_peer_access site${index} allow site${index}`,
-      `cache_peer_access site${index} deny all`,
-      `never_direct allow site${index}`,
-      `http_access allow site${index}`,
-    );
-  }
-  return lines.join('\n');
 }

@@ -21,9 +21,10 @@ import { promisify } from 'node:util';
 import { type LogLine, parseAccessLog, VARNISH_LOG_FORMAT } from './access-log.ts';
 import { accepts, type Child, freePort, startChild, until } from './child.ts';
 import { CacheConfigError } from './errors.ts';
-import { findServer, findUser, programOf, serverVersion, type User } from './find-server.ts';
-import type { CacheName, CacheParameters } from './parameters.ts';
-import { configFileName, renderCacheConfig, serverCommand, squidServiceName } from './render.ts';
+import { findServer, findUser, serverVersion, type User } from './find-server.ts';
+import type { ConfigParameters, HostName, ReverseName, ServerName } from './parameters.ts';
+import { SERVERS } from './programs.ts';
+import { renderFiles, serverCommand, squidServiceName } from './render.ts';
 
 export type { LogLine } from './access-log.ts';
 export { stopAll } from './child.ts';
@@ -37,17 +38,21 @@ const PORT_TAKEN = /Address already in use|Unable to open HTTP|Could not get soc
 
 /** A server that runs. */
 export interface CacheServer {
-  readonly name: CacheName;
+  readonly name: ServerName;
   readonly version: string;
   /** `http://127.0.0.1:port`, without a slash at the end. */
   readonly url: string;
   readonly host: '127.0.0.1';
   readonly port: number;
   readonly pid: number;
-  /** The file with its messages or, for nginx and Squid, its requests. */
+  /** What it keeps everything in, until it is stopped. */
+  readonly directory: string;
+  /** The file with its requests or, for Varnish, its messages. */
   readonly logPath: string;
   /** The requests that it has logged, oldest first. It logs a request shortly after it answered: wait for the line. */
   requests(): Promise<LogLine[]>;
+  /** Ends it in order, and starts it again with what it left. */
+  restart(): Promise<void>;
   /** Ends it and everything it started, and removes its directory. */
   stop(): Promise<void>;
 }
@@ -61,11 +66,15 @@ export interface StartOptions {
 }
 
 type Own = 'address' | 'port' | 'stateDirectory';
-export type NginxOptions = StartOptions & Omit<CacheParameters['nginx'], Own> & { root: string };
-export type VarnishOptions = StartOptions &
-  Omit<CacheParameters['varnish'], Own> & { backend: { host: string; port: number } };
+export type NginxOptions = StartOptions & Omit<ConfigParameters['nginx'], Own> & { root: string };
+type Backend = { backend: { host: string; port: number } };
+export type VarnishOptions = StartOptions & Omit<ConfigParameters['varnish'], Own> & Backend;
+/** What a content host is given. */
+export type HostOptions = StartOptions & { root: string; readingOrigin: string; maxAgeSeconds?: number };
+/** What a cache is given that stands in front of another server. */
+export type ReverseOptions<Name extends ReverseName> = StartOptions & Omit<ConfigParameters[Name], Own> & Backend;
 export type SquidOptions = StartOptions &
-  Omit<CacheParameters['squid'], Own | 'allowLoopback'> & {
+  Omit<ConfigParameters['squid'], Own | 'allowLoopback'> & {
     /** Whether it may fetch from this machine, from any port. */
     connectLoopback?: boolean | undefined;
   };
@@ -87,10 +96,26 @@ export function startVarnish({ stateDirectory, port, ...parameters }: VarnishOpt
   return start('varnish', { stateDirectory, port }, parameters);
 }
 
+/** Starts a content host. @throws {CacheConfigError} like {@link startNginx} */
+export function startHost(name: HostName, options: HostOptions): Promise<CacheServer> {
+  if (name === 'nginx') return startNginx(options);
+  const { stateDirectory, port, ...parameters } = options;
+  return start(name, { stateDirectory, port }, parameters);
+}
+
+/** Starts a cache in front of another server. @throws {CacheConfigError} like {@link startNginx} */
+export function startReverse<Name extends ReverseName>(
+  name: Name,
+  options: ReverseOptions<Name>,
+): Promise<CacheServer> {
+  const { stateDirectory, port, ...parameters } = options;
+  return start(name, { stateDirectory, port }, parameters as ConfigParameters[Name]);
+}
+
 /** Starts Squid as a forward proxy. @throws {CacheConfigError} like {@link startNginx} */
 export function startSquid(options: SquidOptions = {}): Promise<CacheServer> {
   const { stateDirectory, port, connectLoopback, ...parameters } = options;
-  const user = isRoot() ? squidUser() : undefined;
+  const user = userOf('squid');
   const anyPort = ['80', '443', '1024-65535'];
   const loopback = connectLoopback ? { allowLoopback: true, webPorts: anyPort, tunnelPorts: anyPort } : {};
   const small = { diskMegabytes: 1024 };
@@ -102,22 +127,25 @@ export function startSquid(options: SquidOptions = {}): Promise<CacheServer> {
 }
 
 /** Tries again on another port when another program took it between finding and using it. */
-async function start<Name extends CacheName>(
+async function start<Name extends ServerName>(
   name: Name,
   { stateDirectory, port: firstPort }: StartOptions,
-  parameters: CacheParameters[Name],
+  parameters: ConfigParameters[Name],
 ): Promise<CacheServer> {
-  const program = findServer(programOf(name));
+  const known = SERVERS[name];
+  const program = findServer(known.program);
   if (program === undefined) {
-    throw new CacheConfigError('service-failed', `${programOf(name)} is not installed`, {
-      fields: { package: name === 'nginx' ? 'nginx-light' : name },
+    throw new CacheConfigError('service-failed', `${known.program} is not installed`, {
+      fields: { package: known.package },
     });
   }
   for (let attempt = 1; ; attempt++) {
-    const port = attempt === 1 && firstPort !== undefined ? firstPort : await freePort();
+    // Some servers would share a port with a stranger (SO_REUSEPORT), and never complain.
+    const wanted = attempt === 1 && firstPort !== undefined && !(await accepts(firstPort));
+    const port = wanted ? firstPort : await freePort();
     const directory = makeDirectory(name, stateDirectory);
     try {
-      return await startOnce(name, program, port, directory, parameters);
+      return await startIn(name, program, port, directory, parameters);
     } catch (error) {
       rmSync(directory, { recursive: true, force: true });
       if (attempt === ATTEMPTS || !(error instanceof CacheConfigError && PORT_TAKEN.test(error.message))) throw error;
@@ -125,46 +153,73 @@ async function start<Name extends CacheName>(
   }
 }
 
-async function startOnce<Name extends CacheName>(
+async function startIn<Name extends ServerName>(
   name: Name,
   program: string,
   port: number,
-  stateDirectory: string,
-  given: CacheParameters[Name],
+  directory: string,
+  given: ConfigParameters[Name],
 ): Promise<CacheServer> {
-  const parameters = { ...given, address: '127.0.0.1', port, stateDirectory } as CacheParameters[Name];
+  const parameters = { ...given, address: '127.0.0.1', port, stateDirectory: directory } as ConfigParameters[Name];
   const [, ...args] = serverCommand(name, parameters);
-  writeFileSync(join(stateDirectory, configFileName(name)), renderCacheConfig(name, parameters), { mode: 0o644 });
-  if (name === 'squid') await makeSquidDirectories(program, stateDirectory);
-  // Squid takes seconds to put its cache in order, which is thrown away anyway.
-  const [stopSignal, remains] =
-    name === 'squid' ? (['SIGKILL', squidSharedMemory(stateDirectory)] as const) : (['SIGTERM', []] as const);
-  const child = startChild([program, ...args], stateDirectory, stopSignal, remains);
-  const ready = async () => isReady(name, stateDirectory) && (await accepts(port));
-  await until(async () => child.ended() !== undefined || (await ready()), START_MILLISECONDS);
-  if (child.ended() !== undefined || !(await ready())) throw await notStarted(name, child);
+  const user = userOf(name);
+  for (const [file, text] of renderFiles(name, parameters)) writeFileSync(join(directory, file), text, { mode: 0o644 });
+  mkdirSync(join(directory, 'cache'));
+  if (user) for (const path of ['', 'cache']) chownSync(join(directory, path), user.uid, user.gid);
+  if (name.startsWith('squid')) await makeSquidDirectories(program, args, user);
+  const begin = () => startOnce(name, [program, ...args], port, directory);
+  let child = await begin();
   return {
     name,
     version: serverVersion(name, program),
     url: `http://127.0.0.1:${port}`,
     host: '127.0.0.1',
     port,
-    pid: child.pid,
-    logPath: join(stateDirectory, name === 'varnish' ? 'output.log' : 'access.log'),
-    requests: () => requests(name, stateDirectory),
-    stop: child.stop,
+    directory,
+    get pid() {
+      return child.pid;
+    },
+    logPath: join(directory, SERVERS[name].log),
+    requests: () => requests(name, directory),
+    restart: async () => {
+      await child.end();
+      // What it says of being ready shall be said by the new one.
+      rmSync(join(directory, SERVERS[name].ready[0]), { force: true });
+      child = await begin();
+    },
+    stop: () => child.stop(),
   };
 }
 
-/** A connection alone would not tell our server from a stranger on the same port: each also says that it got the port. */
-function isReady(name: CacheName, directory: string): boolean {
-  if (name === 'nginx') return readIfThere(join(directory, 'nginx.pid')) !== '';
-  if (name === 'varnish') return readIfThere(join(directory, 'output.log')).includes('said Child starts');
-  return readIfThere(join(directory, 'cache.log')).includes('Accepting HTTP Socket connections at');
+async function startOnce(
+  name: ServerName,
+  command: readonly string[],
+  port: number,
+  directory: string,
+): Promise<Child> {
+  // Squid takes seconds to put its cache in order, which is thrown away anyway.
+  const child = startChild(command, directory, {
+    stopSignal: name.startsWith('squid') ? 'SIGKILL' : 'SIGTERM',
+    moreRemains: name.startsWith('squid') ? squidSharedMemory(directory) : [],
+    user: SERVERS[name].becomesUser ? undefined : userOf(name),
+  });
+  const [file, said] = SERVERS[name].ready;
+  const ready = async () => said.test(readIfThere(join(directory, file))) && (await accepts(port));
+  await until(async () => child.ended() !== undefined || (await ready()), START_MILLISECONDS);
+  if (child.ended() !== undefined || !(await ready())) throw await notStarted(name, child);
+  return child;
 }
 
-async function notStarted(name: CacheName, child: Child): Promise<CacheConfigError> {
-  const logs = ['output.log', 'error.log', 'cache.log'].map((file) => readIfThere(join(child.directory, file)));
+/** Whose a server's files are, if root starts it; nginx and Varnish need none of theirs. */
+function userOf(name: ServerName): User | undefined {
+  if (!isRoot() || name === 'nginx' || name === 'varnish') return undefined;
+  return findUser(name === 'squid' ? ['proxy', 'squid', 'nobody'] : ['nobody']);
+}
+
+async function notStarted(name: ServerName, child: Child): Promise<CacheConfigError> {
+  const logs = ['output.log', 'error.log', 'cache.log', 'diags.log'].map((file) =>
+    readIfThere(join(child.directory, file)),
+  );
   const lines = logs.flatMap((log) =>
     log
       .split('\n')
@@ -176,8 +231,11 @@ async function notStarted(name: CacheName, child: Child): Promise<CacheConfigErr
   return new CacheConfigError('service-failed', [`${name} did not start: ${why}`, ...lines].join('\n  '));
 }
 
-async function requests(name: CacheName, directory: string): Promise<LogLine[]> {
-  if (name !== 'varnish') return parseAccessLog(name, await readFile(join(directory, 'access.log'), 'utf8'));
+async function requests(name: ServerName, directory: string): Promise<LogLine[]> {
+  if (name !== 'varnish') {
+    const log = await readFile(join(directory, SERVERS[name].log), 'utf8').catch(() => '');
+    return parseAccessLog(name, log);
+  }
   // Varnish logs to shared memory; this prints all that is there, and ends.
   const reader = findServer('varnishncsa');
   if (reader === undefined) throw new CacheConfigError('service-failed', 'varnishncsa is not installed');
@@ -186,9 +244,9 @@ async function requests(name: CacheName, directory: string): Promise<LogLine[]> 
   return parseAccessLog(name, stdout);
 }
 
-function makeDirectory(name: CacheName, parent = tmpdir()): string {
+function makeDirectory(name: ServerName, parent = tmpdir()): string {
   mkdirSync(parent, { recursive: true });
-  // Varnish and Squid, started by root, become other users, which need a way in; there is nothing secret inside.
+  // All but nginx, started by root, run as other users, which need a way in; there is nothing secret inside.
   const closed = isRoot() && name !== 'nginx' ? closedAncestor(parent) : undefined;
   if (closed !== undefined) {
     throw new CacheConfigError('service-failed', `${name}, as its own user, cannot enter ${closed}`, {
@@ -205,15 +263,9 @@ function closedAncestor(directory: string): string | undefined {
   return dirname(directory) === directory ? undefined : closedAncestor(dirname(directory));
 }
 
-function squidUser(): User | undefined {
-  return findUser(['proxy', 'squid', 'nobody']);
-}
-
-async function makeSquidDirectories(program: string, directory: string): Promise<void> {
-  const user = isRoot() ? squidUser() : undefined;
-  if (user) chownSync(directory, user.uid, user.gid);
-  const config = join(directory, configFileName('squid'));
-  await run(program, ['-z', '-N', '-n', squidServiceName(directory), '-f', config], { cwd: directory });
+/** Its disk cache has to be made before it starts. */
+async function makeSquidDirectories(program: string, args: readonly string[], user: User | undefined): Promise<void> {
+  await run(program, ['-z', ...args], { ...(user && { uid: user.uid, gid: user.gid }) });
 }
 
 /** The segments that collapsed forwarding works with. */

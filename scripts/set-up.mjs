@@ -15,6 +15,11 @@ const DEBIAN = {
     ['squid', '/usr/sbin/squid'],
     ['varnish', '/usr/sbin/varnishd'],
     ['nginx-light', '/usr/sbin/nginx'],
+    ['apache2-bin', '/usr/sbin/apache2'], // the program without the service
+    ['caddy', '/usr/bin/caddy'],
+    ['haproxy', '/usr/sbin/haproxy'],
+    ['lighttpd', '/usr/sbin/lighttpd'],
+    ['trafficserver', '/usr/bin/traffic_server'],
     ['chromium', '/usr/bin/chromium'],
     ['postgresql-15', '/usr/lib/postgresql/15/bin/postgres'],
     ['openssl', '/usr/bin/openssl'],
@@ -25,6 +30,12 @@ const DEBIAN = {
     ['gnome-keyring', '/usr/bin/gnome-keyring-daemon'],
     ['python3.11-doc', '/usr/share/doc/python3.11/html/index.html'],
     ['debian-handbook', '/usr/share/doc/debian-handbook/html/en-US/index.html'],
+  ],
+  '--browsers': [
+    ['firefox-esr', '/usr/bin/firefox-esr'],
+    ['webkit2gtk-driver', '/usr/bin/WebKitWebDriver'],
+    ['xvfb', '/usr/bin/Xvfb'],
+    ['openssl', '/usr/bin/openssl'],
   ],
   '--bench': [
     ['age', '/usr/bin/age'],

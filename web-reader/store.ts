@@ -4,6 +4,8 @@
  */
 import type { DocumentKey } from '../core/keys/document-keys.ts';
 
+import type { StoredPair } from './pair.ts';
+
 /** A set key. Times in seconds since 1970, both inclusive. */
 export interface StoredKey {
   readonly id: string;
@@ -22,8 +24,8 @@ export interface Store {
   };
   /** The X25519 key pair of a bounce that is under way. It is taken once. */
   readonly pending: {
-    put(pair: CryptoKeyPair): Promise<void>;
-    take(): Promise<CryptoKeyPair | undefined>;
+    put(pair: StoredPair): Promise<void>;
+    take(): Promise<StoredPair | undefined>;
   };
   /** Trusted metadata, and what {@link STATE} names. Values are what structured cloning takes. */
   readonly state: {
@@ -99,7 +101,7 @@ export async function openStore(): Promise<Store> {
     pending: {
       put: async (pair) => void (await within('pending', 'readwrite', (rows) => rows.put(pair, BOUNCE))),
       take: () =>
-        within<CryptoKeyPair | undefined>('pending', 'readwrite', (rows) => {
+        within<StoredPair | undefined>('pending', 'readwrite', (rows) => {
           const request = rows.get(BOUNCE);
           rows.delete(BOUNCE);
           return request;

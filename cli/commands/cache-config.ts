@@ -1,7 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Argument, type Command, InvalidArgumentError } from 'commander';
-import { CACHE_NAMES, type CacheName, type CacheParameters, hasParameter } from '../../cache-config/parameters.ts';
-import { renderCacheConfig } from '../../cache-config/render.ts';
+import {
+  CONFIG_NAMES,
+  type ConfigName,
+  type ConfigParameters,
+  hasParameter,
+  needsParameter,
+} from '../../cache-config/parameters.ts';
+import { renderConfig, renderFiles } from '../../cache-config/render.ts';
 import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
@@ -24,26 +31,45 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   largest: 'largestObjectMegabytes',
 };
 
+/** What some configurations cannot do without, and examples of it. */
+const NEEDED: Readonly<Record<string, string>> = {
+  readingOrigin: '--reading-origin https://read.news.example, or run this where wispr.json is',
+  host: '--host news.example, or run this where wispr.json is',
+  bucket: '--bucket news-site, or run this where wispr.json is',
+  backend: '--backend origin.news.example:80',
+};
+
 /**
- * The text that `wispr cache-config NAME` prints.
+ * What the command line means to a configuration.
  *
- * @throws {UsageError} an option that means nothing to this server
- * @throws {CacheConfigError} `argument-invalid`
+ * @throws {UsageError} an option that means nothing to it, or one that is missing
  */
-export function cacheConfigText(name: CacheName, { listen, ...options }: CacheConfigOptions): string {
+function parametersOf<Name extends ConfigName>(
+  name: Name,
+  { listen, ...options }: CacheConfigOptions,
+): ConfigParameters[Name] {
   const parameters: Record<string, unknown> = listen ? { address: listen.host, port: listen.port } : {};
+  if (listen && !hasParameter(name, 'port')) throw new UsageError(`--listen means nothing to ${name}`);
   for (const [option, value] of Object.entries(options)) {
     const parameter = PARAMETERS[option] ?? option;
     if (!hasParameter(name, parameter)) throw new UsageError(`${flagOf(option)} means nothing to ${name}`);
     parameters[parameter] = value;
   }
-  if (name === 'nginx' && options.readingOrigin === undefined) {
-    throw new UsageError(
-      'the configuration for nginx needs --reading-origin',
-      'add the origin of the reading site, like --reading-origin https://read.news.example, or run this where wispr.json is',
-    );
+  for (const [parameter, example] of Object.entries(NEEDED)) {
+    if (parameters[parameter] === undefined && needsParameter(name, parameter))
+      throw new UsageError(`the configuration for ${name} needs ${flagOf(parameter)}`, `add ${example}`);
   }
-  return renderCacheConfig(name, parameters as CacheParameters[typeof name]);
+  return parameters as ConfigParameters[Name];
+}
+
+/**
+ * The text that `wispr cache-config NAME` prints.
+ *
+ * @throws {UsageError} an option that means nothing to this configuration, or one that is missing
+ * @throws {CacheConfigError} `argument-invalid`
+ */
+export function cacheConfigText(name: ConfigName, options: CacheConfigOptions): string {
+  return renderConfig(name, parametersOf(name, options));
 }
 
 function flagOf(option: string): string {
@@ -54,36 +80,52 @@ function flagOf(option: string): string {
 export function addCacheConfigCommand(program: Command): void {
   const command = program
     .command('cache-config')
-    .summary('print a configuration for a cache')
-    .description('print a commented configuration: nginx as content host, varnish in front of it, squid for readers')
-    .addArgument(new Argument('<server>', 'which server').choices(CACHE_NAMES))
+    .summary('print a configuration for a web host, a cache or a CDN')
+    .description(
+      'print a commented configuration: for a content host (nginx, apache, caddy, lighttpd), a cache in front of it, a forward cache for readers (squid), or the rules of a host or CDN',
+    )
+    .addArgument(new Argument('<name>', 'which one').choices(CONFIG_NAMES))
+    .option('--write <dir>', 'write the files to this directory instead')
     .option('--listen <host:port>', 'IP address and port to listen on', endpoint)
     .option('--state-directory <dir>', 'where the server keeps its files')
-    .option('--root <dir>', 'nginx: the protected site')
-    .option('--reading-origin <url>', 'nginx: the reading site (default: that of wispr.json)')
-    .option('--host <name>', 'nginx: host name of the site (default: that of wispr.json)')
+    .option('--root <dir>', 'content hosts: the protected site')
+    .option('--reading-origin <url>', 'content hosts, rules: the reading site (default: that of wispr.json)')
+    .option('--host <name>', 'nginx, rules: host name of the site (default: that of wispr.json)')
+    .option('--bucket <name>', 's3: the bucket (default: that of wispr.json)')
     .option('--certificate <file>', 'nginx: certificate chain (PEM), to serve HTTPS as well')
     .option('--certificate-key <file>', 'nginx: its private key (PEM)')
     .option('--https-port <port>', 'nginx: port for HTTPS (default: 443)', wholeNumber)
-    .option('--max-age <seconds>', 'nginx: how long caches may keep an answer', wholeNumber)
-    .option('--backend <host:port>', 'varnish: the content host', endpoint)
+    .option('--max-age <seconds>', 'content hosts: how long caches may keep an answer', wholeNumber)
+    .option('--backend <host:port>', 'caches, cloudfront: the content host, or the next cache', endpoint)
     .option('--client <network>', 'squid: who may use it (repeatable)', collect)
-    .option('--memory <mb>', 'varnish, squid: memory for the cache', wholeNumber)
-    .option('--disk <mb>', 'squid: disk for the cache, 0 for none', wholeNumber)
-    .option('--largest <mb>', 'varnish, squid: the largest object that is kept', wholeNumber);
-  command.action((name: CacheName, options: CacheConfigOptions) => {
-    command.configureOutput().writeOut?.(cacheConfigText(name, name === 'nginx' ? withSite(options) : options));
+    .option('--memory <mb>', 'varnish, squid, haproxy: memory for the cache', wholeNumber)
+    .option('--disk <mb>', 'nginx-cache, squid, trafficserver: disk for the cache; squid: 0 for none', wholeNumber)
+    .option('--largest <mb>', 'apache-cache, varnish, squid, haproxy: the largest object that is kept', wholeNumber);
+  command.action((name: ConfigName, { write, ...options }: CacheConfigOptions & { write?: string }) => {
+    const given = withSite(name, options);
+    if (write === undefined) command.configureOutput().writeOut?.(cacheConfigText(name, given));
+    else writeFiles(write, renderFiles(name, parametersOf(name, given)));
   });
 }
 
+/** Nothing in them is secret: the server's own user reads them. */
+function writeFiles(directory: string, files: ReadonlyMap<string, string>): void {
+  mkdirSync(directory, { recursive: true });
+  for (const [file, text] of files) writeFileSync(join(directory, file), text, { mode: 0o644 });
+}
+
 /** What the publisher's configuration says, where there is one. */
-function withSite(options: CacheConfigOptions): CacheConfigOptions {
+function withSite(name: ConfigName, options: CacheConfigOptions): CacheConfigOptions {
   if (!existsSync(CONFIGURATION_FILE)) return options;
   const configuration = parseConfiguration(readFileSync(CONFIGURATION_FILE, 'utf8'), CONFIGURATION_FILE);
-  if (options.readingOrigin === undefined && !hasKeyServer(configuration))
+  const { reading, site, publish } = configuration;
+  if (options.readingOrigin === undefined && hasParameter(name, 'readingOrigin') && !hasKeyServer(configuration))
     throw new UsageError('a site without a key server needs no configuration: any web host for plain files serves it');
-  const { reading, site } = configuration;
-  return { readingOrigin: reading, host: site, ...options };
+  const [, bucket] =
+    /^s3:\/\/([^/]+)/.exec([publish ?? []].flat().find((target) => target.startsWith('s3://')) ?? '') ?? [];
+  const known = Object.entries({ readingOrigin: reading, host: site, bucket });
+  const useful = known.filter(([parameter, value]) => value !== undefined && hasParameter(name, parameter));
+  return { ...Object.fromEntries(useful), ...options };
 }
 
 function wholeNumber(text: string): number {

@@ -23,6 +23,9 @@ export const KEY_FILES_PATH = '/-/keys/';
 /** The service worker of a site without a key server: at the top, because its scope reaches no further up than it lies. */
 export const ROOT_WORKER = '/wispr-worker.js';
 
+/** Where a browser at the documents' origin is led after signing out. */
+export const LEFT_PAGE = '/-/left';
+
 const MAXIMUM_PATH_BYTES = 2048;
 const INDEX_DOCUMENT = 'index.html';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses

@@ -5,7 +5,7 @@
 import type { Express, Request, Response } from 'express';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { ago } from '../../core/reading/confirmation.ts';
-import { READING_SITE_PAGES } from '../../core/site/path.ts';
+import { LEFT_PAGE, READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import type { DoorOptions } from '../http/door.ts';
 import type { RequestLimits } from '../http/limits.ts';
@@ -53,6 +53,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     state,
     origin,
     account,
+    left: options.webReader === undefined ? `${account}/-/sign-in` : LEFT_PAGE,
     session: sessionCookie(origin, dev),
     secret: entryCookie(origin, dev),
   };

@@ -20,6 +20,8 @@ export interface Entrance {
   readonly origin: string;
   /** Where people sign in. */
   readonly account: string;
+  /** Where a browser goes that has signed out. */
+  readonly left: string;
   readonly session: ReadingCookie;
   readonly secret: ReadingCookie;
 }
@@ -40,7 +42,7 @@ export function addEntrance(app: Express, entrance: Entrance, limit: RequestHand
     for (const cookie of [entrance.session, entrance.secret]) cookie.clear(response);
     // Neither decrypted pages nor keys, kept documents and the worker stay for the next person at this browser. Not "cookies": browsers would
     // clear those of the whole domain, with everything that belongs to the publisher's other hosts.
-    response.set('Clear-Site-Data', '"cache", "storage"').redirect(303, `${entrance.account}/-/sign-in`);
+    response.set('Clear-Site-Data', '"cache", "storage"').redirect(303, entrance.left);
   });
 }
 

@@ -6,7 +6,7 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { prefersCoding } from '../../core/reading/accept-encoding.ts';
-import { KEYS_PAGE } from '../../core/site/path.ts';
+import { KEYS_PAGE, LEFT_PAGE } from '../../core/site/path.ts';
 import { isLoopback } from '../../core/site/site.ts';
 import { fileOf, type WebReaderFile, type WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { KeyServerError } from '../errors.ts';
@@ -98,9 +98,12 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
     sendMetadata(state, String(request.params.file), response),
   );
   app.get(KEYS_PAGE, noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
+  app.get(LEFT_PAGE, noStore, openedOnly, (_request, response) =>
+    sendStart(reader, response, '/', { isLeaving: true }),
+  );
   app.post(KEYS_PAGE, noStore, vaultOnly(reader.account), arrival, (request, response) => {
     const { sealed = '', to = '' } = (request.body ?? {}) as Record<string, unknown>;
-    return sendStart(reader, response, '/', { sealed: String(sealed), to: String(to) });
+    return sendStart(reader, response, '/', { arrived: { sealed: String(sealed), to: String(to) } });
   });
 }
 
@@ -141,13 +144,13 @@ async function sendStart(
   { account, provider, webReader, pages }: InBrowser,
   response: Response,
   to: string,
-  arrived?: StartPage['arrived'],
+  more: Pick<StartPage, 'arrived' | 'isLeaving'> = {},
 ): Promise<void> {
   if (webReader === undefined) throw new Error('the in-browser reader is not there');
   const { start } = filesOf(webReader);
   const page = {
+    ...more,
     reading: account,
-    arrived,
     script: `${SCRIPT}?v=${versionOf(start)}`,
     integrity: start.integrity,
     plain: `/-/plain?${new URLSearchParams({ to })}`,

@@ -138,7 +138,9 @@ export interface StartPage {
   /** Where documents are read as the server decrypts them. */
   readonly plain: string;
   /** Keys that came from the vault, and where the reader is on the way to. */
-  readonly arrived: { readonly sealed: string; readonly to: string } | undefined;
+  readonly arrived?: { readonly sealed: string; readonly to: string };
+  /** It removes what the origin keeps in the browser, and leads to the sign-in. */
+  readonly isLeaving?: boolean;
 }
 
 /** The page that starts the in-browser reader. */

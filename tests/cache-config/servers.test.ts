@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
-import { CACHE_NAMES, type CacheName } from '../../cache-config/parameters.ts';
+import { SERVER_NAMES, type ServerName } from '../../cache-config/parameters.ts';
 import { squidServiceName } from '../../cache-config/render.ts';
 import {
   type CacheServer,
   findServer,
   type StartOptions,
-  startNginx,
+  startHost,
+  startReverse,
   startSquid,
-  startVarnish,
   stopAll,
 } from '../../cache-config/servers.ts';
 import { get, makeSite, READING_ORIGIN } from './site.ts';
@@ -23,10 +23,21 @@ afterAll(async () => {
   site.remove();
 });
 
-/** Each server by itself; Varnish's backend need not answer. */
-const START: Record<CacheName, (options: StartOptions) => Promise<CacheServer>> = {
-  nginx: (options) => startNginx({ root: site.root, readingOrigin: READING_ORIGIN, ...options }),
-  varnish: (options) => startVarnish({ backend: { host: '127.0.0.1', port: 9 }, ...options }),
+const host = { root: site.root, readingOrigin: READING_ORIGIN };
+/** Need not answer. */
+const cache = { backend: { host: '127.0.0.1', port: 9 } };
+/** Each server by itself. */
+const START: Record<ServerName, (options: StartOptions) => Promise<CacheServer>> = {
+  nginx: (options) => startHost('nginx', { ...host, ...options }),
+  apache: (options) => startHost('apache', { ...host, ...options }),
+  caddy: (options) => startHost('caddy', { ...host, ...options }),
+  lighttpd: (options) => startHost('lighttpd', { ...host, ...options }),
+  'nginx-cache': (options) => startReverse('nginx-cache', { ...cache, ...options }),
+  'apache-cache': (options) => startReverse('apache-cache', { ...cache, ...options }),
+  varnish: (options) => startReverse('varnish', { ...cache, ...options }),
+  'squid-reverse': (options) => startReverse('squid-reverse', { ...cache, ...options }),
+  haproxy: (options) => startReverse('haproxy', { ...cache, ...options }),
+  trafficserver: (options) => startReverse('trafficserver', { ...cache, diskMegabytes: 128, ...options }),
   squid: (options) => startSquid({ connectLoopback: true, ...options }),
 };
 
@@ -60,7 +71,25 @@ function sharedMemoryOf(directories: string[]): string[] {
 
 const isAlive = (pid: number) => processesOf(pid).includes(pid);
 
-describe.each(CACHE_NAMES)('%s', (name) => {
+/** Each in a way of its own: one process with children, two programs, and one that becomes another user. */
+const THREE = ['nginx', 'varnish', 'squid'] as const;
+
+const others = SERVER_NAMES.filter((name) => !(THREE as readonly string[]).includes(name));
+test.each(others)('%s runs twice, on another port than a stranger, and goes without a trace', async (name) => {
+  const first = await START[name]({});
+  const second = await START[name]({ port: first.port });
+  const servers = [first, second];
+  expect(second.port).not.toBe(first.port);
+  expect(first.version).toMatch(/^\d+\.\d+/);
+  for (const { url } of servers) expect((await get(url, '/')).status).toBeGreaterThanOrEqual(200);
+  const families = servers.flatMap(({ pid }) => processesOf(pid));
+  const directories = servers.map(({ directory }) => directory);
+  await Promise.all(servers.map((server) => server.stop()));
+  expect(families.filter(isAlive)).toEqual([]);
+  expect([...directories.filter(existsSync), ...sharedMemoryOf(directories)]).toEqual([]);
+});
+
+describe.each(THREE)('%s', (name) => {
   test('starts, says what it is, answers, and goes without a trace', async () => {
     const server = await START[name]({});
     const family = processesOf(server.pid);
@@ -109,7 +138,10 @@ describe.each(CACHE_NAMES)('%s', (name) => {
 test('a server that cannot start says why, with the last lines of its log, and leaves nothing', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'wispr-state-'));
   chmodSync(parent, 0o755);
-  const failing = startVarnish({ backend: { host: 'no-such-host.invalid', port: 80 }, stateDirectory: parent });
+  const failing = startReverse('varnish', {
+    backend: { host: 'no-such-host.invalid', port: 80 },
+    stateDirectory: parent,
+  });
   await expect(failing).rejects.toMatchObject({ code: 'service-failed' });
   await expect(failing).rejects.toThrow(/no-such-host\.invalid/);
   expect(readdirSync(parent)).toEqual([]);
@@ -127,7 +159,7 @@ test('a private directory is used by an ordinary user, and named by root: Squid 
 });
 
 test('stopAll ends every server', async () => {
-  const servers = await Promise.all(CACHE_NAMES.map((name) => START[name]({})));
+  const servers = await Promise.all(THREE.map((name) => START[name]({})));
   const families = servers.flatMap(({ pid }) => processesOf(pid));
   expect(families.length).toBeGreaterThan(4);
   await stopAll();

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -46,9 +46,12 @@ export interface Site {
 /** Writes the files to a new directory. */
 export function makeSite(): Site {
   const root = mkdtempSync(join(tmpdir(), 'wispr-site-'));
+  chmodSync(root, 0o755); // servers are other users
   for (const [name, content] of Object.entries(FILES)) {
     mkdirSync(join(root, dirname(name)), { recursive: true });
     writeFileSync(join(root, name), content);
+    // Apache calls the ETag of what has only just changed weak.
+    utimesSync(join(root, name), 1_700_000_000, 1_700_000_000);
   }
   return { root, remove: () => rmSync(root, { recursive: true }) };
 }

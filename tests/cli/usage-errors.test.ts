@@ -5,8 +5,8 @@ import { runWispr } from '../support/wispr.ts';
 describe('wrong arguments are said in lower case, without a full stop, and with a hint:', () => {
   it.each([
     [
-      ['cache-config', 'apache'],
-      /^wispr: 'apache' cannot stand for server; allowed choices are [a-z, ]+\n/,
+      ['cache-config', 'iis'],
+      /^wispr: 'iis' cannot stand for name; allowed choices are [a-z0-9, -]+\n/,
       'wispr cache-config --help',
     ],
     [

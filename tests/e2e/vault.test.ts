@@ -166,6 +166,16 @@ describe('an invitation', () => {
     await context.close();
   });
 
+  it('is read where the browser cannot give back an X25519 key that it stored, as WebKit', async () => {
+    const { context, page } = await newPage();
+    await page.addInitScript(`structuredClone = () => { throw new DOMException('', 'DataCloneError'); }`);
+    await joinAs(page, 'gesa');
+    await page.click('text=Letter');
+    await heading(page, 'Letter');
+    expect(await keptKeys(page)).toMatchObject({ extractable: false });
+    await context.close();
+  });
+
   it('is passed by who goes back from the article', async () => {
     const { context, page } = await newPage();
     await joinAs(page, 'hugo');

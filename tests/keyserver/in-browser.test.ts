@@ -132,6 +132,10 @@ describe('below /-/', () => {
     const { headers } = await documents.get('/-/leave', OPENED);
     expect(headers['clear-site-data']).toBe('"cache", "storage"');
     expect(headers['set-cookie']).toHaveLength(2);
+    // Not every browser obeys: a page does the rest.
+    expect(headers.location).toBe('/-/left');
+    const page = await documents.get('/-/left', OPENED);
+    expect([page.status, page.text.includes(BEGINNING)]).toEqual([200, true]);
   });
 });
 

@@ -52,6 +52,8 @@ export async function startRig(
     config?: Partial<KeyServerConfig>;
     /** Content hosts that are asked before the good one. */
     before?: readonly string[];
+    /** Origins of the content hosts, instead of the good one's. */
+    content?: readonly string[];
   } = {},
 ): Promise<Rig> {
   const folder = temporaryFolder();
@@ -72,7 +74,7 @@ export async function startRig(
     now: () => now,
   });
   const origins = { keyServer: server.url, reading: server.readingUrl };
-  const content = [...(options.before ?? []), host.origin];
+  const content = options.content ?? [...(options.before ?? []), host.origin];
   const bundle = await sealBundle(publisher, server.state.recipient.publicKey, { ...origins, content });
   await importBundle(server.state, bundle, server.origins);
   publisher.afterPublishing = () => server.publications.check();

@@ -19,11 +19,8 @@ export interface StaticHost {
 export async function startStaticHost(name: StaticHostName, root: string, port?: number): Promise<StaticHost> {
   const chosen = port ?? (await freePort());
   const directory = mkdtempSync(join(tmpdir(), `wispr-${name}-`));
-  const child = startChild(
-    commandFor(name, directory, root, chosen),
-    directory,
-    name === 'python' ? 'SIGKILL' : 'SIGTERM',
-  );
+  const stopSignal = name === 'python' ? 'SIGKILL' : 'SIGTERM';
+  const child = startChild(commandFor(name, directory, root, chosen), directory, { stopSignal });
   const started = await until(async () => child.ended() !== undefined || (await accepts(chosen)), 20_000);
   if (!started || child.ended() !== undefined)
     throw new Error(`${name} does not start: ${readFileSync(join(directory, 'output.log'), 'utf8')}`);

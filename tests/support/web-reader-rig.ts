@@ -15,11 +15,8 @@ import { setOf } from './publisher-with-sets.ts';
 
 const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.read.news.example'];
 
-export interface WebReaderRig extends Rig {
+export interface WebReaderRig extends WebReaderServers {
   readonly browser: Browser;
-  /** Origins. */
-  readonly account: string;
-  readonly documents: string;
   /** The content host that is asked first: out of order, unless a test repairs it. So all others go on to the next one. */
   readonly first: ContentHost;
   /** Puts the keys of sets into the store of the documents' origin, as they arrive from the vault. @param page - at that origin */
@@ -30,36 +27,54 @@ export interface WebReaderRig extends Rig {
   readonly closeAll: () => Promise<void>;
 }
 
-export async function startWebReaderRig(): Promise<WebReaderRig> {
+/** The servers alone: any browser may read. */
+export interface WebReaderServers extends Rig {
+  /** Origins, under names of their own: where their hosts listen is in {@link ports}. */
+  readonly account: string;
+  readonly documents: string;
+  /** On loopback, by the names of the hosts. */
+  readonly ports: Readonly<Record<string, number>>;
+  /** What the hosts show, and any other with one of these names. */
+  readonly tls: { readonly key: string; readonly cert: string };
+}
+
+/**
+ * @param content - what the descriptor names as content hosts, instead of the good one
+ * @param otherNames - for which the certificate is good, too
+ */
+export async function startWebReaderServers(
+  options: { before?: readonly string[]; content?: readonly string[]; otherNames?: readonly string[] } = {},
+): Promise<WebReaderServers> {
   await writeWebReader();
   const folder = temporaryFolder();
-  const names = [KEYS, READ, PAGES].map((host) => `DNS:${host}`);
+  const names = [KEYS, READ, PAGES, ...(options.otherNames ?? [])].map((host) => `DNS:${host}`);
   const { key, cert } = await makeCertificate(folder, names);
   const tls = { certificate: join(folder, 'chain.pem'), key: join(folder, 'leaf.key') };
   await writeFile(tls.certificate, cert);
   await writeFile(tls.key, key);
+  const listen = { host: '127.0.0.1', port: 0 };
+  const [account, documents] = [`https://${READ}`, `https://${PAGES}`];
+  const reading = { origin: account, listen, tls, documents: { origin: documents, listen, tls, inBrowser: true } };
+  const rig = await startRig({ ...options, config: { dev: false, origin: `https://${KEYS}`, tls, reading } });
+  const { descriptor } = (await readProviderRow(rig.server.state.database)) ?? {};
+  if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
+  const { keyServer, reading: read, documents: pages } = rig.server.ports;
+  const ports = { [KEYS]: keyServer, [READ]: read, [PAGES]: pages };
+  return { ...rig, account, documents, ports, tls: { key, cert } };
+}
+
+export async function startWebReaderRig(): Promise<WebReaderRig> {
   const first = await startContentHost();
   first.handlers.set('*', (_request, response) =>
     response.writeHead(503, { 'access-control-allow-origin': '*' }).end(),
   );
-  const listen = { host: '127.0.0.1', port: 0 };
-  const [account, documents] = [`https://${READ}`, `https://${PAGES}`];
-  const reading = { origin: account, listen, tls, documents: { origin: documents, listen, tls, inBrowser: true } };
-  const rig = await startRig({
-    before: [first.origin],
-    config: { dev: false, origin: `https://${KEYS}`, tls, reading },
-  });
-  const { descriptor } = (await readProviderRow(rig.server.state.database)) ?? {};
-  if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
-  const { ports } = rig.server;
-  const rules = `MAP ${READ} 127.0.0.1:${ports.reading}, MAP ${PAGES} 127.0.0.1:${ports.documents}`;
+  const rig = await startWebReaderServers({ before: [first.origin] });
+  const rules = [READ, PAGES].map((name) => `MAP ${name} 127.0.0.1:${rig.ports[name]}`).join(', ');
   const browser = await launchChromium('--ignore-certificate-errors', `--host-resolver-rules=${rules}`);
   const store = await bundledStore();
   return {
     ...rig,
     browser,
-    account,
-    documents,
     first,
     newPage: async () => (await browser.newContext({ ignoreHTTPSErrors: true })).newPage(),
     giveKeys: async (page, sets, { notAfter = 2 ** 40 } = {}) => {

@@ -2,6 +2,7 @@
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { openDocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
+import { restorePair } from '../pair.ts';
 import { handleOf, STATE, type Store } from '../store.ts';
 
 /**
@@ -13,13 +14,14 @@ import { handleOf, STATE, type Store } from '../store.ts';
  */
 export async function takeArrival(store: Store, sealed: string, contentOrigin: string): Promise<void> {
   // V1
-  const pair = await store.pending.take();
-  if (!pair) throw new KeyError('hand-over-refused', 'no keys were asked for');
+  const stored = await store.pending.take();
+  if (!stored) throw new KeyError('hand-over-refused', 'no keys were asked for');
+  const recipient = await restorePair(stored);
   const {
     keys,
     pair: newest,
     refused,
-  } = await openDocumentKeys(pair, contentOrigin, fromBase64url(sealed) ?? new Uint8Array());
+  } = await openDocumentKeys(recipient, contentOrigin, fromBase64url(sealed) ?? new Uint8Array());
   await store.keys.put(await Promise.all(keys.map(handleOf)));
   await store.state.put(STATE.refused, refused);
   await store.state.put(STATE.answered, Object.fromEntries([...keys, ...refused].map(({ id }) => [id, Date.now()])));

@@ -6,9 +6,10 @@
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { documentTarget } from '../../core/reading/local-target.ts';
-import { KEYS_PAGE } from '../../core/site/path.ts';
+import { KEYS_PAGE, LEFT_PAGE } from '../../core/site/path.ts';
 import { openStore } from '../store.ts';
 import { takeArrival } from './arrival.ts';
+import { removeEverything } from './leave.ts';
 import { requestKeys } from './request.ts';
 
 const WORKER = '/-/worker.js';
@@ -36,6 +37,10 @@ start().catch((error: unknown) => {
 });
 
 async function start(): Promise<void> {
+  if (pathname === LEFT_PAGE) {
+    await removeEverything();
+    return location.replace(`${vault()}/-/sign-in`);
+  }
   if (pathname === KEYS_PAGE) history.replaceState(null, '', KEYS_PAGE); // what came in the fragment stays in no history
   const isInstalled = (await navigator.serviceWorker?.getRegistration('/')) !== undefined;
   if (!(await isSupported()) || !(isInstalled || (await canAskHosts()))) return location.replace(readHere());

@@ -1,8 +1,9 @@
 /** Asks for keys: docs/spec/web-reader.md, "The bounce", step 1. */
 
 import type { KeyId } from '../../core/keys/key-id.ts';
-import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
+import { x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import { addressOfVault } from '../bounce.ts';
+import { storablePair } from '../pair.ts';
 import type { Store } from '../store.ts';
 
 /**
@@ -20,7 +21,7 @@ export async function requestKeys(
   to: string,
   sets: readonly KeyId[] = [],
 ): Promise<string> {
-  const pair = await x25519KeyPair(false);
-  await store.pending.put(pair);
+  const { pair, stored } = await storablePair();
+  await store.pending.put(stored);
   return addressOfVault(vault, { key: await x25519PublicKey(pair), sets, to });
 }

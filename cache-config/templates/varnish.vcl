@@ -39,6 +39,9 @@ sub vcl_hash {
 sub vcl_backend_fetch {
   # One representation for all clients: Varnish would ask for gzip of its own accord, and unpack it for some.
   unset bereq.http.Accept-Encoding;
+  # The content host does not learn who reads.
+  unset bereq.http.X-Forwarded-For;
+  unset bereq.http.Via;
 }
 
 sub vcl_backend_response {

@@ -1,0 +1,153 @@
+/** What stands in the templates in place of `{{name}}`, for each configuration. */
+import { readFileSync } from 'node:fs';
+import { typeLines } from './media-types.ts';
+import type { CompleteParameters, ConfigName } from './parameters.ts';
+
+const MEGABYTE = 1_048_576;
+/** Where Debian has the modules and plugins. */
+const APACHE_MODULES = '/usr/lib/apache2/modules';
+const TRAFFIC_SERVER_PLUGINS = '/usr/lib/trafficserver/modules';
+
+type Values = Readonly<Record<string, string>>;
+
+/** Address and port as most servers write them. */
+export function authority(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+const contentHost = (p: CompleteParameters['apache']) => ({
+  listen: authority(p.address, p.port),
+  root: p.root,
+  readingOrigin: p.readingOrigin,
+  maxAgeSeconds: String(p.maxAgeSeconds),
+  stateDirectory: p.stateDirectory,
+});
+
+const reverseCache = (p: Omit<CompleteParameters['nginx-cache'], 'diskMegabytes'>) => ({
+  listen: authority(p.address, p.port),
+  backend: authority(p.backend.host, p.backend.port),
+  stateDirectory: p.stateDirectory,
+});
+
+export const VALUES: { readonly [Name in ConfigName]: (p: CompleteParameters[Name]) => Values } = {
+  nginx: (p) => ({
+    ...contentHost(p),
+    serverName: p.host === undefined ? '# Whatever the host name in the request.' : `server_name ${p.host};`,
+    https: p.certificate === undefined ? '# No HTTPS here: a cache or CDN in front may end it.' : nginxHttps(p),
+    user: p.user,
+    types: typeLines((type, suffixes) => `    ${type} ${suffixes.join(' ')};`),
+  }),
+  apache: (p) => ({
+    ...contentHost(p),
+    modules: APACHE_MODULES,
+    types: typeLines((type, suffixes) => `AddType ${type} ${suffixes.map((suffix) => `.${suffix}`).join(' ')}`),
+  }),
+  caddy: (p) => ({ ...contentHost(p), address: p.address, port: String(p.port) }),
+  lighttpd: (p) => ({
+    ...contentHost(p),
+    bind: p.address.includes(':') ? `[${p.address}]` : p.address,
+    port: String(p.port),
+    types: typeLines((type, suffixes) => suffixes.map((suffix) => `  ".${suffix}" => "${type}",`).join('\n')),
+  }),
+  'nginx-cache': (p) => ({ ...reverseCache(p), diskMegabytes: String(p.diskMegabytes) }),
+  'apache-cache': (p) => ({
+    ...reverseCache(p),
+    modules: APACHE_MODULES,
+    largestObjectBytes: String(p.largestObjectMegabytes * MEGABYTE),
+  }),
+  varnish: (p) => ({
+    backendHost: p.backend.host,
+    backendPort: String(p.backend.port),
+    largestObjectBytes: String(p.largestObjectMegabytes * MEGABYTE),
+    graceSeconds: String(p.graceSeconds),
+  }),
+  'squid-reverse': (p) => ({
+    ...reverseCache(p),
+    backendHost: p.backend.host,
+    backendPort: String(p.backend.port),
+    ...squidStorage(p),
+  }),
+  haproxy: (p) => ({
+    ...reverseCache(p),
+    memoryMegabytes: String(p.memoryMegabytes),
+    largestObjectBytes: String(p.largestObjectMegabytes * MEGABYTE),
+  }),
+  trafficserver: (p) => ({
+    ...reverseCache(p),
+    listen: `${p.port}:ip-in=${p.address.includes(':') ? `[${p.address}]` : p.address}`,
+    plugins: TRAFFIC_SERVER_PLUGINS,
+    diskMegabytes: String(p.diskMegabytes),
+  }),
+  squid: (p) => ({
+    listen: authority(p.address, p.port),
+    user: p.user,
+    visibleHostname: p.visibleHostname,
+    stateDirectory: p.stateDirectory,
+    clients: p.clients.join(' '),
+    webPorts: p.webPorts.join(' '),
+    tunnelPorts: p.tunnelPorts.join(' '),
+    sites: squidSites(p.sites),
+    loopback: p.allowLoopback
+      ? '# This machine may be asked too: this is a test or a demonstration.'
+      : '# What runs on this machine trusts loopback; readers come from elsewhere.\nhttp_access deny to_localhost',
+    ...squidStorage(p),
+  }),
+  cloudflare: (p) => ({ ...p, ...notFound(p) }),
+  netlify: (p) => ({ ...p, ...notFound(p) }),
+  'github-pages': (p) => ({ ...p, ...notFound(p) }),
+  s3: (p) => ({ ...p, ...notFound(p) }),
+  cloudfront: ({ backend }) => ({ backendHost: backend.host, backendPort: String(backend.port) }),
+  fastly: () => ({}),
+};
+
+/** For hosts that send nobody anywhere by themselves: what they answer where there is no file. */
+function notFound({ readingOrigin }: { readonly readingOrigin: string }): Values {
+  const page = readFileSync(new URL('templates/not-found.html', import.meta.url), 'utf8');
+  return { notFoundPage: page.trimEnd().replaceAll('{{readingOrigin}}', readingOrigin) };
+}
+
+/** Browsers read fallback pages over HTTPS; readers may use either, because they verify what they get. */
+function nginxHttps(p: CompleteParameters['nginx']): string {
+  return [
+    `listen ${authority(p.address, p.httpsPort)} ssl http2 default_server;`,
+    `ssl_certificate ${p.certificate};`,
+    `ssl_certificate_key ${p.certificateKey};`,
+    'ssl_protocols TLSv1.2 TLSv1.3;',
+    'ssl_session_cache shared:tls:10m;',
+  ].join('\n    ');
+}
+
+type SquidStorage = Pick<
+  CompleteParameters['squid'],
+  'memoryMegabytes' | 'diskMegabytes' | 'largestObjectMegabytes' | 'stateDirectory'
+>;
+
+function squidStorage(p: SquidStorage): Values {
+  const inMemory = p.diskMegabytes > 0 ? 4 : Math.min(p.largestObjectMegabytes, p.memoryMegabytes);
+  return {
+    largestObjectMegabytes: String(p.largestObjectMegabytes),
+    memoryMegabytes: String(p.memoryMegabytes),
+    largestInMemoryMegabytes: String(inMemory),
+    disk:
+      p.diskMegabytes > 0
+        ? `cache_dir aufs ${p.stateDirectory}/cache ${p.diskMegabytes} 16 64`
+        : '# Memory only: nothing is kept over a restart.',
+  };
+}
+
+/** Sites with a place of their own: the URL, and so the name under which the answer is kept, stays the site's. */
+function squidSites(sites: CompleteParameters['squid']['sites']): string {
+  if (sites.length === 0) return '# Every site is fetched from the address that its name has.';
+  const lines = ['# These sites are fetched from the given place, under their own names.'];
+  for (const [index, { site, host, port }] of sites.entries()) {
+    lines.push(
+      `acl site${index} dstdomain ${site}`,
+      `cache_peer ${host} parent ${port} 0 originserver no-query no-digest no-netdb-exchange name=site${index}`,
+      `cache_peer_access site${index} allow site${index}`,
+      `cache_peer_access site${index} deny all`,
+      `never_direct allow site${index}`,
+      `http_access allow site${index}`,
+    );
+  }
+  return lines.join('\n');
+}

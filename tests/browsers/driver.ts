@@ -1,0 +1,28 @@
+/** What the story needs of a browser, whichever protocol drives it. */
+export interface BrowserUnderTest {
+  readonly name: 'firefox' | 'webkit';
+  readonly version: string;
+  /** Opens an address. What fails on the way, as without a network, is left to what the page then shows. */
+  open(url: string): Promise<void>;
+  /** The value of an expression in the page, or of its promise. */
+  evaluate<Value>(expression: string): Promise<Value>;
+  /** A real click in the middle of an element. @param selector - of CSS */
+  click(selector: string): Promise<void>;
+  type(selector: string, text: string): Promise<void>;
+  back(): Promise<void>;
+  forward(): Promise<void>;
+  reload(): Promise<void>;
+  picture(file: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface BrowserSettings {
+  /** Port on loopback of the proxy that it uses for everything. */
+  readonly proxy: number;
+  /** Folder for downloads. */
+  readonly downloads: string;
+  /** Every window is private. A MiniBrowser that is driven has no others. */
+  readonly isPrivate?: boolean;
+  /** As a browser that has no service workers. */
+  readonly withoutWorkers?: boolean;
+}

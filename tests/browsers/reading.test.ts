@@ -1,0 +1,232 @@
+/** The in-browser reader in Firefox and in WebKit, as one reader's story: docs/reader.md, "Browsers". */
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { invitationLink } from '../../keyserver/readers/invitations.ts';
+import { fileOf, publish } from '../support/publisher-with-sets.ts';
+import { startWebReaderServers, type WebReaderServers } from '../support/web-reader-rig.ts';
+import type { BrowserSettings, BrowserUnderTest } from './driver.ts';
+import { startFirefox } from './firefox.ts';
+import { type Network, startNetwork } from './network.ts';
+import { startWebkit } from './webkit.ts';
+
+const CONTENT_HOST = 'cache.news.example';
+const HTML = 'text/html; charset=utf-8';
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+const FILM = 'examples/newspaper/site/2026/11/17/film/high-water.webm';
+const TABLE = 'hour,height\n'.concat('6,4.2\n'.repeat(50_000));
+const STORY = `<!doctype html><title>The harbour</title><link rel="stylesheet" href="../style.css">
+  <h1>The harbour</h1><img src="boat.png" alt="A boat"><p>Ships</p><a id="next" href="../21/story.html">Tomorrow</a>
+  <a id="table" href="tides.csv" download>The tides</a><script src="/script.js"></script>`;
+
+let rig: WebReaderServers;
+let network: Network;
+beforeAll(async () => {
+  rig = await startWebReaderServers({ content: [`https://${CONTENT_HOST}`], otherNames: [CONTENT_HOST] });
+  network = await startNetwork(rig.ports);
+  await network.addPlainHost(CONTENT_HOST, rig.host.port, rig.tls);
+  for (const document of [
+    {
+      path: '/index.html',
+      content: '<title>Front</title><a id="story" href="20/story.html">Story</a>',
+      mediaType: HTML,
+    },
+    { path: '/20/story.html', content: STORY, mediaType: HTML, set: 'day-1', gzip: true },
+    { path: '/20/boat.png', content: Buffer.from(PIXEL, 'base64'), mediaType: 'image/png', set: 'day-1' },
+    { path: '/style.css', content: 'h1 { color: rgb(1, 2, 3) }', mediaType: 'text/css' },
+    { path: '/script.js', content: 'document.title += " (script)"', mediaType: 'text/javascript' },
+    {
+      path: '/20/film.html',
+      content: '<title>Film</title><video src="film.webm"></video>',
+      mediaType: HTML,
+      set: 'day-1',
+    },
+    { path: '/20/film.webm', content: await readFile(FILM), mediaType: 'video/webm', set: 'day-1' },
+    { path: '/20/tides.csv', content: TABLE, mediaType: 'text/csv', set: 'day-1' },
+    { path: '/20/unread.html', content: '<title>Unread</title>', mediaType: HTML, set: 'day-1' },
+    { path: '/20/forged.html', content: '<title>Forged</title>Ships', mediaType: HTML, set: 'day-1' },
+    { path: '/21/story.html', content: '<title>Tomorrow</title>', mediaType: HTML, set: 'day-2' },
+  ])
+    await publish(rig.publisher, rig.host, document);
+});
+afterAll(async () => {
+  network?.close();
+  await rig?.close();
+});
+
+const BROWSERS = [
+  ['Firefox', startFirefox],
+  ['WebKit', startWebkit],
+] as const;
+
+describe.each(BROWSERS)('%s', (name, start) => {
+  let browser: BrowserUnderTest;
+  let downloads: string;
+  beforeAll(async () => {
+    downloads = await mkdtemp(join(tmpdir(), 'wispr-test-'));
+    browser = await open({});
+  });
+  afterAll(() => browser?.close());
+
+  const open = (settings: Partial<BrowserSettings>) => start({ proxy: network.port, downloads, ...settings });
+  const go = (path: string) => browser.open(rig.documents + path);
+  const titled = (title: string, shown = browser) =>
+    expect.poll(() => shown.evaluate('document.title').catch(String)).toBe(title);
+
+  /** By two taps, on the page of the invitation and on the front page. */
+  async function readFirstArticle(shown: BrowserUnderTest, reader: string): Promise<void> {
+    const invitation = await rig.invite({ name: `${reader} of ${name}` });
+    await shown.open(invitationLink(invitation, rig.server.url, rig.publisher.root.id));
+    await expect.poll(() => shown.evaluate('document.querySelector("#as")?.hidden').catch(String)).toBe(false);
+    await shown.click('#here button');
+    await titled('Front', shown);
+    await shown.click('#story');
+    await expectStory(shown);
+  }
+
+  async function expectStory(shown = browser): Promise<void> {
+    await titled('The harbour (script)', shown);
+    await expect.poll(() => shown.evaluate('document.querySelector("img").naturalWidth')).toBe(1);
+    expect(await shown.evaluate('getComputedStyle(document.querySelector("h1")).color')).toBe('rgb(1, 2, 3)');
+  }
+
+  const isAnsweredByWorker = (shown = browser) => shown.evaluate('navigator.serviceWorker?.controller != null');
+
+  it('leads from an invitation to the first article in two taps', async () => {
+    await readFirstArticle(browser, 'anna');
+    expect(await isAnsweredByWorker()).toBe(true);
+  });
+
+  it('shows a page of another set, and goes back, forward, and loads it again', async () => {
+    await browser.click('#next');
+    await titled('Tomorrow');
+    await browser.back();
+    await expectStory();
+    await browser.forward();
+    await titled('Tomorrow');
+    await browser.reload();
+    await titled('Tomorrow');
+  });
+
+  it('fetches keys that ran out by way of the vault, which is passed by who goes back', async () => {
+    await go('/');
+    await titled('Front');
+    await browser.evaluate(CLEAR_KEYS);
+    await browser.click('#story');
+    await expectStory();
+    await browser.back();
+    await titled('Front');
+  });
+
+  it('plays a film and jumps in it, by parts that the worker answers', async () => {
+    await go('/20/film.html');
+    await titled('Film');
+    const film = 'document.querySelector("video")';
+    await browser.evaluate(`void Object.assign(${film}, { muted: true }).play()`);
+    await expect.poll(() => browser.evaluate(`${film}.currentTime > 0.2`)).toBe(true);
+    await browser.evaluate(`${film}.pause()`);
+    await browser.evaluate(`void (${film}.currentTime = ${film}.duration - 1)`);
+    await expect.poll(() => browser.evaluate(`${film}.seeking`)).toBe(false);
+    expect(await browser.evaluate(`${film}.duration - ${film}.currentTime`)).toBeCloseTo(1, 1);
+    const part =
+      await browser.evaluate(`fetch('film.webm', { headers: { range: 'bytes=100-199' } }).then(async (answer) =>
+      [answer.status, (await answer.arrayBuffer()).byteLength])`);
+    expect(part).toEqual([206, 100]);
+  });
+
+  it('saves a download, past the worker in WebKit', async () => {
+    await go('/20/story.html');
+    await expectStory();
+    await browser.click('#table');
+    // WebKit fetches what has the attribute `download` past the worker, and saves the page that starts the reader.
+    const saved = name === 'WebKit' ? expect.stringContaining('<!doctype html>') : TABLE;
+    await expect.poll(() => savedIn(downloads, 'tides.csv')).toEqual(saved);
+  });
+
+  it('opens without a network what was read', async () => {
+    network.cut();
+    try {
+      await go('/20/story.html');
+      await expectStory();
+      await browser.reload();
+      await expectStory();
+      await go('/21/story.html');
+      await titled('Tomorrow');
+      await go('/20/unread.html');
+      await expect
+        .poll(() => browser.evaluate('document.querySelector("code")?.textContent'))
+        .toBe('content-host-unreachable');
+    } finally {
+      network.mend();
+    }
+    await go('/20/unread.html');
+    await titled('Unread');
+  });
+
+  it('shows nothing of an object that was altered', async () => {
+    const file = fileOf(rig.publisher, '/20/forged.html');
+    const good = rig.host.files.get(file) ?? new Uint8Array();
+    rig.host.files.set(file, good.with(-1, (good.at(-1) ?? 0) ^ 1));
+    try {
+      await go('/20/forged.html');
+      await expect.poll(() => browser.evaluate('document.querySelector("code")?.textContent')).toBe('block-digest');
+      expect(await browser.evaluate('document.documentElement.outerHTML')).not.toContain('Ships');
+    } finally {
+      rig.host.files.set(file, good);
+    }
+  });
+
+  it('removes everything when the reader signs out', async () => {
+    await browser.open(`${rig.account}/-/account`);
+    await browser.click('#sign-out button');
+    await expect.poll(() => browser.evaluate('location.pathname').catch(String)).toBe('/-/sign-in');
+    await browser.open(`${rig.documents}/-/style.css`);
+    expect(await browser.evaluate(WHAT_IS_LEFT)).toEqual({ databases: 0, caches: 0, workers: 0 });
+    await go('/20/story.html');
+    await expect.poll(() => browser.evaluate('document.querySelector("#sign-in") !== null').catch(String)).toBe(true);
+  });
+
+  it('reads in a private window too', async () => {
+    const hidden = await open({ isPrivate: true });
+    try {
+      await readFirstArticle(hidden, 'bert');
+      expect(await isAnsweredByWorker(hidden)).toBe(true);
+    } finally {
+      await hidden.close();
+    }
+  });
+
+  it('without service workers reads what the server decrypts', async () => {
+    const old = await open({ withoutWorkers: true });
+    try {
+      await readFirstArticle(old, 'carla');
+      expect(await isAnsweredByWorker(old)).toBe(false);
+    } finally {
+      await old.close();
+    }
+  });
+});
+
+/** As when they have run out. */
+const CLEAR_KEYS = `new Promise((resolve) => {
+  const opening = indexedDB.open('wispr');
+  opening.onsuccess = () => {
+    const change = opening.result.transaction(['keys', 'state'], 'readwrite');
+    change.objectStore('keys').clear();
+    change.objectStore('state').delete('answered');
+    change.oncomplete = () => resolve(opening.result.close());
+  };
+})`;
+
+const WHAT_IS_LEFT = `(async () => ({
+  databases: (await indexedDB.databases()).length,
+  caches: (await caches.keys()).length,
+  workers: (await navigator.serviceWorker.getRegistrations()).length,
+}))()`;
+
+/** Where a browser saves it is its own affair. */
+async function savedIn(folder: string, name: string): Promise<string | undefined> {
+  const file = (await readdir(folder, { recursive: true })).find((path) => path.endsWith(name));
+  return file && readFile(join(folder, file), 'utf8');
+}
