@@ -111,6 +111,13 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
   };
 }
 
+/** Reads the site settings, so that the first page has the publisher's colours. */
+async function warmUp({ database }: KeyServerState, reading: string, publications: ReadPublications): Promise<void> {
+  const known = await new ProviderReader(database).read();
+  const site = known && siteReadAt(known.descriptor, reading);
+  if (site) publications.settingsOf(known, site);
+}
+
 /** The log of a running key server: JSON lines on standard error. */
 function createLog(): Logger {
   return pino({ base: null }, destination(2));
@@ -169,6 +176,7 @@ async function serve(
   documents.serve(apps.documents);
   metricsListener?.serve(metricsDoor(metrics, metricsListener.origin));
   keeper.start();
+  warmUp(state, origins.reading, publications).catch(() => undefined);
   log.info({ ...origins, documents: documents.origin, dev: config.dev === true }, 'started');
   return {
     url: origins.keyServer,

@@ -8,7 +8,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 /** Where `scripts/build-web-reader.ts` puts them. */
 export const WEB_READER_FOLDER = fileURLToPath(new URL('../dist/web-reader/', import.meta.url));
 
-export type WebReaderScript = 'worker' | 'start' | 'vault' | 'open' | 'password';
+export type WebReaderScript = 'worker' | 'start' | 'vault' | 'sheet' | 'library' | 'open' | 'password';
 
 export interface WebReaderFile {
   readonly content: Buffer;
@@ -25,7 +25,7 @@ export interface WebReaderFiles {
   readonly version: string;
 }
 
-const SCRIPTS: readonly WebReaderScript[] = ['worker', 'start', 'vault', 'open', 'password'];
+const SCRIPTS: readonly WebReaderScript[] = ['worker', 'start', 'vault', 'sheet', 'library', 'open', 'password'];
 const NEEDED: readonly WebReaderScript[] = ['worker', 'start'];
 
 /** `undefined` where they were not built. */

@@ -10,7 +10,7 @@ import { readWebReader, WEB_READER_FOLDER } from '../node-support/web-reader-fil
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** By file name: `worker.js`, `start.js`, `vault.js`. */
+/** By file name, such as `worker.js`. */
 async function bundleWebReader(): Promise<Map<string, Uint8Array>> {
   const entries = globSync('web-reader/*/main.ts', { cwd: ROOT }).sort();
   const bundled = new Map<string, Uint8Array>();

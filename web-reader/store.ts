@@ -13,6 +13,8 @@ export interface StoredKey {
   readonly key: CryptoKey;
   readonly notBefore: number;
   readonly notAfter: number;
+  /** What its set is called. */
+  readonly title?: string | undefined;
 }
 
 export interface Store {
@@ -51,13 +53,15 @@ export const STATE = {
   /** When a newer publication was last looked for, and when a page last said that there was none; in milliseconds since 1970. */
   checked: 'checked',
   noticed: 'noticed',
+  /** Issues that are kept on purpose: worker/issues.ts. */
+  issues: 'issues',
 } as const;
 
 /** A set key as it is kept: its bytes do not come out any more. */
-export async function handleOf({ id, key, notBefore, notAfter }: DocumentKey): Promise<StoredKey> {
+export async function handleOf({ id, key, notBefore, notAfter, title }: DocumentKey): Promise<StoredKey> {
   const bytes = key as Uint8Array<ArrayBuffer>;
   const handle = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-512' }, false, ['sign']);
-  return { id, key: handle, notBefore, notAfter };
+  return { id, key: handle, notBefore, notAfter, title };
 }
 
 const DATABASE = 'wispr';

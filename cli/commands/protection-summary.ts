@@ -121,7 +121,7 @@ export function describeDryRun(summary: DryRunSummary): string {
 
 /** What has consequences beyond single documents. Without the index and the passphrase it is unknown whose output it is. */
 function describeCircumstances({ documents, indexLost, settingsChanged, keysChanged }: DryRunSummary): string[] {
-  const settings = '"redirects", "cleanUrls", "notFound" or "graceDays"';
+  const settings = 'such as "redirects", "notFound", "freshness" or "sheet"';
   return [
     ...(settingsChanged ? [`  a new publication with other settings: ${settings}`] : []),
     ...(indexLost ? [`  publisher.db is ${indexLost}: ${count(documents, 'document')} would be written anew`] : []),

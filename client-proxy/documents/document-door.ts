@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
-import type { DocumentReader } from '../../core/object/document-reader.ts';
+import type { DocumentReader, ReadingContext } from '../../core/object/document-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
@@ -50,6 +50,8 @@ export interface DocumentRequest extends SiteExchange {
   readonly entry: DocumentEntry;
   /** 404: it stands for one that does not exist, and is sent whole. */
   readonly status: 200 | 404;
+  /** The moment to judge keys by, in place of the time: then nothing is fetched, neither content nor keys. */
+  readonly past?: { readonly time: number } | undefined;
   /** When the publication was last confirmed, as {@link CONFIRMED_HEADER} says it. */
   readonly confirmed: string;
   /** Answers in place of the document, where it returns `true`: asked with the headers that the document would have. */
@@ -77,7 +79,11 @@ const NOTHING_MORE = new Error('nothing more is wanted');
  */
 export async function serveDocument(access: DeliveryAccess, wanted: DocumentRequest): Promise<'cache' | 'host'> {
   const { bound, entry, request, response, description } = wanted;
-  const source = new ContentSource({ ...access, origins: description.content, inPage: entry.inPage });
+  const source = new ContentSource({
+    ...access,
+    origins: wanted.past ? [] : description.content,
+    inPage: entry.inPage,
+  });
   const header = request.method === 'GET' && wanted.status === 200 ? request.headers.range : undefined;
   const range = isSingleRange(header) ? header : undefined;
   const exchange = { ...access, ...wanted, site: bound.site, source, range };
@@ -97,7 +103,7 @@ async function serveFresh(exchange: Exchange): Promise<void> {
   const { bound, path, entry, request, response, source, range } = exchange;
   const expected = { site: bound.site, path, publisherKey: bound.publisherKey, entry };
   const known = bound.remembered.get(path);
-  const context = { findKey: bound.keys.find, now: nowInSeconds(), known };
+  const context = { ...contextOf(exchange), known };
   const isHead = request.method === 'HEAD';
   const opened = isHead ? undefined : await openFor(exchange, expected, context);
   const reader = opened?.reader ?? (await describeFor(exchange, expected, context));
@@ -178,7 +184,7 @@ async function serveRemembered(exchange: Exchange): Promise<boolean> {
   const wanted = isHead || (status === 200 && (range !== undefined || isConditional(request)));
   const known = wanted ? bound.remembered.get(path) : undefined;
   if (known === undefined || known.headHash !== entry.head) return false;
-  const reader = await known.reader.confirm({ findKey: bound.keys.find, now: nowInSeconds() });
+  const reader = await known.reader.confirm(contextOf(exchange));
   const chosen = await represent(reader, exchange);
   if (endEarly(chosen, exchange)) return true;
   if (isHead) {
@@ -187,6 +193,10 @@ async function serveRemembered(exchange: Exchange): Promise<boolean> {
   }
   if (range === undefined || !chosen.ranges || !rangeApplies(request.headers, chosen)) return false;
   return serveBlocks(reader, chosen, range, exchange);
+}
+
+function contextOf({ bound: { keys }, past }: Exchange): ReadingContext {
+  return past ? { findKey: keys.findKept, now: past.time } : { findKey: keys.find, now: nowInSeconds() };
 }
 
 function isConditional({ headers }: IncomingMessage): boolean {

@@ -10,7 +10,7 @@ import { MissingSoFar } from '../site/missing-so-far.ts';
 import type { PublisherLook } from './look.ts';
 import { CONTROL_HEADERS, headersFor, type Page, renderPage } from './template.ts';
 import { missingSoFarText, type RefusalText, refusalText, type WayOn } from './texts.ts';
-import { momentOf } from './words.ts';
+import { dayOf, momentOf } from './words.ts';
 
 /** What a page of an error can lead to, and name. */
 export interface RefusedAddresses {
@@ -148,10 +148,7 @@ interface Notice {
   readonly look: PublisherLook;
 }
 
-/**
- * The page in front of a site whose publication has not been confirmed for long: its documents are still shown. Not 200: a program that takes it for the document would be
- * wrong.
- */
+/** The page in front of a site whose publication has not been confirmed for long: its documents are still shown. */
 export function sendNotice(response: ServerResponse, { site, target, freshness, now, look }: Notice): void {
   const { version, confirmed, freshUntil, shownUntil } = freshness;
   const page: Page = {
@@ -167,11 +164,36 @@ export function sendNotice(response: ServerResponse, { site, target, freshness, 
     ],
     factsTitle: 'For the publisher',
   };
+  sendWarning(response, page, 'stale', freshness);
+}
+
+/** The page in front of what is kept here of a publication that cannot be shown any more, whenever a reader comes to it. */
+export function sendPastNotice(
+  response: ServerResponse,
+  { target, freshness, look }: Pick<Notice, 'target' | 'freshness' | 'look'>,
+): void {
+  const page: Page = {
+    title: `This is the page as of ${dayOf(freshness.confirmed)}`,
+    lead: 'Nothing newer could be checked. Only what is kept on this computer opens.',
+    action: { text: 'Show it', url: target },
+    refers: true, // so that the next request is known to come from here
+    look,
+    facts: [
+      ['Version', String(freshness.version)],
+      ['Up to date', momentOf(freshness.confirmed)],
+    ],
+    factsTitle: 'For the publisher',
+  };
+  sendWarning(response, page, 'past', freshness);
+}
+
+/** Not 200: a program that takes it for the document would be wrong. */
+function sendWarning(response: ServerResponse, page: Page, notice: 'past' | 'stale', freshness: Freshness): void {
   const html = renderPage(page);
   response.writeHead(503, {
     ...headersFor(page),
     'content-length': String(Buffer.byteLength(html)),
-    'wispr-notice': 'stale',
+    'wispr-notice': notice,
     via: VIA,
     [CONFIRMED_HEADER]: confirmedAt(freshness),
   });

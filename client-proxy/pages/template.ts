@@ -16,6 +16,8 @@ export interface Page {
   readonly form?: PageForm | undefined;
   /** The one way on. */
   readonly action?: WayLink | undefined;
+  /** Whether it says to the same site where it comes from. */
+  readonly refers?: boolean;
   /** Another one, as a plain link. */
   readonly second?: WayLink | undefined;
   /** The address that this document has for everybody: to be copied. */
@@ -157,11 +159,11 @@ const LAYOUT = `<% const { title, place, alert, status, lead, look } = it.page; 
 </html>
 `;
 
-const MESSAGE = `<% const { note, form, action, second, publicLink, facts, factsTitle } = it.page; %>
+const MESSAGE = `<% const { note, form, action, refers, second, publicLink, facts, factsTitle } = it.page; %>
 <% if (note) { %><p class="soft"><%= note %></p><% } %>
 <% if (form) { %><%~ include('@form', { form }) %><% } %>
 <% if (action || second) { %>
-<p class="action"><% if (action) { %><a class="button" href="<%= action.url %>" rel="noreferrer"><%= action.text %></a><% } %>
+<p class="action"><% if (action) { %><a class="button" href="<%= action.url %>"<% if (!refers) { %> rel="noreferrer"<% } %>><%= action.text %></a><% } %>
 <% if (second) { %><a href="<%= second.url %>" rel="noreferrer"><%= second.text %></a><% } %></p>
 <% } %>
 <% if (publicLink || facts) { %>
@@ -281,17 +283,14 @@ export const PAGE_HEADERS = {
 } as const;
 
 /** The same for a page in place of a publisher's: it may load the publisher's logo, from the site itself. */
-export function headersFor({ look }: Pick<Page, 'look'>): Record<string, string> {
+export function headersFor({ look, refers }: Pick<Page, 'look' | 'refers'>): Record<string, string> {
   if (look === undefined) return PAGE_HEADERS;
   const styles = `style-src ${STYLE_SOURCE} ${accentSource(look.accent)}`;
   const policy = `default-src 'none'; ${styles}; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'`;
-  return { ...PAGE_HEADERS, 'content-security-policy': policy };
+  return { ...PAGE_HEADERS, 'content-security-policy': policy, ...(refers && { 'referrer-policy': 'same-origin' }) };
 }
 
-/**
- * The headers of the Reader's own pages, which have forms. `same-origin` and not `no-referrer`, because under the latter browsers send
- * `Origin: null` with forms; other origins get no referrer either way.
- */
+/** The headers of the Reader's own pages. Under `no-referrer`, browsers would send `Origin: null` with their forms. */
 export const CONTROL_HEADERS = {
   ...PAGE_HEADERS,
   'content-security-policy': `${POLICY}; form-action 'self'; frame-ancestors 'none'`,

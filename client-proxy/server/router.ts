@@ -25,6 +25,7 @@ import type { SettingsKeeper } from '../store/settings.ts';
 import { checkRequest, hasBody, isLooping } from './messages.ts';
 import { answerAsLast, asksForUpgrade, forwardsLeft } from './pass-request.ts';
 import { passThrough } from './pass-through.ts';
+import { type Past, pastOf } from './past.ts';
 import { serveSite } from './site.ts';
 import { responseOn } from './tunnel.ts';
 
@@ -56,6 +57,7 @@ interface CurrentSite {
   readonly bound: BoundSite;
   readonly description: SiteDescription;
   readonly freshness: Freshness;
+  readonly past: Past | undefined;
 }
 
 export class Router {
@@ -218,13 +220,17 @@ export class Router {
 
   /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */
   async #current({ site, publication }: BoundSite, newest: boolean): Promise<CurrentSite> {
-    const freshness = await publication.current(newest);
+    let past: Past | undefined;
+    const freshness = await publication.current(newest).catch(async (reason: unknown) => {
+      past = await pastOf(publication, this.#options.now(), reason);
+      return past.freshness;
+    });
     const known = await this.#reread(site);
-    const isRenewed = await known.bound.descriptor.ensure();
-    return { ...(isRenewed ? await this.#reread(site) : known), freshness };
+    const isRenewed = past === undefined && (await known.bound.descriptor.ensure());
+    return { ...(isRenewed ? await this.#reread(site) : known), freshness, past };
   }
 
-  async #reread(site: string): Promise<Omit<CurrentSite, 'freshness'>> {
+  async #reread(site: string): Promise<Omit<CurrentSite, 'freshness' | 'past'>> {
     await this.#options.sites.refresh();
     const bound = this.#options.sites.find(site);
     if (!bound?.description) throw new ReaderError('site-withdrawn', `the descriptor does not name ${site} any more`);

@@ -17,13 +17,16 @@ import { sendDownloadPage } from '../pages/download.ts';
 import type { PublisherLook } from '../pages/look.ts';
 import type { Activity } from '../pages/noticed.ts';
 import { pageTitleOf } from '../pages/page-title.ts';
-import { sendNotice } from '../pages/refusal.ts';
+import { sendNotice, sendPastNotice } from '../pages/refusal.ts';
 import { MissingSoFar } from '../site/missing-so-far.ts';
+import { isFromHere, type Past } from './past.ts';
 
 export interface SiteRequest extends SiteExchange {
   /** Path and query as they stand in the request. */
   readonly target: string;
   readonly freshness: Freshness;
+  /** The publication as it was, where that is shown: only what is kept here. */
+  readonly past: Past | undefined;
   /** Seconds since 1970. */
   readonly now: () => number;
   /** How pages in place of the publisher's look. */
@@ -36,23 +39,28 @@ export interface SiteRequest extends SiteExchange {
 
 /** @throws why there is no answer; if `response.headersSent`, the caller must end it visibly incomplete */
 export async function serveSite(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
-  const { bound, freshness, request, response } = wanted;
-  if (freshness.stale && wanted.notices && isNavigation(request) && bound.isNoticeDue())
+  const { bound, freshness, past, request, response } = wanted;
+  if (past && !isFromHere(request)) {
+    if (!isNavigation(request)) throw past.reason;
+    return sendPastNotice(response, wanted);
+  }
+  if (!past && freshness.stale && wanted.notices && isNavigation(request) && bound.isNoticeDue())
     return sendNotice(response, { ...wanted, site: bound.site, now: wanted.now() });
   try {
     await serveResolved(access, wanted);
   } catch (error) {
-    if (response.headersSent || !mayBeOutdated(error) || !(await bound.publication.hasMovedOn())) throw error;
+    if (past || response.headersSent || !mayBeOutdated(error) || !(await bound.publication.hasMovedOn())) throw error;
     await serveResolved(access, wanted);
   }
 }
 
 async function serveResolved(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
+  const { past } = wanted;
   const { publication } = wanted.bound;
-  const look = () => publication.publication.resolve(wanted.target, wanted.now());
+  const look = () => (past?.publication ?? publication.publication).resolve(wanted.target, past?.time ?? wanted.now());
   let resolution = await look();
   // The link may lead to a page that was published this minute.
-  if (resolution.kind === 'missing' && isNavigation(wanted.request) && (await publication.hasMovedOn()))
+  if (!past && resolution.kind === 'missing' && isNavigation(wanted.request) && (await publication.hasMovedOn()))
     resolution = await look();
   switch (resolution.kind) {
     case 'document':
@@ -95,13 +103,15 @@ async function serve(access: DeliveryAccess, wanted: SiteRequest, found: Found, 
 async function serveMissing(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
   const { publication } = wanted.bound.publication;
   const path = publication.settings.notFound;
-  const entry = path === undefined ? undefined : await publication.document(path, wanted.now());
+  const entry = path === undefined || wanted.past ? undefined : await publication.document(path, wanted.now());
   if (path !== undefined && entry && entry.set === undefined) return serve(access, wanted, { path, entry }, 404);
   throw missing(wanted);
 }
 
-function missing({ bound: { publication: keeper }, freshness, now }: SiteRequest): ReadingError {
+function missing({ bound: { publication: keeper }, freshness, now, past }: SiteRequest): ReadingError {
   const { failure, isSlow, publication } = keeper;
+  if (past)
+    return new ReadingError('content-host-unreachable', 'there was no such document, and nothing newer is known');
   if (failure === undefined && !isSlow)
     return new ReadingError('no-such-document', 'the publisher signed that there is no such document');
   const { version = freshness.version } = publication.state?.snapshot ?? {};

@@ -67,6 +67,9 @@ export class KeyFinder {
     return found;
   };
 
+  /** The key of a set, if the store has it, whatever its time. */
+  readonly findKept = (id: KeyId): Promise<SetKey | undefined> => this.#store.setKeys.get(this.#binding.id, id);
+
   async #lookUp(id: KeyId): Promise<SetKey> {
     const stored = await this.#store.setKeys.get(this.#binding.id, id);
     const key = stored && isUsable(stored) ? stored : await this.#askFor(id);

@@ -16,6 +16,7 @@ import { isRefusedKey, MAXIMUM_KEYS_PER_REQUEST, type RefusedKey } from './refus
 
 const INFO_LABEL = utf8('wispr/1 keys for documents\n');
 const MAXIMUM_PLAINTEXT = 131_072;
+const MAXIMUM_TITLE = 100;
 
 /** Set ids that a content origin asks for at once. */
 export const MAXIMUM_SETS_WANTED = 64;
@@ -26,6 +27,8 @@ export interface DocumentKey {
   readonly key: Uint8Array;
   readonly notBefore: number;
   readonly notAfter: number;
+  /** What the set is called, for readers. */
+  readonly title?: string | undefined;
 }
 
 export interface DocumentKeys {
@@ -49,7 +52,9 @@ export async function sealDocumentKeys(
   contentOrigin: string,
   keys: DocumentKeys,
 ): Promise<Uint8Array> {
-  const sealed = await hpkeSeal(recipient, infoOf(contentOrigin), encodeDocumentKeys(keys));
+  const whole = encodeDocumentKeys(keys);
+  const plaintext = whole.length <= MAXIMUM_PLAINTEXT ? whole : encodeDocumentKeys(withoutTitles(keys));
+  const sealed = await hpkeSeal(recipient, infoOf(contentOrigin), plaintext);
   if (sealed === undefined) throw refuse('the key that keys are to be sealed to is none');
   return sealed;
 }
@@ -79,12 +84,19 @@ export async function openDocumentKeys(
 /** The plain text: canonical JSON. */
 export function encodeDocumentKeys({ keys, pair, refused, time }: DocumentKeys): Uint8Array {
   const message = {
-    keys: keys.map(({ id, key, notAfter, notBefore }) => ({ id, key: toBase64url(key), notAfter, notBefore })),
+    keys: keys.map(({ id, key, notAfter, notBefore, title }) => ({
+      ...{ id, key: toBase64url(key), notAfter, notBefore },
+      ...(title !== undefined && { title }),
+    })),
     ...(pair && { pair: { snapshot: pair.snapshot, timestamp: pair.timestamp } }),
     refused: refused.map(({ id, reason }) => ({ id, reason })),
     time,
   };
   return canonicalJson(message as unknown as Json);
+}
+
+function withoutTitles(message: DocumentKeys): DocumentKeys {
+  return { ...message, keys: message.keys.map(({ title: _, ...key }) => key) };
 }
 
 /** Undoes {@link encodeDocumentKeys}; `undefined` for what has another form. @param most - keys */
@@ -126,7 +138,8 @@ function isForm(value: Json | undefined, most: number): value is JsonObject {
 function isListedKey(value: Json): value is JsonObject {
   return (
     isJsonObject(value) &&
-    hasMembers(value, ['id', 'key', 'notAfter', 'notBefore']) &&
+    hasMembers(value, ['id', 'key', 'notAfter', 'notBefore'], ['title']) &&
+    (value.title === undefined || (typeof value.title === 'string' && value.title.length <= MAXIMUM_TITLE)) &&
     isKeyId(value.id) &&
     fromBase64url(value.key, KEY_LENGTH) !== undefined &&
     typeof value.notAfter === 'number' &&

@@ -81,6 +81,12 @@ export class PublicationClient {
     return this.#snapshot?.closed ? this.#snapshot.version : undefined;
   }
 
+  /** Whether something newer than {@link state} is known, but did not arrive whole. */
+  get isBehind(): boolean {
+    const newest = Math.max(this.#timestamp?.role.snapshot.version ?? 0, this.#snapshot?.version ?? 0);
+    return newest > (this.#state?.snapshot.version ?? 0);
+  }
+
   /** Reads what the store has. Whatever does not verify any more is as if it were not there. Called by itself where needed. */
   load(): Promise<void> {
     this.#loading ??= this.#load().catch((error: unknown) => {

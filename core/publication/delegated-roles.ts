@@ -17,6 +17,8 @@ import { readKept, type TrustedState } from './trusted-state.ts';
 import { checkExpiry, type VerifyOptions, verifyTargets } from './verify-roles.ts';
 
 const FOUND_KEPT = 1000;
+/** Roles that are asked for ahead where all are read: each is a file of its own. */
+const ROLES_AHEAD = 8;
 
 /** A role that is to be asked. */
 interface Step {
@@ -117,7 +119,9 @@ export class DelegatedRoles {
       if (asked.has(step.name)) continue;
       asked.add(step.name);
       try {
-        const role = await this.#role(step, state);
+        const wanted = this.#role(step, state);
+        this.#askAhead(steps.slice(0, ROLES_AHEAD), state);
+        const role = await wanted;
         checkExpiry(step.name, role, now); // 5.6.5
         steps.push(...allStepsFrom(role));
         yield role.targetPaths();
@@ -126,6 +130,11 @@ export class DelegatedRoles {
         failed({ name: step.name, error });
       }
     }
+  }
+
+  /** What is wrong with one is said when its turn comes. */
+  #askAhead(steps: readonly Step[], state: TrustedState): void {
+    for (const step of steps) if (state.snapshot.roles.has(step.name)) this.#role(step, state).catch(() => undefined);
   }
 
   #role(step: Step, { root, snapshot }: TrustedState): Promise<TargetsMetadata> {

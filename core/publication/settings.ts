@@ -33,12 +33,16 @@ export interface SiteLook {
   readonly subscribe?: string;
   /** What sets are called; the first that fits a name. Left out rather than empty. */
   readonly titles?: readonly SetTitle[];
+  /** Whether the in-browser reader puts its button onto pages; left out where it does. */
+  readonly sheet?: false;
 }
 
 export interface SiteSettings extends SiteLook {
   readonly cleanUrls: boolean;
   /** Seconds. */
   readonly grace: number;
+  /** Whether documents that are kept where they are read may be shown after the grace period, as of its end; left out where they may not. */
+  readonly keptAfterGrace?: true;
   /** Path of the document that stands for all that do not exist. */
   readonly notFound?: string;
   readonly redirects: readonly Redirect[];
@@ -49,10 +53,13 @@ const MAXIMUM_DESTINATION = 4096;
 const MAXIMUM_SUBSCRIBE = 2048;
 
 /** @throws PublicationError `settings-malformed` */
-export function encodeSettings({ cleanUrls, redirects, titles, ...rest }: SiteSettings): Uint8Array {
+export function encodeSettings(settings: SiteSettings): Uint8Array {
+  const { cleanUrls, keptAfterGrace, redirects, sheet, titles, ...rest } = settings;
   const bytes = canonicalJson({
     ...rest,
     cleanUrls: cleanUrls ? 'yes' : 'no',
+    ...(keptAfterGrace === true && { keptAfterGrace: 'yes' }),
+    ...(sheet === false && { sheet: 'no' }),
     redirects: redirects.map(({ from, status, to }) => ({ from, status, to })),
     ...(titles !== undefined && { titles: titles.map(({ set, title }) => ({ set, title })) }),
     version: 1,
@@ -62,16 +69,17 @@ export function encodeSettings({ cleanUrls, redirects, titles, ...rest }: SiteSe
 }
 
 const REQUIRED = ['cleanUrls', 'grace', 'redirects', 'version'];
-const OPTIONAL = ['accent', 'logo', 'notFound', 'subscribe', 'titles'];
+const OPTIONAL = ['accent', 'keptAfterGrace', 'logo', 'notFound', 'sheet', 'subscribe', 'titles'];
 
 /** @throws PublicationError `settings-malformed` */
 export function parseSettings(bytes: Uint8Array): SiteSettings {
   const value = bytes.length <= PUBLICATION_LIMITS.settingsLength ? parseCanonicalJson(bytes) : undefined;
   if (!isJsonObject(value) || !hasMembers(value, REQUIRED, OPTIONAL)) throw malformed('members');
-  const { cleanUrls, grace, notFound, redirects, version } = value;
+  const { cleanUrls, grace, keptAfterGrace, notFound, redirects, version } = value;
   if (version !== 1) throw malformed('version');
   if (cleanUrls !== 'yes' && cleanUrls !== 'no') throw malformed('cleanUrls');
   if (typeof grace !== 'number' || grace > PUBLICATION_LIMITS.grace) throw malformed('grace');
+  if (keptAfterGrace !== undefined && keptAfterGrace !== 'yes') throw malformed('keptAfterGrace');
   if (notFound !== undefined && !isDocumentPath(notFound)) throw malformed('notFound');
   if (!Array.isArray(redirects) || redirects.length > PUBLICATION_LIMITS.redirects || !redirects.every(isRedirect))
     throw malformed('redirects');
@@ -81,20 +89,23 @@ export function parseSettings(bytes: Uint8Array): SiteSettings {
     cleanUrls: cleanUrls === 'yes',
     grace,
     redirects: list,
+    ...(keptAfterGrace !== undefined && { keptAfterGrace: true }),
     ...(notFound !== undefined && { notFound }),
     ...lookOf(value),
   };
 }
 
 /** @throws PublicationError `settings-malformed` */
-function lookOf({ accent, logo, subscribe, titles }: JsonObject): SiteLook {
+function lookOf({ accent, logo, sheet, subscribe, titles }: JsonObject): SiteLook {
   if (accent !== undefined && !isColour(accent)) throw malformed('accent');
   if (logo !== undefined && !isDocumentPath(logo)) throw malformed('logo');
+  if (sheet !== undefined && sheet !== 'no') throw malformed('sheet');
   if (subscribe !== undefined && !isSubscribeUrl(subscribe)) throw malformed('subscribe');
   if (titles !== undefined && !areSetTitles(titles)) throw malformed('titles');
   return {
     ...(accent !== undefined && { accent }),
     ...(logo !== undefined && { logo }),
+    ...(sheet !== undefined && { sheet: false }),
     ...(subscribe !== undefined && { subscribe }),
     ...(titles !== undefined && { titles: titles as unknown as SetTitle[] }),
   };

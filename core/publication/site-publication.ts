@@ -52,6 +52,14 @@ export interface Freshness {
   readonly stale: boolean;
 }
 
+/** A publication that cannot be shown any more, as it was. */
+export interface PastPublication {
+  readonly publication: SitePublication;
+  /** The moment to judge by, in seconds since 1970: publication, documents and keys. */
+  readonly time: number;
+  readonly freshness: Freshness;
+}
+
 /** A document of a publication. */
 export interface ListedDocument {
   readonly path: string;
@@ -59,6 +67,14 @@ export interface ListedDocument {
 }
 
 const DESCRIPTOR_LENGTH = 65_536;
+/** Nothing is fetched. */
+const NO_SOURCE: SiteSource = {
+  metadata: async () => undefined,
+  file: async () => undefined,
+  async *timestamps() {
+    // none
+  },
+};
 const NO_SETTINGS: SiteSettings = { cleanUrls: false, grace: 0, redirects: [] };
 
 export class SitePublication {
@@ -67,6 +83,8 @@ export class SitePublication {
   readonly #store: MetadataStore;
   #settings: KeptSettings | undefined;
   #loaded: Promise<void> | undefined;
+  /** Made once, for pages load many documents. */
+  #past: { readonly state: TrustedState; readonly publication: SitePublication } | undefined;
 
   constructor(options: SitePublicationOptions) {
     this.#options = options;
@@ -148,6 +166,32 @@ export class SitePublication {
       shownUntil,
       stale: now >= timestamp.expires,
     };
+  }
+
+  /**
+   * The publication as it was at the last moment at which it could be shown, for documents that are kept where they are read (section 6,
+   * "After the grace period"): what is
+   * asked of it is judged by that moment, and fetches nothing. There is none while it can be shown now, where the publisher does not permit
+   * it, where the publication was withdrawn or a newer one is known, and where the clock is before it.
+   *
+   * @throws PublicationError where the store has no good one
+   */
+  async asOf(now: number): Promise<PastPublication | undefined> {
+    await this.load();
+    const { state, settings } = this;
+    if (state === undefined || this.#client.isBehind || !settings.keptAfterGrace) return undefined;
+    const { root, timestamp, snapshot, targets } = state;
+    const end = Math.min(timestamp.expires + settings.grace, root.expires, snapshot.expires, targets.expires);
+    if (now < end) return undefined;
+    if (this.#past?.state !== state) {
+      const publication = new SitePublication({ ...this.#options, source: NO_SOURCE });
+      await publication.load();
+      this.#past = { state, publication };
+    }
+    const { publication } = this.#past;
+    if (publication.#client.isBehind) return undefined;
+    const time = end - 1;
+    return { publication, time, freshness: publication.freshness(time) };
   }
 
   /**

@@ -46,7 +46,7 @@ export async function readableSets(
   subscriber: Subscriber,
   site: string,
   most: number,
-): Promise<KeyId[]> {
+): Promise<Pick<SetRow, 'id' | 'name'>[]> {
   const { database, now } = state;
   if (subscriber.revoked !== null) return [];
   const grants = await grantsOf(database, subscriber.id);
@@ -55,7 +55,7 @@ export async function readableSets(
     site,
   );
   const readable = sets.filter(({ name }) => typeof decideGrant(grants, name, now()) !== 'string');
-  return readable.slice(0, most).map(({ id }) => id);
+  return readable.slice(0, most);
 }
 
 /** The same for the reading site, in the form that `openDocument` asks for; a set of another site is none. */

@@ -46,8 +46,8 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
   const ownForm = [noStore, sameOriginOnly(origin)];
   const joinLimit = limitRequests(limits.joinsPerAddress, 'address', refuseTooMany);
   app.get('/-/', (_request, response) => response.redirect(303, '/-/account'));
-  app.get('/-/sign-in', noStore, async (_request, response) =>
-    sendSignIn(pages, response, 200, { to: '/', name: '', failed: false }),
+  app.get('/-/sign-in', noStore, async (request, response) =>
+    sendSignIn(pages, response, 200, { to: '/', name: '', failed: false, left: queryOf(request, 'left') === '1' }),
   );
   app.get('/-/enter', noStore, openedOnly, documentLimit(limits), async (request, response) =>
     sendOn(pages, request, response),

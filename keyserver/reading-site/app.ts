@@ -56,6 +56,11 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   const assets = ['/-/style.css', '/-/join.js', '/-/sign-in.js'];
   const app = createReadingDoor({ ...options, formsLeadTo: [documents] }, pages, assets);
   addAccountPages(app, pages);
+  // Browsers ask for it by themselves. The publisher's logo is a published byte, of which there are none here.
+  app.get(
+    '/favicon.ico',
+    (_request, response) => void response.set('Cache-Control', 'max-age=86400').status(204).end(),
+  );
   const script = webReader?.files.get('vault');
   if (script) addVault(app, { ...options, ...pages }, script);
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));

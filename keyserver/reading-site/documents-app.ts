@@ -53,7 +53,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     state,
     origin,
     account,
-    left: options.webReader === undefined ? `${account}/-/sign-in` : LEFT_PAGE,
+    left: options.webReader === undefined ? `${account}/-/sign-in?left=1` : LEFT_PAGE,
     session: sessionCookie(origin, dev),
     secret: entryCookie(origin, dev),
   };

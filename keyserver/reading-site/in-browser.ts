@@ -33,6 +33,8 @@ export interface InBrowser {
 
 const WORKER = '/-/worker.js';
 const SCRIPT = '/-/start.js';
+/** Scripts whose addresses the worker knows: its own pages load them. */
+const OF_WORKER = ['sheet', 'library'] as const;
 const PUBLICATION = '/-/publication/';
 const VERSIONED_FILE = /^([1-9]\d{0,15})\.(root|snapshot)\.json$/;
 
@@ -79,19 +81,25 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
   if (webReader === undefined) return;
   const { worker, start } = filesOf(webReader);
   const ownWorker = workerFor(worker);
+  const scripts = OF_WORKER.flatMap((name) => scriptOf(webReader, name) ?? []);
+  const addresses = Object.fromEntries(
+    scripts.map(({ name, src, file }) => [name, { src, integrity: file.integrity }]),
+  );
   app.get(WORKER, async (request, response) => {
     const { site, root } = await siteOf(reader);
     response.set({ 'Service-Worker-Allowed': '/', 'Content-Security-Policy': WORKER_POLICY });
-    sendScript(
-      request,
-      response,
-      ownWorker(JSON.stringify({ keys: KEYS_PAGE, publication: PUBLICATION, root, site: site.site })),
-      false,
-    );
+    const named = { keys: KEYS_PAGE, publication: PUBLICATION, root, scripts: addresses, site: site.site };
+    sendScript(request, response, ownWorker(JSON.stringify(named)), false);
   });
   app.get(SCRIPT, (request, response) =>
     sendScript(request, response, start, queryOf(request, 'v') === versionOf(start)),
   );
+  for (const { name, file } of scripts)
+    app.get(`/-/${name}.js`, (request, response) =>
+      sendScript(request, response, file, queryOf(request, 'v') === versionOf(file)),
+    );
+  // The worker answers for it, once it is there.
+  app.get('/-/library', noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
   app.get('/-/site.json', async (_request, response) => sendSite(reader, response));
   const limit = limitRequests(limits.metadataPerAddress, 'address', refuseTooMany, { failuresOnly: false });
   app.get(`${PUBLICATION}:file`, limit, (request, response) =>
@@ -220,6 +228,11 @@ function filesOf({ files }: WebReaderFiles): { readonly worker: WebReaderFile; r
   const [worker, start] = [files.get('worker'), files.get('start')];
   if (!worker || !start) throw new Error('the in-browser reader has no worker, or no page');
   return { worker, start };
+}
+
+function scriptOf({ files }: WebReaderFiles, name: (typeof OF_WORKER)[number]) {
+  const file = files.get(name);
+  return file && { name, file, src: `/-/${name}.js?v=${versionOf(file)}` };
 }
 
 /** As it stands in an address. */

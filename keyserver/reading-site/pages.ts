@@ -51,6 +51,8 @@ export interface SignInPage {
   readonly name: string;
   /** Whether name and password were tried, and did not fit. */
   readonly failed: boolean;
+  /** Whether the reader has just signed out here. */
+  readonly left?: boolean;
 }
 
 export interface JoinPage {
@@ -88,6 +90,8 @@ export interface VaultPage {
   /** Root id. */
   readonly publisher: string;
   readonly sets: readonly string[];
+  /** As JSON: by set id, what it is called. */
+  readonly titles: string;
   /** Versions of snapshot and timestamp, with a comma; or empty. */
   readonly pair: string;
   /** Seconds since 1970. */

@@ -6,6 +6,7 @@ import type { Express, Request, RequestHandler, Response } from 'express';
 import { CodedError } from '../../core/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { MAXIMUM_KEYS_PER_REQUEST } from '../../core/keys/refused-key.ts';
+import { titleOfSet } from '../../core/publication/set-titles.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import type { WebReaderFile } from '../../node-support/web-reader-files.ts';
 import { body, bytesOf, noStore, refuseTooMany, send, sendError } from '../api/answers.ts';
@@ -86,16 +87,20 @@ async function showVault(pages: VaultPages, integrity: string, request: Request,
   const site = known && siteReadAt(known.descriptor, origin);
   if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
   const pair = await readPublication(state.database);
+  const masthead = await pages.masthead();
+  const sets = await readableSets(state, subscriber, site.site, MAXIMUM_KEYS_PER_REQUEST);
+  const titles = sets.map(({ id, name }) => [id, titleOfSet(masthead.titles, name)]);
   const page = {
     integrity,
     documents,
     publisher: known.publisher,
-    sets: await readableSets(state, subscriber, site.site, MAXIMUM_KEYS_PER_REQUEST),
+    sets: sets.map(({ id }) => id),
+    titles: JSON.stringify(Object.fromEntries(titles)),
     pair: pair ? `${pair.snapshotVersion},${pair.version}` : '',
     time: state.now(),
   };
   response.set('Referrer-Policy', 'strict-origin'); // the form that hands keys over has to say where it comes from
-  response.type('html').send(vaultPage(await pages.masthead(), page));
+  response.type('html').send(vaultPage(masthead, page));
 }
 
 async function sessionOf(pages: VaultPages, request: Request): Promise<BrowserSession> {

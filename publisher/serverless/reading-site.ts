@@ -22,12 +22,16 @@ const SITE_FILE = '/-/site.json';
 const STYLE = '/-/style.css';
 const SCRIPT = '/-/open.js';
 const PASSWORD_SCRIPT = '/-/password.js';
+const SHEET_SCRIPT = '/-/sheet.js';
+const LIBRARY_SCRIPT = '/-/library.js';
 
 /** Their paths. The page comes last: it names the others. */
 export const READING_SITE_FILES: readonly string[] = [
   STYLE,
   SCRIPT,
   PASSWORD_SCRIPT,
+  SHEET_SCRIPT,
+  LIBRARY_SCRIPT,
   SITE_FILE,
   ROOT_WORKER,
   OPEN_PAGE,
@@ -49,13 +53,16 @@ export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8A
       'the in-browser reader is not there: `npm run build:web` builds it',
     );
   };
-  const named = Buffer.from(`self.wisprSite=${JSON.stringify({ keys: OPEN_PAGE, root, site })};`);
   const described = { content, reading: content[0], root, site, version: built?.version };
-  const [open, password] = [script('open'), script('password')];
+  const [open, password, sheet, library] = [script('open'), script('password'), script('sheet'), script('library')];
+  const scripts = { sheet: namedAt(SHEET_SCRIPT, sheet), library: namedAt(LIBRARY_SCRIPT, library) };
+  const named = Buffer.from(`self.wisprSite=${JSON.stringify({ keys: OPEN_PAGE, root, scripts, site })};`);
   const files: readonly (readonly [string, Uint8Array])[] = [
     [STYLE, Buffer.from(styleOf(accent))],
     [SCRIPT, open.content],
     [PASSWORD_SCRIPT, password.content],
+    [SHEET_SCRIPT, sheet.content],
+    [LIBRARY_SCRIPT, library.content],
     [SITE_FILE, Buffer.from(`${JSON.stringify(described)}\n`)],
     [ROOT_WORKER, Buffer.concat([named, script('worker').content])],
     [OPEN_PAGE, Buffer.from(pageOf(about, open, password))],
@@ -104,6 +111,11 @@ function pageOf({ site, root, name }: ReadingSite, open: WebReaderFile, password
 /** Hosts say nothing of how long a file may be kept: one that changes has another address. */
 function addressOf(path: string, { integrity }: WebReaderFile): string {
   return `${path}?v=${Buffer.from(integrity.slice('sha256-'.length), 'base64').toString('base64url')}`;
+}
+
+/** As the worker names a script that its pages load. */
+function namedAt(path: string, file: WebReaderFile): { readonly src: string; readonly integrity: string } {
+  return { src: addressOf(path, file), integrity: file.integrity };
 }
 
 function escaped(text: string): string {

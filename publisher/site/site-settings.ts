@@ -35,11 +35,12 @@ export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocum
 
 /** The settings as they stand in the configuration, with whatever is wrong with them. */
 export function settingsOf(configuration: Configuration, lookUp: LookUpDocument): SiteSettings {
-  const { cleanUrls, freshness, redirects, notFound, accent, logo, subscribe, titles } = configuration;
+  const { cleanUrls, freshness, redirects, notFound, accent, logo, subscribe, sheet, titles } = configuration;
   const page = notFound !== undefined ? writtenPath(notFound) : USUAL_NOT_FOUND;
   return {
     cleanUrls,
     grace: freshness.graceDays * SECONDS_PER_DAY,
+    ...(freshness.keptAfterGrace && { keptAfterGrace: true }),
     ...(lookUp(page) === 'public' && { notFound: page }),
     redirects: redirects.map(({ from, status, to }) => ({
       from: documentPathOf(from) ?? from, // the configuration's checks have seen to it that there is one
@@ -49,6 +50,7 @@ export function settingsOf(configuration: Configuration, lookUp: LookUpDocument)
     ...(accent !== undefined && { accent }),
     ...(logo !== undefined && { logo: writtenPath(logo) }),
     ...(subscribe !== undefined && { subscribe: subscribeUrlOf(subscribe) }),
+    ...(!sheet && { sheet: false }),
     ...(titles.length > 0 && { titles }),
   };
 }

@@ -209,6 +209,37 @@ describe('attack 80: a daemon that runs past the expiry of its timestamp', () =>
     expect(refusalCode(await get())).toBe('publication-expired');
   });
 
+  it('attack 30: shows what it has kept after the grace period behind one click, where the publisher permits that', async () => {
+    const FROM_HERE = { ...NAVIGATION, 'sec-fetch-site': 'same-origin' };
+    await rig.publisher.publish(rig.host.files, '/unread.html', { content: 'unread' });
+    await setSettings({ grace: HOUR, keptAfterGrace: true });
+    await rig.publisher.sign(rig.host.files, { version: now(), expires: now() + HOUR }); // the key is good for a day
+    await rig.restart({ cacheBytes: 2 ** 26 });
+    const objectRequests = () => rig.host.requests.filter(({ url }) => !url.startsWith('/.well-known/wispr/')).length;
+    const fetchedAnew = async () => {
+      const before = objectRequests();
+      return (await get()).text === 'signed' && objectRequests() > before;
+    };
+    await expect.poll(fetchedAnew).toBe(false); // from the cache, once it is there
+    const before = objectRequests();
+    rig.passTime(3 * HOUR);
+    const notice = await get('/a.html?b', NAVIGATION);
+    expect([notice.status, notice.headers['wispr-notice']]).toEqual([503, 'past']);
+    expect([notice.headers['referrer-policy'], links(notice)]).toEqual(['same-origin', ['/a.html?b']]);
+    expect(notice.text).toMatch(/This is the page as of \d+ \w+ \d+/);
+    expect(notice.text).not.toContain('rel="noreferrer">Show it');
+    expect((await get('/a.html', FROM_HERE)).text).toBe('signed');
+    expect((await get('/a.html', { referer: 'http://news.example/b.html' })).text).toBe('signed'); // over plain http
+    expect(refusalCode(await get('/unread.html', FROM_HERE))).toBe('content-host-unreachable');
+    expect(objectRequests()).toBe(before);
+    for (const elsewhere of [{}, { referer: 'http://other.example/' }])
+      expect(refusalCode(await get('/a.html', elsewhere))).toBe('publication-expired'); // a program agrees to nothing
+    await rig.publisher.publication.close(now(), { version: now() + 2 * HOUR, expires: now() + DAY });
+    for (const [path, bytes] of rig.publisher.publication.files) rig.host.files.set(path, bytes);
+    await rig.proxy.check().catch(() => undefined);
+    expect(refusalCode(await get('/a.html', FROM_HERE))).toBe('publication-withdrawn');
+  });
+
   it('says on its own page how every publication is', async () => {
     const home = async () =>
       (await send(rig.proxy.port, '/', { headers: { host: `localhost:${rig.proxy.port}` } })).text;

@@ -38,6 +38,18 @@ describe('the sealed message', () => {
     expect(await open(await sealDocumentKeys(publicKey, ORIGIN, MESSAGE))).toEqual(MESSAGE);
     const { pair: _, ...without } = MESSAGE;
     expect(await open(await sealDocumentKeys(publicKey, ORIGIN, without))).toEqual({ ...without, pair: undefined });
+    const titled = { ...MESSAGE, keys: [{ ...entry, key, title: 'Monday' }] };
+    expect(await open(await sealDocumentKeys(publicKey, ORIGIN, titled))).toEqual(titled);
+  });
+
+  it('goes without titles where they do not fit', async () => {
+    const keys = Array.from({ length: 256 }, () => randomBytes(32));
+    const title = '\u{2f800}'.repeat(50).padEnd(100, '日'.repeat(50));
+    const titled = { ...MESSAGE, keys: [] as (typeof MESSAGE.keys)[number][] };
+    for (const each of keys)
+      titled.keys.push({ ...entry, id: await keyIdOf('set', each), key: each, title: title + title });
+    const { keys: opened } = await open(await sealDocumentKeys(publicKey, ORIGIN, titled));
+    expect([opened.length, opened.some((each) => each.title !== undefined)]).toEqual([256, false]);
   });
 
   it('is not for another origin, nor sealed to what is no key', async () => {
@@ -62,6 +74,7 @@ describe('the sealed message', () => {
     ['a key twice', { ...good, keys: [listed, listed] }],
     ['257 keys', { ...good, keys: Array<Json>(257).fill(listed) }],
     ['a key without validity', { ...good, keys: [{ id, key: listed.key, notAfter: 1 }] }],
+    ['a title that is too long', { ...good, keys: [{ ...listed, title: 'a'.repeat(101) }] }],
     ['a key that is too short', { ...good, keys: [{ ...listed, key: toBase64url(key.subarray(1)) }] }],
     ['a key with the id of another', { ...good, keys: [{ ...listed, id: toBase64url(randomBytes(32)) }] }],
     ['another key under the id', { ...good, keys: [{ ...listed, key: toBase64url(randomBytes(32)) }] }],

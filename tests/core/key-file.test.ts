@@ -36,7 +36,11 @@ async function sealed(json: Uint8Array): Promise<Uint8Array> {
   const context = lengthPrefixed(utf8('wispr/1 key file'), utf8(CONTEXT.root), utf8(CONTEXT.site));
   return concat(utf8('wispr-keyfile/1\n'), await sealMessage(key, context, padMessage(json, 4096)));
 }
-const member = ({ id, key: bytes, ...rest }: DocumentKey): JsonObject => ({ id, key: toBase64url(bytes), ...rest });
+const member = ({ id, key: bytes, title: _, ...rest }: DocumentKey): JsonObject => ({
+  id,
+  key: toBase64url(bytes),
+  ...rest,
+});
 
 describe('a key file', () => {
   it.each([0, 1, 100, MAXIMUM_KEYS_PER_FILE])('brings %i keys, by a handle as by the key itself', async (count) => {

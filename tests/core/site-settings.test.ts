@@ -45,10 +45,18 @@ describe('site settings', () => {
     ['titles', [{ set: '{yyyy}', title: '{m{yyyy}m}' }]],
     ['titles', Array.from({ length: 101 }, (_, index) => ({ set: `a${index}`, title: 'A' }))],
     ['preview', 'none'],
+    ['sheet', 'yes'],
+    ['keptAfterGrace', 'no'],
   ])('attack 15: refuse %s %j', (member, value) => {
     const [start = ''] = new TextDecoder().decode(encodeSettings(SETTINGS)).split('}', 1);
     const members = { ...JSON.parse(`${start}}`), [member]: value };
     expect(() => parseSettings(canonicalJson(members))).toThrow(malformed);
+  });
+
+  it('say what the publisher leaves to readers', () => {
+    const said = { ...SETTINGS, sheet: false, keptAfterGrace: true } as const;
+    expect(parseSettings(encodeSettings(said))).toEqual(said);
+    expect(parseSettings(encodeSettings(SETTINGS))).toEqual(SETTINGS);
   });
 
   it('name sets for readers', () => {

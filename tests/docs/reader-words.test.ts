@@ -47,6 +47,10 @@ describe('no page of a reader names what is behind it', () => {
     expect(unwantedIn(readFileSync(file, 'utf8').replace(/<%[\s\S]*?%>|<[^>]*>/g, ' '))).toEqual([]);
   });
 
+  it.each(['about', 'worker/pages', 'worker/own-pages', 'sheet/main', 'library/main'])('web-reader/%s', (name) => {
+    expect(wordsOf(readFileSync(`web-reader/${name}.ts`, 'utf8')).flatMap(unwantedIn)).toEqual([]);
+  });
+
   it('the teaser', () => expect(unwantedIn(Object.values(wordsFor('en', 'read.example')).join(' '))).toEqual([]));
 });
 

@@ -121,6 +121,9 @@ describe.each(STATIC_HOSTS)('an invitation opened at %s', (host) => {
       return answers.map(({ status, headers }) => `${status} ${headers.get('content-type')?.split(';')[0]}`);
     });
     expect(types).toEqual(['200 application/pdf', '200 text/csv', '200 text/html', '200 text/css']);
+    await page.evaluate(`fetch('/-/kept?keep=' + encodeURIComponent(location.pathname), { method: 'POST' })`);
+    await page.goto(`${originOf(host)}/-/library`);
+    await page.waitForSelector('article p:has-text("whole issue")');
     expect(trouble).toEqual([]);
     expect([...origins]).toEqual([originOf(host)]);
     await page.context().close();

@@ -339,7 +339,7 @@ describe('a device', () => {
     await heading(page, 'Letter');
     await page.goto(`${VAULT}/-/account`);
     await page.click('text=Forget this browser');
-    await page.waitForURL(`${VAULT}/-/sign-in`);
+    await page.waitForURL(`${VAULT}/-/sign-in?left=1`);
     expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
     expect((await context.cookies()).filter(({ name }) => name === '__Host-wispr')).toEqual([]);
     expect((await devicesOf('lena')).map(({ revoked }) => revoked === null)).toEqual([false]);

@@ -41,7 +41,7 @@ it('shows what was not confirmed lately after a word, once in a while', async ()
   await confirmedAgo(3 * DAY);
   page = await rig.newPage();
   await visit(page, `${rig.documents}/`, 'a:text("Read on")');
-  expect(await page.textContent('h1')).toMatch(/^news\.example was last confirmed 3 days ago/);
+  expect(await page.textContent('h1')).toMatch(/^news\.example was up to date 3 days ago/);
   await page.click('a');
   await page.waitForSelector('h1:text("Front")');
   await rig.giveKeys(page, ['day-1']);

@@ -78,6 +78,16 @@ test('the reader goes on from page to page, and the key server carries none of i
   expect(trouble).toEqual([]);
 });
 
+test('a whole issue is kept from one of its pages, under the name that the publisher gave it', async () => {
+  await page.goto(keyServer.documentsUrl + ARTICLE_URL);
+  await page.waitForSelector('html[data-reader="ready"]');
+  await page.evaluate(`fetch('/-/kept?keep=' + encodeURIComponent(location.pathname), { method: 'POST' })`);
+  await page.goto(`${keyServer.documentsUrl}/-/library`);
+  await page.waitForSelector('article p:has-text("whole issue")', { timeout: 30_000 });
+  expect(await page.textContent('article h2')).toBe('The issue of 2026-11-17');
+  await takePictures(page, 'library-in-browser');
+});
+
 test('of an article that a cache has changed, nothing is shown', async () => {
   const path = '/2026/11/16/fog-signed-for.html';
   cache.tamperWith((await publishedObjects(world.out)).get(path) ?? '');

@@ -73,7 +73,8 @@ async function expectRefusal(response: Response | null, status: number, code: st
   expect([response?.status(), response?.headers()['wispr-refusal']]).toEqual([status, code]);
   expect(await page.textContent('code')).toBe(code);
   expect(await page.isVisible('code')).toBe(false);
-  expect(await page.locator('a').allTextContents()).toEqual(['Try again']);
+  expect(await page.locator('a.b').allTextContents()).toEqual(['Try again']);
+  expect(await page.textContent('header')).toBe('The Harbour News');
   expect(await page.content()).not.toContain('Ships');
 }
 

@@ -114,7 +114,7 @@ describe('in Chromium', () => {
     const { page, complaints } = await openPage();
     await joinBy(page, 'bert');
     await page.click('text=Sign out');
-    await page.waitForURL('**/-/sign-in');
+    await page.waitForURL('**/-/sign-in?left=1');
     const target = `${rig.server.documentsUrl}/20/harbour.html?edition=2#quay`;
     await page.goto(`${rig.server.readingUrl}/20/harbour.html?edition=2#quay`);
     expect(await page.textContent('h1')).toBe('Sign in to read');

@@ -92,15 +92,34 @@ describe('below /-/', () => {
     });
   });
 
-  it.each(['/-/start.js', '/-/style.css', '/-/site.json', '/letter.html', '/nothing.js'])(
-    'attack 76: %s is nothing that a browser could install as a worker',
-    async (path) => {
-      for (const headers of [{ 'service-worker': 'script' }, { 'sec-fetch-dest': 'serviceworker' }]) {
-        const { status, text } = await documents.get(path, headers as Record<string, string>);
-        expect([status, /foreign-worker/.test(text)]).toEqual([403, true]);
-      }
-    },
-  );
+  it('has the scripts that the worker names, for good, and the start page where the worker is not there yet', async () => {
+    const worker = await documents.get('/-/worker.js');
+    const [, about = ''] = /^self\.wisprSite=(\{.*?\});/.exec(worker.text) ?? [];
+    const { scripts } = JSON.parse(about) as { scripts: Record<string, { src: string; integrity: string }> };
+    expect(Object.keys(scripts)).toEqual(['sheet', 'library']);
+    for (const { src, integrity } of Object.values(scripts)) {
+      const { headers, body } = await documents.get(src);
+      expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');
+      expect(`sha256-${createHash('sha256').update(body).digest('base64')}`).toBe(integrity);
+    }
+    expect((await documents.get('/-/library', OPENED)).text).toContain(BEGINNING);
+    expect((await documents.get('/-/library', { ...OPENED, 'sec-fetch-dest': 'iframe' })).status).toBe(403);
+  });
+
+  it.each([
+    '/-/start.js',
+    '/-/sheet.js',
+    '/-/library.js',
+    '/-/style.css',
+    '/-/site.json',
+    '/letter.html',
+    '/nothing.js',
+  ])('attack 76: %s is nothing that a browser could install as a worker', async (path) => {
+    for (const headers of [{ 'service-worker': 'script' }, { 'sec-fetch-dest': 'serviceworker' }]) {
+      const { status, text } = await documents.get(path, headers as Record<string, string>);
+      expect([status, /foreign-worker/.test(text)]).toEqual([403, true]);
+    }
+  });
 
   it('is what the worker has to know of the site', async () => {
     const { headers, text } = await documents.get('/-/site.json');

@@ -239,7 +239,10 @@ describe('signing in', () => {
     const { documentsUrl, readingUrl } = rig.server;
     expect([left.status, left.headers.location]).toEqual([303, `${documentsUrl}/-/leave`]);
     const gone = await out.documents.get('/-/leave');
-    expect([gone.status, gone.headers.location]).toEqual([303, `${readingUrl}/-/sign-in`]);
+    expect([gone.status, gone.headers.location]).toEqual([303, `${readingUrl}/-/sign-in?left=1`]);
+    expect((await out.get('/-/sign-in?left=1')).text).toContain('You are signed out.');
+    expect((await out.get('/-/sign-in')).text).not.toContain('You are signed out.');
+    expect((await fetch(`${readingUrl}/favicon.ico`)).status).toBe(204);
     expect([left.headers['clear-site-data'], gone.headers['clear-site-data']]).toEqual([
       '"cache"',
       '"cache", "storage"',

@@ -1,12 +1,18 @@
 /** Published content that the reading site decrypts, in Chromium, over HTTPS and with hosts of their own as an operator would have them: rows 96 and 97 of the attack list. */
 import { writeFile } from 'node:fs/promises';
+import { get } from 'node:https';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { pino } from 'pino';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { startKeyServer } from '../../keyserver/server.ts';
 import { makeCertificate } from '../support/certificates.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
+import { signOnto } from '../support/signed-publication.ts';
+import { TEST_SETTINGS } from '../support/test-publication.ts';
 
 const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.read.news.example'];
 const [ACCOUNT, DOCUMENTS] = [`https://${READ}`, `https://${PAGES}`];
@@ -98,7 +104,7 @@ beforeEach(async () => {
 });
 afterAll(async () => {
   await browser?.close();
-  await rig?.close();
+  await rig?.close().catch(() => rig.host.close()); // the last test has closed its server
 });
 
 async function joinAs(name: string): Promise<void> {
@@ -114,7 +120,7 @@ const wasRun = () => page.evaluate('document.getElementById("mark").getAttribute
 it('signing in leads to the document, its query and its place, and signing out ends it', async () => {
   await joinAs('anna');
   await page.click('text=Sign out');
-  await page.waitForURL(`${ACCOUNT}/-/sign-in`);
+  await page.waitForURL(`${ACCOUNT}/-/sign-in?left=1`);
   await page.goto(`${ACCOUNT}/letter.html?page=2#end`);
   expect(new URL(page.url()).origin).toBe(ACCOUNT);
   await page.fill('#name', 'anna');
@@ -134,7 +140,7 @@ it('signing in leads to the document, its query and its place, and signing out e
   ]);
   await page.goto(`${ACCOUNT}/-/account`);
   await page.click('text=Sign out');
-  await page.waitForURL(`${ACCOUNT}/-/sign-in`);
+  await page.waitForURL(`${ACCOUNT}/-/sign-in?left=1`);
   await page.goto(`${DOCUMENTS}/letter.html`);
   expect(await page.textContent('h1')).toBe('Sign in to read');
 });
@@ -180,4 +186,21 @@ it('attack 96: nothing that is published is at the origin with accounts', async 
   expect(await page.locator('form').count()).toBe(0);
   await page.click('text=Your account');
   await page.waitForURL(`${ACCOUNT}/-/account`);
+});
+
+it('has the publisher’s colour after a new start, before anything was read', async () => {
+  rig.publisher.publication.setSettings({ ...TEST_SETTINGS, accent: '#a3301d' });
+  await signOnto(rig.publisher.publication, rig.host.files);
+  await rig.server.close();
+  rig.host.requests.length = 0;
+  const server = await startKeyServer(rig.config, { log: pino({ level: 'silent' }) });
+  // No page is asked for before the start itself has read them.
+  await expect.poll(() => rig.host.requests.some(({ url }) => url.includes('wispr-settings'))).toBe(true);
+  const options = { port: server.ports.reading, path: '/-/style.css', headers: { host: READ }, servername: READ };
+  const style = () =>
+    new Promise<string>((resolve, reject) =>
+      get({ ...options, rejectUnauthorized: false }, (response) => resolve(text(response))).on('error', reject),
+    );
+  await expect.poll(style).toContain('--accent:#a3301d');
+  await server.close();
 });

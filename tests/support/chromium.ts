@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Browser, type BrowserServer, chromium } from 'playwright-core';
+import { type Browser, type BrowserContext, type BrowserServer, chromium } from 'playwright-core';
 import { inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
 
@@ -33,6 +33,12 @@ export async function launchChromium(...settings: string[]): Promise<Browser> {
   if (settings.length > 0) return chromium.launch({ executablePath: PROGRAM, args: [...ARGUMENTS, ...settings] });
   const answer = await fetch(inject('chromium'));
   return chromium.connect(await answer.text());
+}
+
+/** A Chromium of its own with a profile, as people have it: no private window. @param folder - of the profile */
+export function launchWithProfile(folder: string, ...settings: string[]): Promise<BrowserContext> {
+  const args = [...ARGUMENTS, ...settings];
+  return chromium.launchPersistentContext(folder, { executablePath: PROGRAM, args, ignoreHTTPSErrors: true });
 }
 
 /** Vitest's global set-up: runs once, in Vitest's own process. @returns the end of it */

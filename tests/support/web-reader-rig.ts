@@ -17,6 +17,8 @@ const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.re
 
 export interface WebReaderRig extends WebReaderServers {
   readonly browser: Browser;
+  /** Of a Chromium that finds the hosts. */
+  readonly settings: readonly string[];
   /** The content host that is asked first: out of order, unless a test repairs it. So all others go on to the next one. */
   readonly first: ContentHost;
   /** Puts the keys of sets into the store of the documents' origin, as they arrive from the vault. @param page - at that origin */
@@ -70,11 +72,17 @@ export async function startWebReaderRig(): Promise<WebReaderRig> {
   );
   const rig = await startWebReaderServers({ before: [first.origin] });
   const rules = [READ, PAGES].map((name) => `MAP ${name} 127.0.0.1:${rig.ports[name]}`).join(', ');
-  const browser = await launchChromium('--ignore-certificate-errors', `--host-resolver-rules=${rules}`);
+  const settings = [
+    '--ignore-certificate-errors',
+    `--unsafely-treat-insecure-origin-as-secure=${rig.documents}`,
+    `--host-resolver-rules=${rules}`,
+  ];
+  const browser = await launchChromium(...settings);
   const store = await bundledStore();
   return {
     ...rig,
     browser,
+    settings,
     first,
     newPage: async () => (await browser.newContext({ ignoreHTTPSErrors: true })).newPage(),
     giveKeys: async (page, sets, { notAfter = 2 ** 40 } = {}) => {

@@ -39,7 +39,7 @@ start().catch((error: unknown) => {
 async function start(): Promise<void> {
   if (pathname === LEFT_PAGE) {
     await removeEverything();
-    return location.replace(`${vault()}/-/sign-in`);
+    return location.replace(`${vault()}/-/sign-in?left=1`);
   }
   if (pathname === KEYS_PAGE) history.replaceState(null, '', KEYS_PAGE); // what came in the fragment stays in no history
   const isInstalled = (await navigator.serviceWorker?.getRegistration('/')) !== undefined;

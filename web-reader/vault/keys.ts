@@ -25,7 +25,8 @@ export async function obtainKeys(page: VaultPage, wanted: readonly KeyId[]): Pro
   const keys = await Promise.all(
     answer.keys.map(async (wrapped): Promise<DocumentKey> => {
       const { id, notBefore, notAfter } = wrapped;
-      return { id, key: await unwrapKey(device, wrapped, page.now()), notBefore, notAfter };
+      const key = await unwrapKey(device, wrapped, page.now());
+      return { id, key, notBefore, notAfter, title: page.titles[id] };
     }),
   );
   return { keys, refused: answer.refused.filter(({ id }) => wanted.includes(id)), pair, time: answer.time };

@@ -11,6 +11,8 @@ export interface VaultPage {
   readonly publisher: KeyId;
   /** Sets that the reader may read, newest first. */
   readonly sets: readonly KeyId[];
+  /** What those are called that have a title, by id. */
+  readonly titles: Readonly<Record<string, string>>;
   /** What the key server confirms; `undefined` where it has no publication. */
   readonly pair: PublicationPair | undefined;
   /** Seconds since 1970, by the key server's clock: that of this computer may be wrong. */
@@ -33,6 +35,7 @@ export function readPage(): VaultPage {
     documents = '',
     publisher = '',
     sets = '',
+    titles = '{}',
     pair = '',
     time = '',
   } = document.querySelector<HTMLElement>('#vault')?.dataset ?? {};
@@ -43,6 +46,7 @@ export function readPage(): VaultPage {
     documents,
     publisher,
     sets: sets.split(',').filter(Boolean),
+    titles: JSON.parse(titles) as Record<string, string>,
     pair: snapshot && timestamp ? { snapshot, timestamp } : undefined,
     now: () => start + Math.floor((performance.now() - loaded) / 1000),
   };

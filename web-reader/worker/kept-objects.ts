@@ -1,11 +1,13 @@
 /**
  * Objects that were read, as ciphertext, in the browser's Cache: what was read opens without a network. Each stands under the name that its
  * head's hash is in, so another object never takes its place; pages of this origin can change what is kept, so it is verified like anything else.
+ * What a reader keeps on purpose lies in a cache of its own, one for each issue, which no sweep looks at.
  */
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { headTargetOf, targetUrlPath } from '../../core/publication/names.ts';
 
 const CACHE = 'wispr-objects';
+const ISSUE = 'wispr-issue ';
 /** Bytes of the longest object that is kept: a film would push out what else there is. */
 const LONGEST = 67_108_864;
 /** Objects kept; the ones that came first go. */
@@ -14,6 +16,8 @@ const MOST = 2_000;
 const SWEEP_AFTER = 50;
 
 let writes = 0;
+/** Writes under way, by name: whether they came to a good end. */
+const writing = new Map<string, Promise<boolean>>();
 
 /** A whole object: head, then payload. */
 export interface KeptObject {
@@ -22,14 +26,15 @@ export interface KeptObject {
   from(start: number, end?: number): AsyncGenerator<Uint8Array, undefined>;
 }
 
-function nameOf(path: string, { head }: DocumentEntry): string {
+/** Under which an object is kept. */
+export function nameOf(path: string, { head }: DocumentEntry): string {
   return targetUrlPath(headTargetOf(path), head);
 }
 
 /** `undefined` where it is not kept, or the browser does not say. */
 export async function findKept(path: string, entry: DocumentEntry): Promise<KeptObject | undefined> {
   try {
-    const found = await (await caches.open(CACHE)).match(nameOf(path, entry));
+    const found = await caches.match(nameOf(path, entry));
     const blob = await found?.blob();
     return blob && { length: blob.size, from: (start, end = blob.size) => piecesOf(blob.slice(start, end)) };
   } catch {
@@ -38,7 +43,41 @@ export async function findKept(path: string, entry: DocumentEntry): Promise<Kept
 }
 
 export async function dropKept(path: string, entry: DocumentEntry): Promise<void> {
-  await (await caches.open(CACHE)).delete(nameOf(path, entry));
+  for (const cache of await ownCaches()) await (await caches.open(cache)).delete(nameOf(path, entry));
+}
+
+/**
+ * Makes an object that was just read one that is kept on purpose.
+ *
+ * @param issue - which it belongs to
+ * @returns its length; `undefined` where it was not kept
+ */
+export async function keepFor(issue: string, path: string, entry: DocumentEntry): Promise<number | undefined> {
+  const name = nameOf(path, entry);
+  await writing.get(name);
+  const [read, own] = await Promise.all([caches.open(CACHE), caches.open(ISSUE + issue)]);
+  const found = (await own.match(name)) ?? (await caches.match(name));
+  if (found === undefined) return undefined;
+  const blob = await found.blob();
+  await own.put(name, new Response(blob));
+  await read.delete(name);
+  return blob.size;
+}
+
+/** The names of what was kept for an issue; without one, of what was only read. In the order in which it came. */
+export async function namesKept(issue?: string): Promise<string[]> {
+  const cache = issue === undefined ? CACHE : ISSUE + issue;
+  const requests = (await caches.has(cache)) ? await (await caches.open(cache)).keys() : [];
+  return requests.map(({ url }) => new URL(url).pathname);
+}
+
+/** @param issue - `undefined`: everything, also what was only read */
+export async function removeKept(issue?: string): Promise<void> {
+  for (const cache of issue === undefined ? await ownCaches() : [ISSUE + issue]) await caches.delete(cache);
+}
+
+async function ownCaches(): Promise<string[]> {
+  return (await caches.keys()).filter((name) => name === CACHE || name.startsWith(ISSUE));
 }
 
 /** Takes an object down, piece by piece. A browser without room keeps nothing, and the reader reads on. */
@@ -57,7 +96,15 @@ export class ObjectWriter {
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     this.#writer = writable.getWriter();
     this.#writer.closed.catch(() => undefined);
-    put(name, readable as ReadableStream<Uint8Array<ArrayBuffer>>).catch(() => this.abandon());
+    const written = put(name, readable as ReadableStream<Uint8Array<ArrayBuffer>>).then(
+      () => true,
+      () => {
+        this.abandon();
+        return false;
+      },
+    );
+    writing.set(name, written);
+    written.finally(() => writing.delete(name));
   }
 
   /** The next piece, which has passed its check. Resolves when there is room for more. */

@@ -1,20 +1,33 @@
 /**
  * The service worker of the content origin: every request of its pages for something of this origin comes here, and is answered with what the
- * publisher signed or not at all. Other hosts are none of its business, and the pages below `/-/` are the origin's own.
+ * publisher signed or not at all. Other hosts are none of its business, and most pages below `/-/` are the origin's own.
  *
  * A newer version takes over when the last page of this one is closed, as browsers do by themselves: never under a page that is open.
  */
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
+import { answerOwn } from './own-pages.ts';
+import { keepScripts } from './own-scripts.ts';
 import { WebReader } from './reader.ts';
 import { scope } from './scope.ts';
 
 const reader = new WebReader();
+/** Looked after once in the life of a worker. */
+let scripts: Promise<void> | undefined;
 
 scope.addEventListener('fetch', (event) => {
   const { request } = event;
   const { origin, pathname } = new URL(request.url);
   const isOwnPage = pathname === READING_SITE_PAGES || pathname.startsWith(`${READING_SITE_PAGES}/`);
+  if (origin !== scope.location.origin) return;
+  if (isOwnPage) {
+    const answer = answerOwn(reader, event);
+    if (answer) event.respondWith(answer);
+    return;
+  }
   // What is not read, the origin refuses.
-  if (origin !== scope.location.origin || isOwnPage || !['GET', 'HEAD'].includes(request.method)) return;
+  if (!['GET', 'HEAD'].includes(request.method)) return;
   event.respondWith(reader.answer(request));
+  if (request.mode !== 'navigate') return;
+  scripts ??= keepScripts().catch(() => undefined);
+  event.waitUntil(scripts);
 });

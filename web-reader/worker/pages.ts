@@ -2,17 +2,32 @@
 import { type CodedError, reasonOf } from '../../core/errors.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { ago, CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
+import type { Accent } from '../../core/site/accent.ts';
 import { scope } from './scope.ts';
+
+/** What stands at the head of a page. */
+export interface Masthead {
+  /** What the publisher calls itself. */
+  readonly name: string;
+  readonly accent: Accent;
+}
 
 interface Text {
   /** Default: 502. */
   readonly status?: number;
   readonly sentence: string;
+  /** Whether what was read before still opens. */
+  readonly othersOpen?: true;
 }
 
 const CHANGED: Text = { sentence: 'This page was changed on its way to you, so it is not shown.' };
-const NOT_LOADED: Text = { sentence: 'This page could not be loaded: check your connection.' };
-const OUTDATED: Text = { sentence: 'This site has not been confirmed for too long, so it is not shown.' };
+const NOT_LOADED: Text = {
+  sentence: 'This page could not be loaded: check your connection.',
+  othersOpen: true,
+};
+const OUTDATED: Text = {
+  sentence: 'For too long it could not be checked whether this site is up to date, so it is not shown.',
+};
 const NO_PAGE: Text = { status: 404, sentence: 'There is no such page.' };
 
 /** By code. What is not here has failed a check. */
@@ -37,16 +52,24 @@ const TEXTS: Readonly<Record<string, Text>> = {
   'web-reader-failed': { status: 500, sentence: 'Something went wrong in this browser.' },
 };
 
-const STYLE = `:root{color-scheme:light dark}body{font:18px/1.5 system-ui,sans-serif;max-width:32em;margin:18vh auto;padding:0 1.2em}
-h1{font-size:1.35em;line-height:1.3}a{display:inline-block;padding:.6em 1.2em;border-radius:.4em;background:#14507a;color:#fff;text-decoration:none}
-details{margin-top:2.5em;font-size:.85em}summary{cursor:pointer}code{overflow-wrap:anywhere}`;
+/** Of the worker's own pages; behind it stand the publisher's colours. */
+const STYLE = `:root{color-scheme:light dark}body{font:18px/1.5 system-ui,sans-serif;max-width:32em;margin:0 auto;padding:1.2em;background:#fdfcf9;color:#1c1b19}
+header{font:bold 1.15em Georgia,serif;padding-bottom:.6em;border-bottom:1px solid #8885}main{padding-top:8vh}
+h1{font-size:1.35em;line-height:1.3}a{color:var(--accent)}.b{display:inline-block;padding:.6em 1.2em;border-radius:.4em;background:var(--accent);color:#fff;text-decoration:none}
+details{margin-top:2.5em;font-size:.85em}summary{cursor:pointer}code{overflow-wrap:anywhere}
+@media(prefers-color-scheme:dark){body{background:#12171c;color:#e6e4df}.b{color:#12171c}}`;
+
+/** The publisher's colours, as `--accent`. */
+function coloursOf({ light, dark }: Accent): string {
+  return `:root{--accent:${light}}@media(prefers-color-scheme:dark){:root{--accent:${dark}}}`;
+}
 
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 /** What is shown instead of a document. Pictures, styles and scripts get a line of text. @param target - path and query of what was asked for */
-export function refusalFor(error: CodedError, request: Request, target: string): Response {
-  const { status = 502, sentence: usual } = TEXTS[error.code] ?? CHANGED;
+export function refusalFor(error: CodedError, request: Request, target: string, masthead: Masthead): Response {
+  const { status = 502, sentence: usual, othersOpen } = TEXTS[error.code] ?? CHANGED;
   const sentence = scope.wisprSite.publication === undefined ? usual.replace('subscription', 'invitation') : usual;
   const headers = { 'wispr-refusal': error.code };
   if (request.mode !== 'navigate')
@@ -54,28 +77,63 @@ export function refusalFor(error: CodedError, request: Request, target: string):
       status,
       headers: { ...headers, ...HEADERS, 'content-type': 'text/plain; charset=utf-8' },
     });
-  const detail = `<details><summary>For the publisher</summary><p><code>${escaped(error.code)}</code> ${escaped(reasonOf(error))}</p></details>`;
-  return page(status, { sentence, button: 'Try again', target, detail }, headers);
+  const others = othersOpen
+    ? `<p>What you have read before still opens: <a href="${LIBRARY}">Saved pages</a>.</p>`
+    : '';
+  const front = target === '/' ? '' : '<p><a href="/">Back to the front page</a></p>';
+  const detail = `${others}${front}<details><summary>For the publisher</summary><p><code>${escaped(error.code)}</code> ${escaped(reasonOf(error))}</p></details>`;
+  return page(status, { masthead, sentence, button: 'Try again', target, detail }, headers);
 }
 
 /** Stands in front of a site that has not been confirmed for long, once in a while. */
-export function noticeFor(freshness: Freshness, site: string, target: string, now: number): Response {
-  const sentence = `${site} was last confirmed ${ago(freshness.confirmed, now)}: there may be something newer.`;
+export function noticeFor(
+  freshness: Freshness,
+  site: string,
+  target: string,
+  now: number,
+  masthead: Masthead,
+): Response {
+  const sentence = `${site} was up to date ${ago(freshness.confirmed, now)}: there may be something newer.`;
   const headers = { 'wispr-notice': 'stale', [CONFIRMED_HEADER]: confirmedAt(freshness) };
-  return page(503, { sentence, button: 'Read on', target, detail: '' }, headers);
+  return page(503, { masthead, sentence, button: 'Read on', target, detail: '' }, headers);
 }
 
+/** Stands in front of what is kept here of a site that cannot be confirmed any more, whenever the reader comes to it. */
+export function pastNoticeFor(freshness: Freshness, target: string, masthead: Masthead): Response {
+  const day = new Date(freshness.confirmed * 1000).toLocaleDateString('en-GB', { day: 'numeric', month: 'long' });
+  const sentence = `This is the page as of ${day}; nothing newer could be checked.`;
+  const detail = `<p><a href="${LIBRARY}">Saved pages</a></p>`;
+  const headers = { 'wispr-notice': 'past', [CONFIRMED_HEADER]: confirmedAt(freshness) };
+  return page(503, { masthead, sentence, button: 'Show it', target, detail }, headers);
+}
+
+/** The page that a script of this origin fills. @param head - what loads it */
+export function shellFor(title: string, head: string): Response {
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${title}</title>${head}</html>`;
+  const policy =
+    "default-src 'none'; script-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  return new Response(html, { headers: { ...HEADERS, 'content-type': HTML, 'content-security-policy': policy } });
+}
+
+const LIBRARY = '/-/library';
+const HTML = 'text/html; charset=utf-8';
 const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
-function page(
-  status: number,
-  { sentence, button, target, detail }: Record<'sentence' | 'button' | 'target' | 'detail', string>,
-  headers: Record<string, string>,
-): Response {
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escaped(sentence)}</title><style>${STYLE}</style><main><h1>${escaped(sentence)}</h1><p><a href="${escaped(target)}">${button}</a></p>${detail}</main></html>`;
+interface Page {
+  readonly masthead: Masthead;
+  readonly sentence: string;
+  readonly button: string;
+  readonly target: string;
+  readonly detail: string;
+}
+
+function page(status: number, shown: Page, headers: Record<string, string>): Response {
+  const { masthead, button, detail } = shown;
+  const [sentence, name, target] = [shown.sentence, masthead.name, shown.target].map(escaped);
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${sentence}</title><style>${coloursOf(masthead.accent)}${STYLE}</style><header>${name}</header><main><h1>${sentence}</h1><p><a class="b" href="${target}">${button}</a></p>${detail}</main></html>`;
   return new Response(html, {
     status,
-    headers: { ...headers, ...HEADERS, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY },
+    headers: { ...headers, ...HEADERS, 'content-type': HTML, 'content-security-policy': POLICY },
   });
 }
 

@@ -6,7 +6,7 @@ import { hexDigest } from '../../core/encoding/digest.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { comparePairs, type PublicationPair } from '../../core/publication/pair.ts';
-import { type Freshness, SitePublication } from '../../core/publication/site-publication.ts';
+import { type Freshness, type PastPublication, SitePublication } from '../../core/publication/site-publication.ts';
 import { STATE, type Store } from '../store.ts';
 import { metadataIn } from './kept-metadata.ts';
 import type { ReadSite } from './site.ts';
@@ -14,6 +14,13 @@ import { HostsSource } from './source.ts';
 
 /** Milliseconds: between two looks, after which a page waits for one, and for how long; and between two where nothing may be shown. */
 const TIMES = { interval: 30_000, idle: 60_000, wait: 3_000, urgent: 1_000 } as const;
+
+export interface Publisher {
+  readonly name: string;
+  readonly key: Uint8Array;
+  /** Origin of the vault, where the reader's account is. */
+  readonly vault: string;
+}
 
 export class ReadPublication {
   readonly publication: SitePublication;
@@ -24,7 +31,7 @@ export class ReadPublication {
   /** By `Date.now`, for a worker seldom lives as long as a minute. */
   #lookedAt: number | undefined;
   #failure: unknown;
-  #publisher: { readonly hash: string; readonly key: Uint8Array } | undefined;
+  #publisher: (Publisher & { readonly hash: string }) | undefined;
 
   constructor(site: ReadSite, store: Store) {
     this.site = site;
@@ -66,23 +73,33 @@ export class ReadPublication {
   }
 
   /**
-   * The key under which objects are signed: that of the descriptor which the publication names (D6).
+   * Who signs objects, by the descriptor that the publication names (D6).
    *
+   * @param isAtHand - whether what is kept has to do: nothing is waited for
    * @throws KeyError `descriptor-malformed`; PublicationError
    */
-  async publisherKey(): Promise<Uint8Array> {
+  async publisher(isAtHand = false): Promise<Publisher> {
     const hash = this.publication.descriptorHash() ?? '';
-    if (this.#publisher?.hash === hash) return this.#publisher.key;
-    const { root, sites, publisherKeyBytes } = await verifyDescriptor(await this.#descriptor(hash), 0);
-    if (root !== this.site.root || !sites.some(({ site }) => site === this.site.site))
+    if (this.#publisher?.hash === hash) return this.#publisher;
+    const { root, name, sites, publisherKeyBytes } = await verifyDescriptor(await this.#descriptor(hash, isAtHand), 0);
+    const site = sites.find((each) => each.site === this.site.site);
+    if (root !== this.site.root || site === undefined)
       throw new PublicationError('metadata-mismatch', 'the publication names the descriptor of another publisher');
-    this.#publisher = { hash, key: publisherKeyBytes };
-    return publisherKeyBytes;
+    this.#publisher = { hash, name, key: publisherKeyBytes, vault: site.reading };
+    return this.#publisher;
   }
 
-  async #descriptor(hash: string): Promise<Uint8Array> {
+  /** The publication as it was last, where it permits that what is kept here is still shown. */
+  async past(): Promise<PastPublication | undefined> {
+    const past = await this.publication.asOf(nowInSeconds());
+    const known = await this.#store.state.get(STATE.pair);
+    return past && isPair(known) && comparePairs(pairOf(past.freshness), known) < 0 ? undefined : past;
+  }
+
+  async #descriptor(hash: string, isAtHand: boolean): Promise<Uint8Array> {
     const kept = await this.#store.state.get(STATE.descriptor);
     if (kept instanceof Uint8Array && (await hexDigest(kept)) === hash) return kept;
+    if (isAtHand) throw new PublicationError('metadata-missing', 'the descriptor was not read yet');
     const bytes = await this.publication.descriptor();
     await this.#store.state.put(STATE.descriptor, bytes);
     return bytes;
@@ -133,9 +150,9 @@ export class ReadPublication {
   }
 
   /** Pages of this origin can take back what is kept here; what the vault knows they cannot. */
-  async #checkPair({ version, confirmed }: Freshness): Promise<void> {
+  async #checkPair(freshness: Freshness): Promise<void> {
     const known = await this.#store.state.get(STATE.pair);
-    if (!isPair(known) || comparePairs({ snapshot: version, timestamp: confirmed }, known) >= 0) return;
+    if (!isPair(known) || comparePairs(pairOf(freshness), known) >= 0) return;
     if ((await this.#sinceLook()) >= TIMES.urgent) await this.#look();
     const { timestamp, snapshot } = this.publication.state ?? {};
     const pair = { snapshot: snapshot?.version ?? 0, timestamp: timestamp?.version ?? 0 };
@@ -150,6 +167,10 @@ export class ReadPublication {
 /** Seconds since 1970. */
 export function nowInSeconds(): number {
   return Math.floor(Date.now() / 1000);
+}
+
+function pairOf({ version, confirmed }: Freshness): PublicationPair {
+  return { snapshot: version, timestamp: confirmed };
 }
 
 function isPair(value: unknown): value is PublicationPair {

@@ -4,21 +4,31 @@ import type { HeldSetKey } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import type { Resolution } from '../../core/publication/resolve.ts';
-import type { Freshness } from '../../core/publication/site-publication.ts';
+import type { Freshness, PastPublication } from '../../core/publication/site-publication.ts';
 import { confirmedAt } from '../../core/reading/confirmation.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { localRedirect } from '../../core/reading/local-redirect.ts';
+import { accentOf } from '../../core/site/accent.ts';
+import { READING_SITE_PAGES, urlPathOf } from '../../core/site/path.ts';
 import { WebReaderError } from '../errors.ts';
 import { openStore, STATE, type Store } from '../store.ts';
 import { answerDocument } from './answer.ts';
-import { noticeFor, refusalFor } from './pages.ts';
+import { type Masthead, noticeFor, pastNoticeFor, refusalFor } from './pages.ts';
 import { nowInSeconds, ReadPublication } from './publication.ts';
 import { scope } from './scope.ts';
+import { withSheet } from './sheet.ts';
 import { KnownSite, type ReadSite } from './site.ts';
 
 /** Milliseconds: for which the vault is not asked again for a set, and between two notices. */
 const ANSWER_COUNTS_FOR = 30_000;
 const NOTICE_INTERVAL = 43_200_000;
+
+/** What the worker's own pages are made of. */
+export interface Session {
+  readonly store: Store;
+  readonly site: ReadSite;
+  readonly publication: ReadPublication;
+}
 
 interface Parts {
   readonly store: Store;
@@ -26,16 +36,17 @@ interface Parts {
   publication: ReadPublication | undefined;
 }
 
-interface Visit {
+interface Visit extends Session {
   readonly request: Request;
   /** Path and query; `to` has the fragment too. */
   readonly target: string;
   readonly to: string;
-  readonly store: Store;
-  readonly site: ReadSite;
-  readonly publication: ReadPublication;
   readonly freshness: Freshness;
+  /** The publication as it was, where that is shown: only what is kept here. */
+  readonly past: PastPublication | undefined;
 }
+
+const NO_PARTS = { publication: undefined };
 
 export class WebReader {
   #parts: Promise<Parts> | undefined;
@@ -47,26 +58,57 @@ export class WebReader {
     try {
       return await this.#answer(request, target, target + hash);
     } catch (error) {
-      return refusalFor(error instanceof CodedError ? error : unforeseen(error), request, target);
+      const known = error instanceof CodedError ? error : unforeseen(error);
+      return refusalFor(known, request, target, await this.masthead());
     }
   }
 
-  async #answer(request: Request, target: string, to: string): Promise<Response> {
+  /** @throws WebReaderError `site-unavailable`, `site-changed` */
+  async session(): Promise<Session> {
     const parts = await this.#open();
     const { store } = parts;
     const site = await parts.known.read();
     parts.publication ??= new ReadPublication(site, store);
-    const { publication } = parts;
-    publication.site = site;
-    const freshness = await publication.current(request.cache === 'reload' || request.cache === 'no-cache');
-    if (freshness.stale && isOpened(request) && (await isNoticeDue(store)))
-      return noticeFor(freshness, site.site, target, nowInSeconds());
-    const visit = { request, target, to, store, site, publication, freshness };
+    parts.publication.site = site;
+    return { store, site, publication: parts.publication };
+  }
+
+  /** What stands at the head of the worker's own pages: what is at hand, for they have to open without a network. */
+  async masthead(): Promise<Masthead> {
+    const { publication } = this.#parts ? await this.#parts.catch(() => NO_PARTS) : NO_PARTS;
+    const { name } = (await publication?.publisher(true).catch(() => undefined)) ?? { name: scope.wisprSite.site };
+    return { name, accent: accentOf(publication?.publication.settings.accent) };
+  }
+
+  /** A document as a page gets it. @throws what keeps it from being shown */
+  async read(session: Session, found: Found): Promise<Response> {
+    const freshness = await session.publication.current();
+    const request = new Request(urlPathOf(found.path));
+    return show({ ...session, request, target: '', to: '', freshness, past: undefined }, found, 200);
+  }
+
+  async #answer(request: Request, target: string, to: string): Promise<Response> {
+    const session = await this.session();
+    const { store, site, publication } = session;
+    let [past, freshness]: [PastPublication | undefined, Freshness | undefined] = [undefined, undefined];
     try {
-      return await resolve(visit);
+      freshness = await publication.current(request.cache === 'reload' || request.cache === 'no-cache');
     } catch (error) {
-      if (!mayBeOutdated(error) || !(await publication.hasMovedOn())) throw error;
-      return resolve(visit);
+      past = await publication.past();
+      if (past === undefined) throw error;
+      freshness = past.freshness;
+    }
+    if (past && isOpened(request) && !isFromHere(request))
+      return pastNoticeFor(freshness, target, await this.masthead());
+    if (!past && freshness.stale && isOpened(request) && (await isNoticeDue(store)))
+      return noticeFor(freshness, site.site, target, nowInSeconds(), await this.masthead());
+    const visit = { ...session, request, target, to, freshness, past };
+    const answer = async () => withSheet(await resolve(visit), request, publication.publication.settings);
+    try {
+      return await answer();
+    } catch (error) {
+      if (past || !mayBeOutdated(error) || !(await publication.hasMovedOn())) throw error;
+      return answer();
     }
   }
 
@@ -83,18 +125,19 @@ export class WebReader {
 }
 
 async function resolve(visit: Visit): Promise<Response> {
-  const { publication: keeper, target, request, site } = visit;
-  const look = () => keeper.publication.resolve(target, nowInSeconds());
+  const { publication: keeper, past, target, request, site } = visit;
+  const look = () => (past?.publication ?? keeper.publication).resolve(target, past?.time ?? nowInSeconds());
   let resolution: Resolution = await look();
   // The link may lead to a page that was published this minute.
-  if (resolution.kind === 'missing' && isOpened(request) && (await keeper.hasMovedOn())) resolution = await look();
+  if (!past && resolution.kind === 'missing' && isOpened(request) && (await keeper.hasMovedOn()))
+    resolution = await look();
   switch (resolution.kind) {
     case 'document':
       return show(visit, resolution, 200);
     case 'redirect':
       return redirect(resolution.status, localRedirect(resolution.location, site.site), 'private, no-cache');
     case 'missing': {
-      const found = await notFoundDocument(keeper);
+      const found = past ? undefined : await notFoundDocument(keeper);
       if (found) return show(visit, found, 404);
       throw new ReadingError('no-such-document', 'the publisher signed that there is no such document');
     }
@@ -103,7 +146,7 @@ async function resolve(visit: Visit): Promise<Response> {
   }
 }
 
-interface Found {
+export interface Found {
   readonly path: string;
   readonly entry: DocumentEntry;
 }
@@ -116,21 +159,21 @@ async function notFoundDocument({ publication }: ReadPublication): Promise<Found
 }
 
 async function show(visit: Visit, { path, entry }: Found, status: 200 | 404): Promise<Response> {
-  const { request, site, publication, store, freshness } = visit;
+  const { request, publication, store, freshness, past } = visit;
   const { set } = entry;
-  const now = nowInSeconds();
+  const now = past?.time ?? nowInSeconds();
   if (set !== undefined) {
     const key = await store.keys.find(set);
     const isUsable = key !== undefined && key.notBefore <= now && now <= key.notAfter;
-    const asking = !isUsable && isOpened(request) && (await askForKey(visit, set));
+    const asking = !past && !isUsable && isOpened(request) && (await askForKey(visit, set));
     if (asking) return asking;
     if (key === undefined) throw new ObjectError('key-missing', 'there is no key for the set of this document');
   }
-  const publisherKey = await publication.publisherKey();
+  const { key: publisherKey } = await publication.publisher();
   const context = { now, findKey: (id: string) => findKey(store, id) };
   return answerDocument({
     request,
-    site,
+    site: past ? { ...visit.site, content: [] } : visit.site,
     publisherKey,
     path,
     entry,
@@ -172,6 +215,12 @@ function redirect(status: number, location: string, cacheControl: string): Respo
 /** Whether a page is opened in a window of its own. */
 function isOpened({ method, mode, destination }: Request): boolean {
   return method === 'GET' && mode === 'navigate' && destination === 'document';
+}
+
+/** Whether a page of this site leads there: the notice in front of it, above all. */
+function isFromHere({ referrer }: Request): boolean {
+  const { origin } = scope.location;
+  return referrer.startsWith(`${origin}/`) && !referrer.startsWith(`${origin}${READING_SITE_PAGES}/`);
 }
 
 /** Whether a newer publication could help: files of the current one were removed or replaced. */

@@ -142,5 +142,9 @@ export const freshness = z
       .meta({
         description: 'Days after that, in which readers are still shown it and told when it was last confirmed.',
       }),
+    keptAfterGrace: z.boolean().default(false).meta({
+      description:
+        'Whether readers may read on after that what they have kept, behind one click that names the date. What you withdraw later does not reach them there.',
+    }),
   })
   .prefault({});

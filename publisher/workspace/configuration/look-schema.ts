@@ -27,6 +27,11 @@ export const subscribe = z
   .optional()
   .meta({ description: 'Where people subscribe: an https URL.' });
 
+export const sheet = z.boolean().default(true).meta({
+  description:
+    'Whether the in-browser reader puts a small button onto your pages: who signed the page, sharing, keeping for reading offline.',
+});
+
 /** The address in the one spelling that is signed. */
 export function subscribeUrlOf(text: string): string {
   return URL.canParse(text) ? new URL(text).href : text;

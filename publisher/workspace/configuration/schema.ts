@@ -5,7 +5,7 @@ import { isSectionName } from '../../../core/publication/sections.ts';
 import { PLACEHOLDERS, placeholdersIn } from '../../../core/publication/set-titles.ts';
 import { isLoopback, isOrigin, isSite } from '../../../core/site/site.ts';
 import { destinationOf, freshness, headers, notFound, pattern, redirects } from './content-schema.ts';
-import { accent, logo, previews, subscribe, titles } from './look-schema.ts';
+import { accent, logo, previews, sheet, subscribe, titles } from './look-schema.ts';
 import {
   isSectionPath,
   isSetName,
@@ -147,6 +147,7 @@ export const configurationSchema = z
     accent,
     logo,
     subscribe,
+    sheet,
     titles,
     previews,
     headers,

@@ -58,6 +58,8 @@ ${settings.keyServer === undefined ? WITHOUT_KEY_SERVER : withKeyServer(value)}
   ${optional('accent', '#a3301d')}
   ${optional('logo', 'logo.svg')}
   ${optional('subscribe', `https://${settings.site}/subscribe`)}
+  // Whether the in-browser reader puts a small button onto your pages: who signed them, sharing, keeping for reading offline.
+  "sheet": ${value('sheet', true)},
   // What readers see in place of the names of sets: { "set": "day-{yyyy}-{mm}-{dd}", "title": "Issue of {dd}/{mm}/{yyyy}" }
   "titles": ${value('titles', [])},
   // "public": the pictures that pages name by og:image are public, so that shared links have a picture. "none": they have none.
@@ -75,8 +77,9 @@ ${settings.keyServer === undefined ? WITHOUT_KEY_SERVER : withKeyServer(value)}
   ${optional('notFound', '404.html')}
 
   // For how many hours a publication counts as fresh after ${settings.keyServer === undefined ? '"wispr publish"' : 'your key server'} has confirmed it, and for how many days after that
-  // readers still see it, with a word about when it was last confirmed.
-  "freshness": ${value('freshness', { hours: 48, graceDays: 14 })},
+  // readers still see it, with a word about when it was last confirmed. "keptAfterGrace": whether they may read on after that what they
+  // have kept, behind one click that names the date.
+  "freshness": ${value('freshness', { hours: 48, graceDays: 14, keptAfterGrace: false })},
 
   // "padme" hides the exact lengths of documents, for at most 12 % more bytes.
   "padding": ${value('padding', 'none')},

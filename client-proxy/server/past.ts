@@ -1,0 +1,30 @@
+/** What is kept here of a publication that cannot be shown any more: docs/spec/publication.md section 6, "After the grace period". */
+import type { IncomingMessage } from 'node:http';
+import { PublicationError } from '../../core/publication/errors.ts';
+import type { PastPublication } from '../../core/publication/site-publication.ts';
+import type { PublicationKeeper } from '../../node-support/publication/publication-keeper.ts';
+
+/** A publication as it was, and why it is not shown as it is. */
+export interface Past extends PastPublication {
+  readonly reason: unknown;
+}
+
+/** The publication as it was, where it permits that what is kept is still shown. @throws `reason`, where it does not */
+export async function pastOf({ publication }: PublicationKeeper, now: number, reason: unknown): Promise<Past> {
+  const past = isOver(reason) ? await publication.asOf(now) : undefined;
+  if (past === undefined) throw reason;
+  return { ...past, reason };
+}
+
+function isOver(reason: unknown): boolean {
+  return (
+    reason instanceof PublicationError && (reason.code === 'publication-expired' || reason.code === 'metadata-expired')
+  );
+}
+
+/** Whether a page of the same site leads there, or loads it: the notice in front of it, above all. */
+export function isFromHere({ headers }: IncomingMessage): boolean {
+  const { referer = '', host, 'sec-fetch-site': site } = headers;
+  if (site !== undefined) return site === 'same-origin';
+  return URL.canParse(referer) && new URL(referer).host === host; // over plain http, browsers say no more
+}

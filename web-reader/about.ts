@@ -1,0 +1,101 @@
+/** What sheet and library show: the answer of the worker to `/-/about.json`. Times in seconds since 1970, lengths in bytes. */
+
+export interface KeptIssue {
+  title: string;
+  /** Its pages: path, as it stands in URLs, and title, as it stands in HTML. */
+  pages: [path: string, title: string][];
+  /** What is too long: the kind of media, and its length. */
+  left: [kind: string, length: number][];
+  bytes: number;
+  /** Why it is not whole. */
+  trouble?: 'full' | 'network' | undefined;
+}
+
+/** An issue as pages show it. */
+export interface ShownIssue extends KeptIssue {
+  readonly id: string;
+  /** How many documents belong to it, as far as they are known, and how many of them open without a network. */
+  readonly documents: number;
+  readonly kept: number;
+  /** Whether it is being kept at this moment. */
+  readonly running: boolean;
+}
+
+export interface About {
+  /** What the publisher calls itself; the site. */
+  readonly name: string;
+  readonly site: string;
+  /** The publisher's colours. */
+  readonly light: string;
+  readonly dark: string;
+  /** Address of its logo on this origin. */
+  readonly logo?: string | undefined;
+  readonly confirmed?: number | undefined;
+  readonly isFresh: boolean;
+  /** Until when what is kept opens without a network, where that ends. */
+  readonly until?: number | undefined;
+  /** Origin at which the reader has the account. */
+  readonly vault?: string | undefined;
+  readonly used: number;
+  readonly left: number;
+  /** Of the page that was asked about: the id of its issue, and what that is called. */
+  readonly set?: string | undefined;
+  readonly title?: string | undefined;
+  /** Pages that were only read, as they stand in URLs, the latest first. */
+  readonly opened: readonly string[];
+  readonly issues: readonly ShownIssue[];
+}
+
+/** @param path - of the page that is asked about; left out: of none */
+export async function fetchAbout(path?: string): Promise<About> {
+  const answer = await fetch(`/-/about.json${path === undefined ? '' : `?path=${encodeURIComponent(path)}`}`);
+  if (!answer.ok) throw new Error(String(answer.status));
+  return (await answer.json()) as About;
+}
+
+/** Keeps the issue of a page, or removes one; without an id, everything. */
+export async function changeKept(change: Readonly<Record<string, string>>): Promise<void> {
+  await fetch(`/-/kept?${new URLSearchParams(change)}`, { method: 'POST' });
+}
+
+/** Bytes in words. */
+export function sizeOf(bytes: number): string {
+  const [unit, name] = bytes >= 1e9 ? [1e9, 'GB'] : bytes >= 1e6 ? [1e6, 'MB'] : [1e3, 'kB'];
+  const count = bytes / unit;
+  return `${count < 10 && unit === 1e9 ? count.toFixed(1) : Math.ceil(count)} ${name}`;
+}
+
+const KINDS: Readonly<Record<string, string>> = { video: 'film', audio: 'sound', image: 'picture' };
+
+/** How far an issue is kept, in words. */
+export function stateOf({ kept, documents, left, trouble, running }: ShownIssue): string {
+  const long = left.map(([kind, length]) => `${KINDS[kind] ?? 'file'} not kept (${sizeOf(length)})`);
+  if (running) return documents === 0 ? 'looking …' : `${kept} of ${documents} …`;
+  const why =
+    trouble === 'full' ? ['there is no room on this device'] : trouble === 'network' ? ['the network broke off'] : [];
+  const notes = [...long, ...why];
+  if (kept === documents && notes.length === 0) return 'whole issue';
+  return [...(documents > 0 ? [`${kept} of ${documents}`] : []), ...notes].join(', ');
+}
+
+/** How long the pages of an issue are in words: "14 pages, 620 kB". */
+export function extentOf({ pages, bytes }: ShownIssue): string {
+  return `${pages.length} ${pages.length === 1 ? 'page' : 'pages'}, ${sizeOf(bytes)}`;
+}
+
+type Child = Node | string | undefined | false;
+
+/** An element. Text stays text, whatever is in it. */
+export function element<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  properties: Partial<HTMLElementTagNameMap[Name]> = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[Name] {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children.filter((child) => child !== undefined && child !== false));
+  return made;
+}
+
+/** What is dark in one scheme is light in the other. */
+export const COLOURS = ({ light, dark }: Pick<About, 'dark' | 'light'>) =>
+  `:host,:root{--accent:${light};--on:#fff;--paper:#fdfcf9;--ink:#1c1b19;--quiet:#5c5850}@media(prefers-color-scheme:dark){:host,:root{--accent:${dark};--on:#12171c;--paper:#1a2128;--ink:#e6e4df;--quiet:#b0aca4}}`;

@@ -1,0 +1,145 @@
+/** The library: what is kept in this browser, in words, with or without a network. The worker answers for its page. */
+import {
+  type About,
+  COLOURS,
+  changeKept,
+  element,
+  extentOf,
+  fetchAbout,
+  type ShownIssue,
+  sizeOf,
+  stateOf,
+} from '../about.ts';
+
+const STYLE = `:root{color-scheme:light dark}body{margin:0;font:17px/1.5 system-ui,sans-serif;background:var(--paper);color:var(--ink)}
+header,main{max-width:34em;margin:0 auto;padding:14px 20px}header a{font:bold 1.2em Georgia,serif;color:inherit;text-decoration:none}header img{max-height:40px;max-width:60%;display:block}
+.offline{background:var(--accent);color:var(--on);padding:6px 14px;border-radius:8px}h1{font-size:1.4em;margin:.4em 0}h2{font-size:1.05em;margin:0}
+article,section{border-top:1px solid #8884;padding:14px 0}p{margin:4px 0;color:var(--quiet)}.offline p{color:inherit}a{color:var(--accent)}progress{width:100%;accent-color:var(--accent)}
+ul{padding-left:1.2em;margin:6px 0}li{padding:4px 0;overflow-wrap:anywhere}button{font:inherit;padding:8px 14px;margin:6px 8px 0 0;border-radius:8px;border:1px solid #8888;background:none;color:inherit;cursor:pointer}
+button.first{background:var(--accent);color:var(--on);border-color:var(--accent)}summary{cursor:pointer;padding:6px 0}:focus-visible{outline:3px solid var(--accent);outline-offset:2px}`;
+
+/** What is shown at this moment. */
+let shown: string | undefined;
+
+/** Milliseconds between two looks while something is being kept. */
+const LOOK = 1000;
+
+/** What the browser has to ask with, where it offers to put the site onto the home screen. */
+const style = new CSSStyleSheet();
+document.adoptedStyleSheets = [style];
+
+let installing: (Event & { readonly prompt: () => Promise<unknown> }) | undefined;
+addEventListener('beforeinstallprompt', (event) => {
+  event.preventDefault();
+  installing = event as typeof installing;
+  show();
+});
+addEventListener('online', show);
+addEventListener('offline', show);
+show();
+
+async function show(): Promise<void> {
+  const about = await fetchAbout().catch(() => undefined);
+  const said = JSON.stringify([about, navigator.onLine, installing !== undefined]);
+  if (said === shown) return;
+  shown = said;
+  // What is drawn anew is as the reader left it.
+  const focused = document.activeElement?.ariaLabel;
+  const open = new Set(Array.from(document.querySelectorAll('details[open]'), ({ id }) => id));
+  document.body.replaceChildren(...(about ? contentOf(about) : [element('main', {}, heading())]));
+  for (const details of document.querySelectorAll('details')) details.open = open.has(details.id);
+  for (const button of document.querySelectorAll('button')) if (button.ariaLabel === focused) button.focus();
+  if (about?.issues.some(({ running }) => running)) setTimeout(show, LOOK);
+}
+
+const heading = () => element('h1', { textContent: 'Saved pages' });
+
+function contentOf(about: About): HTMLElement[] {
+  const { name, logo, issues, opened, used, left, until } = about;
+  const empty = issues.length === 0 && opened.length === 0;
+  document.title = `Saved pages · ${name}`;
+  style.replaceSync(COLOURS(about) + STYLE);
+  const masthead = logo ? element('img', { src: logo, alt: name }) : name;
+  const offline = element('p', { textContent: 'No network. You can read what is on this phone.' });
+  return [
+    element('header', {}, element('a', { href: '/' }, masthead)),
+    element(
+      'main',
+      {},
+      element('div', { role: 'status', className: navigator.onLine ? '' : 'offline' }, !navigator.onLine && offline),
+      heading(),
+      empty &&
+        element('p', {
+          textContent:
+            'Nothing is saved here yet. What you open is kept for a while; a whole issue is kept by the button on its pages.',
+        }),
+      ...issues.map(articleOf),
+      opened.length > 0 && openedOf(opened),
+      element(
+        'section',
+        {},
+        until !== undefined &&
+          !empty &&
+          element('p', { textContent: `Opens without a network until ${dayOf(until)}.` }),
+        element('p', { textContent: `Uses ${sizeOf(used)}; ${sizeOf(left)} free.` }),
+        installing && button('Add to home screen', 'first', () => installing?.prompt()),
+        !empty && button('Remove everything kept', '', () => changeKept({ remove: '' })),
+      ),
+    ),
+  ];
+}
+
+function articleOf(issue: ShownIssue): HTMLElement {
+  const { id, title, pages, documents, kept, left, running, bytes } = issue;
+  const [first] = pages;
+  const isMore = kept + left.length < documents && !running;
+  return element(
+    'article',
+    {},
+    element('h2', { textContent: title || 'Kept pages' }),
+    element('p', { textContent: [stateOf(issue), bytes > 0 && extentOf(issue)].filter(Boolean).join(' · ') }),
+    element('progress', { max: Math.max(documents, 1), value: kept, ariaLabel: `${title}: ${stateOf(issue)}` }),
+    pages.length > 0 &&
+      element(
+        'details',
+        { id },
+        element('summary', { textContent: 'Pages' }),
+        element('ul', {}, ...pages.map(([path, name]) => pageOf(path, textOf(name)))),
+      ),
+    isMore && first && button('Keep the rest', '', () => changeKept({ keep: first[0], title })),
+    button('Remove', '', () => changeKept({ remove: id }), `Remove: ${title}`),
+  );
+}
+
+function openedOf(paths: readonly string[]): HTMLElement {
+  return element(
+    'section',
+    {},
+    element('h2', { textContent: 'Only what you opened' }),
+    element('ul', {}, ...paths.map((path) => pageOf(path, path === '/index.html' ? 'Front page' : decodeURI(path)))),
+  );
+}
+
+/** What character references stand for; there is no element in it. */
+function textOf(html: string): string {
+  return element('textarea', { innerHTML: html.replaceAll('<', '') }).value;
+}
+
+/** A page of this origin, and of no other. */
+function pageOf(path: string, text: string): HTMLElement {
+  const { origin, pathname } = new URL(path, location.origin);
+  const isHere = origin === location.origin;
+  return element('li', {}, isHere ? element('a', { href: pathname, textContent: text || path }) : text);
+}
+
+function button(text: string, className: string, work: () => unknown, ariaLabel = text): HTMLElement {
+  const onclick = async () => {
+    await work();
+    await show();
+  };
+  return element('button', { className, textContent: text, ariaLabel, onclick });
+}
+
+function dayOf(time: number): string {
+  return new Date(time * 1000).toLocaleDateString('en-GB', { day: 'numeric', month: 'long' });
+}

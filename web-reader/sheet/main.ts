@@ -1,0 +1,109 @@
+/**
+ * The button on the publisher's pages, and the sheet that it opens: who signed the page, sharing, keeping, the account. It stands in a shadow root of
+ * its own; but a published script could draw the same, so it says nothing that anybody has to rely on.
+ */
+import { ago } from '../../core/reading/confirmation.ts';
+import { type About, COLOURS, changeKept, element, extentOf, fetchAbout, sizeOf, stateOf } from '../about.ts';
+
+const STYLE = `:host{all:initial!important;color-scheme:light dark}*{box-sizing:border-box;font:16px/1.4 system-ui,sans-serif}
+.pill{position:fixed;right:14px;bottom:14px;z-index:2147483647;width:44px;height:44px;border-radius:22px;border:1px solid #8888;background:#fffd;color:#333;opacity:.85;cursor:pointer;padding:0}
+dialog{position:fixed;inset:auto 0 0;margin:0 auto;width:100%;max-width:30em;max-height:85vh;overflow:auto;border:0;border-radius:16px 16px 0 0;padding:8px 20px 20px;background:var(--paper);color:var(--ink)}
+dialog::backdrop{background:#0008}
+.row{display:block;width:100%;text-align:left;padding:12px 0;border:0;border-bottom:1px solid #8884;background:none;color:inherit;text-decoration:none}
+a,button{cursor:pointer}h2,strong{font-weight:600;margin:0;display:block}p,small{margin:2px 0 0;font-size:14px;color:var(--quiet);display:block}
+progress{width:100%;accent-color:var(--accent)}.close{border:0;border-radius:8px;padding:10px 20px;margin-top:14px;background:var(--accent);color:var(--on)}
+:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+@media(prefers-color-scheme:dark){.pill{background:#1a2128ee;color:#ddd}}@media print{.pill{display:none}}`;
+
+/** Milliseconds between two looks at how far keeping is. */
+const LOOK = 700;
+
+const { pathname } = location;
+const host = element('div');
+const root = host.attachShadow({ mode: 'closed' });
+const pill = element('button', { className: 'pill', ariaLabel: 'About this page', textContent: '✓' });
+const title = element('h2', { id: 'title' });
+const [signed, shared, extent, status] = [element('p'), element('small'), element('small'), element('small')];
+const bar = element('progress', { hidden: true, ariaLabel: 'Keeping this issue' });
+const share = row('button', 'Share', shared);
+const keep = row('button', 'Keep this issue', extent);
+const account = row('a', 'Your account');
+const dialog = element(
+  'dialog',
+  {},
+  element('div', { className: 'row' }, title, signed),
+  share,
+  keep,
+  bar,
+  status,
+  Object.assign(row('a', 'Saved pages', element('small', { textContent: 'What opens without a network' })), {
+    href: '/-/library',
+  }),
+  account,
+  element('button', { className: 'close', textContent: 'Close', onclick: () => dialog.close() }),
+);
+
+function row<Name extends 'a' | 'button'>(name: Name, text: string, ...more: Node[]): HTMLElementTagNameMap[Name] {
+  const made = element(name, {}, element('strong', { textContent: text }), ...more);
+  made.className = 'row';
+  return made;
+}
+
+let about: About;
+
+async function show(): Promise<void> {
+  about = await fetchAbout(pathname);
+  const { name, isFresh, confirmed = 0, vault, set, issues, left } = about;
+  title.textContent = isFresh ? 'Genuine and up to date' : 'Genuine, perhaps not the newest';
+  signed.textContent = `Signed by ${name}. Up to date ${ago(confirmed, Math.floor(Date.now() / 1000))}.`;
+  shared.textContent ||= 'The public address of this page';
+  account.hidden = vault === undefined;
+  account.href = `${vault}/-/account`;
+  keep.hidden = set === undefined;
+  const issue = issues.find(({ id }) => id === set);
+  const called = issue?.title ?? about.title ?? '';
+  extent.textContent = [called, issue?.bytes ? extentOf(issue) : '', `${sizeOf(left)} free`]
+    .filter(Boolean)
+    .join(' · ');
+  keep.disabled = issue?.running ?? false;
+  bar.hidden = !issue?.running;
+  status.role = 'status';
+  if (!issue) return;
+  status.textContent = stateOf(issue);
+  if (issue.documents > 0) Object.assign(bar, { max: issue.documents, value: issue.kept });
+  if (issue.running) setTimeout(() => dialog.open && show(), LOOK);
+}
+
+pill.onclick = async () => {
+  try {
+    await show();
+  } catch {
+    return host.remove(); // the page's policy lets it ask for nothing
+  }
+  root.adoptedStyleSheets[0]?.replaceSync(STYLE + COLOURS(about));
+  dialog.showModal();
+};
+
+share.onclick = async () => {
+  const address = { title: document.title, url: `https://${about.site}${pathname}` };
+  try {
+    if ('share' in navigator) return await navigator.share(address);
+    await (navigator as Navigator).clipboard.writeText(address.url);
+    shared.textContent = 'The address is copied.';
+  } catch (error) {
+    if ((error as Error).name !== 'AbortError') shared.textContent = address.url;
+  }
+};
+
+keep.onclick = async () => {
+  await changeKept({ keep: pathname, title: document.title });
+  await show();
+  navigator.storage.persist(); // beside: some browsers ask
+};
+
+const style = new CSSStyleSheet(); // not a matter of the page's own policy
+style.replaceSync(STYLE);
+root.adoptedStyleSheets = [style];
+dialog.setAttribute('aria-labelledby', 'title');
+root.append(element('aside', { ariaLabel: 'Reader' }, pill), dialog);
+document.documentElement.append(host);

@@ -1,0 +1,167 @@
+/**
+ * Issues that a reader keeps on purpose: all documents of one set, and the public ones that its pages show or lead to. Each is read as a page
+ * would read it, so every block is verified, and what is kept is ciphertext. What is noted of an issue is for the reader's eyes only: pages of this
+ * origin can write it, and nothing is shown or left out for it.
+ */
+import { CodedError } from '../../core/errors.ts';
+import type { DocumentEntry } from '../../core/publication/document-entry.ts';
+import { urlPathOf } from '../../core/site/path.ts';
+import type { KeptIssue, ShownIssue } from '../about.ts';
+import { STATE, type Store } from '../store.ts';
+import { keepFor, nameOf, namesKept, removeKept } from './kept-objects.ts';
+import { linksIn, titleOf } from './links.ts';
+import { nowInSeconds, type ReadPublication } from './publication.ts';
+
+/** Documents of one issue, and bytes of the longest that is kept with it. */
+const MOST_DOCUMENTS = 2_000;
+const LONGEST = 16_777_216;
+/** Documents that are fetched at the same time. */
+const LANES = 4;
+/** Documents between two notes, which outlive the worker. */
+const NOTED_EACH = 20;
+/** Bytes that have to be free, so that an issue does not push out what the browser needs. */
+const ROOM = 33_554_432;
+
+interface Issue extends KeptIssue {
+  /** Paths of its documents, as far as they are known. */
+  documents: string[];
+}
+
+export interface IssueKeeper {
+  readonly store: Store;
+  readonly keeper: ReadPublication;
+  /** What the publication says of a document that may be shown here. */
+  readonly find: (path: string) => Promise<DocumentEntry | undefined>;
+  /** Reads a document as a page would. */
+  readonly read: (found: { readonly path: string; readonly entry: DocumentEntry }) => Promise<Response>;
+}
+
+const running = new Set<string>();
+/** As they are at this moment: where there is no room, no note of it is kept either. */
+const begun = new Map<string, Issue>();
+
+/** The issues that are kept, or were begun. @param only - the id of one */
+export async function shownIssues({ store, find }: IssueKeeper, only?: string): Promise<ShownIssue[]> {
+  const shown: ShownIssue[] = [];
+  for (const [id, issue] of Object.entries(await readIssues(store))) {
+    if (only !== undefined && id !== only) continue;
+    const names = new Set(await namesKept(id));
+    let kept = 0;
+    for (const path of issue.documents) {
+      const entry = await find(path).catch(() => undefined);
+      if (entry && names.has(nameOf(path, entry))) kept += 1;
+    }
+    shown.push({ ...issue, id, documents: issue.documents.length, kept, running: running.has(id) });
+  }
+  return shown;
+}
+
+/** @param id - `undefined`: everything that is kept, also what was only read */
+export async function removeIssue({ store }: IssueKeeper, id: string | undefined): Promise<void> {
+  for (const each of id === undefined ? [...begun.keys()] : [id]) {
+    running.delete(each);
+    begun.delete(each);
+  }
+  const issues = await readIssues(store);
+  await store.state.put(STATE.issues, Object.fromEntries(Object.entries(issues).filter(([each]) => id && each !== id)));
+  await removeKept(id);
+}
+
+/**
+ * Keeps an issue, or what is still missing of it. Does nothing while that is under way.
+ *
+ * @param title - what to call it where the key server does not say
+ */
+export async function keepIssue(work: IssueKeeper, id: string, title: string): Promise<void> {
+  if (running.has(id)) return;
+  running.add(id);
+  const { store } = work;
+  const known = (await store.keys.find(id))?.title;
+  const issue: Issue = { title: known ?? title, documents: [], pages: [], left: [], bytes: 0 };
+  begun.set(id, issue);
+  const note = async () => {
+    if (running.has(id)) await store.state.put(STATE.issues, { ...(await readIssues(store)), [id]: issue });
+  };
+  try {
+    await note();
+    if ((await room()).left < ROOM) issue.trouble = 'full';
+    else await keepAll(work, id, issue, note);
+  } catch (error) {
+    issue.trouble = error instanceof DOMException && error.name === 'QuotaExceededError' ? 'full' : 'network';
+  } finally {
+    await note().catch(() => undefined);
+    running.delete(id);
+  }
+}
+
+/** What the browser gives this origin, in bytes. */
+export async function room(): Promise<{ used: number; left: number }> {
+  const { quota = 0, usage = 0 } = await navigator.storage.estimate();
+  return { used: usage, left: quota - usage };
+}
+
+async function keepAll(work: IssueKeeper, id: string, issue: Issue, note: () => Promise<void>): Promise<void> {
+  const { publication } = work.keeper;
+  const { logo } = publication.settings; // the library shows it
+  if (logo !== undefined && (await work.find(logo))?.set === undefined) issue.documents.push(logo);
+  for await (const { path, entry } of publication.documents(nowInSeconds(), () => undefined)) {
+    if (entry.set === id && issue.documents.length < MOST_DOCUMENTS) issue.documents.push(path);
+  }
+  await note();
+  const known = new Set(issue.documents);
+  let next = 0;
+  const lane = async () => {
+    while (next < issue.documents.length && !issue.trouble) {
+      const path = issue.documents[next++] ?? '';
+      if (!running.has(id)) return; // it was removed
+      for (const link of await keepOne(work, id, issue, path).catch(passOver)) {
+        if (known.has(link) || known.size >= MOST_DOCUMENTS) continue;
+        known.add(link);
+        issue.documents.push(link);
+      }
+      if (next % NOTED_EACH === 0) await note();
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane)); // the one that finds more goes on
+}
+
+/** @returns the public documents that it needs */
+async function keepOne({ keeper, read }: IssueKeeper, id: string, issue: Issue, path: string): Promise<string[]> {
+  const { publication } = keeper;
+  const entry = await publication.document(path, nowInSeconds());
+  if (entry === undefined) return [];
+  const answer = await read({ path, entry });
+  const { headers, body } = answer;
+  const [type = '', length] = [headers.get('content-type') ?? '', Number(headers.get('content-length') ?? 0)];
+  if (length > LONGEST) {
+    await body?.cancel();
+    issue.left.push([type.split('/', 1)[0] ?? '', length]);
+    return [];
+  }
+  const [isPage, isStyle] = ['text/html', 'text/css'].map((each) => type.startsWith(each));
+  const text = isPage || isStyle ? await answer.text() : '';
+  if (!isPage && !isStyle) await body?.pipeTo(new WritableStream());
+  if (!running.has(id)) return [];
+  const kept = await keepFor(id, path, entry);
+  if (kept === undefined) issue.trouble = 'full';
+  else issue.bytes += kept;
+  if (isPage && entry.set === id) issue.pages.push([urlPathOf(path), titleOf(text)]);
+  const found: string[] = [];
+  for (const link of linksIn(text, urlPathOf(path))) {
+    const target = await publication.resolve(link, nowInSeconds());
+    if (target.kind === 'document' && target.entry.set === undefined) found.push(target.path);
+  }
+  return found;
+}
+
+/** A document that is no good is left out, and the rest is kept. */
+function passOver(error: unknown): string[] {
+  if (!(error instanceof CodedError) || error.code === 'content-host-unreachable') throw error;
+  return [];
+}
+
+async function readIssues(store: Store): Promise<Record<string, Issue>> {
+  const issues = ((await store.state.get(STATE.issues)) ?? {}) as Record<string, Issue>;
+  const isGood = (issue?: Issue) => [issue?.documents, issue?.pages, issue?.left].every(Array.isArray);
+  return Object.fromEntries([...Object.entries(issues), ...begun].filter(([, issue]) => isGood(issue)));
+}

@@ -1,0 +1,144 @@
+/**
+ * What the worker answers below `/-/` by itself, so that it is there without a network: the library, and what library and sheet show and ask for.
+ * Pages of this origin can ask for all of it; it says and changes nothing that they could not read and write in the origin's storage.
+ */
+import type { DocumentEntry } from '../../core/publication/document-entry.ts';
+import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
+import type { About } from '../about.ts';
+import { type IssueKeeper, keepIssue, removeIssue, room, shownIssues } from './issues.ts';
+import { nameOf, namesKept } from './kept-objects.ts';
+import { answerScript, scriptTag } from './own-scripts.ts';
+import { shellFor } from './pages.ts';
+import { nowInSeconds } from './publication.ts';
+import type { WebReader } from './reader.ts';
+import { type FetchEvent, scope } from './scope.ts';
+
+const MANIFEST = '/-/app.webmanifest';
+/** Pages that are listed as opened. */
+const MOST_OPENED = 50;
+/** The name of a kept page: its path with the hash of its head in it. */
+const PAGE = /^(.*\/)[0-9a-f]{64}\.([^/]+\.html)\.protected$/;
+
+const SVG = { type: 'image/svg+xml', sizes: 'any' };
+
+type Answer = (reader: WebReader, event: FetchEvent, members: URLSearchParams) => Promise<Response> | Response;
+
+const PAGES: Readonly<Record<string, Answer>> = {
+  '/-/library': () =>
+    shellFor('Saved pages', `<link rel="manifest" href="${MANIFEST}">${scriptTag('library', 'defer')}`),
+  '/-/sheet.js': (_reader, { request }) => answerScript(request),
+  '/-/library.js': (_reader, { request }) => answerScript(request),
+  '/-/about.json': async (reader, _event, members) => inJson(await about(reader, members.get('path'))),
+  [MANIFEST]: async (reader) => inJson(await manifest(reader), 'application/manifest+json'),
+};
+
+/** @returns `undefined` where the origin's server answers */
+export function answerOwn(reader: WebReader, event: FetchEvent): Promise<Response> | undefined {
+  const { method, mode, url } = event.request;
+  const { pathname, searchParams } = new URL(url);
+  const answer = method === 'GET' ? PAGES[pathname] : undefined;
+  if (answer) return Promise.resolve(answer(reader, event, searchParams));
+  // Only pages of this origin: a window can be led here from anywhere.
+  if (method !== 'POST' || mode === 'navigate' || pathname !== '/-/kept') return undefined;
+  return change(reader, event, searchParams);
+}
+
+/** Keeps an issue, or removes one or everything. What takes longer goes on beside. */
+async function change(reader: WebReader, event: FetchEvent, members: URLSearchParams): Promise<Response> {
+  const work = await keeperOf(reader);
+  const [keep, remove] = [members.get('keep'), members.get('remove')];
+  if (remove !== null) await removeIssue(work, remove || undefined);
+  const set = keep === null ? undefined : (await entryAt(work, keep))?.set;
+  if (set !== undefined) event.waitUntil(keepIssue(work, set, members.get('title') ?? ''));
+  return new Response(null, { status: 204 });
+}
+
+/** @param path - of a page, as it stands in its URL; `null`: of none */
+async function about(reader: WebReader, path: string | null): Promise<About> {
+  const work = await keeperOf(reader);
+  const { publication } = work.keeper;
+  const [{ name, accent }, publisher] = [
+    await reader.masthead(),
+    await work.keeper.publisher(true).catch(() => undefined),
+  ];
+  const { timestamp } = publication.state ?? {};
+  const { grace, keptAfterGrace } = publication.settings;
+  const set = path === null ? undefined : (await entryAt(work, path))?.set;
+  return {
+    name,
+    ...accent,
+    logo: await logoOf(work),
+    confirmed: timestamp?.version,
+    isFresh: timestamp !== undefined && nowInSeconds() < timestamp.expires,
+    until: timestamp === undefined || keptAfterGrace ? undefined : timestamp.expires + grace,
+    site: work.keeper.site.site,
+    vault: scope.wisprSite.publication === undefined ? undefined : publisher?.vault,
+    ...(await room()),
+    set,
+    title: set && (await work.store.keys.find(set))?.title,
+    issues: path !== null && set === undefined ? [] : await shownIssues(work, set),
+    opened: path === null ? await opened(work) : [],
+  };
+}
+
+/** Pages that were only read, as they stand in URLs, the latest first. */
+async function opened({ find }: IssueKeeper): Promise<string[]> {
+  const paths: string[] = [];
+  for (const name of (await namesKept()).reverse()) {
+    const [, folder = '', file = ''] = PAGE.exec(name) ?? [];
+    const path = documentPathOf(folder + file);
+    const entry = path && (await find(path).catch(() => undefined));
+    if (entry && nameOf(path, entry) === name) paths.push(folder + file);
+    if (paths.length >= MOST_OPENED) break;
+  }
+  return paths;
+}
+
+async function manifest(reader: WebReader) {
+  const { name, accent } = await reader.masthead();
+  const logo = await logoOf(await keeperOf(reader));
+  const initial = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9H0z" fill="${accent.light}"/><text x="4.5" y="6.6" font-size="6" text-anchor="middle" fill="#fff">${/[\p{L}\p{N}]/u.exec(name)?.[0] ?? ''}</text></svg>`;
+  return {
+    name,
+    short_name: name,
+    start_url: '/',
+    scope: '/',
+    display: 'standalone',
+    theme_color: accent.light,
+    background_color: '#fdfcf9',
+    icons: [
+      ...(logo?.endsWith('.svg') ? [{ src: logo, ...SVG }] : []), // of others, the size is not known
+      { src: `data:image/svg+xml,${encodeURIComponent(initial)}`, ...SVG },
+    ],
+  };
+}
+
+/** The publisher's logo, as it stands in URLs, where it is public. */
+async function logoOf({ keeper, find }: IssueKeeper): Promise<string | undefined> {
+  const { logo } = keeper.publication.settings;
+  const entry = logo && (await find(logo).catch(() => undefined));
+  return entry && entry.set === undefined ? urlPathOf(logo as string) : undefined;
+}
+
+/** @param path - as it stands in a URL */
+async function entryAt({ keeper, find }: IssueKeeper, path: string): Promise<DocumentEntry | undefined> {
+  const target = await keeper.publication.resolve(path, nowInSeconds()).catch(() => undefined);
+  if (target?.kind === 'document') return target.entry;
+  const known = documentPathOf(path);
+  return known === undefined ? undefined : find(known).catch(() => undefined);
+}
+
+/** Nothing is looked for in the network: what is at hand has to do. */
+async function keeperOf(reader: WebReader): Promise<IssueKeeper> {
+  const session = await reader.session();
+  const { store, publication: keeper } = session;
+  await keeper.publication.load();
+  const past = await keeper.past().catch(() => undefined);
+  const find = (path: string) => (past?.publication ?? keeper.publication).document(path, past?.time ?? nowInSeconds());
+  return { store, keeper, find, read: (found) => reader.read(session, found) };
+}
+
+function inJson(value: object, type = 'application/json'): Response {
+  const headers = { 'content-type': type, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+  return new Response(JSON.stringify(value), { headers });
+}
