@@ -38,7 +38,7 @@ export default defineConfig({
           include: ['tests/**/*.test.ts'],
           exclude: [...ISOLATED, OTHER_BROWSERS],
           isolate: false,
-          globalSetup: 'tests/support/chromium.ts',
+          globalSetup: ['tests/support/chromium.ts', 'tests/support/postgres.ts'],
         },
       },
     ],

@@ -1,6 +1,7 @@
 /** `npm run bench [-- --json] [ROW…]`: figures beside their peers, measured in the same run. */
 import { parseArgs } from 'node:util';
 import type { Row } from './measure.ts';
+import { keyRequests } from './rows/key-requests.ts';
 import { protect1gib, protect10k, protectMemory, republish100k } from './rows/protect.ts';
 import { passRows, proxyRows } from './rows/proxy.ts';
 import { memoryRows, ttfbRows } from './rows/proxy-cost.ts';
@@ -18,6 +19,7 @@ const ROWS: Readonly<Record<string, Measured>> = {
   'republish-100k': { what: 'a second run over 100,000 documents, none or one of them changed', run: republish100k },
   'protect-memory': { what: 'memory of wispr protect, for 20,000 documents and for 2 GiB', run: protectMemory },
   'publication-check': { what: 'a reader opens a publication and looks a document up', run: publicationCheck },
+  'key-requests': { what: 'requests for keys to one key server, on SQLite and on PostgreSQL', run: keyRequests },
   'proxy-1k': { what: 'requests for 1 KiB through the proxy, beside others', run: () => proxyRows('proxy-1k') },
   'proxy-64k': { what: 'the same for 64 KiB', run: () => proxyRows('proxy-64k') },
   'proxy-10m': { what: 'the same for 10 MiB', run: () => proxyRows('proxy-10m') },

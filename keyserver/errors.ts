@@ -91,8 +91,8 @@ export const KEY_SERVER_ERRORS = {
     remedy: 'correct it (docs/configuration.md#keyserverjson), or name it with `-c FILE`; on one machine, `--dev`',
   },
   'store-unusable': {
-    means: 'the database is missing, damaged, altered or from a newer wispr; it was not touched',
-    remedy: 'restore a backup, update wispr, or set `data`; find out who wrote to it',
+    means: 'the database is missing, not reachable, damaged, altered or from a newer wispr; it was not touched',
+    remedy: 'restore a backup, update wispr, or set `data` or `database`; find out who wrote to it',
   },
   'storage-key-refused': {
     means: 'the master key is missing, malformed, readable by others, or of another database',

@@ -21,6 +21,7 @@ const DEBIAN = {
     ['lighttpd', '/usr/sbin/lighttpd'],
     ['trafficserver', '/usr/bin/traffic_server'],
     ['chromium', '/usr/bin/chromium'],
+    ['postgresql-15', '/usr/lib/postgresql/15/bin/postgres'],
     ['openssl', '/usr/bin/openssl'],
     ['curl', '/usr/bin/curl'],
     ['rsync', '/usr/bin/rsync'],
@@ -40,6 +41,7 @@ const DEBIAN = {
     ['age', '/usr/bin/age'],
     ['nginx-light', '/usr/sbin/nginx'],
     ['wrk', '/usr/bin/wrk'],
+    ['postgresql-15', '/usr/lib/postgresql/15/bin/postgres'],
   ],
 };
 

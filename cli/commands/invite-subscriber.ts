@@ -21,9 +21,9 @@ export async function inviteSubscriberTo(name: string, flags: InviteFlags): Prom
     validDays: flags.valid === undefined ? undefined : Number(flags.valid),
   };
   await withState(config, async (state) => {
-    const origins = knownOrigins(state.database, config);
-    const invitation = inviteSubscriber(state, request);
-    const provider = readProviderRow(state.database);
+    const origins = await knownOrigins(state.database, config);
+    const invitation = await inviteSubscriber(state, request);
+    const provider = await readProviderRow(state.database);
     const link = invitationLink(invitation, origins.keyServer, provider?.root);
     if (flags.json) print(JSON.stringify({ ...asJson(invitation), link }));
     else sayInvitation(invitation, link);

@@ -1,10 +1,8 @@
 /**
- * Signs the timestamp (docs/spec/publication.md, R1 and R3). Each function does as if in one transaction: verify everything under the newest
- * root, compare, sign above all timestamps seen, store. Verifying waits, which a transaction cannot: so what is stored is read first, and the
- * transaction that writes begins by finding it unchanged. Nothing is visible before that is committed, and nothing goes back.
+ * Signs the timestamp (docs/spec/publication.md, R1 and R3). Each function makes one transaction of it: verify everything under the newest
+ * root, compare, sign above all timestamps seen, store. Nothing is visible before the transaction is committed, and nothing goes back.
  */
 import { createHash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { parseHandOver } from '../../core/publication/hand-over.ts';
@@ -14,7 +12,6 @@ import type { RootMetadata, TimestampMetadata } from '../../core/publication/met
 import { isGreater } from '../../core/publication/pair.ts';
 import { checkExpiry, isoTime, verifyOwnSnapshot } from '../../core/publication/verify-roles.ts';
 import { signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
-import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -48,32 +45,12 @@ export interface FoundPublication {
   readonly snapshot: Uint8Array;
 }
 
-/** What was stored when a decision was made. */
-interface Stored {
-  readonly roots: readonly Uint8Array[] | undefined;
-  readonly publication: Publication | undefined;
-}
-
-/** What a decision is made on. */
+/** What a transaction works with. */
 interface Signing {
-  /** @throws KeyServerError `no-provider` */
-  readonly knownRoots: () => Promise<KnownRoots>;
-  readonly before: Publication | undefined;
+  readonly database: Database;
   readonly signer: RoleSigner | undefined;
   readonly now: number;
   readonly freshSeconds: number;
-}
-
-interface KnownRoots {
-  readonly roots: readonly Uint8Array[];
-  readonly root: RootMetadata;
-}
-
-/** What is answered, and what is stored for it. */
-interface Decision<Result> {
-  readonly result: Result;
-  readonly further?: { readonly roots: readonly Uint8Array[]; readonly after: number };
-  readonly publication?: Publication;
 }
 
 /**
@@ -90,25 +67,26 @@ export function acceptHandOver(
   freshSeconds: number,
 ): Promise<HandOverOutcome> {
   const message = parseHandOver(bytes);
-  return signing<HandOverOutcome>(state, freshSeconds, async (sign) => {
-    const { roots, root: known } = await sign.knownRoots();
-    const further = { roots: furtherRoots(message.roots, roots), after: roots.length };
-    const root = await followRoots(known, further.roots);
+  return signing(state, freshSeconds, async (sign) => {
+    const { roots, root: known } = await knownRoots(sign.database);
+    const further = furtherRoots(message.roots, roots);
+    const root = await followRoots(known, further);
     checkExpiry('root', root, sign.now);
     await message.checkSignature(root);
     const { version: publication, expires } = await verifyOwnSnapshot(message.snapshot, root, STRICT);
     checkExpiry('snapshot', { expires }, sign.now);
-    const { before } = sign;
+    const before = await readPublication(sign.database);
     const refusal = before && (await compareWith(before, message.snapshot, publication, root));
-    if (before && refusal) return { result: { outcome: refusal, timestamp: before.timestamp, publication } };
+    if (before && refusal) return { outcome: refusal, timestamp: before.timestamp, publication };
+    await storeRoots(sign.database, further, roots.length);
     const isSame = before !== undefined && equalBytes(before.snapshot, message.snapshot);
     const isYoung = isSame && sign.now < (before.version + before.expires) / 2;
-    const current =
-      isYoung && (await goodTimestamp(before.timestamp, root))
-        ? { ...before, expiries: message.expiries }
-        : await confirmed(sign, root, { ...message, snapshotVersion: publication });
-    const result = { outcome: 'current', timestamp: current.timestamp, publication } as const;
-    return { result, further, publication: current };
+    if (isYoung && (await goodTimestamp(before.timestamp, root))) {
+      await storePublication(sign.database, { ...before, expiries: message.expiries });
+      return { outcome: 'current', timestamp: before.timestamp, publication };
+    }
+    const timestamp = await storeConfirmed(sign, root, { ...message, snapshotVersion: publication });
+    return { outcome: 'current', timestamp, publication };
   });
 }
 
@@ -121,11 +99,12 @@ export function acceptHandOver(
  */
 export function confirmAgain(state: KeyServerState, freshSeconds: number): Promise<boolean> {
   return signing(state, freshSeconds, async (sign) => {
-    const { before: known } = sign;
-    if (known === undefined || sign.signer === undefined) return { result: false };
-    const { root } = await sign.knownRoots();
+    const known = await readPublication(sign.database);
+    if (known === undefined || sign.signer === undefined) return false;
+    const { root } = await knownRoots(sign.database);
     checkExpiry('snapshot', await verifyOwnSnapshot(known.snapshot, root, STRICT), sign.now);
-    return { result: true, publication: await confirmed(sign, root, known) };
+    await storeConfirmed(sign, root, known);
+    return true;
   });
 }
 
@@ -137,19 +116,16 @@ export function confirmAgain(state: KeyServerState, freshSeconds: number): Promi
  */
 export function adopt(state: KeyServerState, found: FoundPublication, freshSeconds: number): Promise<boolean> {
   return signing(state, freshSeconds, async (sign) => {
-    const { roots, root: known } = await sign.knownRoots();
-    const { before } = sign;
+    const { roots, root: known } = await knownRoots(sign.database);
+    const before = await readPublication(sign.database);
     const root = await followRoots(known, found.furtherRoots);
     const timestamp = await goodTimestamp(found.timestamp, root);
-    if (before === undefined || timestamp === undefined || !(await exceeds(timestamp, before, root)))
-      return { result: false };
+    if (before === undefined || timestamp === undefined || !(await exceeds(timestamp, before, root))) return false;
     const { version: snapshotVersion } = await verifyOwnSnapshot(found.snapshot, root, STRICT);
+    await storeRoots(sign.database, found.furtherRoots, roots.length);
     const adopted = { snapshot: found.snapshot, snapshotVersion, expiries: before.expiries };
-    return {
-      result: true,
-      further: { roots: found.furtherRoots, after: roots.length },
-      publication: await confirmed(sign, root, adopted, timestamp.version),
-    };
+    await storeConfirmed(sign, root, adopted, timestamp.version);
+    return true;
   });
 }
 
@@ -168,36 +144,24 @@ export async function exceeds(found: TimestampMetadata, known: Publication, root
   return current === undefined || isGreater(found, current);
 }
 
-/** Decides again where something else was stored meanwhile: so it is as if each had waited for the one before. */
 async function signing<Result>(
   state: KeyServerState,
   freshSeconds: number,
-  decide: (signing: Signing) => Promise<Decision<Result>>,
+  work: (signing: Signing) => Promise<Result>,
 ): Promise<Result> {
   const { database, now } = state;
-  const pair = await readTimestampKey(state);
-  const signer = pair && (await roleSigner(pair));
-  for (;;) {
-    const stored = readStored(database);
-    const { roots, publication: before } = stored;
-    const knownRoots = () => verifyKnown(roots);
-    const { result, further, publication } = await decide({ knownRoots, before, signer, now: now(), freshSeconds });
-    const isDone = inTransaction(database, () => {
-      if (!isDeepStrictEqual(readStored(database), stored)) return false;
-      if (further) storeRoots(database, further.roots, further.after);
-      if (publication) storePublication(database, publication);
-      return true;
-    });
-    if (isDone) return result;
-  }
-}
-
-function readStored(database: Database): Stored {
-  return { roots: readRoots(database), publication: readPublication(database) };
+  return database.transaction(async () => {
+    const pair = await readTimestampKey(state);
+    const signer = pair && (await roleSigner(pair));
+    return work({ database, signer, now: now(), freshSeconds });
+  });
 }
 
 /** @throws KeyServerError `no-provider` */
-async function verifyKnown(roots: readonly Uint8Array[] | undefined): Promise<KnownRoots> {
+async function knownRoots(
+  database: Database,
+): Promise<{ readonly roots: readonly Uint8Array[]; readonly root: RootMetadata }> {
+  const roots = await readRoots(database);
   if (!roots) throw new KeyServerError('no-provider', 'no key bundle has been imported yet');
   return { roots, root: await verifyRoots(roots) };
 }
@@ -224,20 +188,22 @@ async function compareWith(
   return equalBytes(snapshot, before.snapshot) ? undefined : 'publication-other';
 }
 
-/** Signs for a snapshot that was verified under this root. @param above - a version that readers may have seen */
-async function confirmed(
-  { before, signer, now, freshSeconds }: Signing,
+/** Signs for a snapshot that was verified under this root, and stores both. @param above - a version that readers may have seen */
+async function storeConfirmed(
+  { database, signer, now, freshSeconds }: Signing,
   root: RootMetadata,
   { snapshot, snapshotVersion, expiries }: Pick<Publication, 'snapshot' | 'snapshotVersion' | 'expiries'>,
   above = 0,
-): Promise<Publication> {
+): Promise<Uint8Array> {
+  const before = await readPublication(database);
   const previous = before && (await goodTimestamp(before.timestamp, root));
   const seen = Math.max(previous?.version ?? 0, above);
   checkClock(seen, now);
   const about = { version: timestampVersion(now, seen), expires: now + freshSeconds };
   const facts = { version: snapshotVersion, length: snapshot.length, sha256: sha256Of(snapshot) };
   const timestamp = signMetadata(timestampMetadata(about, facts), [usable(signer, root)]);
-  return { snapshot, timestamp, snapshotVersion, ...about, expiries };
+  await storePublication(database, { snapshot, timestamp, snapshotVersion, ...about, expiries });
+  return timestamp;
 }
 
 /** Fails closed: a key that the publisher's root does not name, or that cannot sign alone, signs nothing. */

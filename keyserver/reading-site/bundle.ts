@@ -39,10 +39,10 @@ export class PublicationBundle {
   async read(provider: Provider, { keeper, store }: ReadPublication): Promise<Buffer> {
     const { database, now } = this.#state;
     await keeper.current().catch(() => undefined);
-    const known = readPublication(database)?.version ?? 0;
+    const known = (await readPublication(database))?.version ?? 0;
     // Handed over a moment ago.
     if (known > (keeper.publication.state?.timestamp.version ?? 0)) await keeper.current(true).catch(() => undefined);
-    const roots = readRoots(database) ?? [];
+    const roots = (await readRoots(database)) ?? [];
     const files = new Map(roots.map((root, index) => [METADATA_PATH + metadataFile('root', index + 1), root]));
     const { state } = keeper.publication;
     // Keys that these roots do not name have signed nothing for who has only these.

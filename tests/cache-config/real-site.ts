@@ -72,7 +72,7 @@ export class RealSite {
     const host = await startNginx({ root: world.out, readingOrigin: READING });
     const own = { dataDirectory: connected, keyFile: join(folder, 'reader.key'), allowLocal: ALLOWED };
     const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)];
-    await bindSite({ ...own, connectTo, link: world.invite('ada', keyServer), trustSites: [SITE] });
+    await bindSite({ ...own, connectTo, link: await world.invite('ada', keyServer), trustSites: [SITE] });
     await host.stop();
     return site;
   }

@@ -32,7 +32,7 @@ beforeAll(async () => {
   const listen = { host: '127.0.0.1', port: 0 };
   rig = await startRig({ config: { reading: { listen, documents: { listen } } } });
   documents = createVisitor(rig.server.documentsUrl);
-  const { descriptor } = readProviderRow(rig.server.state.database) ?? {};
+  const { descriptor } = (await readProviderRow(rig.server.state.database)) ?? {};
   if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
   for (const document of [LETTER, FRONT]) await publish(rig.publisher, rig.host, document);
 });
@@ -67,7 +67,7 @@ describe('the page that starts the reader', () => {
     expect([led.status, led.headers.location]).toEqual([303, '/']);
     expect((await reader.documents.get('/', OPENED)).text).toBe(FRONT.content);
     await reader.post('/-/join', {
-      code: rig.invite({ name: 'anna' }).code,
+      code: (await rig.invite({ name: 'anna' })).code,
       password: 'correct horse battery',
     });
     expect((await reader.documents.get('/letter.html', OPENED)).text).toBe(LETTER.content);
@@ -104,7 +104,10 @@ describe('the program that the publication names', () => {
     const files = readWebReader();
     if (!files) throw new Error('it was built');
     const reader = createReader(rig.server);
-    await reader.post('/-/join', { code: rig.invite({ name: 'berta' }).code, password: 'correct horse battery' });
+    await reader.post('/-/join', {
+      code: (await rig.invite({ name: 'berta' })).code,
+      password: 'correct horse battery',
+    });
     const account = async () =>
       /<p class="(\w+)"[^>]* id="program">(.*)<\/p>/.exec((await reader.get('/-/account')).text)?.slice(1);
     const { readingUrl: reading } = rig.server;
@@ -137,7 +140,7 @@ describe('the program that the publication names', () => {
       publisher.publication.setSettings({ ...TEST_SETTINGS, reader: { worker: '0'.repeat(64) } });
       publisher.publication.wholeFiles.set(
         DESCRIPTOR_TARGET,
-        readProviderRow(server.state.database)?.descriptor as Uint8Array,
+        (await readProviderRow(server.state.database))?.descriptor as Uint8Array,
       );
       await publish(publisher, host, FRONT);
       const lines = async () => {
@@ -254,7 +257,7 @@ describe('below /-/', () => {
 
 it('links lead to the document, where the reader asks for keys itself', async () => {
   const reader = createReader(rig.server);
-  await reader.post('/-/join', { code: rig.invite({ name: 'berta' }).code, password: 'correct horse battery' });
+  await reader.post('/-/join', { code: (await rig.invite({ name: 'berta' })).code, password: 'correct horse battery' });
   const cookie = [...reader.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const led = await fetch(`${rig.server.readingUrl}/index.html?q=1`, { headers: { cookie }, redirect: 'manual' });
   expect(led.headers.get('location')).toBe(`${rig.server.documentsUrl}/index.html?q=1`);

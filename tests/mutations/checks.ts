@@ -221,7 +221,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [47],
     file: 'keyserver/readers/devices.ts',
-    find: "run(database, 'DELETE FROM sessions WHERE device = ?', device);",
+    find: "await database.run('DELETE FROM sessions WHERE device = ?', device);",
     replace: '',
   },
 ];

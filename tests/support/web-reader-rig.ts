@@ -58,7 +58,7 @@ export async function startWebReaderServers(
   const [account, documents] = [`https://${READ}`, `https://${PAGES}`];
   const reading = { origin: account, listen, tls, documents: { origin: documents, listen, tls, inBrowser: true } };
   const rig = await startRig({ ...options, config: { dev: false, origin: `https://${KEYS}`, tls, reading } });
-  const { descriptor } = readProviderRow(rig.server.state.database) ?? {};
+  const { descriptor } = (await readProviderRow(rig.server.state.database)) ?? {};
   if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
   const { keyServer, reading: read, documents: pages } = rig.server.ports;
   const ports = { [KEYS]: keyServer, [READ]: read, [PAGES]: pages };

@@ -1,0 +1,80 @@
+/**
+ * What is measured in a process of its own: a key server with devices that may have a key, or bare Express with an answer of the same length. It prints
+ * where it is, and the devices, as a line of JSON; it ends with its standard input.
+ *
+ *   node key-server.ts sqlite|DATABASE FOLDER
+ *   node key-server.ts express LENGTH
+ */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import express from 'express';
+import { destination, pino } from 'pino';
+import { toBase64url } from '../core/encoding/base64url.ts';
+import { keyIdOf } from '../core/keys/key-id.ts';
+import { KEY_REQUEST_PATH } from '../core/keys/key-request.ts';
+import type { KeyServerConfig } from '../keyserver/config.ts';
+import { setPlace } from '../keyserver/publication/import-bundle.ts';
+import { devicePlace } from '../keyserver/readers/devices.ts';
+import { inviteSubscriber } from '../keyserver/readers/invitations.ts';
+import { findSubscriber } from '../keyserver/readers/subscribers.ts';
+import { startKeyServer } from '../keyserver/server.ts';
+import type { KeyServerState } from '../keyserver/storage/state.ts';
+
+const DEVICES = 50;
+
+/** What is asked, and by whom. */
+export interface Asked {
+  readonly origin: string;
+  readonly set: string;
+  readonly devices: readonly { readonly id: string; readonly key: string }[];
+}
+
+const [kind = '', about = ''] = process.argv.slice(2);
+const asked = kind === 'express' ? await startExpress(Number(about)) : await startServer(kind, about);
+process.stdout.write(`${JSON.stringify(asked)}\n`);
+await once(process.stdin.resume(), 'end');
+process.exit();
+
+async function startServer(database: string, folder: string): Promise<Asked> {
+  const listen = { host: '127.0.0.1', port: 0 };
+  const config: KeyServerConfig = {
+    dev: true,
+    listen,
+    reading: { listen, documents: { listen, inBrowser: false } },
+    ...(database === 'sqlite' ? { data: join(folder, 'keyserver.db') } : { database }),
+    masterKey: join(folder, 'master.key'),
+    publicKey: join(folder, 'keyserver.pub'),
+  };
+  const log = pino({ base: null }, destination('/dev/null'));
+  const { state, url } = await startKeyServer(config, { log, limits: { keyRequestsPerAddress: 1e9 } });
+  await inviteSubscriber(state, { name: 'reader' });
+  const key = randomBytes(32);
+  const set = await keyIdOf('set', key);
+  const sql = 'INSERT INTO sets (id, name, site, sealed, imported) VALUES (?, ?, ?, ?, ?)';
+  await state.database.run(sql, set, 'day-1', 'bench.example', await state.vault.seal(setPlace(set), key), state.now());
+  return { origin: url, set, devices: await Promise.all(Array.from({ length: DEVICES }, () => addDevice(state))) };
+}
+
+async function addDevice({ database, vault, now }: KeyServerState) {
+  const key = randomBytes(32);
+  const [id, keysDigest] = [await keyIdOf('device', key), toBase64url(randomBytes(32))];
+  const sql =
+    "INSERT INTO devices (kind, subscriber, keys_digest, key_id, sealed, created, last_seen) VALUES ('reader', ?, ?, ?, ?, ?, ?)";
+  const subscriber = (await findSubscriber(database, 'reader'))?.id ?? 0;
+  await database.run(sql, subscriber, keysDigest, id, await vault.seal(devicePlace(keysDigest, id), key), now(), now());
+  return { id, key: toBase64url(key) };
+}
+
+async function startExpress(length: number): Promise<Asked> {
+  const answer = randomBytes(length);
+  const app = express();
+  app.post(KEY_REQUEST_PATH, express.raw({ type: () => true }), (_request, response) => {
+    response.setHeader('Content-Type', 'application/octet-stream');
+    response.end(answer);
+  });
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, set: '', devices: [] };
+}

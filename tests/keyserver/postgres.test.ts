@@ -1,0 +1,202 @@
+/** What is PostgreSQL's alone: addresses, passwords, other programs' databases, and a server that goes away. */
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startCluster } from '../../bench/postgres-cluster.ts';
+import { freePort } from '../../cache-config/child.ts';
+import { isPostgresUrl, type KeyServerConfig } from '../../keyserver/config.ts';
+import { overview } from '../../keyserver/overview.ts';
+import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
+import { startKeyServer } from '../../keyserver/server.ts';
+import { openState, withState } from '../../keyserver/storage/state.ts';
+import { makeCertificate } from '../support/certificates.ts';
+import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
+import { GUARDED, newPostgresUrl } from '../support/postgres.ts';
+import { runWispr, runWisprProgram, startWispr } from '../support/wispr.ts';
+
+let folder: string;
+let url: string;
+let config: KeyServerConfig;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  url = await newPostgresUrl();
+  config = { ...configIn(folder), data: undefined, database: url };
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** As another program. */
+async function asked(sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Insists on a refusal, by the start and by the commands, and that nothing is made for it. */
+async function expectRefusal(code: string, message: RegExp): Promise<void> {
+  const [files, tables] = [readdirSync(folder), await asked('SELECT relname FROM pg_class ORDER BY 1')];
+  const refusal = { code, message: expect.stringMatching(message) };
+  await expect(openState(config)).rejects.toMatchObject(refusal);
+  expect([readdirSync(folder), await asked('SELECT relname FROM pg_class ORDER BY 1')]).toEqual([files, tables]);
+}
+
+describe('the first run with --database', () => {
+  it('writes it into the configuration, and has no database file; commands find it there', async () => {
+    const first = await runWispr(['keyserver', '--database', url], { cwd: folder });
+    expect([first.code, first.stderr]).toEqual([0, expect.stringContaining(url)]);
+    expect(readdirSync(folder).sort()).toEqual(['keyserver.json', 'keyserver.pub', 'master.key']);
+    expect(readFileSync(join(folder, 'keyserver.json'), 'utf8')).toContain(`"database": ${JSON.stringify(url)}`);
+    const server = await startWispr(['keyserver', '--dev', '--database', url], { cwd: folder });
+    const invited = await runWispr(['invite', 'ada'], { cwd: folder });
+    expect(invited.stdout).toContain(`${server.ready.keyserver}#`);
+    await server.stop();
+    const other = await runWispr(['keyserver', '--database', await newPostgresUrl()], { cwd: folder });
+    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('another database')]);
+  });
+
+  it('of two at once, both serve the same key', async () => {
+    const states = await Promise.all([1, 2, 3].map(() => openState(config)));
+    const keys = states.map(({ recipient }) => Buffer.from(recipient.publicKey).toString('hex'));
+    expect(new Set(keys).size).toBe(1);
+    await Promise.all(states.map(({ database }) => database.close()));
+  });
+});
+
+describe('a password', () => {
+  const guarded = () => url.replace('user=wispr', `user=${GUARDED.user}`);
+  const withPassword = () => url.replace('postgres:///', 'postgres://guarded:secret@localhost/');
+
+  it('in the address is refused, and not repeated', async () => {
+    expect(isPostgresUrl(url)).toBe(true);
+    for (const bad of [withPassword(), `${url}&password=secret`, 'mysql://host/name', 'postgres:name', `${url}#x`])
+      expect(isPostgresUrl(bad)).toBe(false);
+    const typed = await runWispr(['keyserver', '--database', withPassword()], { cwd: folder });
+    const { data: _, ...paths } = config;
+    writeFileSync(
+      join(folder, 'keyserver.json'),
+      JSON.stringify({ ...paths, dev: undefined, database: withPassword() }),
+    );
+    const configured = await runWispr(['keyserver'], { cwd: folder });
+    expect([typed.code, configured.code]).toEqual([2, 1]);
+    for (const { stdout, stderr } of [typed, configured]) {
+      expect(stdout).toBe('');
+      expect(stderr).toMatch(/PGPASSWORD or ~\/\.pgpass/);
+      expect(stderr).not.toContain('secret');
+    }
+  });
+
+  it('comes from PGPASSWORD or a file of passwords, and is in no message', async () => {
+    const file = join(folder, 'passwords');
+    const escaped = GUARDED.password.replace(/[:\\]/g, '\\$&');
+    const lines = [
+      '# passwords',
+      `*:*:*:other:x`,
+      `*:*:test\\_*:${GUARDED.user}:x`,
+      `*:5432:*:${GUARDED.user}:${escaped}`,
+    ];
+    writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 });
+    const { PGPASSWORD: _, ...env } = process.env;
+    const run = (args: string[], more: NodeJS.ProcessEnv) =>
+      runWisprProgram(args, { cwd: folder, env: { ...env, ...more } });
+    const first = await run(['keyserver', '--database', guarded()], { PGPASSWORD: GUARDED.password });
+    expect([first.code, `${first.stdout}${first.stderr}`]).toEqual([0, expect.not.stringContaining(GUARDED.password)]);
+    expect((await run(['admin', 'list'], { PGPASSFILE: file })).code).toBe(0);
+    for (const wrong of [{ PGPASSWORD: 'wrong password' }, { PGPASSFILE: join(folder, 'none') }]) {
+      const { code, stdout, stderr } = await run(['admin', 'list'], wrong);
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/^wispr: the database postgres:\/\/\/test_\w+ cannot be used: .*password.*\n/);
+      expect(stderr).not.toContain('wrong password');
+    }
+    chmodSync(file, 0o644);
+    const open = await run(['admin', 'list'], { PGPASSFILE: file });
+    expect([open.code, open.stderr]).toEqual([1, expect.stringContaining('other users of this machine')]);
+  });
+});
+
+describe('the key server does not start', () => {
+  it('where no PostgreSQL is', async () => {
+    const nowhere = { ...config, database: `postgres:///none?host=${folder}` };
+    const refusal = { code: 'store-unusable', message: expect.stringMatching(/postgres:\/\/\/none cannot be used: /) };
+    await expect(openState(nowhere)).rejects.toMatchObject(refusal);
+    await expect(withState(nowhere, overview)).rejects.toMatchObject(refusal);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('attack 68: at a database of another program, or of another version', async () => {
+    await asked('CREATE TABLE accounts (id BIGINT)');
+    await expectRefusal('store-unusable', /is a database of another program/);
+    await asked('DROP TABLE accounts');
+    await (await openState(config)).database.close();
+    for (const version of [1000, 2]) {
+      await asked(`UPDATE wispr_key_server SET version = ${version}`);
+      await expectRefusal('store-unusable', new RegExp(`has schema version ${version};`));
+    }
+  });
+
+  it('attack 51: at an empty database where there is a master key, or with another master key', async () => {
+    await (await openState(config)).database.close();
+    const [full, key] = [config, readFileSync(config.masterKey, 'utf8')];
+    url = await newPostgresUrl();
+    config = { ...config, database: url };
+    await expectRefusal('store-unusable', /there is no database at .*, but its master key is at/);
+    await expect(withState(config, overview)).rejects.toMatchObject({ code: 'store-unusable' });
+    config = full;
+    url = full.database ?? '';
+    const flipped = key.at(-5) === 'A' ? 'B' : 'A';
+    writeFileSync(config.masterKey, `${key.slice(0, -5)}${flipped}${key.slice(-4)}`);
+    await expectRefusal('storage-key-refused', /is not the master key of this database/);
+  });
+});
+
+it('TLS is as the address says: verify-full takes no other authority and no other name', async () => {
+  const { key, cert, caFile } = await makeCertificate(folder, ['DNS:localhost']);
+  const port = await freePort();
+  const doors = ['hostssl all all 127.0.0.1/32 trust'];
+  const cluster = await startCluster({ durable: false, doors, tls: { port, key, cert } });
+  try {
+    const at = (host: string, query: string) => ({
+      ...config,
+      database: `postgres://wispr@${host}:${port}/postgres${query}`,
+    });
+    const refused = [
+      at('localhost', '?sslmode=disable'),
+      at('localhost', ''),
+      at('localhost', '?sslmode=verify-full'),
+      at('127.0.0.1', `?sslmode=verify-full&sslrootcert=${caFile}`),
+    ];
+    for (const bad of refused) await expect(openState(bad)).rejects.toMatchObject({ code: 'store-unusable' });
+    const state = await openState(at('localhost', `?sslmode=verify-full&sslrootcert=${caFile}`));
+    expect(await state.database.first('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()')).toEqual({
+      ssl: true,
+    });
+    await state.database.close();
+  } finally {
+    await cluster.close();
+  }
+});
+
+it('a connection that is cut ends neither the key server nor what it has stored', async () => {
+  const lines: string[] = [];
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+  const server = await startKeyServer(config, { log });
+  await inviteSubscriber(server.state, { name: 'ada' });
+  const begun = server.state.database.transaction(async () => {
+    await server.state.database.run("INSERT INTO settings (name, value) VALUES ('cut', '')");
+    await asked(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'wispr' AND datname = current_database()",
+    );
+    await server.state.database.run("INSERT INTO settings (name, value) VALUES ('after', '')");
+  });
+  await expect(begun).rejects.toThrow();
+  await expect.poll(async () => (await fetch(`${server.url}/.well-known/wispr-provider`)).status).toBe(404);
+  await inviteSubscriber(server.state, { name: 'ben' });
+  expect((await overview(server.state)).subscribers.map(({ name }) => name)).toEqual(['ada', 'ben']);
+  expect(await asked("SELECT name FROM settings WHERE name IN ('cut', 'after')")).toEqual([]);
+  await server.close();
+  expect(lines.join('')).not.toMatch(/INSERT|SELECT/);
+});
