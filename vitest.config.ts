@@ -35,7 +35,7 @@ export default defineConfig({
           include: ['tests/**/*.test.ts'],
           exclude: ISOLATED,
           isolate: false,
-          globalSetup: 'tests/support/chromium.ts',
+          globalSetup: ['tests/support/chromium.ts', 'tests/support/postgres.ts'],
         },
       },
     ],

@@ -101,7 +101,7 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
     summary: summarise(first, second, asked, askedAgain, protection, refused?.code),
     tries: [
       ['the tour', `${tour.url}   (one page, what the cache holds of it, and what one changed byte does)`],
-      ['in any browser', `${world.invite('cleo', server)}   (an invitation; nothing to install)`],
+      ['in any browser', `${await world.invite('cleo', server)}   (an invitation; nothing to install)`],
       ['the account there', `${server.readingUrl}/-/account`],
       ['through a Reader', paths.includes('/index.html') ? addresses.gateway : onGateway],
       ['or without one', `curl -x ${addresses.proxy} http://${settings.site}${urlPathOf(sample)}`],

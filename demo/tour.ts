@@ -25,7 +25,7 @@ export interface TourOptions {
   /** The page in a Reader that people can go on with. */
   readonly gateway: string;
   /** Makes an invitation. @returns its link */
-  readonly invite: () => string;
+  readonly invite: () => Promise<string>;
 }
 
 export interface Tour {
@@ -97,7 +97,7 @@ async function answerTour(
       cache.beHonest();
       return sendJson(response, {});
     case 'GET /invitation':
-      return void response.writeHead(303, { location: invite() }).end();
+      return void response.writeHead(303, { location: await invite() }).end();
     default:
       response.writeHead(404).end();
   }

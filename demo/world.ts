@@ -120,7 +120,7 @@ export class World {
     const settings = { ...this.#settings, out: this.out, content, keyServer: server.url, reading: server.readingUrl };
     const url = `http://${this.site}`;
     const made = await initWorkspace({ directory: this.#directory, url, passphrase, settings });
-    const { token } = createToken(server.state, 'publisher', 1);
+    const { token } = await createToken(server.state, 'publisher', 1);
     this.#publisher = { made, passphrase, token };
     return { made, protection: await this.publishAgain() };
   }
@@ -136,9 +136,9 @@ export class World {
   }
 
   /** The link of an invitation, which any browser opens. */
-  invite(name: string, server: RunningKeyServer): string {
-    const root = readProviderRow(server.state.database)?.root;
-    return invitationLink(inviteSubscriber(server.state, { name }), server.origins.keyServer, root);
+  async invite(name: string, server: RunningKeyServer): Promise<string> {
+    const root = (await readProviderRow(server.state.database))?.root;
+    return invitationLink(await inviteSubscriber(server.state, { name }), server.origins.keyServer, root);
   }
 
   /**
@@ -160,9 +160,9 @@ export class World {
     const proxy = await startOnUsualPort({ ...own, allowLocal, ...parent, ...special });
     await this.#ending(proxy, () => proxy.close());
     // On this machine no certificate speaks for the site, so the person says by hand that it is the publisher's.
-    await bindSite({ ...own, link: this.invite(name, server), trustSites: [this.site] });
+    await bindSite({ ...own, link: await this.invite(name, server), trustSites: [this.site] });
     const password = toBase64url(randomBytes(9));
-    const { code } = inviteSubscriber(server.state, { name });
+    const { code } = await inviteSubscriber(server.state, { name });
     await joinWithPassword(server.state, normaliseCode(code) ?? '', { password, address: name });
     return { name, proxy, password };
   }

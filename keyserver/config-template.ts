@@ -5,13 +5,20 @@ import { createFile } from '../node-support/files/write-file.ts';
 import { systemReason } from '../node-support/system-error.ts';
 import { KeyServerError } from './errors.ts';
 
+/** What a new configuration can differ in. */
+export interface NewConfig {
+  readonly dev: boolean;
+  /** As `isPostgresUrl` has found it to be; `undefined`: an SQLite file. */
+  readonly database?: string | undefined;
+}
+
 /**
  * Writes a commented configuration, unless there is a file already. Beside a key server, a second configuration is a misspelt name.
  *
  * @returns whether it was written
  * @throws KeyServerError `configuration-invalid`
  */
-export function writeConfig(file: string, options: { readonly dev: boolean }): boolean {
+export function writeConfig(file: string, options: NewConfig): boolean {
   if (existsSync(file)) return false;
   const present = ['keyserver.json', 'keyserver.db'].map((name) => join(dirname(file), name)).find(existsSync);
   if (present !== undefined)
@@ -27,8 +34,9 @@ export function writeConfig(file: string, options: { readonly dev: boolean }): b
 }
 
 /** The configuration of a new key server. */
-export function configTemplate({ dev }: { dev: boolean }): string {
-  return (dev ? DEVELOPMENT : PRODUCTION) + COMMON;
+export function configTemplate({ dev, database }: NewConfig): string {
+  const place = database === undefined ? '"data": "keyserver.db"' : `"database": ${JSON.stringify(database)}`;
+  return (dev ? DEVELOPMENT : PRODUCTION) + commonWith(place);
 }
 
 const PRODUCTION = `// The key server of wispr. Paths are relative to this file. docs/configuration.md describes every member.
@@ -68,8 +76,10 @@ const DEVELOPMENT = `// A key server for trying things out, made by "wispr keyse
 
 `;
 
-const COMMON = `  // The database, and the key under which the keys in it are encrypted. Keep a copy of the key somewhere else.
-  "data": "keyserver.db",
+const commonWith = (
+  place: string,
+) => `  // The database, and the key under which the keys in it are encrypted. Keep a copy of the key somewhere else.
+  ${place},
   "masterKey": "master.key",
   // The publisher seals key bundles to this public key.
   "publicKey": "keyserver.pub",

@@ -25,6 +25,15 @@ const tls = z
   .meta({ description: '`{ "certificate", "key" }`: PEM files. TLS 1.3 only; `kill -HUP` reads them again.' });
 const file = (description: string) => z.string().min(1).meta({ description });
 
+/** A password in it would stand in a file that others read, and in messages. */
+const database = z
+  .string()
+  .refine(isPostgresUrl, 'must be like postgres://user@host/name, without a password: PGPASSWORD or ~/.pgpass hold it')
+  .meta({
+    description:
+      'Instead of `data`: `postgres://USER@HOST/NAME?sslmode=verify-full`, a database at a PostgreSQL server. The password is in `PGPASSWORD` or `~/.pgpass`.',
+  });
+
 const fetchFrom = z
   .record(
     z.string().refine(isSite, 'must be a site, like news.example'),
@@ -89,7 +98,8 @@ const configuration = z
       tls: tls.optional(),
       documents,
     }),
-    data: file('The database.'),
+    data: file('The database, an SQLite file.').optional(),
+    database: database.optional(),
     masterKey: file('The file of the key that encrypts the keys in the database.'),
     publicKey: file('Where the public key is written that publishers seal bundles to.'),
     fetchFrom: fetchFrom.optional(),
@@ -101,6 +111,10 @@ const configuration = z
     if (own === undefined || isLoopback(own) || ![origin, reading.origin].map(hostOf).includes(own)) return;
     const message = 'must be on another host than key server and sign-in: its pages run published scripts';
     context.addIssue({ code: 'custom', path: ['reading', 'documents', 'origin'], message });
+  })
+  .refine(({ data, database }) => (data === undefined) !== (database === undefined), {
+    path: ['data'],
+    message: 'is needed, or "database"; not both',
   });
 
 /** Ports do not keep cookies apart, so they do not count. */
@@ -155,7 +169,7 @@ export function readConfig(file: string): KeyServerConfig {
   return {
     ...withFiles(config),
     reading: { ...withFiles(reading), documents: withFiles(reading.documents) },
-    data: from(config.data),
+    ...(config.data !== undefined && { data: from(config.data) }),
     masterKey: from(config.masterKey),
     publicKey: from(config.publicKey),
     ...(config.publication && { publication: publicationFrom(config.publication, from) }),
@@ -178,6 +192,13 @@ function devDoor({ origin, listen: { host, port } }: DoorConfig): DoorConfig {
 
 function publicationFrom(publication: PublicationConfig, from: (path: string) => string): PublicationConfig {
   return { ...publication, push: publication.push.map((target) => (isUrl(target) ? target : from(target))) };
+}
+
+/** Whether `text` is the address of a PostgreSQL database, without a password. */
+export function isPostgresUrl(text: string): boolean {
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
+  const { password, searchParams, hash } = new URL(text);
+  return password === '' && !searchParams.has('password') && hash === '';
 }
 
 /** Whether a target is no path. */

@@ -2,8 +2,8 @@
 import { readProviderRow } from './publication/provider.ts';
 import { isWithdrawn, readPublication } from './publication/stored.ts';
 import { listTokens, type TokenOverview } from './publication/tokens.ts';
-import { type Grant, grantsOf, type Subscriber } from './readers/subscribers.ts';
-import { all, first } from './storage/database.ts';
+import type { Grant, Subscriber } from './readers/subscribers.ts';
+import type { Database } from './storage/database.ts';
 import type { KeyServerState } from './storage/state.ts';
 
 export interface Overview {
@@ -61,52 +61,72 @@ export interface DeviceOverview {
 }
 
 type SubscriberRow = Subscriber & {
-  readonly account: number;
+  readonly accounts: number;
   readonly sessions: number;
   readonly openInvitations: number;
 };
 
-export function overview(state: KeyServerState): Overview {
-  const { database, now } = state;
-  const provider = readProviderRow(database);
-  const subscribers = all<SubscriberRow>(
-    database,
-    `SELECT id, name, revoked,
-       EXISTS (SELECT 1 FROM accounts WHERE subscriber = subscribers.id) AS account,
-       (SELECT count(*) FROM sessions WHERE subscriber = subscribers.id AND expires >= ?) AS sessions,
-       (SELECT count(*) FROM invitations WHERE subscriber = subscribers.id AND used_by IS NULL AND expires >= ?) AS openInvitations
-     FROM subscribers ORDER BY name_key`,
-    now(),
-    now(),
-  );
+export async function overview(state: KeyServerState): Promise<Overview> {
+  const { database } = state;
+  const provider = await readProviderRow(database);
   return {
     publisher: provider ? { id: provider.root, key: provider.publisher_key, serial: provider.serial } : null,
-    publication: describePublication(state),
-    tokens: listTokens(state),
-    sets: all(database, 'SELECT name, site, id, imported FROM sets ORDER BY site, name, imported'),
-    subscribers: subscribers.map((row) => describeSubscriber(state, row)),
+    publication: await describePublication(state),
+    tokens: await listTokens(state),
+    sets: await database.all('SELECT name, site, id, imported FROM sets ORDER BY site, name, imported'),
+    subscribers: await describeSubscribers(state),
   };
 }
 
-function describePublication({ database }: KeyServerState): PublicationOverview | null {
-  const known = readPublication(database);
+async function describePublication({ database }: KeyServerState): Promise<PublicationOverview | null> {
+  const known = await readPublication(database);
   if (!known) return null;
   const { snapshotVersion, version, expires, expiries } = known;
-  const signsHere = first(database, 'SELECT 1 FROM timestamp_key') !== undefined;
-  const pushes = all<PublicationOverview['pushes'][number]>(
-    database,
+  const signsHere = (await database.first('SELECT 1 FROM timestamp_key')) !== undefined;
+  const pushes = await database.all<PublicationOverview['pushes'][number]>(
     'SELECT target, succeeded, failed FROM pushes ORDER BY target',
   );
   const withdrawn = isWithdrawn(known);
   return { version: snapshotVersion, withdrawn, signed: version, expires, signsHere, expiries, pushes };
 }
 
-function describeSubscriber({ database }: KeyServerState, row: SubscriberRow): SubscriberOverview {
-  const { id, name, revoked, account, sessions, openInvitations } = row;
-  const devices = all<DeviceOverview>(
-    database,
-    `SELECT substr(key_id, 1, 8) AS id, kind, created, last_seen AS lastSeen, revoked FROM devices WHERE subscriber = ? ORDER BY created, id`,
-    id,
+/** All in three queries: however many there are, a database elsewhere is not asked for each. */
+async function describeSubscribers({ database, now }: KeyServerState): Promise<SubscriberOverview[]> {
+  const subscribers = await database.all<SubscriberRow>(
+    `SELECT id, name, revoked,
+       (SELECT count(*) FROM accounts WHERE subscriber = subscribers.id) AS accounts,
+       (SELECT count(*) FROM sessions WHERE subscriber = subscribers.id AND expires >= ?) AS sessions,
+       (SELECT count(*) FROM invitations WHERE subscriber = subscribers.id AND used_by IS NULL AND expires >= ?) AS "openInvitations"
+     FROM subscribers ORDER BY name_key`,
+    now(),
+    now(),
   );
-  return { name, revoked, grants: grantsOf(database, id), devices, account: account === 1, sessions, openInvitations };
+  const grants = await bySubscriber<Grant>(
+    database,
+    'SELECT subscriber, pattern, granted_from AS "from", granted_until AS until FROM grants ORDER BY pattern',
+  );
+  const devices = await bySubscriber<DeviceOverview>(
+    database,
+    `SELECT subscriber, substr(key_id, 1, 8) AS id, kind, created, last_seen AS "lastSeen", revoked
+     FROM devices ORDER BY created, devices.id`,
+  );
+  return subscribers.map(({ id, name, revoked, accounts, ...counts }) => ({
+    name,
+    revoked,
+    grants: grants.get(id) ?? [],
+    devices: devices.get(id) ?? [],
+    account: accounts > 0,
+    ...counts,
+  }));
+}
+
+/** Rows by their column `subscriber`, in the order of the query. */
+async function bySubscriber<Row>(database: Database, sql: string): Promise<Map<number, Row[]>> {
+  const found = new Map<number, Row[]>();
+  for (const { subscriber, ...row } of await database.all<Row & { readonly subscriber: number }>(sql)) {
+    const rows = found.get(subscriber) ?? [];
+    rows.push(row as Row);
+    found.set(subscriber, rows);
+  }
+  return found;
 }

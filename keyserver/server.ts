@@ -133,7 +133,7 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
     return await serve(config, state, listeners, options);
   } catch (error) {
     await Promise.all(listeners.map(({ close }) => close()));
-    state.database.close();
+    await state.database.close();
     throw error;
   }
 }
@@ -162,8 +162,8 @@ async function serve(
   };
   const apps = createKeyServer(config, { ...shared, documents: documents.origin });
   await warnOfDescriptor(state, origins, log);
-  if (config.dev) rememberDevOrigins(state.database, origins);
-  else forgetDevOrigins(state.database);
+  if (config.dev) await rememberDevOrigins(state.database, origins);
+  else await forgetDevOrigins(state.database);
   api.serve(apps.api);
   reading.serve(apps.reading);
   documents.serve(apps.documents);
@@ -184,7 +184,7 @@ async function serve(
     close: async () => {
       await Promise.all(listeners.map(({ close }) => close()));
       await Promise.all([keeper.stop(), hosts.close()]);
-      state.database.close();
+      await state.database.close();
       log.info('stopped');
     },
   };

@@ -27,14 +27,14 @@ export function addTokenCommand(command: Command): void {
 async function run({ config, json, name, days, list, revoke }: Options): Promise<void> {
   await withState(readConfig(config), async (state) => {
     if (revoke !== undefined) {
-      revokeToken(state, revoke);
+      await revokeToken(state, revoke);
       return json ? print(JSON.stringify({ revoked: revoke })) : say(`the token "${revoke}" is refused from now on`);
     }
     if (list) {
-      const tokens = listTokens(state);
+      const tokens = await listTokens(state);
       return print(json ? JSON.stringify(tokens) : tokens.map(describeToken).join('\n') || 'no tokens');
     }
-    const made = createToken(state, name, /^\d{1,5}$/.test(days) ? Number(days) : Number.NaN);
+    const made = await createToken(state, name, /^\d{1,5}$/.test(days) ? Number(days) : Number.NaN);
     print(json ? JSON.stringify(made) : made.token);
     if (!json)
       say(`the token "${name}" is good until ${isoDay(made.expires)}, for publishing only; it is not shown again`);

@@ -45,8 +45,8 @@ function addSubcommand(admin: Command, nameAndArguments: string, description: st
 async function runImport(file: string, { config: configFile, json, newPublisherKey }: ImportCommand): Promise<void> {
   const config = readConfig(configFile);
   const bytes = readBundle(file);
-  const result = await withState(config, (state) =>
-    importBundle(state, bytes, knownOrigins(state.database, config), { newPublisherKey }),
+  const result = await withState(config, async (state) =>
+    importBundle(state, bytes, await knownOrigins(state.database, config), { newPublisherKey }),
   );
   if (json) print(JSON.stringify(result));
   else sayImport(result);
@@ -66,12 +66,12 @@ function sayImport({ outcome, publisher, publisherKey, name, sites, serial, sets
 }
 
 async function runList({ config: configFile, json }: Options): Promise<void> {
-  const shown = await withState(readConfig(configFile), async (state) => overview(state));
+  const shown = await withState(readConfig(configFile), async (state) => await overview(state));
   print(json ? JSON.stringify(shown) : describeOverview(shown));
 }
 
 async function runRevoke(name: string, { config: configFile, json }: Options): Promise<void> {
-  const result = await withState(readConfig(configFile), async (state) => revokeSubscriber(state, name));
+  const result = await withState(readConfig(configFile), async (state) => await revokeSubscriber(state, name));
   if (json) return print(JSON.stringify(result));
   say(
     `${result.name} is revoked: ${count(result.devices, 'device')} refused, ${count(result.sessions, 'session')} ended`,

@@ -38,9 +38,9 @@ async function run(name: string, options: Options): Promise<void> {
     validDays: options.valid === undefined ? undefined : Number(options.valid),
   };
   await withState(config, async (state) => {
-    const origins = knownOrigins(state.database, config);
-    const invitation = inviteSubscriber(state, request);
-    const provider = readProviderRow(state.database);
+    const origins = await knownOrigins(state.database, config);
+    const invitation = await inviteSubscriber(state, request);
+    const provider = await readProviderRow(state.database);
     const link = invitationLink(invitation, origins.keyServer, provider?.root);
     if (options.json) print(JSON.stringify({ ...asJson(invitation), link }));
     else sayInvitation(invitation, link);

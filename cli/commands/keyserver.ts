@@ -2,16 +2,23 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { reasonOf } from '../../core/errors.ts';
-import { DEFAULT_CONFIG_FILE, forDevelopment, type KeyServerConfig, readConfig } from '../../keyserver/config.ts';
+import {
+  DEFAULT_CONFIG_FILE,
+  forDevelopment,
+  isPostgresUrl,
+  type KeyServerConfig,
+  readConfig,
+} from '../../keyserver/config.ts';
 import { writeConfig } from '../../keyserver/config-template.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { createState } from '../../keyserver/storage/state.ts';
 import { currentIo } from '../io/context.ts';
 import { stopRequested } from '../io/signals.ts';
-import { print, say, sayHint } from '../io/voice.ts';
+import { print, say, sayHint, UsageError } from '../io/voice.ts';
 
 interface Options {
   readonly config: string;
+  readonly database?: string;
   readonly dev?: boolean;
   readonly json?: boolean;
 }
@@ -22,15 +29,25 @@ export function addKeyServerCommand(program: Command): void {
     .command('keyserver')
     .description('run the key server and its reading site; the first run makes configuration and keys')
     .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG_FILE)
+    .option('--database <url>', 'first run: PostgreSQL, in place of keyserver.db')
     .option('--dev', 'plain HTTP on loopback, for development')
     .option('--json', 'print one line of JSON when ready')
     .action(run);
 }
 
+/** It is not repeated: it may have a password in it. */
+const NO_POSTGRES_URL =
+  '--database is no address of a PostgreSQL database, or has a password: PGPASSWORD or ~/.pgpass hold it';
+
 async function run(options: Options): Promise<void> {
   const file = resolve(currentIo().cwd, options.config);
-  const written = writeConfig(file, { dev: options.dev === true });
+  const { database } = options;
+  if (database !== undefined && !isPostgresUrl(database))
+    throw new UsageError(NO_POSTGRES_URL, 'write it like postgres://user@host/name');
+  const written = writeConfig(file, { dev: options.dev === true, database });
   const configured = readConfig(file);
+  if (database !== undefined && configured.database !== database)
+    throw new UsageError(`${file} is there already, with another database`, 'change "database" in it');
   const config = options.dev ? forDevelopment(configured) : configured;
   if (written) await introduce(file, config, options);
   if (written && !options.dev) return sayNextSteps(file);
@@ -48,7 +65,7 @@ async function introduce(file: string, config: KeyServerConfig, { json }: Option
   if (!json) print(readFileSync(file, 'utf8').trimEnd());
   say(`this configuration was written to ${file}`);
   say(
-    `the master key is ${config.masterKey}: without it the database ${config.data} cannot be read; keep a copy in another place`,
+    `the master key is ${config.masterKey}: without it the database ${config.database ?? config.data} cannot be read; keep a copy in another place`,
   );
   say(`the public key is ${config.publicKey}: give it to the publisher, who seals key bundles to it`);
 }

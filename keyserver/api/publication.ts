@@ -36,10 +36,10 @@ export function addPublicationRoutes(app: Express, options: PublicationOptions):
 /** What readers ask the key server for first: docs/spec/publication.md, "Reading". */
 function addMetadataRoute(app: Express, { state: { database }, limits }: PublicationOptions): void {
   const limit = limitRequests(limits.metadataPerAddress, 'address', refuseTooMany, { failuresOnly: false });
-  app.get(`${METADATA_PATH}:file`, limit, (request, response) => {
+  app.get(`${METADATA_PATH}:file`, limit, async (request, response) => {
     const file = String(request.params.file);
     const isTimestamp = file === TIMESTAMP_FILE;
-    const bytes = isTimestamp ? readTimestamp(database) : readVersioned(database, file);
+    const bytes = isTimestamp ? await readTimestamp(database) : await readVersioned(database, file);
     if (!bytes) return sendError(response, 404, 'not-found');
     const etag = `"${Buffer.from(digest('entity tag', bytes)).toString('base64url').slice(0, 22)}"`;
     response.set({ ETag: etag, 'Cache-Control': `public, max-age=${isTimestamp ? TIMESTAMP_AGE : VERSIONED_AGE}` });
@@ -48,10 +48,10 @@ function addMetadataRoute(app: Express, { state: { database }, limits }: Publica
   });
 }
 
-function readVersioned(database: Database, file: string): Uint8Array | undefined {
+async function readVersioned(database: Database, file: string): Promise<Uint8Array | undefined> {
   const [, version, role] = VERSIONED_FILE.exec(file) ?? [];
   if (role === undefined) return undefined;
-  return role === 'root' ? readRoot(database, Number(version)) : readSnapshot(database, Number(version));
+  return role === 'root' ? await readRoot(database, Number(version)) : await readSnapshot(database, Number(version));
 }
 
 /** Whether `If-None-Match` names an entity tag. Express's own answer is no wherever the request also says `no-cache`, as programs do. */
@@ -85,8 +85,8 @@ function addPublishingRoutes(app: Express, options: PublicationOptions): void {
 
 /** Before anything of the body is read. */
 function demandToken(state: KeyServerState): RequestHandler {
-  return (request, _response, next) => {
-    checkToken(state, request.headers.authorization);
+  return async (request, _response, next) => {
+    await checkToken(state, request.headers.authorization);
     next();
   };
 }

@@ -2,7 +2,6 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { PushTarget } from '../publication/push-target.ts';
 import { isWithdrawn, newestRoot, type Publication, readPublication } from '../publication/stored.ts';
-import { all } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 export interface Metrics {
@@ -37,8 +36,8 @@ function addPublicationGauges(registry: Registry, { database, now }: KeyServerSt
       name,
       help,
       registers: [registry],
-      collect() {
-        const known = readPublication(database);
+      async collect() {
+        const known = await readPublication(database);
         if (known) this.set(value(known));
         else this.remove();
       },
@@ -56,17 +55,18 @@ function addExpiryGauge(registry: Registry, { database, now }: KeyServerState): 
     help: 'Until the metadata of a role expire; below zero where they have.',
     labelNames: ['role'],
     registers: [registry],
-    collect() {
+    async collect() {
+      const expiries = await expiriesOf(database);
       this.reset();
-      for (const [role, expires] of expiriesOf(database)) this.set({ role }, expires - now());
+      for (const [role, expires] of expiries) this.set({ role }, expires - now());
     },
   });
 }
 
 /** By role, in seconds since 1970. What the publisher has said comes first: root and timestamp are known here. */
-function expiriesOf(database: KeyServerState['database']): Map<string, number> {
-  const known = readPublication(database);
-  const root = newestRoot(database);
+async function expiriesOf(database: KeyServerState['database']): Promise<Map<string, number>> {
+  const known = await readPublication(database);
+  const root = await newestRoot(database);
   const expiries = new Map(known?.expiries.map(({ role, expires }) => [role, expires]));
   if (known) expiries.set('timestamp', known.expires);
   if (known && root) expiries.set('root', root.expires);
@@ -80,12 +80,11 @@ function addPushGauges(registry: Registry, { database }: KeyServerState, targets
       help,
       labelNames: ['target'],
       registers: [registry],
-      collect() {
-        this.reset();
-        const rows = all<{ target: string; time: number }>(
-          database,
+      async collect() {
+        const rows = await database.all<{ target: string; time: number }>(
           `SELECT target, ${column} AS time FROM pushes WHERE ${column} IS NOT NULL`,
         );
+        this.reset();
         const times = new Map(rows.map(({ target, time }) => [target, time]));
         for (const [index, { name }] of targets.entries()) this.set({ target: index + 1 }, times.get(name) ?? 0);
       },

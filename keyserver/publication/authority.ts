@@ -12,7 +12,6 @@ import type { RootMetadata, TimestampMetadata } from '../../core/publication/met
 import { isGreater } from '../../core/publication/pair.ts';
 import { checkExpiry, isoTime, verifyOwnSnapshot } from '../../core/publication/verify-roles.ts';
 import { signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
-import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -68,24 +67,24 @@ export function acceptHandOver(
   freshSeconds: number,
 ): Promise<HandOverOutcome> {
   const message = parseHandOver(bytes);
-  return signing(state, freshSeconds, (sign) => {
-    const { roots, root: known } = knownRoots(sign.database);
+  return signing(state, freshSeconds, async (sign) => {
+    const { roots, root: known } = await knownRoots(sign.database);
     const further = furtherRoots(message.roots, roots);
     const root = followRoots(known, further);
     checkExpiry('root', root, sign.now);
     message.checkSignature(root);
     const { version: publication, expires } = verifyOwnSnapshot(message.snapshot, root, STRICT);
     checkExpiry('snapshot', { expires }, sign.now);
-    const before = readPublication(sign.database);
+    const before = await readPublication(sign.database);
     const refusal = before && compareWith(before, message.snapshot, publication, root);
     if (before && refusal) return { outcome: refusal, timestamp: before.timestamp, publication };
-    storeRoots(sign.database, further, roots.length);
+    await storeRoots(sign.database, further, roots.length);
     const isSame = before !== undefined && equalBytes(before.snapshot, message.snapshot);
     if (isSame && goodTimestamp(before.timestamp, root) && sign.now < (before.version + before.expires) / 2) {
-      storePublication(sign.database, { ...before, expiries: message.expiries });
+      await storePublication(sign.database, { ...before, expiries: message.expiries });
       return { outcome: 'current', timestamp: before.timestamp, publication };
     }
-    const timestamp = storeConfirmed(sign, root, { ...message, snapshotVersion: publication });
+    const timestamp = await storeConfirmed(sign, root, { ...message, snapshotVersion: publication });
     return { outcome: 'current', timestamp, publication };
   });
 }
@@ -98,12 +97,12 @@ export function acceptHandOver(
  * @throws as {@link acceptHandOver}
  */
 export function confirmAgain(state: KeyServerState, freshSeconds: number): Promise<boolean> {
-  return signing(state, freshSeconds, (sign) => {
-    const known = readPublication(sign.database);
+  return signing(state, freshSeconds, async (sign) => {
+    const known = await readPublication(sign.database);
     if (known === undefined || sign.signer === undefined) return false;
-    const { root } = knownRoots(sign.database);
+    const { root } = await knownRoots(sign.database);
     checkExpiry('snapshot', verifyOwnSnapshot(known.snapshot, root, STRICT), sign.now);
-    storeConfirmed(sign, root, known);
+    await storeConfirmed(sign, root, known);
     return true;
   });
 }
@@ -115,16 +114,16 @@ export function confirmAgain(state: KeyServerState, freshSeconds: number): Promi
  * @throws as {@link acceptHandOver}; KeyServerError `publication-other`
  */
 export function adopt(state: KeyServerState, found: FoundPublication, freshSeconds: number): Promise<boolean> {
-  return signing(state, freshSeconds, (sign) => {
-    const { roots, root: known } = knownRoots(sign.database);
-    const before = readPublication(sign.database);
+  return signing(state, freshSeconds, async (sign) => {
+    const { roots, root: known } = await knownRoots(sign.database);
+    const before = await readPublication(sign.database);
     const root = followRoots(known, found.furtherRoots);
     const timestamp = goodTimestamp(found.timestamp, root);
     if (before === undefined || timestamp === undefined || !exceeds(timestamp, before, root)) return false;
     const { version: snapshotVersion } = verifyOwnSnapshot(found.snapshot, root, STRICT);
-    storeRoots(sign.database, found.furtherRoots, roots.length);
+    await storeRoots(sign.database, found.furtherRoots, roots.length);
     const adopted = { snapshot: found.snapshot, snapshotVersion, expiries: before.expiries };
-    storeConfirmed(sign, root, adopted, timestamp.version);
+    await storeConfirmed(sign, root, adopted, timestamp.version);
     return true;
   });
 }
@@ -144,21 +143,24 @@ export function exceeds(found: TimestampMetadata, known: Publication, root: Root
   return current === undefined || isGreater(found, current);
 }
 
-/** The key is opened before the transaction, which cannot wait. */
 async function signing<Result>(
   state: KeyServerState,
   freshSeconds: number,
-  work: (signing: Signing) => Result,
+  work: (signing: Signing) => Promise<Result>,
 ): Promise<Result> {
   const { database, now } = state;
-  const pair = await readTimestampKey(state);
-  const signer = pair && (await roleSigner(pair));
-  return inTransaction(database, () => work({ database, signer, now: now(), freshSeconds }));
+  return database.transaction(async () => {
+    const pair = await readTimestampKey(state);
+    const signer = pair && (await roleSigner(pair));
+    return work({ database, signer, now: now(), freshSeconds });
+  });
 }
 
 /** @throws KeyServerError `no-provider` */
-function knownRoots(database: Database): { readonly roots: readonly Uint8Array[]; readonly root: RootMetadata } {
-  const roots = readRoots(database);
+async function knownRoots(
+  database: Database,
+): Promise<{ readonly roots: readonly Uint8Array[]; readonly root: RootMetadata }> {
+  const roots = await readRoots(database);
   if (!roots) throw new KeyServerError('no-provider', 'no key bundle has been imported yet');
   return { roots, root: verifyRoots(roots) };
 }
@@ -186,20 +188,20 @@ function compareWith(
 }
 
 /** Signs for a snapshot that was verified under this root, and stores both. @param above - a version that readers may have seen */
-function storeConfirmed(
+async function storeConfirmed(
   { database, signer, now, freshSeconds }: Signing,
   root: RootMetadata,
   { snapshot, snapshotVersion, expiries }: Pick<Publication, 'snapshot' | 'snapshotVersion' | 'expiries'>,
   above = 0,
-): Uint8Array {
-  const before = readPublication(database);
+): Promise<Uint8Array> {
+  const before = await readPublication(database);
   const previous = before && goodTimestamp(before.timestamp, root);
   const seen = Math.max(previous?.version ?? 0, above);
   checkClock(seen, now);
   const about = { version: timestampVersion(now, seen), expires: now + freshSeconds };
   const facts = { version: snapshotVersion, length: snapshot.length, sha256: sha256Of(snapshot) };
   const timestamp = signMetadata(timestampMetadata(about, facts), [usable(signer, root)]);
-  storePublication(database, { snapshot, timestamp, snapshotVersion, ...about, expiries });
+  await storePublication(database, { snapshot, timestamp, snapshotVersion, ...about, expiries });
   return timestamp;
 }
 

@@ -6,9 +6,8 @@ import { type BundledSet, type OpenedBundle, openBundle } from '../../core/keys/
 import { type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
-import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
-import { type Database, first, run } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type SealedTimestampKey, sealTimestampKey } from './key.ts';
 import { type ProviderRow, readProviderRow } from './provider.ts';
@@ -68,10 +67,10 @@ export async function importBundle(
   checkOrigins(descriptor, origins);
   const digest = toBase64url(await sha256(bytes));
   const sealed = await sealBundleKeys(state, bundle);
-  return inTransaction(state.database, () => {
-    const known = readProviderRow(state.database);
+  return state.database.transaction(async () => {
+    const known = await readProviderRow(state.database);
     const outcome = known ? compare(known, { bundle, descriptor, digest }, options) : 'pinned';
-    const newSets = outcome === 'unchanged' ? 0 : storeBundle(state, sealed, descriptor.root, digest);
+    const newSets = outcome === 'unchanged' ? 0 : await storeBundle(state, sealed, descriptor.root, digest);
     return describeImport(outcome, sealed, descriptor, newSets);
   });
 }
@@ -185,39 +184,42 @@ async function sealSet({ vault }: KeyServerState, set: BundledSet): Promise<Seal
 }
 
 /** Stores a bundle, within the caller's transaction. Returns how many sets are new. */
-function storeBundle(
+async function storeBundle(
   { database, now }: KeyServerState,
   { bundle, sets, timestampKey }: SealedBundle,
   root: KeyId,
   digest: string,
-): number {
+): Promise<number> {
   const { publisher, workspace, serial } = bundle;
   const columns = 'id, publisher_key, root, first_root, workspace, serial, bundle_digest, descriptor, imported';
-  const sql = `INSERT OR REPLACE INTO provider (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  const sql = `INSERT INTO provider (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET publisher_key = excluded.publisher_key, root = excluded.root, first_root = excluded.first_root,
+      workspace = excluded.workspace, serial = excluded.serial, bundle_digest = excluded.bundle_digest,
+      descriptor = excluded.descriptor, imported = excluded.imported`;
   const bytes = (text: string) => fromBase64url(text) ?? new Uint8Array(0);
   const firstRoot = bytes(bundle.root);
-  run(database, sql, publisher, root, firstRoot, workspace, serial, digest, bytes(bundle.descriptor), now());
-  storeTimestampKey(database, timestampKey);
+  await database.run(sql, publisher, root, firstRoot, workspace, serial, digest, bytes(bundle.descriptor), now());
+  await storeTimestampKey(database, timestampKey);
   return storeSets(database, sets, now());
 }
 
 /** A bundle without a timestamp key takes it away: the publisher signs timestamps itself from now on, and readers get none here. */
-function storeTimestampKey(database: Database, key: SealedTimestampKey | undefined): void {
-  run(database, 'DELETE FROM timestamp_key');
-  if (key) run(database, 'INSERT INTO timestamp_key (id, key_id, sealed) VALUES (1, ?, ?)', key.id, key.sealed);
-  else run(database, 'DELETE FROM publication');
+async function storeTimestampKey(database: Database, key: SealedTimestampKey | undefined): Promise<void> {
+  await database.run('DELETE FROM timestamp_key');
+  if (key) await database.run('INSERT INTO timestamp_key (id, key_id, sealed) VALUES (1, ?, ?)', key.id, key.sealed);
+  else await database.run('DELETE FROM publication');
 }
 
-function storeSets(database: Database, sets: readonly SealedSet[], now: number): number {
-  const before = countSets(database);
+async function storeSets(database: Database, sets: readonly SealedSet[], now: number): Promise<number> {
+  const before = await countSets(database);
   const upsert = `INSERT INTO sets (id, name, site, sealed, imported) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET name = excluded.name, site = excluded.site`;
-  for (const { id, name, site, sealed } of sets) run(database, upsert, id, name, site, sealed, now);
-  return countSets(database) - before;
+  for (const { id, name, site, sealed } of sets) await database.run(upsert, id, name, site, sealed, now);
+  return (await countSets(database)) - before;
 }
 
-function countSets(database: Database): number {
-  return first<{ count: number }>(database, 'SELECT count(*) AS count FROM sets')?.count ?? 0;
+async function countSets(database: Database): Promise<number> {
+  return (await database.first<{ count: number }>('SELECT count(*) AS count FROM sets'))?.count ?? 0;
 }
 
 /** Where a set key stands in the database. */

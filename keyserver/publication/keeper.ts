@@ -94,7 +94,7 @@ export class TimestampKeeper {
     try {
       await Promise.all(this.#pushers.map((pusher) => pusher.look()));
       if (await confirmAgain(state, this.#freshSeconds)) log.info('the timestamp was signed again');
-      this.#reportWithdrawn();
+      await this.#reportWithdrawn();
       return true;
     } catch (error) {
       log.error({ reason: reasonFor(error) }, 'the timestamp was not signed');
@@ -118,9 +118,9 @@ export class TimestampKeeper {
     this.#timer.unref();
   }
 
-  #reportWithdrawn(): void {
+  async #reportWithdrawn(): Promise<void> {
     const { state, log } = this.#options;
-    const known = readPublication(state.database);
+    const known = await readPublication(state.database);
     if (known && isWithdrawn(known))
       log.warn({ publication: known.snapshotVersion }, 'the publication is withdrawn: readers are shown no document');
   }

@@ -2,7 +2,6 @@
 import { ed25519KeyPair, type KeyPair, sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { KeyServerError } from '../errors.ts';
-import { first } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 /** The seed as it stands in the database. */
@@ -19,7 +18,7 @@ export async function sealTimestampKey({ vault }: KeyServerState, seed: Uint8Arr
 
 /** The timestamp key pair; `undefined` where the publisher keeps it. @throws KeyServerError `store-unusable` */
 export async function readTimestampKey({ database, vault }: KeyServerState): Promise<KeyPair | undefined> {
-  const row = first<{ key_id: string; sealed: Uint8Array }>(database, 'SELECT key_id, sealed FROM timestamp_key');
+  const row = await database.first<{ key_id: string; sealed: Uint8Array }>('SELECT key_id, sealed FROM timestamp_key');
   if (!row) return undefined;
   const pair = ed25519KeyPair(await vault.open(place(row.key_id), row.sealed));
   if (toBase64url(await sha256(pair.publicKey)) === row.key_id) return pair;

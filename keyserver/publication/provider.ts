@@ -1,7 +1,7 @@
 /** The publisher that this key server serves: its pinned identity, and its descriptor. */
 import { type SiteDescription, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
-import { type Database, first } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 
 export interface Provider {
   /** The root id. */
@@ -23,9 +23,8 @@ export interface ProviderRow {
   readonly descriptor: Uint8Array;
 }
 
-export function readProviderRow(database: Database): ProviderRow | undefined {
-  return first<ProviderRow>(
-    database,
+export async function readProviderRow(database: Database): Promise<ProviderRow | undefined> {
+  return await database.first<ProviderRow>(
     'SELECT publisher_key, root, workspace, serial, bundle_digest, descriptor FROM provider',
   );
 }
@@ -42,7 +41,7 @@ export class ProviderReader {
 
   /** `undefined` before the first import. Whether the descriptor has expired is for readers to check. */
   async read(): Promise<Provider | undefined> {
-    const row = readProviderRow(this.#database);
+    const row = await readProviderRow(this.#database);
     if (row && row.bundle_digest !== this.#digest) {
       const descriptor = await verifyDescriptor(row.descriptor, 0);
       this.#provider = { publisher: row.root, descriptorBytes: row.descriptor, descriptor };

@@ -9,7 +9,6 @@ import { StorageError } from '../../node-support/storage/errors.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { withinTime } from '../../node-support/within-time.ts';
 import { KeyServerError } from '../errors.ts';
-import { run } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { adopt, exceeds } from './authority.ts';
 import type { Found, PushTarget } from './push-target.ts';
@@ -112,8 +111,8 @@ export class Pusher {
   async #look(): Promise<Look | undefined> {
     const { state, patience } = this.#options;
     const look = async () => {
-      const known = readPublication(state.database);
-      const knownRoot = newestRoot(state.database);
+      const known = await readPublication(state.database);
+      const knownRoot = await newestRoot(state.database);
       if (!known || !knownRoot) return undefined;
       const found = await this.#options.target.read();
       const { root, further } = await this.#rootsThere(knownRoot);
@@ -155,8 +154,8 @@ export class Pusher {
   /** Puts the current timestamp in the place of what was seen there, unless it lies there already. */
   async #replace({ found, root }: Look, signal: AbortSignal): Promise<void> {
     const { state, target } = this.#options;
-    const publication = readPublication(state.database);
-    const knownRoot = newestRoot(state.database);
+    const publication = await readPublication(state.database);
+    const knownRoot = await newestRoot(state.database);
     if (!publication || !knownRoot) return;
     const { timestamp, snapshot, snapshotVersion } = publication;
     if (found.bytes === undefined || !equalBytes(found.bytes, timestamp)) {
@@ -171,25 +170,25 @@ export class Pusher {
       signal.throwIfAborted(); // an answer that comes too late does not count
       await target.write(timestamp, found);
     }
-    this.#note('succeeded');
+    await this.#note('succeeded');
   }
 
   /** What is given up when the server stops has not failed; the database may be closed by then. */
-  #failed(error: unknown): void {
+  async #failed(error: unknown): Promise<void> {
     if (this.#closing.signal.aborted) return;
     const { log, number } = this.#options;
     log.error({ target: number, reason: reasonFor(error) }, 'the timestamp could not be pushed');
     try {
-      this.#note('failed');
+      await this.#note('failed');
     } catch (failure) {
       log.error({ target: number, reason: reasonFor(failure) }, 'the failed push could not be recorded');
     }
   }
 
-  #note(column: 'succeeded' | 'failed'): void {
+  async #note(column: 'succeeded' | 'failed'): Promise<void> {
     const { state, target } = this.#options;
     const sql = `INSERT INTO pushes (target, ${column}) VALUES (?, ?) ON CONFLICT (target) DO UPDATE SET ${column} = excluded.${column}`;
-    run(state.database, sql, target.name, state.now());
+    await state.database.run(sql, target.name, state.now());
   }
 }
 

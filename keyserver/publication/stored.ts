@@ -16,7 +16,7 @@ import {
   verifyOwnSnapshot,
   verifyOwnTimestamp,
 } from '../../core/publication/verify-roles.ts';
-import { all, type Database, first, run } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 
 /** As a reader of a bound site checks. */
 export const STRICT: VerifyOptions = { verify: verifyEd25519, strict: true };
@@ -36,18 +36,20 @@ export interface Publication {
   readonly expiries: readonly RoleExpiry[];
 }
 
-export function readPublication(database: Database): Publication | undefined {
+export async function readPublication(database: Database): Promise<Publication | undefined> {
   const sql =
-    'SELECT snapshot, timestamp, snapshot_version AS snapshotVersion, version, expires, expiries FROM publication';
-  const row = first<Publication & { readonly expiries: string }>(database, sql);
+    'SELECT snapshot, timestamp, snapshot_version AS "snapshotVersion", version, expires, expiries FROM publication';
+  const row = await database.first<Publication & { readonly expiries: string }>(sql);
   return row && { ...row, expiries: JSON.parse(row.expiries) };
 }
 
-export function storePublication(database: Database, publication: Publication): void {
+export async function storePublication(database: Database, publication: Publication): Promise<void> {
   const { snapshot, timestamp, snapshotVersion, version, expires, expiries } = publication;
   const columns = 'id, snapshot, timestamp, snapshot_version, version, expires, expiries';
-  const sql = `INSERT OR REPLACE INTO publication (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?)`;
-  run(database, sql, snapshot, timestamp, snapshotVersion, version, expires, JSON.stringify(expiries));
+  const sql = `INSERT INTO publication (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET snapshot = excluded.snapshot, timestamp = excluded.timestamp,
+      snapshot_version = excluded.snapshot_version, version = excluded.version, expires = excluded.expires, expiries = excluded.expiries`;
+  await database.run(sql, snapshot, timestamp, snapshotVersion, version, expires, JSON.stringify(expiries));
 }
 
 /** Whether the current publication is a closing one. */
@@ -56,34 +58,35 @@ export function isWithdrawn({ snapshot }: Publication): boolean {
 }
 
 /** The timestamp, for readers. */
-export function readTimestamp(database: Database): Uint8Array | undefined {
-  return first<{ timestamp: Uint8Array }>(database, 'SELECT timestamp FROM publication')?.timestamp;
+export async function readTimestamp(database: Database): Promise<Uint8Array | undefined> {
+  return (await database.first<{ timestamp: Uint8Array }>('SELECT timestamp FROM publication'))?.timestamp;
 }
 
 /** The snapshot of this version, for readers; `undefined` where it is not the current one. */
-export function readSnapshot(database: Database, version: number): Uint8Array | undefined {
+export async function readSnapshot(database: Database, version: number): Promise<Uint8Array | undefined> {
   const sql = 'SELECT snapshot FROM publication WHERE snapshot_version = ?';
-  return first<{ snapshot: Uint8Array }>(database, sql, version)?.snapshot;
+  return (await database.first<{ snapshot: Uint8Array }>(sql, version))?.snapshot;
 }
 
 /** All roots, the first one first; `undefined` before the first bundle. */
-export function readRoots(database: Database): Uint8Array[] | undefined {
-  const provider = first<{ first_root: Uint8Array }>(database, 'SELECT first_root FROM provider');
+export async function readRoots(database: Database): Promise<Uint8Array[] | undefined> {
+  const provider = await database.first<{ first_root: Uint8Array }>('SELECT first_root FROM provider');
   if (!provider) return undefined;
-  const later = all<{ metadata: Uint8Array }>(database, 'SELECT metadata FROM roots ORDER BY version');
+  const later = await database.all<{ metadata: Uint8Array }>('SELECT metadata FROM roots ORDER BY version');
   return [provider.first_root, ...later.map(({ metadata }) => metadata)];
 }
 
 /** One root, for readers. */
-export function readRoot(database: Database, version: number): Uint8Array | undefined {
-  if (version === 1) return readRoots(database)?.[0];
-  return first<{ metadata: Uint8Array }>(database, 'SELECT metadata FROM roots WHERE version = ?', version)?.metadata;
+export async function readRoot(database: Database, version: number): Promise<Uint8Array | undefined> {
+  if (version === 1) return (await readRoots(database))?.[0];
+  const sql = 'SELECT metadata FROM roots WHERE version = ?';
+  return (await database.first<{ metadata: Uint8Array }>(sql, version))?.metadata;
 }
 
 /** @param after - version of the newest that is stored */
-export function storeRoots(database: Database, further: readonly Uint8Array[], after: number): void {
+export async function storeRoots(database: Database, further: readonly Uint8Array[], after: number): Promise<void> {
   for (const [index, metadata] of further.entries())
-    run(database, 'INSERT INTO roots (version, metadata) VALUES (?, ?)', after + 1 + index, metadata);
+    await database.run('INSERT INTO roots (version, metadata) VALUES (?, ?)', after + 1 + index, metadata);
 }
 
 /**
@@ -101,8 +104,8 @@ export function followRoots(known: RootMetadata, further: readonly Uint8Array[])
 }
 
 /** The newest root; `undefined` before the first bundle. @throws as {@link verifyRoots} */
-export function newestRoot(database: Database): RootMetadata | undefined {
-  const roots = readRoots(database);
+export async function newestRoot(database: Database): Promise<RootMetadata | undefined> {
+  const roots = await readRoots(database);
   return roots && verifyRoots(roots);
 }
 

@@ -2,9 +2,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
-import { all, run } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
@@ -36,31 +34,35 @@ export interface CreatedToken {
  *
  * @throws KeyServerError `argument-invalid`, also if there is one of this name that has not expired
  */
-export function createToken({ database, now }: KeyServerState, name: string, days: number): CreatedToken {
+export async function createToken(
+  { database, now }: KeyServerState,
+  name: string,
+  days: number,
+): Promise<CreatedToken> {
   if (!NAME.test(name))
     throw invalid(`"${name}" cannot be the name of a token: letters, digits, "-", "_", "." can be in it`);
   if (!Number.isInteger(days) || days < 1 || days > MAXIMUM_DAYS)
     throw invalid(`a token is good for 1 to ${MAXIMUM_DAYS} whole days`);
   const token = PREFIX + toBase64url(randomBytes(32));
   const expires = now() + days * DAY;
-  inTransaction(database, () => {
-    run(database, 'DELETE FROM tokens WHERE name = ? AND expires < ?', name, now());
+  await database.transaction(async () => {
+    await database.run('DELETE FROM tokens WHERE name = ? AND expires < ?', name, now());
     const sql =
       'INSERT INTO tokens (name, token_hash, created, expires) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO NOTHING';
-    if (run(database, sql, name, digestOf(token), now(), expires).changes === 0)
+    if ((await database.run(sql, name, digestOf(token), now(), expires)) === 0)
       throw invalid(`there is a token "${name}" already; take another --name, or --revoke it`);
   });
   return { name, expires, token };
 }
 
 /** All tokens, without their secrets. */
-export function listTokens({ database }: KeyServerState): TokenOverview[] {
-  return all(database, 'SELECT name, created, expires, last_used AS lastUsed FROM tokens ORDER BY name');
+export async function listTokens({ database }: KeyServerState): Promise<TokenOverview[]> {
+  return await database.all('SELECT name, created, expires, last_used AS "lastUsed" FROM tokens ORDER BY name');
 }
 
 /** Refuses a token from the next request on. @throws KeyServerError `argument-invalid` */
-export function revokeToken({ database }: KeyServerState, name: string): void {
-  if (run(database, 'DELETE FROM tokens WHERE name = ?', name).changes > 0) return;
+export async function revokeToken({ database }: KeyServerState, name: string): Promise<void> {
+  if ((await database.run('DELETE FROM tokens WHERE name = ?', name)) > 0) return;
   throw new KeyServerError('argument-invalid', `there is no token "${name}"`);
 }
 
@@ -70,19 +72,21 @@ export function revokeToken({ database }: KeyServerState, name: string): void {
  * @returns the token's name
  * @throws KeyServerError `token-refused`, for every reason
  */
-export function checkToken({ database, now }: KeyServerState, authorization: string | undefined): string {
+export async function checkToken(
+  { database, now }: KeyServerState,
+  authorization: string | undefined,
+): Promise<string> {
   const [, given = ''] = /^Bearer (\S{1,128})$/i.exec(authorization ?? '') ?? [];
   const hash = digestOf(given);
   let found: { readonly id: number; readonly name: string; readonly last_used: number | null } | undefined;
-  const rows = all<{ id: number; name: string; token_hash: Uint8Array; last_used: number | null }>(
-    database,
+  const rows = await database.all<{ id: number; name: string; token_hash: Uint8Array; last_used: number | null }>(
     'SELECT id, name, token_hash, last_used FROM tokens WHERE expires >= ?',
     now(),
   );
   for (const row of rows) if (timingSafeEqual(row.token_hash, hash)) found = row;
   if (!found) throw new KeyServerError('token-refused', 'no such token, or it has expired');
   if (now() - (found.last_used ?? 0) > LAST_USED_INTERVAL)
-    run(database, 'UPDATE tokens SET last_used = ? WHERE id = ?', now(), found.id);
+    await database.run('UPDATE tokens SET last_used = ? WHERE id = ?', now(), found.id);
   return found.name;
 }
 

@@ -1,8 +1,7 @@
 /** Accounts on the reading site, and their sessions. A session's token is stored as its digest only. */
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
-import { inTransaction } from '../../node-support/sqlite.ts';
-import { type Database, first, run } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { findInvitation, markUsed } from './invitations.ts';
@@ -41,8 +40,8 @@ export interface NewSession {
  * @param code - as `normaliseCode` returned it
  * @throws KeyServerError `code-refused`
  */
-export function joinWithCode(state: KeyServerState, code: string): NewSession {
-  return inTransaction(state.database, () => createSession(state, takeInvitation(state, code)));
+export async function joinWithCode(state: KeyServerState, code: string): Promise<NewSession> {
+  return state.database.transaction(async () => createSession(state, await takeInvitation(state, code)));
 }
 
 /**
@@ -57,13 +56,13 @@ export async function joinWithPassword(
   code: string,
   { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
 ): Promise<NewSession> {
-  findInvitation(state, code, ''); // before the costly part
+  await findInvitation(state, code, ''); // before the costly part
   const stored = await hashPassword(password, address);
   const { database } = state;
-  return inTransaction(database, () => {
-    const subscriber = takeInvitation(state, code);
-    run(database, 'DELETE FROM sessions WHERE subscriber = ?', subscriber);
-    storePassword(state, subscriber, stored);
+  return database.transaction(async () => {
+    const subscriber = await takeInvitation(state, code);
+    await database.run('DELETE FROM sessions WHERE subscriber = ?', subscriber);
+    await storePassword(state, subscriber, stored);
     return createSession(state, subscriber);
   });
 }
@@ -80,24 +79,25 @@ export async function setFirstPassword(
   subscriber: number,
   { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
 ): Promise<boolean> {
-  if (findAccount(state.database, subscriber)) return false;
+  if (await findAccount(state.database, subscriber)) return false;
   const stored = await hashPassword(password, address);
-  return inTransaction(state.database, () => {
-    if (findAccount(state.database, subscriber)) return false;
-    storePassword(state, subscriber, stored);
+  return state.database.transaction(async () => {
+    if (await findAccount(state.database, subscriber)) return false;
+    await storePassword(state, subscriber, stored);
     return true;
   });
 }
 
-function takeInvitation(state: KeyServerState, code: string): number {
-  const invitation = findInvitation(state, code, '');
-  markUsed(state.database, invitation, BROWSER_USER);
+async function takeInvitation(state: KeyServerState, code: string): Promise<number> {
+  const invitation = await findInvitation(state, code, '');
+  await markUsed(state.database, invitation, BROWSER_USER);
   return invitation.subscriber;
 }
 
-function storePassword({ database, now }: KeyServerState, subscriber: number, stored: string): void {
-  const sql = 'INSERT OR REPLACE INTO accounts (subscriber, password, changed) VALUES (?, ?, ?)';
-  run(database, sql, subscriber, stored, now());
+async function storePassword({ database, now }: KeyServerState, subscriber: number, stored: string): Promise<void> {
+  const sql = `INSERT INTO accounts (subscriber, password, changed) VALUES (?, ?, ?)
+    ON CONFLICT (subscriber) DO UPDATE SET password = excluded.password, changed = excluded.changed`;
+  await database.run(sql, subscriber, stored, now());
 }
 
 /**
@@ -111,17 +111,20 @@ export async function signIn(
   { name, password, address }: SignInAttempt,
 ): Promise<NewSession | undefined> {
   const { database } = state;
-  const account = findAccount(database, findSubscriber(database, name)?.id);
+  const account = await findAccount(database, (await findSubscriber(database, name))?.id);
   if (!(await verifyPassword(account?.password, password, address)) || !account) return undefined;
-  return inTransaction(database, () => createSession(state, account.subscriber));
+  return database.transaction(async () => {
+    // A new password, set meanwhile, has ended all sessions of the old one.
+    const current = await findAccount(database, account.subscriber);
+    return current?.password === account.password ? createSession(state, account.subscriber) : undefined;
+  });
 }
 
 /** Who a session's token belongs to; `undefined` if there is no such session any more. */
-export function findSession({ database, now }: KeyServerState, token: string): Subscriber | undefined {
+export async function findSession({ database, now }: KeyServerState, token: string): Promise<Subscriber | undefined> {
   const tokenHash = sessionHashOf(token);
   if (!tokenHash) return undefined;
-  return first<Subscriber>(
-    database,
+  return await database.first<Subscriber>(
     `SELECT id, name, revoked FROM sessions JOIN subscribers ON subscribers.id = subscriber WHERE token_hash = ? AND expires >= ?`,
     tokenHash,
     now(),
@@ -129,22 +132,22 @@ export function findSession({ database, now }: KeyServerState, token: string): S
 }
 
 /** Ends a session, if there is one of this token. */
-export function endSession({ database }: KeyServerState, token: string): void {
+export async function endSession({ database }: KeyServerState, token: string): Promise<void> {
   const tokenHash = sessionHashOf(token);
-  if (tokenHash) run(database, 'DELETE FROM sessions WHERE token_hash = ?', tokenHash);
+  if (tokenHash) await database.run('DELETE FROM sessions WHERE token_hash = ?', tokenHash);
 }
 
 /** The account of a subscriber, by the subscriber's id. */
-export function findAccount(database: Database, subscriber: number = -1): Account | undefined {
-  return first(database, 'SELECT subscriber, password FROM accounts WHERE subscriber = ?', subscriber);
+export async function findAccount(database: Database, subscriber: number = -1): Promise<Account | undefined> {
+  return await database.first('SELECT subscriber, password FROM accounts WHERE subscriber = ?', subscriber);
 }
 
-function createSession({ database, now }: KeyServerState, subscriber: number): NewSession {
+async function createSession({ database, now }: KeyServerState, subscriber: number): Promise<NewSession> {
   const secret = randomBytes(TOKEN_LENGTH);
-  run(database, 'DELETE FROM sessions WHERE expires < ?', now());
+  await database.run('DELETE FROM sessions WHERE expires < ?', now());
   const sql = 'INSERT INTO sessions (token_hash, subscriber, expires) VALUES (?, ?, ?)';
-  run(database, sql, digest('session token', secret), subscriber, now() + SESSION_LIFETIME);
-  const found = first<Subscriber>(database, 'SELECT id, name, revoked FROM subscribers WHERE id = ?', subscriber);
+  await database.run(sql, digest('session token', secret), subscriber, now() + SESSION_LIFETIME);
+  const found = await database.first<Subscriber>('SELECT id, name, revoked FROM subscribers WHERE id = ?', subscriber);
   if (!found) throw new Error('a session without a subscriber');
   return { token: toBase64url(secret), subscriber: found };
 }

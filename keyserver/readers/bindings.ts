@@ -9,10 +9,8 @@ import {
 } from '../../core/keys/binding.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
-import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
 import type { ProviderReader } from '../publication/provider.ts';
-import { first } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type BrowserSession, isLiveSession, noteDevice, removeSurplusBrowsers } from './browser-devices.ts';
@@ -42,12 +40,12 @@ export async function bindDevice(
 ): Promise<Uint8Array> {
   const verified = verifyBindingRequest(request);
   await checkRequest(state, provider, verified);
-  findInvitation(state, verified.code, keysDigestOf(verified)); // before the costly part
+  await findInvitation(state, verified.code, keysDigestOf(verified)); // before the costly part
   const device = await answer(state, keyServer, request, verified);
-  inTransaction(state.database, () => {
-    const invitation = findInvitation(state, verified.code, device.keysDigest);
-    markUsed(state.database, invitation, device.keysDigest);
-    storeDevice(state, invitation.subscriber, 'reader', device);
+  await state.database.transaction(async () => {
+    const invitation = await findInvitation(state, verified.code, device.keysDigest);
+    await markUsed(state.database, invitation, device.keysDigest);
+    await storeDevice(state, invitation.subscriber, 'reader', device);
   });
   return device.answer;
 }
@@ -69,11 +67,12 @@ export async function bindBrowser(
   if (session.subscriber.revoked !== null) throw new KeyServerError('revoked', 'the access was withdrawn');
   await checkRequest(state, provider, verified);
   const device = await answer(state, vault, request, verified);
-  inTransaction(state.database, () => {
-    if (!isLiveSession(state, session)) throw new KeyServerError('not-signed-in', 'the session has ended meanwhile');
-    const id = storeDevice(state, session.subscriber.id, 'browser', device);
-    noteDevice(state, session, id);
-    removeSurplusBrowsers(state, session.subscriber);
+  await state.database.transaction(async () => {
+    if (!(await isLiveSession(state, session)))
+      throw new KeyServerError('not-signed-in', 'the session has ended meanwhile');
+    const id = await storeDevice(state, session.subscriber.id, 'browser', device);
+    await noteDevice(state, session, id);
+    await removeSurplusBrowsers(state, session.subscriber);
   });
   return device.answer;
 }
@@ -91,14 +90,13 @@ async function answer(
 }
 
 /** A device that binds again takes its own place. @returns its number */
-function storeDevice(
+async function storeDevice(
   { database, now }: KeyServerState,
   subscriber: number,
   kind: 'browser' | 'reader',
   { keysDigest, keyId, sealed }: Answered,
-): number {
-  const stored = first<{ id: number }>(
-    database,
+): Promise<number> {
+  const stored = await database.first<{ id: number }>(
     `INSERT INTO devices (kind, subscriber, keys_digest, key_id, sealed, created) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (keys_digest) DO UPDATE SET
        kind = excluded.kind, subscriber = excluded.subscriber, key_id = excluded.key_id, sealed = excluded.sealed, revoked = NULL

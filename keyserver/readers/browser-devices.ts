@@ -1,5 +1,4 @@
 /** Browsers that hold keys themselves, and the sessions that they are used with: docs/spec/web-reader.md, "Devices of browsers". */
-import { first, run } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { SESSION_LIFETIME, sessionHashOf } from './accounts.ts';
 import type { Subscriber } from './subscribers.ts';
@@ -14,31 +13,39 @@ export interface BrowserSession {
 }
 
 /** Whether a session stands, and its subscriber's access too. */
-export function isLiveSession({ database, now }: KeyServerState, { token, subscriber }: BrowserSession): boolean {
+export async function isLiveSession(
+  { database, now }: KeyServerState,
+  { token, subscriber }: BrowserSession,
+): Promise<boolean> {
   const sql = `SELECT 1 FROM sessions JOIN subscribers ON subscribers.id = subscriber
     WHERE token_hash = ? AND subscriber = ? AND expires >= ? AND revoked IS NULL`;
-  return first(database, sql, sessionHashOf(token) ?? null, subscriber.id, now()) !== undefined;
+  return (await database.first(sql, sessionHashOf(token) ?? null, subscriber.id, now())) !== undefined;
 }
 
 /** The device that a session is used with. */
-export function deviceOfSession({ database }: KeyServerState, token: string): number | undefined {
+export async function deviceOfSession({ database }: KeyServerState, token: string): Promise<number | undefined> {
   const sql = 'SELECT device FROM sessions WHERE token_hash = ?';
-  return first<{ device: number | null }>(database, sql, sessionHashOf(token) ?? null)?.device ?? undefined;
+  const row = await database.first<{ device: number | null }>(sql, sessionHashOf(token) ?? null);
+  return row?.device ?? undefined;
 }
 
 /** Notes which device a session is used with, and renews the session. */
-export function noteDevice({ database, now }: KeyServerState, { token }: BrowserSession, device: number): void {
+export async function noteDevice(
+  { database, now }: KeyServerState,
+  { token }: BrowserSession,
+  device: number,
+): Promise<void> {
   const sql = 'UPDATE sessions SET device = ?, expires = ? WHERE token_hash = ?';
-  run(database, sql, device, now() + SESSION_LIFETIME, sessionHashOf(token) ?? null);
+  await database.run(sql, device, now() + SESSION_LIFETIME, sessionHashOf(token) ?? null);
 }
 
 /** Private windows make a device each time: those that were not used for longest go. Their sessions go with them. */
-export function removeSurplusBrowsers({ database }: KeyServerState, { id }: Subscriber): void {
-  run(
-    database,
-    `DELETE FROM devices WHERE id IN (
+export async function removeSurplusBrowsers({ database }: KeyServerState, { id }: Subscriber): Promise<void> {
+  await database.run(
+    `DELETE FROM devices WHERE subscriber = ? AND kind = 'browser' AND id NOT IN (
        SELECT id FROM devices WHERE subscriber = ? AND kind = 'browser'
-       ORDER BY max(created, coalesce(last_seen, 0)) DESC, id DESC LIMIT -1 OFFSET ?)`,
+       ORDER BY CASE WHEN last_seen > created THEN last_seen ELSE created END DESC, id DESC LIMIT ?)`,
+    id,
     id,
     MAXIMUM_BROWSERS,
   );

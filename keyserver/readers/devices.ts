@@ -1,7 +1,6 @@
 /** Devices of subscribers: Readers, and browsers that hold keys themselves. */
 import type { KeyId } from '../../core/keys/key-id.ts';
-import { inTransaction } from '../../node-support/sqlite.ts';
-import { all, type Database, run } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 /** A device that is connected, without its secrets. */
@@ -20,10 +19,10 @@ export function devicePlace(keysDigest: string, keyId: KeyId) {
 }
 
 /** The devices of a subscriber that get keys, newest first. */
-export function devicesOf(database: Database, subscriber: number): ListedDevice[] {
-  const sql = `SELECT id, kind, created, last_seen AS lastSeen FROM devices
+export async function devicesOf(database: Database, subscriber: number): Promise<ListedDevice[]> {
+  const sql = `SELECT id, kind, created, last_seen AS "lastSeen" FROM devices
     WHERE subscriber = ? AND revoked IS NULL ORDER BY created DESC, id DESC`;
-  return all<ListedDevice>(database, sql, subscriber);
+  return await database.all<ListedDevice>(sql, subscriber);
 }
 
 /**
@@ -31,11 +30,15 @@ export function devicesOf(database: Database, subscriber: number): ListedDevice[
  *
  * @returns whether the subscriber had such a device
  */
-export function removeDevice({ database, now }: KeyServerState, subscriber: number, device: number): boolean {
-  return inTransaction(database, () => {
+export async function removeDevice(
+  { database, now }: KeyServerState,
+  subscriber: number,
+  device: number,
+): Promise<boolean> {
+  return database.transaction(async () => {
     const sql = 'UPDATE devices SET revoked = ? WHERE id = ? AND subscriber = ? AND revoked IS NULL';
-    if (run(database, sql, now(), device, subscriber).changes === 0) return false;
-    run(database, 'DELETE FROM sessions WHERE device = ?', device);
+    if ((await database.run(sql, now(), device, subscriber)) === 0) return false;
+    await database.run('DELETE FROM sessions WHERE device = ?', device);
     return true;
   });
 }

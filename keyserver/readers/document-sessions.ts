@@ -5,8 +5,6 @@
  */
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
-import { inTransaction } from '../../node-support/sqlite.ts';
-import { first, run } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { sessionHashOf } from './accounts.ts';
@@ -35,18 +33,22 @@ export function challengeOf(secret: string): string | undefined {
  * @param challenge - as {@link challengeOf} returned it
  * @returns `undefined` if the session or the challenge is none
  */
-export function createEntryCode(state: KeyServerState, sessionToken: string, challenge: string): string | undefined {
+export async function createEntryCode(
+  state: KeyServerState,
+  sessionToken: string,
+  challenge: string,
+): Promise<string | undefined> {
   const { database, now } = state;
   const [session, challengeBytes] = [sessionHashOf(sessionToken), fromBase64url(challenge, SHA256_LENGTH)];
   if (!session || !challengeBytes) return undefined;
   const code = randomBytes(LENGTH);
-  return inTransaction(database, () => {
-    run(database, 'DELETE FROM entries WHERE expires < ?', now());
+  return database.transaction(async () => {
+    await database.run('DELETE FROM entries WHERE expires < ?', now());
     const sql = `INSERT INTO entries (code_hash, session, challenge, expires)
       SELECT ?, token_hash, ?, ? FROM sessions WHERE token_hash = ? AND expires >= ?`;
     const codeHash = digest('entry code', code);
-    const made = run(database, sql, codeHash, challengeBytes, now() + CODE_LIFETIME, session, now());
-    return made.changes === 1 ? toBase64url(code) : undefined;
+    const made = await database.run(sql, codeHash, challengeBytes, now() + CODE_LIFETIME, session, now());
+    return made === 1 ? toBase64url(code) : undefined;
   });
 }
 
@@ -56,30 +58,32 @@ export function createEntryCode(state: KeyServerState, sessionToken: string, cha
  * @param secret - of the browser that brings the code
  * @returns the token of the new session; `undefined` if code and secret do not fit, or the code was used or has expired
  */
-export function enterWithCode(state: KeyServerState, code: string, secret: string): string | undefined {
+export async function enterWithCode(state: KeyServerState, code: string, secret: string): Promise<string | undefined> {
   const { database, now } = state;
   const [codeBytes, challenge] = [fromBase64url(code, LENGTH), fromBase64url(challengeOf(secret) ?? '', SHA256_LENGTH)];
   if (!codeBytes || !challenge) return undefined;
-  return inTransaction(database, () => {
-    const taken = first<{ session: Uint8Array; challenge: Uint8Array; expires: number }>(
-      database,
+  return database.transaction(async () => {
+    const taken = await database.first<{ session: Uint8Array; challenge: Uint8Array; expires: number }>(
       'DELETE FROM entries WHERE code_hash = ? RETURNING session, challenge, expires',
       digest('entry code', codeBytes),
     );
     if (!taken || taken.expires < now() || !Buffer.from(taken.challenge).equals(challenge)) return undefined;
     const token = randomBytes(LENGTH);
-    const sql = 'INSERT OR REPLACE INTO document_sessions (token_hash, session) VALUES (?, ?)';
-    run(database, sql, digest('document session token', token), taken.session);
+    const sql = `INSERT INTO document_sessions (token_hash, session) VALUES (?, ?)
+      ON CONFLICT (session) DO UPDATE SET token_hash = excluded.token_hash`;
+    await database.run(sql, digest('document session token', token), taken.session);
     return toBase64url(token);
   });
 }
 
 /** Who reads with a token; `undefined` if its session, or that of the account, has ended. */
-export function findDocumentSession({ database, now }: KeyServerState, token: string): Subscriber | undefined {
+export async function findDocumentSession(
+  { database, now }: KeyServerState,
+  token: string,
+): Promise<Subscriber | undefined> {
   const bytes = fromBase64url(token, LENGTH);
   if (!bytes) return undefined;
-  return first<Subscriber>(
-    database,
+  return await database.first<Subscriber>(
     `SELECT subscribers.id, name, revoked FROM document_sessions
        JOIN sessions ON sessions.token_hash = session JOIN subscribers ON subscribers.id = subscriber
      WHERE document_sessions.token_hash = ? AND expires >= ?`,

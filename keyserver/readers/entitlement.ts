@@ -4,7 +4,7 @@ import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
 import { KeyServerError } from '../errors.ts';
 import { setPlace } from '../publication/import-bundle.ts';
-import { all, type Database, first } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type Grant, grantsOf, type Subscriber } from './subscribers.ts';
 
@@ -32,20 +32,24 @@ interface SetRow {
  */
 export async function decideKey(state: KeyServerState, subscriber: Subscriber, setKeyId: KeyId): Promise<KeyDecision> {
   if (subscriber.revoked !== null) return { denied: 'revoked' };
-  const set = findSet(state, setKeyId);
+  const set = await findSet(state, setKeyId);
   if (!set) return { denied: 'not-entitled' };
-  const entitled = decideGrant(grantsOf(state.database, subscriber.id), set.name, state.now());
+  const entitled = decideGrant(await grantsOf(state.database, subscriber.id), set.name, state.now());
   if (typeof entitled === 'string') return { denied: entitled };
   return { denied: undefined, key: await openSetKey(state, set), notAfter: entitled.notAfter };
 }
 
 /** The newest sets of a site that a subscriber may read now, newest first. */
-export function readableSets(state: KeyServerState, subscriber: Subscriber, site: string, most: number): KeyId[] {
+export async function readableSets(
+  state: KeyServerState,
+  subscriber: Subscriber,
+  site: string,
+  most: number,
+): Promise<KeyId[]> {
   const { database, now } = state;
   if (subscriber.revoked !== null) return [];
-  const grants = grantsOf(database, subscriber.id);
-  const sets = all<Pick<SetRow, 'id' | 'name'>>(
-    database,
+  const grants = await grantsOf(database, subscriber.id);
+  const sets = await database.all<Pick<SetRow, 'id' | 'name'>>(
     'SELECT id, name FROM sets WHERE site = ? ORDER BY imported DESC, name DESC',
     site,
   );
@@ -60,15 +64,15 @@ export async function findKeyForReading(
   site: string,
   setKeyId: KeyId,
 ): Promise<SetKey | Denial | undefined> {
-  if (!isSetOfSite(state, setKeyId, site)) return undefined;
+  if (!(await isSetOfSite(state, setKeyId, site))) return undefined;
   const decision = await decideKey(state, subscriber, setKeyId);
   if (decision.denied) return decision.denied;
   return { key: decision.key, notBefore: 0, notAfter: decision.notAfter };
 }
 
 /** Whether a set is known here, and of this site. */
-export function isSetOfSite(state: KeyServerState, id: KeyId, site: string): boolean {
-  return findSet(state, id)?.site === site;
+export async function isSetOfSite(state: KeyServerState, id: KeyId, site: string): Promise<boolean> {
+  return (await findSet(state, id))?.site === site;
 }
 
 /** Whether, and until when, grants cover a set. Of several, the one that lasts longest counts. */
@@ -87,8 +91,8 @@ export function decideGrant(
 }
 
 /** Those patterns that match no set which is known here. */
-export function patternsWithoutSet(database: Database, patterns: readonly string[]): string[] {
-  const sets = all<{ name: string }>(database, 'SELECT DISTINCT name FROM sets');
+export async function patternsWithoutSet(database: Database, patterns: readonly string[]): Promise<string[]> {
+  const sets = await database.all<{ name: string }>('SELECT DISTINCT name FROM sets');
   return patterns.filter((pattern) => !sets.some(({ name }) => matchesPattern(pattern, name)));
 }
 
@@ -107,8 +111,8 @@ export function matchesPattern(pattern: string, name: string): boolean {
   return true;
 }
 
-function findSet({ database }: KeyServerState, id: KeyId): SetRow | undefined {
-  return first<SetRow>(database, 'SELECT id, name, site, sealed FROM sets WHERE id = ?', id);
+async function findSet({ database }: KeyServerState, id: KeyId): Promise<SetRow | undefined> {
+  return await database.first<SetRow>('SELECT id, name, site, sealed FROM sets WHERE id = ?', id);
 }
 
 async function openSetKey({ vault }: KeyServerState, { id, sealed }: SetRow): Promise<Uint8Array> {

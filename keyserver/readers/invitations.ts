@@ -1,9 +1,8 @@
 /** Invitations: one-time codes that connect a Reader, or sign a browser in at the reading site. Only their digests are stored. */
 import { randomBytes } from '#primitives';
 import type { KeyId } from '../../core/keys/key-id.ts';
-import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
-import { type Database, first, run } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { patternsWithoutSet } from './entitlement.ts';
@@ -62,27 +61,27 @@ export interface UsableInvitation {
  *
  * @throws KeyServerError `argument-invalid`
  */
-export function inviteSubscriber(state: KeyServerState, request: InvitationRequest): Invitation {
+export async function inviteSubscriber(state: KeyServerState, request: InvitationRequest): Promise<Invitation> {
   const { database, now } = state;
   const name = parseSubscriberName(request.name);
   const patterns = request.sets?.map(parseSetPattern);
   const expires = now() + checkedDays(request.validDays) * DAY;
   checkUntil(request.until, now());
-  return inTransaction(database, () => {
-    const known = findSubscriber(database, name);
-    const id = known?.id ?? createSubscriber(database, name, now());
-    const anew = !known || readmit(database, known);
-    grant(database, id, patterns ?? (anew ? [ALL_SETS] : undefined), request.until, now());
-    run(database, 'DELETE FROM invitations WHERE expires < ?', now());
-    const grants = grantsOf(database, id);
+  return database.transaction(async () => {
+    const known = await findSubscriber(database, name);
+    const id = known?.id ?? (await createSubscriber(database, name, now()));
+    const anew = !known || (await readmit(database, known));
+    await grant(database, id, patterns ?? (anew ? [ALL_SETS] : undefined), request.until, now());
+    await database.run('DELETE FROM invitations WHERE expires < ?', now());
+    const grants = await grantsOf(database, id);
     return {
       subscriber: known?.name ?? name,
       created: !known,
       grants,
       kept: patterns ? grants.filter(({ pattern }) => !patterns.includes(pattern)) : [],
-      unmatched: patternsWithoutSet(database, patterns ?? []),
+      unmatched: await patternsWithoutSet(database, patterns ?? []),
       expires,
-      code: createCode(database, id, expires),
+      code: await createCode(database, id, expires),
     };
   });
 }
@@ -104,10 +103,13 @@ export function invitationLink({ code }: Pick<Invitation, 'code'>, keyServer: st
  * @param user - who uses it: a code that the same user has used before is still good
  * @throws KeyServerError `code-refused`: unknown, expired, or used; not said which
  */
-export function findInvitation({ database, now }: KeyServerState, code: string, user: string): UsableInvitation {
+export async function findInvitation(
+  { database, now }: KeyServerState,
+  code: string,
+  user: string,
+): Promise<UsableInvitation> {
   const codeHash = hashOf(code);
-  const row = first<{ subscriber: number; name: string }>(
-    database,
+  const row = await database.first<{ subscriber: number; name: string }>(
     `SELECT subscriber, name FROM invitations JOIN subscribers ON subscribers.id = subscriber
      WHERE code_hash = ? AND expires >= ? AND (used_by IS NULL OR used_by = ?) AND revoked IS NULL`,
     codeHash,
@@ -119,15 +121,15 @@ export function findInvitation({ database, now }: KeyServerState, code: string, 
 }
 
 /** Notes who used an invitation. */
-export function markUsed(database: Database, { codeHash }: UsableInvitation, user: string): void {
-  run(database, 'UPDATE invitations SET used_by = ? WHERE code_hash = ?', user, codeHash);
+export async function markUsed(database: Database, { codeHash }: UsableInvitation, user: string): Promise<void> {
+  await database.run('UPDATE invitations SET used_by = ? WHERE code_hash = ?', user, codeHash);
 }
 
-function createCode(database: Database, subscriber: number, expires: number): string {
+async function createCode(database: Database, subscriber: number, expires: number): Promise<string> {
   // 32 divides 256, so each character is uniform.
   const code = Array.from(randomBytes(CODE_LENGTH), (byte) => CROCKFORD[byte % CROCKFORD.length]).join('');
   const sql = 'INSERT INTO invitations (code_hash, subscriber, expires) VALUES (?, ?, ?)';
-  run(database, sql, hashOf(code), subscriber, expires);
+  await database.run(sql, hashOf(code), subscriber, expires);
   return code.replace(/(.{4})(?=.)/g, '$1-');
 }
 
@@ -135,9 +137,11 @@ function hashOf(code: string): Uint8Array {
   return digest('invitation code', code);
 }
 
-function createSubscriber(database: Database, name: string, now: number): number {
-  const sql = 'INSERT INTO subscribers (name, name_key, created) VALUES (?, ?, ?)';
-  return run(database, sql, name, nameKey(name), now).id;
+async function createSubscriber(database: Database, name: string, now: number): Promise<number> {
+  const sql = 'INSERT INTO subscribers (name, name_key, created) VALUES (?, ?, ?) RETURNING id';
+  const made = await database.first<{ id: number }>(sql, name, nameKey(name), now);
+  if (!made) throw new Error('a subscriber was not stored');
+  return made.id;
 }
 
 /**
@@ -145,29 +149,29 @@ function createSubscriber(database: Database, name: string, now: number): number
  *
  * @returns whether they had been revoked
  */
-function readmit(database: Database, { id, revoked }: Subscriber): boolean {
+async function readmit(database: Database, { id, revoked }: Subscriber): Promise<boolean> {
   if (revoked === null) return false;
-  run(database, 'UPDATE subscribers SET revoked = NULL WHERE id = ?', id);
-  run(database, 'DELETE FROM accounts WHERE subscriber = ?', id);
-  run(database, 'DELETE FROM grants WHERE subscriber = ?', id);
+  await database.run('UPDATE subscribers SET revoked = NULL WHERE id = ?', id);
+  await database.run('DELETE FROM accounts WHERE subscriber = ?', id);
+  await database.run('DELETE FROM grants WHERE subscriber = ?', id);
   return true;
 }
 
-function grant(
+async function grant(
   database: Database,
   subscriber: number,
   patterns: readonly string[] | undefined,
   until: number | undefined,
   now: number,
-): void {
+): Promise<void> {
   if (!patterns) {
     if (until !== undefined)
-      run(database, 'UPDATE grants SET granted_until = ? WHERE subscriber = ?', until, subscriber);
+      await database.run('UPDATE grants SET granted_until = ? WHERE subscriber = ?', until, subscriber);
     return;
   }
   const sql = `INSERT INTO grants (subscriber, pattern, granted_from, granted_until) VALUES (?, ?, ?, ?)
     ON CONFLICT (subscriber, pattern) DO UPDATE SET granted_until = excluded.granted_until`;
-  for (const pattern of patterns) run(database, sql, subscriber, pattern, now, until ?? null);
+  for (const pattern of patterns) await database.run(sql, subscriber, pattern, now, until ?? null);
 }
 
 function checkedDays(days: number = DEFAULT_VALID_DAYS): number {

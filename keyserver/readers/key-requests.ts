@@ -11,9 +11,7 @@ import {
 } from '../../core/keys/key-request.ts';
 import type { RefusalReason } from '../../core/keys/refused-key.ts';
 import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
-import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
-import { first, run } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type BrowserSession, noteDevice } from './browser-devices.ts';
 import { devicePlace } from './devices.ts';
@@ -80,9 +78,14 @@ export async function answerBrowserKeyRequest(
     request,
     ({ kind, subscriber }) => kind === 'browser' && subscriber === session.subscriber.id,
   );
-  const answer = await decide(state, device, request, (id) => site !== undefined && isSetOfSite(state, id, site));
+  const answer = await decide(
+    state,
+    device,
+    request,
+    async (id) => site !== undefined && (await isSetOfSite(state, id, site)),
+  );
   const renewed = answer.keys.length > 0;
-  if (renewed) noteDevice(state, session, device.row.id);
+  if (renewed) await noteDevice(state, session, device.row.id);
   return { answer: await encodeKeyAnswer(answer, bytes, device.key.key), renewed };
 }
 
@@ -94,7 +97,7 @@ async function authenticate(
   isExpected: (row: DeviceRow) => boolean,
 ): Promise<Device> {
   const { vault } = state;
-  const found = findDevice(state, request.device);
+  const found = await findDevice(state, request.device);
   const row = found && isExpected(found) ? found : undefined;
   const { place, sealed } = row
     ? { place: devicePlace(row.keys_digest, request.device), sealed: row.sealed }
@@ -110,15 +113,15 @@ async function decide(
   state: KeyServerState,
   { row, key }: Device,
   request: KeyRequest,
-  isKnown: (id: KeyId) => boolean = () => true,
+  isKnown: (id: KeyId) => Promise<boolean> = async () => true,
 ): Promise<KeyAnswer> {
   const time = state.now();
-  const refusal = row.revoked !== null ? 'revoked' : checkFreshness(state, row, request);
+  const refusal = row.revoked !== null ? 'revoked' : await checkFreshness(state, row, request);
   if (refusal) return { keys: [], refused: request.keys.map((id) => ({ id, reason: refusal })), time };
   const subscriber = { id: row.subscriber, name: row.name, revoked: row.subscriber_revoked };
   const decisions = await Promise.all(
-    request.keys.map((id) =>
-      isKnown(id) ? decideOne(state, subscriber, key, id, time) : { id, reason: 'not-entitled' as const },
+    request.keys.map(async (id) =>
+      (await isKnown(id)) ? decideOne(state, subscriber, key, id, time) : { id, reason: 'not-entitled' as const },
     ),
   );
   return {
@@ -142,28 +145,30 @@ async function decideOne(
   return wrapKey(device, { id, key: decision.key, kind: 'set' }, validity);
 }
 
-/** Refuses what is too old, from the future, or here already; remembers the nonce for as long as its time would be accepted. */
-function checkFreshness(
+/**
+ * Refuses what is too old, from the future, or here already; remembers the nonce for as long as its time would be accepted, and until some
+ * device is noted as seen. No transaction: one statement decides, and requests do not wait for each other.
+ */
+async function checkFreshness(
   state: KeyServerState,
   device: DeviceRow,
   { nonce, time }: KeyRequest,
-): RefusalReason | undefined {
+): Promise<RefusalReason | undefined> {
   const { database } = state;
   const now = state.now();
   if (Math.abs(time - now) > REQUEST_TIME_TOLERANCE) return 'stale-request';
-  return inTransaction(database, () => {
-    run(database, 'DELETE FROM nonces WHERE expires < ?', now);
-    const sql = 'INSERT OR IGNORE INTO nonces (device, nonce, expires) VALUES (?, ?, ?)';
-    if (run(database, sql, device.id, nonce, time + REQUEST_TIME_TOLERANCE).changes === 0) return 'replayed-request';
-    if (now - (device.last_seen ?? 0) >= LAST_SEEN_INTERVAL)
-      run(database, 'UPDATE devices SET last_seen = ? WHERE id = ?', now, device.id);
-    return undefined;
+  const sql = 'INSERT INTO nonces (device, nonce, expires) VALUES (?, ?, ?) ON CONFLICT DO NOTHING';
+  if ((await database.run(sql, device.id, nonce, time + REQUEST_TIME_TOLERANCE)) === 0) return 'replayed-request';
+  if (now - (device.last_seen ?? 0) < LAST_SEEN_INTERVAL) return undefined;
+  await database.transaction(async () => {
+    await database.run('UPDATE devices SET last_seen = ? WHERE id = ?', now, device.id);
+    await database.run('DELETE FROM nonces WHERE expires < ?', now);
   });
+  return undefined;
 }
 
-function findDevice({ database }: KeyServerState, keyId: KeyId): DeviceRow | undefined {
-  return first<DeviceRow>(
-    database,
+async function findDevice({ database }: KeyServerState, keyId: KeyId): Promise<DeviceRow | undefined> {
+  return await database.first<DeviceRow>(
     `SELECT devices.id, kind, keys_digest, sealed, last_seen, devices.revoked, subscriber, name, subscribers.revoked AS subscriber_revoked
      FROM devices JOIN subscribers ON subscribers.id = subscriber WHERE key_id = ?`,
     keyId,

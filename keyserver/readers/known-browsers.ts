@@ -23,7 +23,7 @@ const NO_ACCOUNT: Account = { subscriber: -1, password: '' };
 
 /** Makes a new mark for a browser in which a subscriber has signed in. */
 export async function markKnownBrowser(state: KeyServerState, subscriber: number): Promise<string> {
-  const account = findAccount(state.database, subscriber) ?? NO_ACCOUNT;
+  const account = (await findAccount(state.database, subscriber)) ?? NO_ACCOUNT;
   const head = concat(u32(state.now() + KNOWN_BROWSER_LIFETIME), randomBytes(NONCE_LENGTH));
   return toBase64url(concat(head, await macOf(state, account, head)));
 }
@@ -37,7 +37,7 @@ export async function findKnownBrowser(state: KeyServerState, name: string, mark
   const bytes = fromBase64url(mark, HEAD_LENGTH + MAC_LENGTH);
   if (!bytes) return undefined;
   const head = bytes.subarray(0, HEAD_LENGTH);
-  const account = findAccount(state.database, findSubscriber(state.database, name)?.id) ?? NO_ACCOUNT;
+  const account = (await findAccount(state.database, (await findSubscriber(state.database, name))?.id)) ?? NO_ACCOUNT;
   const known = equalSecrets(bytes.subarray(HEAD_LENGTH), await macOf(state, account, head));
   return known && readU32(head) >= state.now() ? toBase64url(head) : undefined;
 }

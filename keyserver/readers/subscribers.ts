@@ -1,8 +1,7 @@
 /** Subscribers: who they are, what they were granted, and how a grant ends. */
 import { printable } from '../../node-support/printable.ts';
-import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
-import { all, type Database, first, run } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 const MAXIMUM_NAME_LENGTH = 64;
@@ -57,15 +56,18 @@ export function parseSetPattern(text: string): string {
 }
 
 /** Finds a subscriber by name, whatever the case. */
-export function findSubscriber(database: Database, name: string): Subscriber | undefined {
-  return first<Subscriber>(database, 'SELECT id, name, revoked FROM subscribers WHERE name_key = ?', nameKey(name));
+export async function findSubscriber(database: Database, name: string): Promise<Subscriber | undefined> {
+  return await database.first<Subscriber>(
+    'SELECT id, name, revoked FROM subscribers WHERE name_key = ?',
+    nameKey(name),
+  );
 }
 
 /** The grants of a subscriber, in the order of their patterns. */
-export function grantsOf(database: Database, subscriber: number): Grant[] {
+export async function grantsOf(database: Database, subscriber: number): Promise<Grant[]> {
   const sql =
     'SELECT pattern, granted_from AS "from", granted_until AS until FROM grants WHERE subscriber = ? ORDER BY pattern';
-  return all<Grant>(database, sql, subscriber);
+  return await database.all<Grant>(sql, subscriber);
 }
 
 /**
@@ -75,23 +77,19 @@ export function grantsOf(database: Database, subscriber: number): Grant[] {
  * @returns how many devices and sessions it had
  * @throws KeyServerError `argument-invalid`
  */
-export function revokeSubscriber(
+export async function revokeSubscriber(
   { database, now }: KeyServerState,
   name: string,
-): { name: string; devices: number; sessions: number } {
-  return inTransaction(database, () => {
-    const subscriber = findSubscriber(database, name);
+): Promise<{ name: string; devices: number; sessions: number }> {
+  return database.transaction(async () => {
+    const subscriber = await findSubscriber(database, name);
     if (!subscriber) throw new KeyServerError('argument-invalid', `there is no subscriber ${quoted(name)}`);
     const { id } = subscriber;
-    run(database, 'UPDATE subscribers SET revoked = coalesce(revoked, ?) WHERE id = ?', now(), id);
-    run(database, 'DELETE FROM invitations WHERE subscriber = ?', id);
-    const sessions = run(database, 'DELETE FROM sessions WHERE subscriber = ?', id).changes;
-    const devices = run(
-      database,
-      'UPDATE devices SET revoked = ? WHERE subscriber = ? AND revoked IS NULL',
-      now(),
-      id,
-    ).changes;
+    await database.run('UPDATE subscribers SET revoked = coalesce(revoked, ?) WHERE id = ?', now(), id);
+    await database.run('DELETE FROM invitations WHERE subscriber = ?', id);
+    const sessions = await database.run('DELETE FROM sessions WHERE subscriber = ?', id);
+    const sql = 'UPDATE devices SET revoked = ? WHERE subscriber = ? AND revoked IS NULL';
+    const devices = await database.run(sql, now(), id);
     return { name: subscriber.name, devices, sessions };
   });
 }

@@ -91,12 +91,12 @@ function wantedBy(to: string, { origin, documents }: AccountPages): string {
 async function sendOn(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const { state, cookie, documents } = pages;
   const [challenge, to] = [queryOf(request, 'challenge'), documentTarget(queryOf(request, 'to'), documents)];
-  if (!subscriberOf(pages, request)) {
+  if (!(await subscriberOf(pages, request))) {
     const again = `/-/enter?${new URLSearchParams({ challenge, to })}`;
     response.set('WWW-Authenticate', 'Wispr-Session');
     return sendSignIn(pages, response, 401, { to: again, name: '', failed: false });
   }
-  const code = createEntryCode(state, cookie.read(request) ?? '', challenge);
+  const code = await createEntryCode(state, cookie.read(request) ?? '', challenge);
   if (code === undefined) throw new KeyServerError('entry-refused', 'this is no challenge');
   // Not on the sign-in page: its form would be sent with `Origin: null`.
   response.set('Referrer-Policy', 'no-referrer');
@@ -104,10 +104,10 @@ async function sendOn(pages: AccountPages, request: Request, response: Response)
 }
 
 /** Who is signed in, by the cookie. */
-export function subscriberOf(
+export async function subscriberOf(
   { state, cookie }: Pick<AccountPages, 'cookie' | 'state'>,
   request: Request,
-): Subscriber | undefined {
+): Promise<Subscriber | undefined> {
   const token = cookie.read(request);
   return token === undefined ? undefined : findSession(state, token);
 }
@@ -121,7 +121,7 @@ async function sendJoin(
 ): Promise<void> {
   const { documents, keyServer } = pages;
   const to = page.to === '' ? '' : afterJoining(page.to, documents);
-  const present = subscriberOf(pages, request)?.name;
+  const present = (await subscriberOf(pages, request))?.name;
   const rest = { to, keyServer, present, minimumLength: MINIMUM_PASSWORD_LENGTH };
   const html = joinPage(await pages.masthead(), { ...page, ...rest });
   response.status(status).type('html').send(html);
@@ -133,18 +133,18 @@ async function showAccount(
   response: Response,
   problem: boolean = false,
 ): Promise<void> {
-  const subscriber = subscriberOf(pages, request);
+  const subscriber = await subscriberOf(pages, request);
   if (!subscriber) return sendSignIn(pages, response, 401, { to: '/-/account', name: '', failed: false });
   const { state } = pages;
   const { id, name, revoked } = subscriber;
   const page = {
     name,
     revoked: revoked !== null,
-    grants: grantsOf(state.database, id),
+    grants: await grantsOf(state.database, id),
     now: state.now(),
-    devices: devicesOf(state.database, id),
-    thisDevice: deviceOfSession(state, pages.cookie.read(request) ?? ''),
-    hasPassword: findAccount(state.database, id) !== undefined,
+    devices: await devicesOf(state.database, id),
+    thisDevice: await deviceOfSession(state, pages.cookie.read(request) ?? ''),
+    hasPassword: (await findAccount(state.database, id)) !== undefined,
     minimumLength: MINIMUM_PASSWORD_LENGTH,
     problem,
   };
@@ -203,7 +203,7 @@ async function nameInvited({ state }: AccountPages, request: Request, response: 
   else response.status(403).json({ error: 'code-refused' });
 }
 
-async function unlessRefused<Found>(find: () => Found | Promise<Found>): Promise<Found | undefined> {
+async function unlessRefused<Found>(find: () => Promise<Found>): Promise<Found | undefined> {
   try {
     return await find();
   } catch (error) {
@@ -213,7 +213,7 @@ async function unlessRefused<Found>(find: () => Found | Promise<Found>): Promise
 }
 
 async function takePassword(pages: AccountPages, request: Request, response: Response): Promise<void> {
-  const [subscriber, password] = [subscriberOf(pages, request), field(request, 'password')];
+  const [subscriber, password] = [await subscriberOf(pages, request), field(request, 'password')];
   if (subscriber && !isAcceptablePassword(password)) return showAccount(pages, request, response.status(400), true);
   if (subscriber && (await setFirstPassword(pages.state, subscriber.id, { password, address: addressOf(request) })))
     await rememberBrowser(pages, response, subscriber);
@@ -221,24 +221,25 @@ async function takePassword(pages: AccountPages, request: Request, response: Res
 }
 
 async function takeRemoval(pages: AccountPages, request: Request, response: Response): Promise<void> {
-  const subscriber = subscriberOf(pages, request);
-  if (subscriber) removeDevice(pages.state, subscriber.id, Number(field(request, 'device')) || 0);
+  const subscriber = await subscriberOf(pages, request);
+  const device = Number(field(request, 'device'));
+  if (subscriber && Number.isSafeInteger(device)) await removeDevice(pages.state, subscriber.id, device);
   response.redirect(303, '/-/account');
 }
 
 /** Nothing stays: neither the device at this server, nor keys, cookies and pages in the browser. */
-function takeForgetting(pages: AccountPages, request: Request, response: Response): void {
-  const [subscriber, token] = [subscriberOf(pages, request), pages.cookie.read(request)];
-  const device = token === undefined ? undefined : deviceOfSession(pages.state, token);
-  if (subscriber && device !== undefined) removeDevice(pages.state, subscriber.id, device);
-  endSessionOf(pages, request);
+async function takeForgetting(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  const [subscriber, token] = [await subscriberOf(pages, request), pages.cookie.read(request)];
+  const device = token === undefined ? undefined : await deviceOfSession(pages.state, token);
+  if (subscriber && device !== undefined) await removeDevice(pages.state, subscriber.id, device);
+  await endSessionOf(pages, request);
   pages.cookie.clear(response);
   pages.knownBrowser.clear(response);
   response.set('Clear-Site-Data', '"cache", "storage"').redirect(303, `${pages.documents}/-/leave`);
 }
 
-function takeSignOut(pages: AccountPages, request: Request, response: Response): void {
-  endSessionOf(pages, request);
+async function takeSignOut(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  await endSessionOf(pages, request);
   pages.cookie.clear(response);
   response.set('Clear-Site-Data', '"cache"').redirect(303, `${pages.documents}/-/leave`);
 }
@@ -250,15 +251,15 @@ async function beginSession(
   response: Response,
   { token, subscriber }: NewSession,
 ): Promise<void> {
-  endSessionOf(pages, request);
+  await endSessionOf(pages, request);
   pages.cookie.set(response, token);
   // Only who signs in by a password can be kept from it by others.
-  if (findAccount(pages.state.database, subscriber.id)) await rememberBrowser(pages, response, subscriber);
+  if (await findAccount(pages.state.database, subscriber.id)) await rememberBrowser(pages, response, subscriber);
 }
 
-function endSessionOf({ state, cookie }: AccountPages, request: Request): void {
+async function endSessionOf({ state, cookie }: AccountPages, request: Request): Promise<void> {
   const token = cookie.read(request);
-  if (token !== undefined) endSession(state, token);
+  if (token !== undefined) await endSession(state, token);
 }
 
 /** A field of a form; one that is missing or repeated is empty. */

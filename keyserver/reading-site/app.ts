@@ -51,7 +51,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     cookie: sessionCookie(origin, dev),
     knownBrowser: knownBrowserCookie(origin, dev),
     masthead: async () => ({ ...(await mastheadOf({ provider, publications, account: origin })), logo: undefined }),
-    isSignedIn: (request) => subscriberOf(pages, request) !== undefined,
+    isSignedIn: async (request) => (await subscriberOf(pages, request)) !== undefined,
   };
   const assets = ['/-/style.css', '/-/join.js', '/-/sign-in.js'];
   const app = createReadingDoor({ ...options, formsLeadTo: [documents] }, pages, assets);
@@ -78,7 +78,7 @@ async function leadOn(
 ): Promise<void> {
   const { originalUrl } = request;
   if (!originalUrl.startsWith('/')) return sendRefusal(pages, request, response, refusalFor('path-refused'));
-  const begins = pages.isSignedIn(request) && !(await isInBrowser());
+  const begins = (await pages.isSignedIn(request)) && !(await isInBrowser());
   const target = begins ? `/-/begin?${new URLSearchParams({ to: originalUrl })}` : originalUrl;
   response.set('Cache-Control', 'no-store').redirect(303, pages.documents + target);
 }

@@ -60,7 +60,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     origin,
     account,
     masthead: () => mastheadOf({ provider, publications, account }),
-    isSignedIn: (request) => readerOf(entrance, request) !== undefined,
+    isSignedIn: async (request) => (await readerOf(entrance, request)) !== undefined,
   };
   const site: SiteService = { ...options, sendNotice: (...visit) => sendNotice(state, pages, ...visit) };
   const inBrowser: InBrowser = { ...options, pages, readsHere: (request) => hasBegun(entrance, request) };
@@ -77,7 +77,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     documentLimit(limits),
     turns,
     async (request, response) => {
-      const subscriber = readerOf(entrance, request);
+      const subscriber = await readerOf(entrance, request);
       await answerForSite(site, { provider: await provider.read(), subscriber }, request, response);
     },
   );
@@ -86,7 +86,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
 }
 
 /** Leads to the sign-in, where a document that needs it is opened in a window of its own. @returns whether it did */
-function signInFirst(entrance: Entrance, code: string, request: Request, response: Response): boolean {
+async function signInFirst(entrance: Entrance, code: string, request: Request, response: Response): Promise<boolean> {
   if (code !== 'not-signed-in' || !isOpened(request)) return false;
   begin(entrance, request, response, request.originalUrl);
   return true;

@@ -26,9 +26,9 @@ export interface Entrance {
 
 /** Adds the routes below `/-/` of the documents' origin. */
 export function addEntrance(app: Express, entrance: Entrance, limit: RequestHandler): void {
-  app.get('/-/begin', unrecorded, openedOnly, limit, (request, response) => {
+  app.get('/-/begin', unrecorded, openedOnly, limit, async (request, response) => {
     const to = queryOf(request, 'to');
-    if (!readerOf(entrance, request)) begin(entrance, request, response, to);
+    if (!(await readerOf(entrance, request))) begin(entrance, request, response, to);
     else response.redirect(303, documentTarget(to, entrance.origin));
   });
   app.get('/-/plain', unrecorded, openedOnly, limit, (request, response) => {
@@ -45,14 +45,14 @@ export function addEntrance(app: Express, entrance: Entrance, limit: RequestHand
 }
 
 /** Who reads, by the cookie. */
-export function readerOf({ state, session }: Entrance, request: Request): Subscriber | undefined {
+export async function readerOf({ state, session }: Entrance, request: Request): Promise<Subscriber | undefined> {
   const token = session.read(request);
   return token === undefined ? undefined : findDocumentSession(state, token);
 }
 
 /** Whether a browser reads what is decrypted here, or is about to. */
-export function hasBegun(entrance: Entrance, request: Request): boolean {
-  return entrance.secret.read(request) !== undefined || readerOf(entrance, request) !== undefined;
+export async function hasBegun(entrance: Entrance, request: Request): Promise<boolean> {
+  return entrance.secret.read(request) !== undefined || (await readerOf(entrance, request)) !== undefined;
 }
 
 /** Leads to the account's origin for a code. Windows that are opened at the same time share the secret. @param to - the document wanted */
@@ -73,8 +73,12 @@ function keepSecret({ secret }: Entrance, request: Request, response: Response):
 }
 
 /** A browser that keeps no cookies gets a page here, and is not sent round and round. */
-function enter({ state, origin, session, secret }: Entrance, request: Request, response: Response): void {
-  const token = enterWithCode(state, queryOf(request, 'code'), secret.read(request) ?? '');
+async function enter(
+  { state, origin, session, secret }: Entrance,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const token = await enterWithCode(state, queryOf(request, 'code'), secret.read(request) ?? '');
   if (token === undefined) throw new KeyServerError('entry-refused', 'code and browser do not belong together');
   session.set(response, token);
   response.redirect(303, documentTarget(queryOf(request, 'to'), origin));

@@ -28,7 +28,7 @@ export interface InBrowser {
   /** `undefined`: documents are decrypted here. */
   readonly webReader: WebReaderFiles | undefined;
   /** Whether a browser reads what is decrypted here: it has begun to, for want of scripts or of service workers. */
-  readonly readsHere: (request: Request) => boolean;
+  readonly readsHere: (request: Request) => Promise<boolean>;
 }
 
 const WORKER = '/-/worker.js';
@@ -101,7 +101,7 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
 /** Answers with the page that starts the in-browser reader, where a document is opened in a browser that can be expected to have one. */
 export function startInBrowser(reader: InBrowser): RequestHandler {
   return async (request, response, next) => {
-    const isWanted = isPage(request) && !reader.readsHere(request) && (await isReadInBrowser(reader));
+    const isWanted = isPage(request) && !(await reader.readsHere(request)) && (await isReadInBrowser(reader));
     if (!isWanted) return next();
     await sendStart(reader, response, request.originalUrl);
   };
@@ -184,10 +184,11 @@ function workerFor({ content }: WebReaderFile): (about: string) => WebReaderFile
 }
 
 /** What the key server knows of the publication, which counts no more than the word of a content host. */
-function sendMetadata({ database }: KeyServerState, file: string, response: Response): void {
+async function sendMetadata({ database }: KeyServerState, file: string, response: Response): Promise<void> {
   const [, version, role] = VERSIONED_FILE.exec(file) ?? [];
   const read = role === 'root' ? readRoot : readSnapshot;
-  const bytes = file === TIMESTAMP_FILE ? readTimestamp(database) : role && read(database, Number(version));
+  const bytes =
+    file === TIMESTAMP_FILE ? await readTimestamp(database) : role && (await read(database, Number(version)));
   response.set('Cache-Control', 'no-cache');
   if (!bytes) return void response.status(404).end();
   response.set('Content-Type', 'application/json').end(bytes);

@@ -18,7 +18,7 @@ export interface OwnPages {
   /** The origin at which people sign in. */
   readonly account: string;
   readonly masthead: () => Promise<Masthead>;
-  readonly isSignedIn: (request: Request) => boolean;
+  readonly isSignedIn: (request: Request) => Promise<boolean>;
 }
 
 /** A door of the reading site, with the files that its pages load. */
@@ -75,7 +75,7 @@ export async function sendRefusal(
   response.status(refusal.status).set('Cache-Control', 'no-store');
   if (!wantsPage(request)) return void response.type('text').send(`${refusal.title} (${refusal.code})\n`);
   const again = request.method === 'GET' ? localTarget(request.originalUrl, pages.origin) : undefined;
-  const links = { account: pages.account, signedIn: pages.isSignedIn(request), again };
+  const links = { account: pages.account, signedIn: await pages.isSignedIn(request), again };
   response.type('html').send(refusalPage(await pages.masthead(), refusal, links));
 }
 
@@ -83,7 +83,7 @@ export async function sendRefusal(
 export function handleError(
   { log }: DoorOptions,
   pages: OwnPages,
-  handle: (refusal: Refusal, request: Request, response: Response) => boolean = () => false,
+  handle: (refusal: Refusal, request: Request, response: Response) => Promise<boolean> = async () => false,
 ): ErrorRequestHandler {
   return async (error, request, response, _next) => {
     const refusal = isFormError(error) ? refusalFor('bad-request') : refusalFor(error);
@@ -91,7 +91,7 @@ export function handleError(
     else if (refusal && refusal.status >= 500) log.warn({ code: refusal.code }, 'refused');
     // A clean end would pass for the whole document.
     if (response.headersSent || response.destroyed) return void response.destroy();
-    if (refusal && handle(refusal, request, response)) return;
+    if (refusal && (await handle(refusal, request, response))) return;
     await sendRefusal(pages, request, response, refusal ?? INTERNAL_REFUSAL);
   };
 }

@@ -58,7 +58,7 @@ export function addVault(app: Express, pages: VaultPages, { content, integrity }
     ...asked,
     body(MESSAGE_LIMITS.bindingRequest),
     inJson(async (request, response) => {
-      const answer = await bindBrowser(state, provider, origin, sessionOf(pages, request), bytesOf(request.body));
+      const answer = await bindBrowser(state, provider, origin, await sessionOf(pages, request), bytesOf(request.body));
       send(response, 'application/json', answer);
     }),
   );
@@ -67,7 +67,7 @@ export function addVault(app: Express, pages: VaultPages, { content, integrity }
     ...asked,
     body(MESSAGE_LIMITS.keyRequest),
     inJson(async (request, response) => {
-      const session = sessionOf(pages, request);
+      const session = await sessionOf(pages, request);
       const known = await provider.read();
       const site = known && siteReadAt(known.descriptor, origin)?.site;
       const { answer, renewed } = await answerBrowserKeyRequest(state, origin, site, session, bytesOf(request.body));
@@ -79,18 +79,18 @@ export function addVault(app: Express, pages: VaultPages, { content, integrity }
 
 /** Who is not signed in does that first, at the same address: browsers keep what stands behind "#". */
 async function showVault(pages: VaultPages, integrity: string, request: Request, response: Response): Promise<void> {
-  const subscriber = subscriberOf(pages, request);
+  const subscriber = await subscriberOf(pages, request);
   if (!subscriber) return sendSignIn(pages, response, 401, { to: KEYS_PAGE, name: '', failed: false });
   const { state, provider, origin, documents } = pages;
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, origin);
   if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
-  const pair = readPublication(state.database);
+  const pair = await readPublication(state.database);
   const page = {
     integrity,
     documents,
     publisher: known.publisher,
-    sets: readableSets(state, subscriber, site.site, MAXIMUM_KEYS_PER_REQUEST),
+    sets: await readableSets(state, subscriber, site.site, MAXIMUM_KEYS_PER_REQUEST),
     pair: pair ? `${pair.snapshotVersion},${pair.version}` : '',
     time: state.now(),
   };
@@ -98,8 +98,8 @@ async function showVault(pages: VaultPages, integrity: string, request: Request,
   response.type('html').send(vaultPage(await pages.masthead(), page));
 }
 
-function sessionOf(pages: VaultPages, request: Request): BrowserSession {
-  const [token, subscriber] = [pages.cookie.read(request), subscriberOf(pages, request)];
+async function sessionOf(pages: VaultPages, request: Request): Promise<BrowserSession> {
+  const [token, subscriber] = [pages.cookie.read(request), await subscriberOf(pages, request)];
   if (token === undefined || !subscriber) throw new KeyServerError('not-signed-in', 'no session came with the request');
   return { token, subscriber };
 }

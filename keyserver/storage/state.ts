@@ -5,20 +5,11 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { recipientIdOf } from '../../core/keys/bundle.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { createFile } from '../../node-support/files/write-file.ts';
 import type { KeyServerConfig } from '../config.ts';
 import { KeyServerError } from '../errors.ts';
-import {
-  asDatabaseError,
-  type Database,
-  databaseExists,
-  first,
-  inspectDatabase,
-  isBlank,
-  openDatabase,
-  run,
-} from './database.ts';
+import type { Database, Store } from './database.ts';
 import { createMasterKey, readMasterKeys } from './master-key.ts';
+import { sqliteStore } from './sqlite-database.ts';
 import { Vault } from './vault.ts';
 
 const CANARY = utf8('wispr/1 canary');
@@ -39,17 +30,25 @@ export interface KeyServerState {
  * @throws KeyServerError `master-key-…`, `database-…`; nothing was changed then
  */
 export async function openState(config: KeyServerConfig, now: () => number = nowInSeconds): Promise<KeyServerState> {
-  if (databaseExists(config.data)) return openExisting(config, now);
-  // The key is looked for first: another process that makes both at this moment makes the database first.
-  if (existsSync(config.masterKey) && !existsSync(config.data)) throw databaseMissing(config);
-  createFile(config.data, '', 0o600); // SQLite gives its other files the same rights
+  const store = await storeOf(config);
+  if ((await store.look()) === 'filled') return openExisting(config, store, now);
+  // The key is looked for first: another process that makes both at this moment claims the database first.
+  if (existsSync(config.masterKey) && (await store.look()) === 'absent') throw databaseMissing(store, config.masterKey);
+  await store.claim();
   if (!existsSync(config.masterKey)) createMasterKey(config.masterKey);
-  return prepare(config, await Vault.create(readMasterKeys(config.masterKey)), now);
+  return prepare(config, store, await Vault.create(readMasterKeys(config.masterKey)), now);
+}
+
+/** Only who has a PostgreSQL loads its library. */
+async function storeOf({ data, database }: KeyServerConfig): Promise<Store> {
+  if (database === undefined) return sqliteStore(data ?? '');
+  const { postgresStore } = await import('./postgres-database.ts');
+  return postgresStore(database);
 }
 
 /** Makes the state of a new key server, and leaves it closed. */
 export async function createState(config: KeyServerConfig): Promise<void> {
-  (await openState(config)).database.close();
+  await (await openState(config)).database.close();
 }
 
 /**
@@ -61,60 +60,64 @@ export async function withState<Result>(
   config: KeyServerConfig,
   work: (state: KeyServerState) => Promise<Result>,
 ): Promise<Result> {
-  if (!databaseExists(config.data)) {
-    throw new KeyServerError('store-unusable', `there is no database at ${config.data} yet`);
+  const store = await storeOf(config);
+  if ((await store.look()) !== 'filled') {
+    throw new KeyServerError('store-unusable', `there is no database at ${store.name} yet`);
   }
   const state = await openState(config);
   try {
     return await work(state);
   } catch (error) {
-    throw asDatabaseError(error, config.data);
+    throw store.explain(error);
   } finally {
-    state.database.close();
+    await state.database.close();
   }
 }
 
 /** An empty database in its place would hide a loss. */
-function databaseMissing({ data, masterKey }: KeyServerConfig): KeyServerError {
-  return new KeyServerError('store-unusable', `there is no database at ${data}, but its master key is at ${masterKey}`);
+function databaseMissing({ name }: Store, masterKey: string): KeyServerError {
+  return new KeyServerError('store-unusable', `there is no database at ${name}, but its master key is at ${masterKey}`);
 }
 
-async function openExisting(config: KeyServerConfig, now: () => number): Promise<KeyServerState> {
+async function openExisting(config: KeyServerConfig, store: Store, now: () => number): Promise<KeyServerState> {
   const vault = await Vault.create(readMasterKeys(config.masterKey));
-  await inspectDatabase(config.data, (database) => checkCanary(database, vault, config.masterKey));
-  return prepare(config, vault, now);
+  await store.inspect((database) => checkCanary(database, vault, config.masterKey));
+  return prepare(config, store, vault, now);
 }
 
 /** Fills in whatever is missing. Of two processes that do this at once, the second one finds the work done. */
-async function prepare(config: KeyServerConfig, vault: Vault, now: () => number): Promise<KeyServerState> {
+async function prepare(
+  config: KeyServerConfig,
+  store: Store,
+  vault: Vault,
+  now: () => number,
+): Promise<KeyServerState> {
   const seed = randomBytes(32);
   const fresh = xwingKeyPair(seed);
   const sealedSeed = await vault.seal(await recipientPlace(fresh.publicKey), seed);
   const sealedCanary = await vault.seal(CANARY_PLACE, CANARY);
-  const database = openDatabase(config.data, (opened) => {
-    run(opened, 'INSERT INTO canary (id, sealed) VALUES (1, ?)', sealedCanary);
-    run(opened, 'INSERT INTO recipient (id, public_key, sealed) VALUES (1, ?, ?)', fresh.publicKey, sealedSeed);
+  const database = await store.open(async (opened) => {
+    await opened.run('INSERT INTO canary (id, sealed) VALUES (1, ?)', sealedCanary);
+    await opened.run('INSERT INTO recipient (id, public_key, sealed) VALUES (1, ?, ?)', fresh.publicKey, sealedSeed);
   });
   try {
     const recipient = await readRecipient(database, vault);
     writePublicKey(config.publicKey, recipient.publicKey);
     return { database, vault, recipient, now };
   } catch (error) {
-    database.close();
+    await database.close();
     throw error;
   }
 }
 
 async function checkCanary(database: Database, vault: Vault, masterKeyPath: string): Promise<void> {
-  if (isBlank(database)) return;
-  const row = first<{ sealed: Uint8Array }>(database, 'SELECT sealed FROM canary');
+  const row = await database.first<{ sealed: Uint8Array }>('SELECT sealed FROM canary');
   if (row && (await vault.tryOpen(CANARY_PLACE, row.sealed))) return;
   throw new KeyServerError('storage-key-refused', `${masterKeyPath} is not the master key of this database`);
 }
 
 async function readRecipient(database: Database, vault: Vault): Promise<KeyPair> {
-  const row = first<{ public_key: Uint8Array; sealed: Uint8Array }>(
-    database,
+  const row = await database.first<{ public_key: Uint8Array; sealed: Uint8Array }>(
     'SELECT public_key, sealed FROM recipient',
   );
   if (!row) throw new KeyServerError('store-unusable', 'the database has lost its recipient key pair');

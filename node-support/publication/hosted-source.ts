@@ -30,7 +30,7 @@ export interface HostedSourceOptions<Host extends AnyHost> {
   readonly hosts: (wanted: 'file' | 'timestamp') => readonly Host[];
   readonly fetch: FetchFile<Host>;
   /** A metadata file that is stored already: roots. */
-  readonly own: (file: string) => Uint8Array | undefined;
+  readonly own: (file: string) => Uint8Array | undefined | Promise<Uint8Array | undefined>;
   /** A file from the key server, which has the roots, the timestamp and the current snapshot. */
   readonly keyServer: (file: string, maximumLength: number, milliseconds: number) => Promise<Uint8Array | undefined>;
   /** Called for a host when one that was asked after it has answered. */
@@ -100,7 +100,7 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     sha256?: string,
     isGood?: IsGood,
   ): Promise<Uint8Array | undefined> {
-    const own = this.#options.own(file);
+    const own = await this.#options.own(file);
     if (own) return own;
     const mayBeMissing = ROOT_FILE.test(file) && file !== FIRST_ROOT_FILE;
     const atKeyServer = mayBeMissing || SNAPSHOT_FILE.test(file) ? file : undefined;

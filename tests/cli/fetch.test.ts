@@ -201,7 +201,7 @@ describe('what cannot be had is exit code 1, one clear line, and no output', () 
     const { publisher, host, keyServer } = reader;
     await publisher.publish(host.files, '/b.html', { content: 'another' });
     host.files.set(publisher.fileOf('/b.html'), host.files.get(publisher.fileOf('/a.html')) ?? new Uint8Array());
-    keyServer.revoke();
+    await keyServer.revoke();
     for (const [path, code] of [
       ['/b.html', 'head-unexpected'],
       ['/a.html', 'revoked'],

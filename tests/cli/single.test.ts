@@ -80,7 +80,7 @@ describe('the single file', () => {
   });
 
   it('connects, fetches, and serves a browser', async () => {
-    const link = reader.keyServer.invite();
+    const link = await reader.keyServer.invite();
     const bound = await run('bind', link, '--yes', '--trust-site', reader.publisher.site, ...reader.connectTo);
     expect([bound.code, bound.stderr]).toEqual([0, expect.stringContaining('connected: news.example')]);
     const fetched = await run('fetch', 'https://news.example/a.html', ...reader.connectTo);

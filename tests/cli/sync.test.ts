@@ -120,7 +120,7 @@ describe('wispr sync', () => {
   });
 
   it('says that the device was disconnected, and what to do, also where it is to be quiet', async () => {
-    reader.keyServer.revoke();
+    await reader.keyServer.revoke();
     for (const args of [[], ['--quiet']]) {
       const { code, stderr } = await sync('news.example', ...args);
       expect([code, stderr]).toEqual([1, expect.stringMatching(/\[revoked\]\nwispr: hint: .*wispr bind/)]);

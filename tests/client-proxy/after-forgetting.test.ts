@@ -75,7 +75,8 @@ it('the same where it was locked from its start', async () => {
 it('wispr bind is carried out by the Reader that runs, and says with what keys are sealed when the first publisher comes', async () => {
   const { host: content, publisher, keyServer } = rig;
   const local = ['--connect-to', `:80:127.0.0.1:${content.port}`, '--allow-local', '127.0.0.1'];
-  const bind = (link = keyServer.invite()) => wispr('bind', link, '--yes', '--trust-site', publisher.site, ...local);
+  const bind = async (link?: string) =>
+    wispr('bind', link ?? (await keyServer.invite()), '--yes', '--trust-site', publisher.site, ...local);
   const running = await bind();
   expect([running.code, running.stderr]).toEqual([0, expect.not.stringMatching(/locked|has to run|sealed/)]);
   await forgetEverything(rig.storage);

@@ -26,7 +26,7 @@ beforeAll(async () => {
   otherServer.descriptor = other.descriptor(otherServer.origin, { sites: [site] });
   other.setDescriptor(otherServer.descriptor);
   await other.sign(otherHost.files);
-  await bindSite({ ...rig.storage, link: otherServer.invite(), trustSites: ['other.example'] });
+  await bindSite({ ...rig.storage, link: await otherServer.invite(), trustSites: ['other.example'] });
   other.afterPublishing = () => rig.proxy.check();
 });
 afterAll(async () => {
@@ -182,7 +182,7 @@ describe('attack 24: a reading site that is no HTTPS origin', () => {
     // Our own writer refuses; another's would not.
     const server = await HostileKeyServer.start(publisher);
     server.descriptor = resign(publisher, server.origin, reading);
-    const bound = bindSite({ ...rig.storage, link: server.invite(), trustSites: ['third.example'] });
+    const bound = bindSite({ ...rig.storage, link: await server.invite(), trustSites: ['third.example'] });
     await expect(bound).rejects.toMatchObject({ code: 'descriptor-malformed' });
     await server.close();
   });

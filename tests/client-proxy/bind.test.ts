@@ -55,10 +55,10 @@ beforeEach(async () => {
 afterEach(() => cleanUp.run());
 
 /** Nothing answers on port 443 of any host, unless a test says otherwise. */
-const bind = ({ connectTo = [], ...options }: Partial<BindOptions> = {}) =>
+const bind = async ({ connectTo = [], ...options }: Partial<BindOptions> = {}) =>
   bindSite({
     ...storage,
-    link: keyServer.invite(),
+    link: await keyServer.invite(),
     ca: certificate.ca,
     dnsServers: [dns.address],
     connectTo: [...connectTo, ...[':443:127.0.0.1:9', `:80:127.0.0.1:${host.port}`].map(parseConnectTo)],
@@ -178,7 +178,7 @@ describe('a proof that the host belongs to the publisher', () => {
     const rival = await startRival();
     const { id } = rival.server.publisher.root;
     dns.records.set('_wispr.news.example', [hostProofLine(id)]);
-    const impostor = { ...rival, link: rival.server.invite() };
+    const impostor = { ...rival, link: await rival.server.invite() };
     const genuine = (await startProofHost(`${hostProofLine(publisher.root.id)}\n`)) ?? [];
     const empty = (await startProofHost('<h1>Welcome</h1>')) ?? [];
     for (const proofHost of [genuine, empty]) {
@@ -242,8 +242,8 @@ describe('a proof that the host belongs to the publisher', () => {
       (link: string) => `To read it: wispr bind ${link}\n`,
       (link: string) => `$ wispr bind "${link}" --yes`,
     ])
-      expect((await bind({ link: command(keyServer.invite()) })).sites).toHaveLength(1);
-    for (const link of ['wispr bind', 'wispr bind news.example', `see ${keyServer.invite()}`])
+      expect((await bind({ link: command(await keyServer.invite()) })).sites).toHaveLength(1);
+    for (const link of ['wispr bind', 'wispr bind news.example', `see ${await keyServer.invite()}`])
       await expect(bind({ link })).rejects.toMatchObject({ code: 'link-malformed' });
   });
 });
@@ -263,7 +263,7 @@ describe('two bindings never share a host', () => {
     const elsewhere = await HostileKeyServer.start(publisher, { tls: certificate });
     cleanUp.add(() => elsewhere.close());
     for (const server of [impostor, elsewhere]) {
-      await expect(bind({ link: server.invite(), trustSites: ['news.example'] })).rejects.toMatchObject({
+      await expect(bind({ link: await server.invite(), trustSites: ['news.example'] })).rejects.toMatchObject({
         code: 'site-taken',
       });
       expect(server.bodies).toHaveLength(0);
@@ -296,8 +296,8 @@ describe('two commands that connect the same host at once', () => {
     };
     const trustSites = ['news.example'];
     const outcomes = await Promise.allSettled(
-      [{ server: keyServer }, rival].map(({ server, ...reach }) =>
-        bind({ link: server.invite(), trustSites, confirm, ...reach }),
+      [{ server: keyServer }, rival].map(async ({ server, ...reach }) =>
+        bind({ link: await server.invite(), trustSites, confirm, ...reach }),
       ),
     );
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reason.code);
@@ -316,7 +316,7 @@ describe('while the reader looks at what is shown', () => {
     const { server: rival, connectTo } = await startRival();
     const trustSites = ['news.example'];
     const confirm = async ({ sites }: ConnectionRequest) => {
-      await bind({ link: rival.invite(), trustSites, connectTo });
+      await bind({ link: await rival.invite(), trustSites, connectTo });
       return sites.map(({ site }) => site);
     };
     const reader = await startReader();
@@ -341,7 +341,7 @@ describe('while the reader looks at what is shown', () => {
     };
     const asked = keyServer.bodies.length;
     const reader = await startReader();
-    await expect(bind({ link: keyServer.invite(), trustSites, confirm })).rejects.toMatchObject({
+    await expect(bind({ link: await keyServer.invite(), trustSites, confirm })).rejects.toMatchObject({
       code: 'key-server-answer',
     });
     expect(keyServer.bodies).toHaveLength(asked);
@@ -378,7 +378,7 @@ describe('confirmation', () => {
   });
 
   it('refused for all: nothing is connected, and the code stays good', async () => {
-    const link = keyServer.invite();
+    const link = await keyServer.invite();
     const refused = bind({ link, confirm: async () => [], trustSites: ['news.example'] });
     await expect(refused).rejects.toMatchObject({ code: 'argument-invalid' });
     expect(keyServer.bodies).toHaveLength(0);
@@ -516,7 +516,7 @@ describe('the exchange', () => {
   const trustSites = ['news.example'];
 
   it('uses a code once; what went wrong is told apart', async () => {
-    const link = keyServer.invite();
+    const link = await keyServer.invite();
     await bind({ link, trustSites });
     await expect(bind({ link, trustSites })).rejects.toMatchObject({ code: 'code-refused' });
     await expect(bind({ link: `${keyServer.origin}#not-a-code`, trustSites })).rejects.toMatchObject({
@@ -588,7 +588,7 @@ describe('the exchange', () => {
     await bind({ trustSites });
     await bind({ trustSites });
     const { server: other, connectTo } = await startRival('other.example');
-    await bind({ link: other.invite(), trustSites: ['other.example'], connectTo });
+    await bind({ link: await other.invite(), trustSites: ['other.example'], connectTo });
     const keysOf = (server: HostileKeyServer) =>
       server.bodies.map((body) => JSON.parse(Buffer.from(body).toString()).ed25519 as string);
     const [first, second] = keysOf(keyServer);
@@ -621,7 +621,7 @@ describe('a disk that is full', () => {
   let link: string;
   let disk: FullDisk | undefined;
   beforeEach(async () => {
-    link = keyServer.invite();
+    link = await keyServer.invite();
     const store = await ReaderStore.open(storeOptions(storage));
     await store.deviceSeed(); // it was connected with another publisher
     store.close();

@@ -57,12 +57,12 @@ it('attack 99: a descriptor by a foreign key that names the genuine root is refu
   const { bind, shown, storage, connectTo } = newcomer();
   for (const wish of [{}, { content: content.origin }]) {
     attacker.descriptor = await forgedDescriptor({ ...wish, keyServer: attacker.origin });
-    for (const link of [attacker.invite(), attacker.invite().replace(/\..{43}$/, '')])
+    for (const link of [await attacker.invite(), (await attacker.invite()).replace(/\..{43}$/, '')])
       await expect(bind(link)).rejects.toMatchObject({ code: 'descriptor-foreign' });
   }
   // The publisher's key, and a key server that the publication does not name: a descriptor of before, perhaps.
   attacker.descriptor = publisher.descriptor(attacker.origin, { issued: nowInSeconds() });
-  await expect(bind(attacker.invite())).rejects.toMatchObject({ code: 'descriptor-foreign' });
+  await expect(bind(await attacker.invite())).rejects.toMatchObject({ code: 'descriptor-foreign' });
   expect([attacker.bodies, shown]).toEqual([[], []]);
   const proxy = await startProxy({ ...storage, port: 0, connectTo });
   cleanUp.add(() => proxy.close());
@@ -75,10 +75,10 @@ it('attack 99: a claim of the genuine key server that is by another key is refus
   const { bind, shown } = newcomer();
   const genuine = keyServer.descriptor;
   keyServer.descriptor = await forgedDescriptor();
-  await expect(bind(keyServer.invite())).rejects.toMatchObject({ code: 'descriptor-foreign' });
+  await expect(bind(await keyServer.invite())).rejects.toMatchObject({ code: 'descriptor-foreign' });
   keyServer.descriptor = genuine;
   const other = await TestPublisher.create();
-  const link = keyServer.invite().replace(/\..{43}$/, `.${other.root.id}`);
+  const link = (await keyServer.invite()).replace(/\..{43}$/, `.${other.root.id}`);
   const asked = rig.host.requests.length;
   await expect(bind(link)).rejects.toMatchObject({ code: 'descriptor-foreign' });
   expect([keyServer.bodies.length, shown, rig.host.requests.length]).toEqual([1, [], asked]); // the rig's own connection
@@ -90,7 +90,7 @@ it('attack 99: what is shown is the later of the two descriptors, which the publ
   publisher.setDescriptor(publisher.descriptor(keyServer.origin, { issued: now - 10, name: 'The Evening Paper' }));
   await publisher.sign(host.files);
   const { bind, shown } = newcomer();
-  await bind(keyServer.invite());
+  await bind(await keyServer.invite());
   keyServer.descriptor = publisher.descriptor(keyServer.origin, { issued: now - 5, name: 'The Night Paper' });
   await bind(keyServer.origin);
   expect(shown.map(({ name }) => name)).toEqual(['The Evening Paper']);
@@ -102,7 +102,7 @@ it('attack 99: a site without a publication is not connected yet, and the code s
   const { bind } = newcomer();
   const files = [...host.files];
   host.files.clear();
-  const link = keyServer.invite();
+  const link = await keyServer.invite();
   await expect(bind(link)).rejects.toMatchObject({ code: 'metadata-missing' });
   for (const [path, file] of files) host.files.set(path, file);
   expect((await bind(link)).sites).toHaveLength(1);

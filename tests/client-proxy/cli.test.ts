@@ -46,7 +46,8 @@ function atHome({ env, ...options }: ProgramOptions = {}): ProgramOptions {
 
 const run = (args: readonly string[], options?: ProgramOptions) => runWispr(args, atHome(options));
 
-const bind = (...args: string[]) => run(['bind', keyServer.invite(), '--trust-site', 'news.example', ...here, ...args]);
+const bind = async (...args: string[]) =>
+  run(['bind', await keyServer.invite(), '--trust-site', 'news.example', ...here, ...args]);
 
 async function startProxyCommand(...args: string[]) {
   const settings = ['--port', '0', ...here];
@@ -168,7 +169,7 @@ describe('wispr bind and wispr proxy', () => {
   });
 
   it('never show, log or send the code but where it belongs', async () => {
-    const link = keyServer.invite();
+    const link = await keyServer.invite();
     const [, code = ''] = /#([^.]*)/.exec(link) ?? [];
     const bound = await run(['bind', '-', '--yes', '--trust-site', 'news.example', ...here], { input: `${link}\n` });
     expect([bound.code, bound.stderr]).toEqual([0, expect.not.stringContaining('history')]);
@@ -183,21 +184,21 @@ describe('wispr bind and wispr proxy', () => {
 
   it('take the link from standard input, where none is an argument; one that is an argument is in the history of the shell', async () => {
     const how = ['--yes', '--trust-site', 'news.example', ...here];
-    const printed = `${keyServer.invite()}\n`;
+    const printed = `${await keyServer.invite()}\n`;
     const given = await run(['bind', ...how], { input: printed });
     expect([given.code, given.stderr]).toEqual([0, expect.stringContaining('connected: news.example')]);
     expect(given.stderr).not.toContain('history');
-    const typed = await run(['bind', keyServer.invite(), ...how]);
+    const typed = await run(['bind', await keyServer.invite(), ...how]);
     expect(typed.stderr.match(/history of your shell/g)).toHaveLength(1);
     expect((await run(['bind', keyServer.origin, ...how])).stderr).not.toContain('history');
-    expect((await run(['bind', keyServer.invite(), ...how, '--quiet'])).stderr).toBe('');
+    expect((await run(['bind', await keyServer.invite(), ...how, '--quiet'])).stderr).toBe('');
   });
 
   it('take a code alone, with the site that it is for', async () => {
     const dns = await startDnsServer();
     cleanUp.add(dns.close);
     dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
-    const [, code = ''] = /#([^.]*)/.exec(keyServer.invite()) ?? [];
+    const [, code = ''] = /#([^.]*)/.exec(await keyServer.invite()) ?? [];
     const how = ['--dns-server', dns.address, '--connect-to', ':443:127.0.0.1:9', ...here];
     const unnamed = await run(['bind', '--yes', ...how], { input: code });
     expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('--site news.example')]);
@@ -209,7 +210,7 @@ describe('wispr bind and wispr proxy', () => {
     const dns = await startDnsServer();
     cleanUp.add(dns.close);
     dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
-    const [, code = ''] = /#([^.]*)/.exec(keyServer.invite()) ?? [];
+    const [, code = ''] = /#([^.]*)/.exec(await keyServer.invite()) ?? [];
     const place = ['--data', join(home, 'terminal'), '--key-file', join(home, 'terminal.key')];
     const args = ['bind', '--dns-server', dns.address, '--connect-to', ':443:127.0.0.1:9', ...here, ...place];
     const answers = [['the link or code of your invitation', `${code}\r`], ['the site that it is for', 'news.example\r'], ['connect news.example?', 'y\r']] as const; // biome-ignore format: one line
@@ -224,16 +225,16 @@ describe('wispr bind and wispr proxy', () => {
     await publisher.sign(host.files);
     const dns = await startDnsServer();
     cleanUp.add(dns.close);
-    const bindAt = (port: string) => {
+    const bindAt = async (port: string) => {
       const proof = ['--dns-server', dns.address, '--connect-to', `:443:127.0.0.1:${port}`];
-      return ['bind', `wispr bind ${secure.invite()}`, '--yes', ...proof, ...here];
+      return ['bind', `wispr bind ${await secure.invite()}`, '--yes', ...proof, ...here];
     };
-    const args = bindAt(new URL(secure.origin).port); // which answers, and knows nothing of a publisher
+    const args = await bindAt(new URL(secure.origin).port); // which answers, and knows nothing of a publisher
     const untrusted = await run(args);
     expect([untrusted.code, untrusted.stderr]).toEqual([1, expect.stringContaining('certificate')]);
     expectWords(untrusted.stderr);
     const env = { NODE_EXTRA_CA_CERTS: certificate.caFile };
-    const unreached = await run(bindAt('9'), { env });
+    const unreached = await run(await bindAt('9'), { env });
     expect([unreached.code, unreached.stderr]).toEqual([1, expect.stringContaining('[host-unreachable]')]);
     expectWords(unreached.stderr);
     const unproved = await run(args, { env });
@@ -288,7 +289,7 @@ describe('what is typed wrong is exit code 2', () => {
   it('a question without a terminal to ask on', async () => {
     const { code, stderr } = await bind();
     expect([code, stderr]).toEqual([2, expect.stringContaining('--yes')]);
-    expect(keyServer.devices()).toBe(0);
+    expect(await keyServer.devices()).toBe(0);
   });
 });
 
@@ -326,7 +327,7 @@ describe('what goes wrong is one clear line and exit code 1', () => {
     await writeFile(join(folder, 'reader.db'), 'not a database, whatever it was before this happened to it');
     for (const args of [
       ['proxy', '--port', '0'],
-      ['bind', keyServer.invite(), '--yes'],
+      ['bind', await keyServer.invite(), '--yes'],
     ]) {
       const { code, stderr } = await run(args);
       expect([code, stderr]).toEqual([1, expect.stringContaining('damaged')]);

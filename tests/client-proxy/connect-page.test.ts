@@ -35,7 +35,7 @@ const siteNames = async () => (await reader.proxy.sites()).map(({ site }) => sit
 
 describe('a code without its link', () => {
   it('is enough with the site that it is for: the site names its publisher, who names the key server', async () => {
-    const code = codeOf(reader.keyServer.invite());
+    const code = codeOf(await reader.keyServer.invite());
     const alone = await post('/connect', { link: code });
     expect(alone.status).toBe(422);
     expect(alone.text).toContain('Site that it is for');
@@ -51,7 +51,7 @@ describe('a code without its link', () => {
   });
 
   it('does not do with a site that names no publisher, or one that does not speak for it', async () => {
-    const link = codeOf(reader.keyServer.invite());
+    const link = codeOf(await reader.keyServer.invite());
     for (const proof of [undefined, `wispr/1 root=${reader.publisher.root.id}`]) {
       if (proof !== undefined) reader.proofs.set('second.example', proof);
       const answer = await post('/connect', { link, site: 'second.example' });
@@ -64,7 +64,7 @@ describe('a code without its link', () => {
 
 describe('a code that is refused', () => {
   it('is asked for anew, on a page that takes another', async () => {
-    const link = reader.keyServer.invite();
+    const link = await reader.keyServer.invite();
     const looked = await post('/connect', { link: link.replace(/#./, (start) => (start === '#A' ? '#B' : '#A')) });
     const refused = await post(looked.headers.location ?? '', { site: 'news.example' });
     expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('<code>code-refused</code>')]);
@@ -80,11 +80,11 @@ describe('a code that is refused', () => {
 describe('a site that does not answer', () => {
   it('is not said to have named no publisher, and is not connected', async () => {
     await reader.restart({ connectTo: [':443:127.0.0.1:9'].map(parseConnectTo) });
-    const answer = await post('/connect', { link: reader.keyServer.invite() });
+    const answer = await post('/connect', { link: await reader.keyServer.invite() });
     expect([answer.status, answer.text]).toEqual([422, expect.stringContaining('<code>host-unreachable</code>')]);
     const unreachable = alertOf(new ReaderError('host-unreachable', 'why'));
     expect(unreachable.text).not.toBe(alertOf(new KeyError('host-proof', 'why')).text);
-    const byCode = await post('/connect', { link: codeOf(reader.keyServer.invite()), site: 'news.example' });
+    const byCode = await post('/connect', { link: codeOf(await reader.keyServer.invite()), site: 'news.example' });
     expect(byCode.text).toContain('<code>host-unreachable</code>');
     expect(await siteNames()).toEqual([]);
   });
@@ -96,14 +96,14 @@ describe('an invitation as it was printed', () => {
     ['its whole line', (link: string) => `To read it: wispr bind ${link}`],
     ['in quotes', (link: string) => `wispr bind '${link}'`],
   ])('is taken: %s', async (_, printed) => {
-    const looked = await post('/connect', { link: printed(reader.keyServer.invite()) });
+    const looked = await post('/connect', { link: printed(await reader.keyServer.invite()) });
     expect(whereTo(looked)).toEqual([303, expect.stringMatching(/^\/connect\/[\w-]{22}$/)]);
   });
 });
 
 describe('the document that the reader was on the way to', () => {
   const connectBy = async (fields: Record<string, string>, site = 'news.example') => {
-    const looked = await post('/connect', { link: reader.keyServer.invite(), ...fields });
+    const looked = await post('/connect', { link: await reader.keyServer.invite(), ...fields });
     return whereTo(await post(looked.headers.location ?? '', { site }));
   };
 
@@ -132,7 +132,7 @@ describe('the document that the reader was on the way to', () => {
 
 describe('the button "Connect"', () => {
   it('pressed twice connects once', async () => {
-    const looked = await post('/connect', { link: reader.keyServer.invite() });
+    const looked = await post('/connect', { link: await reader.keyServer.invite() });
     const path = looked.headers.location ?? '';
     const both = await Promise.all([1, 2].map(() => post(path, { site: 'news.example' })));
     expect(both.map(whereTo)).toContainEqual([303, '/?done=connected']);

@@ -28,9 +28,9 @@ async function readToken(path: string): Promise<string> {
 }
 
 /** Everything that can be posted, as the Reader's own forms would send it. */
-const forms = (): [string, string][] => [
+const forms = async (): Promise<[string, string][]> => [
   ['/settings', 'notices=off'],
-  ['/connect', `link=${encodeURIComponent(rig.keyServer.invite())}`],
+  ['/connect', `link=${encodeURIComponent(await rig.keyServer.invite())}`],
   ['/connect/AAAAAAAAAAAAAAAAAAAAAA', 'site=news.example'],
   ['/sites/look', 'publisher=1&site=second.example'],
   ['/sites/decline', 'publisher=1&site=second.example'],
@@ -162,14 +162,14 @@ describe('attack 62: a web page posts to the control pages', () => {
       { 'sec-fetch-site': 'same-site' },
       { 'sec-fetch-site': 'none' },
     ];
-    for (const [path, fields] of forms())
+    for (const [path, fields] of await forms())
       for (const sender of senders)
         expect([path, sender, ...outcome(await post(path, fields, sender))]).toEqual([path, sender, 403, 'cross-site']);
     await expectUnchanged();
   });
 
   it('is refused without the token of this run, also of the run before', async () => {
-    for (const [path, fields] of forms())
+    for (const [path, fields] of await forms())
       for (const wrong of ['', `token=`, `token=${token}x`, `token=${'A'.repeat(token.length)}`])
         expect(outcome(await post(path, fields, {}, { body: `${wrong}&${fields}` }))).toEqual([400, 'form-malformed']);
     expect(outcome(await post('/settings', `notices=off&token=${token}`))).toEqual([400, 'form-malformed']);

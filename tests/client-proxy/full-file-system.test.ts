@@ -89,7 +89,7 @@ it('started on a full disk, or killed there, it loses nothing, and says what is 
 
 it('connects nothing, and the invitation stays good', async () => {
   fill();
-  const link = reader.keyServer.invite();
+  const link = await reader.keyServer.invite();
   const bind = () => reader.run(['bind', link, '--yes', '--trust-site', reader.publisher.site, ...reader.connectTo]);
   const refused = await bind();
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('[disk-full]')]);

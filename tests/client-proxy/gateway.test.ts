@@ -129,7 +129,7 @@ describe("the reader's own page", () => {
     const content = await startContentHost();
     await publisher.sign(content.files);
     const connectTo = [parseConnectTo(`:80:127.0.0.1:${content.port}`)];
-    await bindSite({ ...rig.storage, connectTo, link: keyServer.invite(), trustSites: [publisher.site] });
+    await bindSite({ ...rig.storage, connectTo, link: await keyServer.invite(), trustSites: [publisher.site] });
     await content.close();
     const answer = await get('/', { host: `localhost:${rig.proxy.port}` });
     expect(answer.text).toContain(`href="${await rig.proxy.gatewayUrl(publisher.site)}"`);

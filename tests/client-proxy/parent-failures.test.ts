@@ -103,7 +103,7 @@ describe('a parent proxy that wants a password', () => {
   it('is named where a publication is fetched for the first time', async () => {
     const storage = storageIn(join(rig.directory, 'fresh'));
     const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
-    await bindSite({ ...storage, connectTo, link: rig.keyServer.invite(), trustSites: ['news.example'] });
+    await bindSite({ ...storage, connectTo, link: await rig.keyServer.invite(), trustSites: ['news.example'] });
     const answering: Answering = (_head, socket) => socket.write(WANTS_PASSWORD);
     await behind(
       answering,

@@ -88,8 +88,8 @@ async function live(): Promise<Life> {
   for (const house of houses) house.learned(); // what was before
   const storage = storageIn(join(await temporaryFolder(cleanUp), 'home'));
   const connectTo = houses.flatMap((house) => house.connectTo);
-  const bind = ({ publisher, keyServer }: House) =>
-    bindSite({ ...storage, connectTo, link: keyServer.invite(), trustSites: [publisher.site] });
+  const bind = async ({ publisher, keyServer }: House) =>
+    bindSite({ ...storage, connectTo, link: await keyServer.invite(), trustSites: [publisher.site] });
   for (const house of houses) await bind(house);
   const proxy = await startProxy({ ...storage, connectTo, port: 0 });
   for (const { publisher } of houses)

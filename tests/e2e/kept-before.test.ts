@@ -31,7 +31,7 @@ it('the usual address shows it until it is cleared; the gateway never does', asy
   expect(await shownAt('http://news.example/a.html')).toBe('Planted');
 
   await page.goto(reader.proxy.page);
-  await page.getByLabel('Link or code of your invitation').fill(reader.keyServer.invite());
+  await page.getByLabel('Link or code of your invitation').fill(await reader.keyServer.invite());
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('button', { name: 'Connect', exact: true }).click();
   expect(await page.textContent('[role=status]')).toContain('clear what it has stored');

@@ -61,7 +61,7 @@ describe('"Open in Reader" on a fallback page', () => {
     await page.getByLabel('Link or code of your invitation').fill('what is this');
     await press('Continue');
     expect(await page.textContent('[role=alert]')).toContain('link-malformed');
-    await page.getByLabel('Link or code of your invitation').fill(reader.keyServer.invite());
+    await page.getByLabel('Link or code of your invitation').fill(await reader.keyServer.invite());
     await press('Continue');
     await press('Connect');
     expect(await heading()).toBe('news.example is connected');

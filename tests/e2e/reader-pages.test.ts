@@ -67,14 +67,14 @@ describe('a reader with an invitation', () => {
 
   it('is refused where the site does not name this publisher, and nothing is connected', async () => {
     reader.proofs.delete('news.example');
-    await invite(reader.keyServer.invite());
+    await invite(await reader.keyServer.invite());
     expect(await alert()).toContain('host-proof');
     reader.proofs.set('news.example', `wispr/1 root=${reader.publisher.root.id}`);
     expect(reader.keyServer.bodies).toEqual([]);
   });
 
   it('is shown who is behind it, and what that means, before anything is connected', async () => {
-    const link = reader.keyServer.invite();
+    const link = await reader.keyServer.invite();
     await open();
     await page.getByLabel('Link or code of your invitation').fill(link);
     await press('Continue');

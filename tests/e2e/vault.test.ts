@@ -44,7 +44,7 @@ beforeAll(async () => {
   const reading = { origin: VAULT, listen, tls, documents: { origin: CONTENT, listen, tls, inBrowser: true } };
   rig = await startRig({ config: { dev: false, origin: `https://${KEYS}`, tls, reading } });
   const { publisher, host, server } = rig;
-  const { descriptor } = readProviderRow(server.state.database) ?? {};
+  const { descriptor } = (await readProviderRow(server.state.database)) ?? {};
   if (descriptor) publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
   for (const [path, content, mediaType, set] of [
     ['/index.html', '<title>Front</title><h1>Front</h1><a href="letter.html">Letter</a>', HTML, undefined],
@@ -78,20 +78,20 @@ async function newPage(): Promise<{ context: BrowserContext; page: Page }> {
   return { context, page: await context.newPage() };
 }
 
-function invite(name: string, sets?: readonly string[]): string {
-  return invitationLink(rig.invite({ name, ...(sets && { sets }) }), `https://${KEYS}`, rig.publisher.root.id);
+async function invite(name: string, sets?: readonly string[]): Promise<string> {
+  return invitationLink(await rig.invite({ name, ...(sets && { sets }) }), `https://${KEYS}`, rig.publisher.root.id);
 }
 
 /** Opens the link of an invitation, and takes the second tap. */
 async function joinAs(page: Page, name: string, sets?: readonly string[]): Promise<void> {
-  await page.goto(invite(name, sets));
+  await page.goto(await invite(name, sets));
   await page.click('text=Read in this browser');
   await page.waitForSelector('text=Front');
 }
 
 const heading = (page: Page, text: string) => page.waitForSelector(`h1:text-is("${text}")`);
-const devicesOf = (name: string) =>
-  overview(rig.server.state).subscribers.find((subscriber) => subscriber.name === name)?.devices ?? [];
+const devicesOf = async (name: string) =>
+  (await overview(rig.server.state)).subscribers.find((subscriber) => subscriber.name === name)?.devices ?? [];
 
 /** The ids of the set keys that the content origin keeps, and whether any can be extracted. */
 function keptKeys(page: Page): Promise<{ ids: string[]; extractable: boolean }> {
@@ -131,7 +131,7 @@ async function clearKeys(page: Page): Promise<void> {
 describe('an invitation', () => {
   it('leads from its link to the first article in two taps, with nothing typed', async () => {
     const { context, page } = await newPage();
-    await page.goto(invite('anna'));
+    await page.goto(await invite('anna'));
     expect(page.url()).toBe(`${VAULT}/-/join`);
     await page.waitForSelector('#as:not([hidden])');
     expect(await page.textContent('#invited .lead')).toContain('news.example as anna');
@@ -148,7 +148,7 @@ describe('an invitation', () => {
       ids: expect.arrayContaining([setOf(rig.publisher, 'day-1').id, setOf(rig.publisher, 'day-2').id]),
       extractable: false,
     });
-    expect(devicesOf('anna')).toHaveLength(1);
+    expect(await devicesOf('anna')).toHaveLength(1);
     await context.close();
   });
 
@@ -157,7 +157,7 @@ describe('an invitation', () => {
     await page.goto(`${VAULT}/letter.html?page=2#end`);
     await page.waitForSelector('text=Sign in to read');
     await page.click('text=type its code');
-    await page.fill('#code', rig.invite({ name: 'bert' }).code.toLowerCase());
+    await page.fill('#code', (await rig.invite({ name: 'bert' })).code.toLowerCase());
     await page.fill('#password', 'correct horse battery');
     await page.click('form#join button');
     await heading(page, 'Letter');
@@ -196,7 +196,7 @@ describe('an invitation', () => {
 
   it('that was used says so, and offers no way on', async () => {
     const { context, page } = await newPage();
-    const link = invite('carla');
+    const link = await invite('carla');
     await page.goto(link);
     await page.click('text=Read in this browser');
     await heading(page, 'Front');
@@ -210,7 +210,7 @@ describe('an invitation', () => {
   it('has pages on which axe finds nothing', async () => {
     const { context, page } = await newPage();
     await page.setViewportSize({ width: 360, height: 740 });
-    await page.goto(invite('dora'));
+    await page.goto(await invite('dora'));
     await page.waitForSelector('#as:not([hidden])');
     await page.click('summary');
     expect(await accessibilityProblems(page)).toEqual([]);
@@ -257,7 +257,7 @@ describe('two readers in two profiles', () => {
     await joinAs(page, 'hans');
     await page.goto(`${CONTENT}/letter.html`);
     await heading(page, 'Letter');
-    expect([devicesOf('gerda').length, devicesOf('hans').length]).toEqual([1, 1]);
+    expect([(await devicesOf('gerda')).length, (await devicesOf('hans')).length]).toEqual([1, 1]);
     await context.close();
   });
 });
@@ -268,7 +268,7 @@ describe('a device', () => {
     await joinAs(page, 'ida');
     await page.goto(`${VAULT}/-/account`);
     const session = await context.cookies(VAULT);
-    revokeSubscriber(rig.server.state, 'ida');
+    await revokeSubscriber(rig.server.state, 'ida');
     await page.goto(`${CONTENT}/letter.html`);
     await page.waitForSelector('text=Sign in to read');
     expect(session.map(({ name }) => name)).toContain('__Host-wispr');
@@ -278,7 +278,7 @@ describe('a device', () => {
 
   it('attack 47: of a subscriber who can still sign in gets none either, and the page says why', async () => {
     const { context, page } = await newPage();
-    await page.goto(`${VAULT}/-/join#${rig.invite({ name: 'jens' }).code}`);
+    await page.goto(`${VAULT}/-/join#${(await rig.invite({ name: 'jens' })).code}`);
     await page.click('text=Read in this browser');
     await heading(page, 'Front');
     await page.goto(`${VAULT}/-/account`);
@@ -287,7 +287,7 @@ describe('a device', () => {
     await page.waitForSelector('text=You are signed in as');
     await page.goto(`${CONTENT}/letter.html`);
     await heading(page, 'Letter');
-    revokeSubscriber(rig.server.state, 'jens');
+    await revokeSubscriber(rig.server.state, 'jens');
     await clearKeys(page);
     await page.goto(`${CONTENT}/letter.html`);
     await page.waitForSelector('text=Sign in to read');
@@ -298,7 +298,7 @@ describe('a device', () => {
     expect(await page.textContent('#problem')).toContain('withdrawn');
     await takePictures(page, 'vault-withdrawn');
     expect((await contentKeys(context)).ids).toEqual([]);
-    expect(devicesOf('jens').filter(({ revoked }) => revoked === null)).toEqual([]);
+    expect((await devicesOf('jens')).filter(({ revoked }) => revoked === null)).toEqual([]);
     await context.close();
   });
 
@@ -317,8 +317,8 @@ describe('a device', () => {
     await joinAs(one.page, 'kora');
     await one.page.goto(`${CONTENT}/letter.html`);
     await heading(one.page, 'Letter');
-    expect(devicesOf('kora').filter(({ revoked }) => revoked === null).length).toBe(1);
-    expect(devicesOf('kora').length).toBe(2);
+    expect((await devicesOf('kora')).filter(({ revoked }) => revoked === null).length).toBe(1);
+    expect((await devicesOf('kora')).length).toBe(2);
     for (const { context } of [one, other]) await context.close();
   });
 
@@ -332,7 +332,7 @@ describe('a device', () => {
     await page.waitForURL(`${VAULT}/-/sign-in`);
     expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
     expect((await context.cookies()).filter(({ name }) => name === '__Host-wispr')).toEqual([]);
-    expect(devicesOf('lena').map(({ revoked }) => revoked === null)).toEqual([false]);
+    expect((await devicesOf('lena')).map(({ revoked }) => revoked === null)).toEqual([false]);
     await page.goto(`${VAULT}/-/style.css`);
     await page.goto(`${CONTENT}/-/style.css`);
     expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
@@ -401,7 +401,7 @@ describe('the vault hands keys', () => {
     await joinAs(page, 'olga');
     await page.goto(`${CONTENT}/letter.html`);
     await heading(page, 'Letter');
-    const before = JSON.stringify(overview(rig.server.state));
+    const before = JSON.stringify(await overview(rig.server.state));
     await page.goto(`${CONTENT}/evil.html`);
     await heading(page, 'Evil');
     const logged = rig.log().length;
@@ -421,7 +421,7 @@ describe('the vault hands keys', () => {
     const lines = rig.log().slice(logged);
     for (const route of ['/-/keys', '/-/device', '/-/key-requests', '/-/forget'])
       expect(lines).toMatch(new RegExp(`"route":"${route}","status":403`));
-    expect(JSON.stringify(overview(rig.server.state))).toBe(before);
+    expect(JSON.stringify(await overview(rig.server.state))).toBe(before);
     await page.goto(`${VAULT}/-/account`);
     expect(await page.textContent('.lead')).toContain('olga');
     await context.close();

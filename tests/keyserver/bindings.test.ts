@@ -30,21 +30,21 @@ async function tryBinding(body: Uint8Array | string): Promise<{ status: number; 
 
 const REFUSED = { status: 403, body: { error: 'code-refused' } };
 
-function devicesOf(name: string) {
-  return overview(rig.server.state).subscribers.find((subscriber) => subscriber.name === name)?.devices ?? [];
+async function devicesOf(name: string) {
+  return (await overview(rig.server.state)).subscribers.find((subscriber) => subscriber.name === name)?.devices ?? [];
 }
 
 describe('binding a device', () => {
   it('gives device and key server the same device key', async () => {
-    const { code: deviceCode } = rig.invite({ name: 'anna' });
+    const { code: deviceCode } = await rig.invite({ name: 'anna' });
     const device = await bind(rig.provider, deviceCode);
     const { keys } = await askForKeys(device, [setOf(rig.publisher, 'day-1').id]);
     expect(keys).toHaveLength(1);
-    expect(devicesOf('anna')).toMatchObject([{ id: device.deviceKey.id.slice(0, 8), revoked: null }]);
+    expect(await devicesOf('anna')).toMatchObject([{ id: device.deviceKey.id.slice(0, 8), revoked: null }]);
   });
 
   it('answers with canonical JSON that no cache keeps', async () => {
-    const { code: deviceCode } = rig.invite({ name: 'header reader' });
+    const { code: deviceCode } = await rig.invite({ name: 'header reader' });
     const response = await post(
       rig.server.url,
       BINDING_PATH,
@@ -59,35 +59,36 @@ describe('binding a device', () => {
   });
 
   it('answers a device that lost the answer afresh, and keeps one row for it', async () => {
-    const { code: deviceCode } = rig.invite({ name: 'bert' });
+    const { code: deviceCode } = await rig.invite({ name: 'bert' });
     const keys = await createDeviceKeys(rig.provider);
     await bind(rig.provider, deviceCode, keys);
     const second = await bind(rig.provider, deviceCode, keys);
-    expect(devicesOf('bert')).toMatchObject([{ id: second.deviceKey.id.slice(0, 8) }]);
+    expect(await devicesOf('bert')).toMatchObject([{ id: second.deviceKey.id.slice(0, 8) }]);
     expect((await askForKeys(second, [setOf(rig.publisher, 'day-1').id])).keys).toHaveLength(1);
   });
 
   it('keeps one row when the same device asks many times at once', async () => {
-    const { code: deviceCode } = rig.invite({ name: 'carla' });
+    const { code: deviceCode } = await rig.invite({ name: 'carla' });
     const keys = await createDeviceKeys(rig.provider);
     const answers = await Promise.all(Array.from({ length: 8 }, () => tryBinding(request(keys, deviceCode))));
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
-    expect(devicesOf('carla')).toHaveLength(1);
+    expect(await devicesOf('carla')).toHaveLength(1);
   });
 
   it('gives a code to one of two devices that race for it', async () => {
-    const { code: deviceCode } = rig.invite({ name: 'dora' });
+    const { code: deviceCode } = await rig.invite({ name: 'dora' });
     const devices = await Promise.all([createDeviceKeys(rig.provider), createDeviceKeys(rig.provider)]);
     const answers = await Promise.all(devices.map((device) => tryBinding(request(device, deviceCode))));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 403]);
-    expect(devicesOf('dora')).toHaveLength(1);
+    expect(await devicesOf('dora')).toHaveLength(1);
   });
 
   it('attack 46: a code that is guessed, used, expired, revoked or for another purpose gets one and the same refusal', async () => {
-    const [used, expired, revoked] = ['emil', 'frieda', 'gustav'].map((name) => rig.invite({ name, validDays: 1 }));
+    const invitations = ['emil', 'frieda', 'gustav'].map((name) => rig.invite({ name, validDays: 1 }));
+    const [used, expired, revoked] = await Promise.all(invitations);
     const device = await createDeviceKeys(rig.provider);
     await bind(rig.provider, used?.code ?? '');
-    revokeSubscriber(rig.server.state, 'gustav');
+    await revokeSubscriber(rig.server.state, 'gustav');
     expect(await tryBinding(request(device, '0000000000000000'))).toEqual(REFUSED);
     expect(await tryBinding(request(device, used?.code ?? ''))).toEqual(REFUSED);
     expect(await tryBinding(request(device, used?.code ?? ''))).toEqual(REFUSED);
@@ -98,7 +99,7 @@ describe('binding a device', () => {
   });
 
   it('attack 41: an X25519 key of small order, or a key that is short or long, is refused', async () => {
-    const { code: deviceCode } = rig.invite({ name: 'hanna' });
+    const { code: deviceCode } = await rig.invite({ name: 'hanna' });
     const device = await createDeviceKeys(rig.provider);
     const { publicKey } = device.xwing;
     const zeroPoint = Uint8Array.from(publicKey).fill(0, 1184);
@@ -108,12 +109,12 @@ describe('binding a device', () => {
       const body = request({ ...device, xwing: { ...device.xwing, publicKey: bad } }, deviceCode);
       expect(await tryBinding(body)).toEqual({ status: 400, body: { error: 'binding-malformed' } });
     }
-    expect(devicesOf('hanna')).toHaveLength(0);
+    expect(await devicesOf('hanna')).toHaveLength(0);
     expect((await tryBinding(request(device, deviceCode))).status).toBe(200); // the code was not used up
   });
 
   it('attack 75: an X25519 key with bit 255 set, or not below p, is refused', async () => {
-    const { code: deviceCode } = rig.invite({ name: 'ida' });
+    const { code: deviceCode } = await rig.invite({ name: 'ida' });
     const device = await createDeviceKeys(rig.provider);
     const highBit = Uint8Array.from(device.xwing.publicKey);
     highBit[1215] = (highBit[1215] ?? 0) | 0x80;
@@ -126,7 +127,7 @@ describe('binding a device', () => {
   });
 
   it('refuses a request that the device did not sign, and does not use the code up', async () => {
-    const { code: deviceCode } = rig.invite({ name: 'jens' });
+    const { code: deviceCode } = await rig.invite({ name: 'jens' });
     const device = await createDeviceKeys(rig.provider);
     const stranger = ed25519KeyPair(randomBytes(32));
     const forged = { ...device, ed25519: { publicKey: device.ed25519.publicKey, secretKey: stranger.secretKey } };
@@ -138,7 +139,7 @@ describe('binding a device', () => {
   });
 
   it('does not let another device use a used code', async () => {
-    const { code: deviceCode } = rig.invite({ name: 'kora' });
+    const { code: deviceCode } = await rig.invite({ name: 'kora' });
     const device = await createDeviceKeys(rig.provider);
     const bound = await bind(rig.provider, deviceCode, device);
     const thief = { ...device, ed25519: ed25519KeyPair(randomBytes(32)) };
@@ -147,7 +148,7 @@ describe('binding a device', () => {
   });
 
   it('refuses what is malformed, too large, compressed, for another publisher, or of another time', async () => {
-    const { code: deviceCode } = rig.invite({ name: 'lena' });
+    const { code: deviceCode } = await rig.invite({ name: 'lena' });
     const device = await createDeviceKeys(rig.provider);
     const good = request(device, deviceCode);
     expect(await tryBinding('{}')).toEqual({ status: 400, body: { error: 'binding-malformed' } });
@@ -169,11 +170,11 @@ describe('binding a device', () => {
     expect(await tryBinding(foreign)).toEqual({ status: 403, body: { error: 'request-refused' } });
     const old = request(device, deviceCode, nowInSeconds() - 400);
     expect(await tryBinding(old)).toEqual({ status: 400, body: { error: 'stale-request' } });
-    expect(devicesOf('lena')).toHaveLength(0);
+    expect(await devicesOf('lena')).toHaveLength(0);
   });
 
   it('does not accept an answer that was made for another device', async () => {
-    const { code: deviceCode } = rig.invite({ name: 'mara' });
+    const { code: deviceCode } = await rig.invite({ name: 'mara' });
     const [mine, other] = [await createDeviceKeys(rig.provider), await createDeviceKeys(rig.provider)];
     const body = request(mine, deviceCode);
     const answer = await bytesOf(await post(rig.server.url, BINDING_PATH, body));
@@ -184,7 +185,7 @@ describe('binding a device', () => {
 
   it('attack 49: SQL, markup and header breaks in every member are data or refused', async () => {
     const device = await createDeviceKeys(rig.provider);
-    const before = overview(rig.server.state);
+    const before = await overview(rig.server.state);
     const good = {
       code: '0000000000000000',
       ed25519: '',
@@ -205,7 +206,7 @@ describe('binding a device', () => {
         expect(answer).toEqual({ status: 400, body: { error: 'binding-malformed' } });
       }
     }
-    expect(overview(rig.server.state)).toEqual(before);
+    expect(await overview(rig.server.state)).toEqual(before);
   });
 });
 
@@ -231,7 +232,7 @@ describe('the limits on binding', () => {
         postFrom('127.0.2.1', limited.server.url, BINDING_PATH, 'garbage', { breakOff });
       expect([await send(true), await send(false)]).toEqual([0, 400]);
       await expect.poll(() => send(false)).toBe(429);
-      await bind(limited.provider, limited.invite({ name: 'paula' }).code);
+      await bind(limited.provider, (await limited.invite({ name: 'paula' })).code);
     } finally {
       await limited.close();
     }
@@ -241,8 +242,8 @@ describe('the limits on binding', () => {
     const limited = await startRig({ limits: { bindingsPerAddress: 2 } });
     try {
       for (let count = 0; count < 4; count++)
-        await bind(limited.provider, limited.invite({ name: `reader ${count}` }).code);
-      expect(overview(limited.server.state).subscribers).toHaveLength(4);
+        await bind(limited.provider, (await limited.invite({ name: `reader ${count}` })).code);
+      expect((await overview(limited.server.state)).subscribers).toHaveLength(4);
     } finally {
       await limited.close();
     }

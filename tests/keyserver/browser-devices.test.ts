@@ -14,7 +14,6 @@ import { createEd25519Signer, createXwingRecipient } from '../../core/primitives
 import { overview } from '../../keyserver/overview.ts';
 import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
 import { findSubscriber } from '../../keyserver/readers/subscribers.ts';
-import { run } from '../../keyserver/storage/database.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { bind, post } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
@@ -35,12 +34,12 @@ afterAll(() => rig.close());
 const now = () => rig.server.state.now();
 const provider = () => ({ keyServer: vault, publisher: rig.publisher.root.id });
 const day1 = () => setOf(rig.publisher, 'day-1').id;
-const subscriber = (name: string) => findSubscriber(rig.server.state.database, name)?.id ?? 0;
+const subscriber = async (name: string) => (await findSubscriber(rig.server.state.database, name))?.id ?? 0;
 
 /** A browser that joined by an invitation alone. */
 async function join(name: string): Promise<Reader> {
   const reader = createReader(rig.server);
-  expect((await reader.post('/-/join', { code: rig.invite({ name }).code })).status).toBe(303);
+  expect((await reader.post('/-/join', { code: (await rig.invite({ name })).code })).status).toBe(303);
   return reader;
 }
 
@@ -73,7 +72,7 @@ describe('a browser', () => {
     const anna = await join('anna');
     const device = await becomeDevice(anna);
     expect(await ask(anna, device)).toMatchObject({ keys: [{ id: day1() }], refused: [] });
-    expect(devicesOf(rig.server.state.database, subscriber('anna'))).toMatchObject([{ kind: 'browser' }]);
+    expect(await devicesOf(rig.server.state.database, await subscriber('anna'))).toMatchObject([{ kind: 'browser' }]);
     const page = await anna.get('/-/account');
     expect(page.text).toContain('This browser');
     expect(page.text).not.toContain(device.id);
@@ -89,14 +88,14 @@ describe('a browser', () => {
     ['another site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
   ])('attack 95: is none by a request with its cookie and %s', async (_, headers) => {
     const bert = await join('bert');
-    const before = JSON.stringify(overview(rig.server.state));
+    const before = JSON.stringify(await overview(rig.server.state));
     const names: Record<string, string> = { DOCUMENTS: rig.server.documentsUrl, VAULT: vault };
     const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, names[value] ?? value]));
     for (const path of ['/-/device', '/-/key-requests']) {
       const response = await send(bert, path, await request(), sent);
       expect([response.status, await response.json()]).toEqual([403, { error: 'cross-site' }]);
     }
-    expect(JSON.stringify(overview(rig.server.state))).toBe(before);
+    expect(JSON.stringify(await overview(rig.server.state))).toBe(before);
   });
 
   it('without a session is none', async () => {
@@ -109,7 +108,7 @@ describe('a browser', () => {
     const device = await becomeDevice(carla);
     const refused = { status: 403, error: 'request-refused' };
     expect(await ask(dora, device)).toEqual(refused);
-    const { deviceKey } = await bind(rig.provider, rig.invite({ name: 'carla' }).code);
+    const { deviceKey } = await bind(rig.provider, (await rig.invite({ name: 'carla' })).code);
     expect(await ask(carla, deviceKey)).toEqual(refused);
     const atApi = await encodeKeyRequest(device, rig.server.url, [day1()], now());
     expect((await post(rig.server.url, KEY_REQUEST_PATH, atApi)).status).toBe(403);
@@ -128,14 +127,14 @@ describe('a browser', () => {
 
   it('attack 77: gets no key of another site of the publisher, which its Reader gets', async () => {
     const day2 = setOf(rig.publisher, 'day-2').id;
-    run(rig.server.state.database, 'UPDATE sets SET site = ? WHERE id = ?', 'sport.example', day2);
+    await rig.server.state.database.run('UPDATE sets SET site = ? WHERE id = ?', 'sport.example', day2);
     const lisa = await join('lisa');
     const device = await becomeDevice(lisa);
     const asked = await encodeKeyRequest(device, vault, [day1(), day2], now());
     const response = await send(lisa, '/-/key-requests', asked);
     const answer = await openKeyAnswer(new Uint8Array(await response.arrayBuffer()), asked, device.key);
     expect(answer).toMatchObject({ keys: [{ id: day1() }], refused: [{ id: day2, reason: 'not-entitled' }] });
-    const { deviceKey } = await bind(rig.provider, rig.invite({ name: 'lisa' }).code);
+    const { deviceKey } = await bind(rig.provider, (await rig.invite({ name: 'lisa' })).code);
     const atApi = await encodeKeyRequest(deviceKey, rig.server.url, [day2], now());
     const given = new Uint8Array(await (await post(rig.server.url, KEY_REQUEST_PATH, atApi)).arrayBuffer());
     expect(await openKeyAnswer(given, atApi, deviceKey.key)).toMatchObject({ keys: [{ id: day2 }], refused: [] });
@@ -169,8 +168,8 @@ describe('a browser', () => {
   it('attack 47: that is removed is refused, and its session ends; others stay', async () => {
     const [one, other] = [await join('hanna'), await join('hanna')];
     const [device, second] = [await becomeDevice(one), await becomeDevice(other)];
-    const [{ id } = { id: 0 }] = devicesOf(rig.server.state.database, subscriber('hanna')).slice(-1);
-    expect(removeDevice(rig.server.state, subscriber('anna'), id)).toBe(false);
+    const [{ id } = { id: 0 }] = (await devicesOf(rig.server.state.database, await subscriber('hanna'))).slice(-1);
+    expect(await removeDevice(rig.server.state, await subscriber('anna'), id)).toBe(false);
     await other.post('/-/remove-device', { device: String(id) });
     expect(await ask(one, device)).toEqual({ status: 401, error: 'not-signed-in' });
     expect(await ask(other, second)).toMatchObject({ keys: [{}] });
@@ -182,12 +181,12 @@ describe('a browser', () => {
   it('takes the place of the one that was used longest ago, once there are twenty', async () => {
     const ida = await join('ida');
     const first = await becomeDevice(ida);
-    const readers = await bind(rig.provider, rig.invite({ name: 'ida' }).code);
+    const readers = await bind(rig.provider, (await rig.invite({ name: 'ida' })).code);
     rig.passTime(1);
     const second = await becomeDevice(ida);
     rig.passTime(1);
     for (let count = 0; count < 19; count++) await becomeDevice(ida);
-    const kinds = devicesOf(rig.server.state.database, subscriber('ida')).map(({ kind }) => kind);
+    const kinds = (await devicesOf(rig.server.state.database, await subscriber('ida'))).map(({ kind }) => kind);
     expect([kinds.filter((kind) => kind === 'browser').length, kinds.includes('reader')]).toEqual([20, true]);
     expect(await ask(ida, first)).toEqual({ status: 403, error: 'request-refused' });
     expect(await ask(ida, second)).toMatchObject({ keys: [{}] });
@@ -211,7 +210,7 @@ describe('a password', () => {
 
   it('stays as it is where its subscriber joins a further browser without one', async () => {
     const kora = createReader(rig.server);
-    await kora.post('/-/join', { code: rig.invite({ name: 'kora' }).code, password: 'correct horse battery' });
+    await kora.post('/-/join', { code: (await rig.invite({ name: 'kora' })).code, password: 'correct horse battery' });
     await join('kora');
     expect((await kora.get('/-/account')).status).toBe(200);
     const signIn = { name: 'kora', password: 'correct horse battery', to: '/' };
@@ -221,7 +220,7 @@ describe('a password', () => {
 
 describe('the name on an invitation', () => {
   it('is said to who has the code, and uses nothing up', async () => {
-    const { code } = rig.invite({ name: 'Änne Müller' });
+    const { code } = await rig.invite({ name: 'Änne Müller' });
     const ask = () => createReader(rig.server).post('/-/invitation', { code });
     for (const answer of [await ask(), await ask()])
       expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { name: 'Änne Müller' }]);

@@ -59,7 +59,7 @@ async function openPage(): Promise<{ page: Page; complaints: string[] }> {
 
 async function joinBy(page: Page, name: string): Promise<void> {
   await page.goto(`${rig.server.readingUrl}/-/join`);
-  await page.fill('#code', rig.invite({ name }).code);
+  await page.fill('#code', (await rig.invite({ name })).code);
   await page.fill('#password', PASSWORD);
   await page.click('form#join button');
   await page.waitForURL('**/-/account');
@@ -74,7 +74,7 @@ async function expectArticle(page: Page): Promise<void> {
 describe('in Chromium', () => {
   it('an invitation link signs in by one button, and is taken out of the address bar', async () => {
     const { page, complaints } = await openPage();
-    await page.goto(`${rig.server.url}#${rig.invite({ name: 'anna' }).code}`);
+    await page.goto(`${rig.server.url}#${(await rig.invite({ name: 'anna' })).code}`);
     expect(page.url()).toBe(`${rig.server.readingUrl}/-/join`);
     await page.waitForSelector('#as:not([hidden])');
     expect(await page.textContent('#name')).toBe('anna');
@@ -90,7 +90,7 @@ describe('in Chromium', () => {
     const { page } = await openPage();
     await page.goto(`${rig.server.readingUrl}/-/join#0000-0000-0000-0000`);
     await page.waitForSelector('#refused:not([hidden])');
-    await page.goto(`${rig.server.readingUrl}/-/join#${rig.invite({ name: 'second try' }).code}`);
+    await page.goto(`${rig.server.readingUrl}/-/join#${(await rig.invite({ name: 'second try' })).code}`);
     await page.waitForSelector('#as:not([hidden])');
     expect(await page.textContent('#name')).toBe('second try');
     await page.context().close();
@@ -99,7 +99,7 @@ describe('in Chromium', () => {
   it('a code that is typed takes a password, which can be looked at', async () => {
     const { page, complaints } = await openPage();
     await page.goto(`${rig.server.readingUrl}/-/join`);
-    await page.fill('#code', rig.invite({ name: 'agnes' }).code);
+    await page.fill('#code', (await rig.invite({ name: 'agnes' })).code);
     await page.fill('#password', PASSWORD);
     await page.check('#show');
     expect(await page.getAttribute('#password', 'type')).toBe('text');
@@ -154,7 +154,7 @@ describe('in Chromium', () => {
   it('needs no script: the code is typed, and forms work', async () => {
     const page = await (await browser.newContext({ javaScriptEnabled: false })).newPage();
     await page.goto(`${rig.server.readingUrl}/-/join`);
-    await page.fill('#code', rig.invite({ name: 'dora' }).code.toLowerCase());
+    await page.fill('#code', (await rig.invite({ name: 'dora' })).code.toLowerCase());
     await page.fill('#password', PASSWORD);
     await page.click('form#join button');
     await page.waitForURL('**/-/account');

@@ -6,6 +6,7 @@ import { askForKeys, bind } from '../support/device.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { createPublisher, type PublisherWithSets, sealBundle, setOf } from '../support/publisher-with-sets.ts';
 import { createVisitor } from '../support/reading-site-visitor.ts';
+import { storeIn } from '../support/store.ts';
 import { type RunningWispr, runWispr, startWispr } from '../support/wispr.ts';
 
 let folder: string;
@@ -14,7 +15,7 @@ let publisher: PublisherWithSets;
 beforeAll(async () => {
   folder = temporaryFolder();
   const listen = { host: '127.0.0.1', port: 0 };
-  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
+  const paths = { ...(await storeIn(folder)), masterKey: 'master.key', publicKey: 'keyserver.pub' };
   const fetchFrom = { 'news.example': 'http://127.0.0.1:9' };
   writeFileSync(
     join(folder, 'keyserver.json'),

@@ -152,7 +152,7 @@ describe('with certificates', () => {
 
   it('sets the mark of a known browser for a year, that no script reads and only this host can have set', async () => {
     await withServer({}, async ({ reading: read }, { state }) => {
-      const { code: accountCode } = inviteSubscriber(state, { name: 'anna' });
+      const { code: accountCode } = await inviteSubscriber(state, { name: 'anna' });
       const body = new URLSearchParams({ code: accountCode, password: 'correct horse battery' }).toString();
       const type = { 'content-type': 'application/x-www-form-urlencoded' };
       const headers = { host: READ, origin: `https://${READ}`, ...type };

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import type { KeyServerConfig } from '../../keyserver/config.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { type ImportResult, importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { type KeyServerState, openState } from '../../keyserver/storage/state.ts';
@@ -15,18 +16,21 @@ import {
   SITE,
   sealBundle,
 } from '../support/publisher-with-sets.ts';
+import { everythingStored, storeIn } from '../support/store.ts';
 
 const ORIGINS = { keyServer: 'https://keys.news.example', reading: 'https://read.news.example' };
 let folder: string;
+let config: KeyServerConfig;
 let state: KeyServerState;
 let publisher: PublisherWithSets;
 beforeEach(async () => {
   folder = temporaryFolder();
-  state = await openState(configIn(folder));
+  config = { ...configIn(folder), ...(await storeIn(folder)) };
+  state = await openState(config);
   publisher = await createPublisher();
 });
-afterEach(() => {
-  state.database.close();
+afterEach(async () => {
+  await state.database.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -40,9 +44,9 @@ async function importSealed(options: Partial<BundleOptions> = {}, by = publisher
 
 /** Insists that an import is refused with `code`, and that nothing changed. */
 async function expectRefused(bytes: Uint8Array, code: string): Promise<void> {
-  const before = JSON.stringify([overview(state), state.database.prepare('SELECT * FROM provider').all()]);
+  const before = JSON.stringify([await overview(state), await state.database.all('SELECT * FROM provider')]);
   await expect(importBundle(state, bytes, ORIGINS)).rejects.toMatchObject({ code });
-  expect(JSON.stringify([overview(state), state.database.prepare('SELECT * FROM provider').all()])).toBe(before);
+  expect(JSON.stringify([await overview(state), await state.database.all('SELECT * FROM provider')])).toBe(before);
 }
 
 describe('the first bundle', () => {
@@ -57,7 +61,7 @@ describe('the first bundle', () => {
       sets: 2,
       newSets: 2,
     });
-    expect(overview(state)).toMatchObject({
+    expect(await overview(state)).toMatchObject({
       publisher: { id: publisher.root.id, key: publisher.identity.id, serial: 1 },
       sets: [{ name: 'day-1' }, { name: 'day-2' }],
     });
@@ -65,9 +69,7 @@ describe('the first bundle', () => {
 
   it('leaves no key readable in the database file', async () => {
     await importSealed();
-    state.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    const { readFileSync } = await import('node:fs');
-    const file = readFileSync(configIn(folder).data);
+    const file = await everythingStored(state.database, config);
     for (const key of [...[...publisher.sets.values()].map((set) => set.key), publisher.root.timestampSeed]) {
       expect(file.includes(Buffer.from(key))).toBe(false);
       expect(file.includes(toBase64url(key))).toBe(false);
@@ -83,7 +85,7 @@ describe('a later bundle', () => {
     const sets = [{ id: set.id, key: toBase64url(set.key), name: 'day-3', site: SITE }];
     const result = await importSealed({ serial: 6, bundle: { sets } });
     expect(result).toMatchObject({ outcome: 'updated', serial: 6, sets: 1, newSets: 1 });
-    expect(overview(state).sets.map(({ name }) => name)).toEqual(['day-1', 'day-2', 'day-3']);
+    expect((await overview(state)).sets.map(({ name }) => name)).toEqual(['day-1', 'day-2', 'day-3']);
   });
 
   it('that is the same one again changes nothing, and says so', async () => {
@@ -179,6 +181,6 @@ describe('a bundle is refused', () => {
         code: expect.stringMatching(/^bundle-/),
       });
     }
-    expect(overview(state).publisher).toBeNull();
+    expect((await overview(state)).publisher).toBeNull();
   });
 });

@@ -58,7 +58,7 @@ describe('the page that starts the reader', () => {
     expect([led.status, led.headers.location]).toEqual([303, '/']);
     expect((await reader.documents.get('/', OPENED)).text).toBe(FRONT.content);
     await reader.post('/-/join', {
-      code: rig.invite({ name: 'anna' }).code,
+      code: (await rig.invite({ name: 'anna' })).code,
       password: 'correct horse battery',
     });
     expect((await reader.documents.get('/letter.html', OPENED)).text).toBe(LETTER.content);
@@ -137,7 +137,7 @@ describe('below /-/', () => {
 
 it('links lead to the document, where the reader asks for keys itself', async () => {
   const reader = createReader(rig.server);
-  await reader.post('/-/join', { code: rig.invite({ name: 'berta' }).code, password: 'correct horse battery' });
+  await reader.post('/-/join', { code: (await rig.invite({ name: 'berta' })).code, password: 'correct horse battery' });
   const cookie = [...reader.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const led = await fetch(`${rig.server.readingUrl}/index.html?q=1`, { headers: { cookie }, redirect: 'manual' });
   expect(led.headers.get('location')).toBe(`${rig.server.documentsUrl}/index.html?q=1`);

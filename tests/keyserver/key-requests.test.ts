@@ -4,8 +4,8 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { type NamedKey, unwrapKey, wrapKey } from '../../core/keys/wrapped-key.ts';
+import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
-import { run } from '../../keyserver/storage/database.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, type BoundDevice, bind, bytesOf, post, sendKeyRequest } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => rig.close());
 
 async function connect(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<BoundDevice> {
-  return bind(rig.provider, rig.invite({ name, ...grant }).code);
+  return bind(rig.provider, (await rig.invite({ name, ...grant })).code);
 }
 
 const day1 = () => setOf(rig.publisher, 'day-1');
@@ -77,7 +77,7 @@ describe('a key request', () => {
 
   it('of a revoked subscriber is refused with the reason, and a new invitation does not revive the old device', async () => {
     const device = await connect('emil');
-    expect(revokeSubscriber(rig.server.state, 'EMIL')).toEqual({ name: 'emil', devices: 1, sessions: 0 });
+    expect(await revokeSubscriber(rig.server.state, 'EMIL')).toEqual({ name: 'emil', devices: 1, sessions: 0 });
     expect((await askForKeys(device, [day1().id])).refused).toEqual([{ id: day1().id, reason: 'revoked' }]);
     const again = await connect('emil');
     expect((await askForKeys(device, [day1().id])).refused).toEqual([{ id: day1().id, reason: 'revoked' }]);
@@ -144,7 +144,7 @@ describe('a key request', () => {
     expect(answer).toMatchObject({ status: 403, body: '{"error":"request-refused"}' });
     expect(await observe(unproved)).toEqual(answer);
     expect(await observe(elsewhere)).toEqual(answer);
-    revokeSubscriber(rig.server.state, 'jens');
+    await revokeSubscriber(rig.server.state, 'jens');
     expect(await observe(unproved)).toEqual(answer);
   });
 
@@ -198,35 +198,33 @@ describe('a key request', () => {
   it('attack 91: ciphertexts swapped between rows are not handed out', async () => {
     const [anna, thief] = [await connect('lena'), await connect('mallory', { sets: ['day-1'] })];
     const { database } = rig.server.state;
-    const swap = (table: string, column: string, one: string, two: string) => {
-      const sealed = (id: string) =>
-        database.prepare(`SELECT sealed FROM ${table} WHERE ${column} = ?`).get(id)?.sealed as Uint8Array;
-      const [first, second] = [sealed(one), sealed(two)];
-      run(database, `UPDATE ${table} SET sealed = ? WHERE ${column} = ?`, second, one);
-      run(database, `UPDATE ${table} SET sealed = ? WHERE ${column} = ?`, first, two);
+    const swap = async (table: string, column: string, one: string, two: string) => {
+      const [first, second] = [await sealedIn(table, column, one), await sealedIn(table, column, two)];
+      await database.run(`UPDATE ${table} SET sealed = ? WHERE ${column} = ?`, second, one);
+      await database.run(`UPDATE ${table} SET sealed = ? WHERE ${column} = ?`, first, two);
     };
-    swap('sets', 'id', day1().id, day2().id);
+    await swap('sets', 'id', day1().id, day2().id);
     const forSet = await encodeKeyRequest(thief.deviceKey, rig.server.url, [day1().id], nowInSeconds());
     expect(await observe(forSet)).toMatchObject({ status: 500, body: '{"error":"internal"}' });
-    swap('sets', 'id', day1().id, day2().id);
+    await swap('sets', 'id', day1().id, day2().id);
     expect((await askForKeys(thief, [day1().id])).keys).toHaveLength(1);
-    swap('devices', 'key_id', anna.deviceKey.id, thief.deviceKey.id);
+    await swap('devices', 'key_id', anna.deviceKey.id, thief.deviceKey.id);
     const asAnna = { id: anna.deviceKey.id, key: thief.deviceKey.key };
     const forDevice = await encodeKeyRequest(asAnna, rig.server.url, [day2().id], nowInSeconds());
     expect(await observe(forDevice)).toMatchObject({ status: 500, body: '{"error":"internal"}' });
     expect(rig.log()).toContain('store-unusable');
-    swap('devices', 'key_id', anna.deviceKey.id, thief.deviceKey.id);
+    await swap('devices', 'key_id', anna.deviceKey.id, thief.deviceKey.id);
   });
 
   it('attack 43: a set key that is not the key of its id is not handed out', async () => {
     const device = await connect('nora');
     const { database, vault } = rig.server.state;
     const place = { table: 'sets', row: day2().id, keyId: day2().id };
-    const right = database.prepare('SELECT sealed FROM sets WHERE id = ?').get(day2().id)?.sealed as Uint8Array;
-    run(database, 'UPDATE sets SET sealed = ? WHERE id = ?', await vault.seal(place, randomBytes(32)), day2().id);
+    const right = await sealedIn('sets', 'id', day2().id);
+    await database.run('UPDATE sets SET sealed = ? WHERE id = ?', await vault.seal(place, randomBytes(32)), day2().id);
     const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day2().id], nowInSeconds());
     expect(await observe(request)).toMatchObject({ status: 500 });
-    run(database, 'UPDATE sets SET sealed = ? WHERE id = ?', right, day2().id);
+    await database.run('UPDATE sets SET sealed = ? WHERE id = ?', right, day2().id);
   });
 });
 
@@ -235,8 +233,8 @@ describe('the rest of the API', () => {
     const response = await fetch(`${rig.server.url}/.well-known/wispr-provider`);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('application/json');
-    const row = rig.server.state.database.prepare('SELECT descriptor FROM provider').get();
-    expect(Buffer.from(await bytesOf(response))).toEqual(Buffer.from(row?.descriptor as Uint8Array));
+    const row = await readProviderRow(rig.server.state.database);
+    expect(Buffer.from(await bytesOf(response))).toEqual(Buffer.from(row?.descriptor ?? []));
   });
 
   it.each(['/v1/keys', '/v1/bindings', '/-/sign-in', '/v1/keys/x', '/%00'])('answers GET %s with 404', async (path) => {
@@ -254,7 +252,7 @@ describe('the rest of the API', () => {
   });
 
   it('writes logs without ids, codes and queries', async () => {
-    const { code: deviceCode } = rig.invite({ name: 'olga' });
+    const { code: deviceCode } = await rig.invite({ name: 'olga' });
     const device = await bind(rig.provider, deviceCode);
     await fetch(`${rig.server.url}/somewhere?code=${deviceCode}`);
     await askForKeys(device, [day1().id]);
@@ -265,3 +263,10 @@ describe('the rest of the API', () => {
     }
   });
 });
+
+async function sealedIn(table: string, column: string, id: string): Promise<Uint8Array> {
+  const sql = `SELECT sealed FROM ${table} WHERE ${column} = ?`;
+  const row = await rig.server.state.database.first<{ sealed: Uint8Array }>(sql, id);
+  if (!row) throw new Error('there is no such row');
+  return row.sealed;
+}

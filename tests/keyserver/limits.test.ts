@@ -4,7 +4,6 @@ import { BINDING_PATH, encodeBindingRequest } from '../../core/keys/binding.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from '../../keyserver/http/limits.ts';
 import { joinWithPassword } from '../../keyserver/readers/accounts.ts';
 import { KNOWN_BROWSER_LIFETIME } from '../../keyserver/readers/known-browsers.ts';
-import { first, run } from '../../keyserver/storage/database.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { bind, createDeviceKeys, post } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
@@ -32,7 +31,7 @@ function addressOf(network: number): string {
 /** Joins, and returns the browser that is signed in then. */
 async function join(name: string, at = '192.0.2.1'): Promise<Visitor> {
   const reader = browser();
-  const { code: accountCode } = rig.invite({ name });
+  const { code: accountCode } = await rig.invite({ name });
   expect((await reader.post('/-/join', { code: accountCode, password: PASSWORD }, from(at))).status).toBe(303);
   return reader;
 }
@@ -81,10 +80,10 @@ describe('failed sign-ins', () => {
     await start({ signInsPerNameAndAddress: 2, signInsPerAddress: 2, signInsPerName: 2, signInsPerKnownBrowser: 2 });
     const known = await join('anna');
     const { database } = rig.server.state;
-    const { password } = first<{ password: string }>(database, 'SELECT password FROM accounts') ?? {};
-    run(database, 'UPDATE accounts SET password = ?', 'not a hash');
+    const { password } = (await database.first<{ password: string }>('SELECT password FROM accounts')) ?? {};
+    await database.run('UPDATE accounts SET password = ?', 'not a hash');
     expect(await inTurn(4, () => signIn('anna', PASSWORD, '192.0.2.1'))).toEqual([500, 500, 500, 500]);
-    run(database, 'UPDATE accounts SET password = ?', password ?? '');
+    await database.run('UPDATE accounts SET password = ?', password ?? '');
     expect(await inTurn(3, () => fail('anna', '203.0.113.1'))).toEqual([403, 403, 429]);
     expect(await inTurn(3, () => signIn('anna', PASSWORD, '192.0.2.1'))).toEqual([429, 429, 429]);
     expect(await fail('bert', '192.0.2.1')).toBe(403);
@@ -143,7 +142,7 @@ describe('a known browser', () => {
     rig.passTime(KNOWN_BROWSER_LIFETIME + 1);
     expect(await tried(good)).toBe(429);
     rig.passTime(-KNOWN_BROWSER_LIFETIME - 1);
-    const code = rig.invite({ name: 'anna' }).code.replaceAll('-', '');
+    const code = (await rig.invite({ name: 'anna' })).code.replaceAll('-', '');
     const again = await joinWithPassword(rig.server.state, code, { password: PASSWORD, address: 'test' });
     expect(again.subscriber.name).toBe('anna');
     expect(await tried(good)).toBe(429);
@@ -162,7 +161,7 @@ describe('attack 103: a flood of wrong codes from many addresses', () => {
       post(rig.server.url, BINDING_PATH, wrong, { 'x-forwarded-for': addressOf(network) });
     const statuses = await inTurn(NETWORKS * OF_EACH, async (index) => (await guess(index % NETWORKS)).status);
     expect(new Set(statuses)).toEqual(new Set([403]));
-    await bind(rig.provider, rig.invite({ name: 'anna' }).code);
+    await bind(rig.provider, (await rig.invite({ name: 'anna' })).code);
     for (const network of [0, 1]) {
       const more = await inTurn(6, async () => (await guess(network)).status);
       expect(more).toEqual([403, 403, 403, 403, 429, 429]);
@@ -194,7 +193,7 @@ describe('attack 104: a flood of sign-ins', () => {
     });
     await expect.poll(() => unanswered).toBeLessThan(300);
     const reader = browser();
-    const { code: accountCode } = rig.invite({ name: 'bert' });
+    const { code: accountCode } = await rig.invite({ name: 'bert' });
     const others = [
       signIn('anna', PASSWORD, '192.0.2.1'),
       reader.post('/-/join', { code: accountCode, password: PASSWORD }, from('192.0.2.2')).then(({ status }) => status),

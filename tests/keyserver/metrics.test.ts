@@ -53,7 +53,7 @@ it('attack 80: fall below zero when the timestamp has expired, and say when it i
 
 it('attack 93: count answers by route and status, without a name, a path or a query', async () => {
   const { server } = the.rig;
-  the.rig.invite({ name: 'Ada Lovelace' });
+  await the.rig.invite({ name: 'Ada Lovelace' });
   await the.publish(7);
   await fetch(`${server.url}/.well-known/wispr/timestamp.json?secret=1`);
   await fetch(`${server.url}/no/such/page-of-mine`);
@@ -102,7 +102,7 @@ it('attack 61: DNS rebinding does not reach them', async () => {
 });
 
 it('attack 49: a role in a message cannot write metrics of its own', async () => {
-  const text = readFileSync(the.rig.config.data).toString('latin1');
+  const text = readFileSync(join(the.rig.folder, 'keyserver.db')).toString('latin1');
   expect(text).not.toContain('forged');
   const message = `{"expiries":[{"expires":1,"role":"x\\"} 1\\nforged 1"}],"roots":[],"signature":"","snapshot":""}`;
   expect((await the.put('/v1/publication', Buffer.from(message))).status).toBe(400);

@@ -15,10 +15,12 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 import { encodeSnapshot, putFile, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 import { createPublisher, type PublisherWithSets, sealBundle } from '../support/publisher-with-sets.ts';
+import { storeIn } from '../support/store.ts';
 import { startWispr } from '../support/wispr.ts';
 
 const RUNS = 8;
 let folder: string;
+let store: Awaited<ReturnType<typeof storeIn>>;
 let site: string;
 let publisher: PublisherWithSets;
 let token: string;
@@ -29,7 +31,8 @@ beforeAll(async () => {
   mkdirSync(site);
   publisher = await createPublisher(Array.from({ length: 40 }, (_, index) => `set-${index}`));
   const listen = { host: '127.0.0.1', port: 0 };
-  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
+  store = await storeIn(folder);
+  const paths = { ...store, masterKey: 'master.key', publicKey: 'keyserver.pub' };
   const write = (keys = listen, reading = listen) =>
     writeFileSync(
       join(folder, 'keyserver.json'),
@@ -48,7 +51,7 @@ beforeAll(async () => {
   const at = (origin: string) => ({ host: '127.0.0.1', port: Number(new URL(origin).port) });
   write(at(keyserver), at(reading)); // so that the origins in the descriptor stay true
   await inState(async (state) => {
-    token = createToken(state, 'publisher', 1).token;
+    token = (await createToken(state, 'publisher', 1)).token;
     await importBundle(state, await seal(state, 1), ports);
     await acceptHandOver(state, message(1), 48 * 3600);
   });
@@ -56,11 +59,11 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 async function inState<Result>(work: (state: KeyServerState) => Promise<Result>): Promise<Result> {
-  const state = await openState(configIn(folder));
+  const state = await openState({ ...configIn(folder), ...store });
   try {
     return await work(state);
   } finally {
-    state.database.close();
+    await state.database.close();
   }
 }
 
@@ -108,14 +111,14 @@ it('attack 66: kill -9 while bundles and publications come in and timestamps are
     await server.stop('SIGKILL');
     const [bundleStatus, publicationStatus] = await answers;
     await inState(async (state) => {
-      const shown = overview(state);
+      const shown = await overview(state);
       // What was answered is kept; what was not is there whole, or not at all.
       const kept = shown.publisher?.serial ?? 0;
       expect([serial, serial + 1]).toContain(kept);
       if (bundleStatus === 200) expect(kept).toBe(serial + 1);
       expect(shown.sets).toHaveLength(40);
       serial = kept;
-      const known = readPublication(state.database);
+      const known = await readPublication(state.database);
       const version = known?.snapshotVersion ?? 0;
       expect([publication, publication + 1]).toContain(version);
       if (publicationStatus === 200) expect(version).toBe(publication + 1);

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
@@ -11,6 +10,7 @@ import { encodeRoot } from '../support/first-root.ts';
 import { startRig } from '../support/keyserver-rig.ts';
 import { HOUR, newKey, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 import { sealBundle } from '../support/publisher-with-sets.ts';
+import { everythingStored } from '../support/store.ts';
 
 let the: PublicationRig;
 beforeEach(async () => {
@@ -40,7 +40,7 @@ describe('a publisher with a token', () => {
     expect(await the.served()).toEqual(bytes);
     expect(the.pushed()).toEqual(bytes);
     expect(await the.served('7.snapshot.json')).toEqual(the.snapshot(7));
-    expect(overview(the.rig.server.state).publication).toMatchObject({
+    expect((await overview(the.rig.server.state)).publication).toMatchObject({
       version: 7,
       withdrawn: false,
       signsHere: true,
@@ -63,7 +63,7 @@ describe('a publisher with a token', () => {
   it('withdraws by a closing publication', async () => {
     await the.publish(7);
     await the.publish(8, { closed: true });
-    expect(overview(the.rig.server.state).publication).toMatchObject({ version: 8, withdrawn: true });
+    expect((await overview(the.rig.server.state)).publication).toMatchObject({ version: 8, withdrawn: true });
     expect(Buffer.from(await the.served('8.snapshot.json')).toString()).toContain('"x-wispr-closed":true');
     expect((await fetch(`${the.rig.server.url}/.well-known/wispr/7.snapshot.json`)).status).toBe(404);
     the.rig.passTime(HOUR);
@@ -71,7 +71,7 @@ describe('a publisher with a token', () => {
     expect(the.read(await the.served()).snapshot.version).toBe(8);
     expect(the.rig.log()).toContain('the publication is withdrawn');
     await the.publish(9);
-    expect(overview(the.rig.server.state).publication).toMatchObject({ version: 9, withdrawn: false });
+    expect((await overview(the.rig.server.state)).publication).toMatchObject({ version: 9, withdrawn: false });
   });
 
   it('is refused without it', async () => {
@@ -93,24 +93,23 @@ describe('a publisher with a token', () => {
         expect(response.headers.get('www-authenticate')).toBe('Bearer');
       }
     }
-    expect(readPublication(the.rig.server.state.database)).toBeUndefined();
+    expect(await readPublication(the.rig.server.state.database)).toBeUndefined();
     the.rig.passTime(31 * 86_400);
     expect((await the.put(PUBLICATION_PATH, body)).status).toBe(401);
     the.rig.passTime(-31 * 86_400);
-    revokeToken(the.rig.server.state, 'publisher');
+    await revokeToken(the.rig.server.state, 'publisher');
     expect((await the.put(PUBLICATION_PATH, body)).status).toBe(401);
   });
 
   it('attack 93: the token is in no log, no list and not in the database', async () => {
     await the.publish(7);
     await the.put(PUBLICATION_PATH, new Uint8Array(1), `Bearer ${the.token}x`);
-    the.rig.server.state.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     const secret = the.token.slice(-43);
-    for (const text of [the.rig.log(), JSON.stringify(overview(the.rig.server.state))]) {
+    for (const text of [the.rig.log(), JSON.stringify(await overview(the.rig.server.state))]) {
       expect(text).not.toContain(secret);
       expect(text).not.toContain(toBase64url(the.rig.publisher.root.timestampSeed));
     }
-    const database = readFileSync(the.rig.config.data);
+    const database = await everythingStored(the.rig.server.state.database, the.rig.config);
     expect(database.includes(secret)).toBe(false);
     expect(database.includes(Buffer.from(the.rig.publisher.root.timestampSeed))).toBe(false);
   });
@@ -193,7 +192,7 @@ describe('a publication is refused, and the current one stays', () => {
   });
 
   it('before there is a publisher', async () => {
-    the.rig.server.state.database.exec('DELETE FROM provider');
+    await the.rig.server.state.database.run('DELETE FROM provider');
     expect(await the.handOver(the.snapshot(6))).toEqual({ status: 503, body: { error: 'no-provider' } });
   });
 
@@ -268,7 +267,7 @@ it('readers get timestamp, snapshot and root with entity tags, for a short time'
 it('an altered row in the database is no reason to sign something', async () => {
   await the.publish(7);
   const forged = the.snapshot(8, { signer: await newKey() });
-  the.rig.server.state.database.prepare('UPDATE publication SET snapshot = ?, snapshot_version = 8').run(forged);
+  await the.rig.server.state.database.run('UPDATE publication SET snapshot = ?, snapshot_version = 8', forged);
   expect(await the.run()).toBe(false);
   expect(the.rig.log()).toContain('metadata-signature');
 });

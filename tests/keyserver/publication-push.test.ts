@@ -24,7 +24,7 @@ afterEach(async () => {
   await the.close();
 });
 
-const pushes = () => overview(the.rig.server.state).publication?.pushes;
+const pushes = async () => (await overview(the.rig.server.state)).publication?.pushes;
 const publicationAt = (directory: string) => the.read(timestampAt(directory)).snapshot.version;
 
 describe('the key server confirms its publication every hour', () => {
@@ -73,7 +73,7 @@ describe('a push target', () => {
     await the.handOver(the.snapshot(8));
     expect(the.pushed()).toEqual(before);
     expect(the.rig.log()).toContain('"target":1,"reason":"target-behind');
-    expect(pushes()).toMatchObject([{ failed: expect.any(Number) }]);
+    expect(await pushes()).toMatchObject([{ failed: expect.any(Number) }]);
     the.upload(the.site, 8, await the.served('8.snapshot.json'));
     await the.run();
     expect(publicationAt(the.site)).toBe(8);
@@ -103,7 +103,7 @@ describe('a push target', () => {
     rmSync(the.site, { recursive: true });
     await the.publish(7);
     expect(existsSync(the.site)).toBe(false);
-    expect(pushes()).toMatchObject([{ succeeded: null, failed: expect.any(Number) }]);
+    expect(await pushes()).toMatchObject([{ succeeded: null, failed: expect.any(Number) }]);
     mkdirSync(the.site);
     the.upload(the.site, 7, await the.served('7.snapshot.json'));
     expect(await the.run()).toBe(true);
@@ -147,7 +147,7 @@ describe('a greater pair at a push target', () => {
     const after = the.read(await the.served());
     expect([after.snapshot.version, after.version > version]).toEqual([8, true]);
     expect(the.pushed()).toEqual(await the.served());
-    expect(overview(the.rig.server.state).publication?.withdrawn).toBe(closed);
+    expect((await overview(the.rig.server.state)).publication?.withdrawn).toBe(closed);
     expect((await the.handOver(the.snapshot(7))).body.error).toBe('publication-older');
   });
 
@@ -196,7 +196,7 @@ describe('a greater pair at a push target', () => {
     const other = await signedThere(8, { targetsVersion: 2 }, the.now() + 10);
     await the.run();
     expect(the.read(await the.served()).snapshot.version).toBe(8);
-    expect(overview(the.rig.server.state).publication?.withdrawn).toBe(true);
+    expect((await overview(the.rig.server.state)).publication?.withdrawn).toBe(true);
     expect(the.pushed()).toEqual(other); // a fork is for people to resolve
     expect(the.rig.log()).toContain('publication-other');
   });
@@ -239,15 +239,15 @@ describe('a greater pair at a push target', () => {
   it('an old database that was put back adopts it before it confirms anything', async () => {
     const { config } = the.rig;
     const copy = temporaryFolder();
-    the.rig.server.state.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    cpSync(config.data, join(copy, 'keyserver.db'));
+    await the.rig.server.state.database.run('PRAGMA wal_checkpoint(TRUNCATE)');
+    cpSync(join(the.rig.folder, 'keyserver.db'), join(copy, 'keyserver.db'));
     await the.publish(8, { closed: true });
     const old = { ...config, data: join(copy, 'keyserver.db') };
     const restarted = await startKeyServer(old, { log: pino({ level: 'silent' }), now: () => the.now() });
     await restarted.keeper.idle();
     const bytes = await fetch(`${restarted.url}/.well-known/wispr/timestamp.json`).then((answer) => answer.bytes());
     expect(the.read(bytes).snapshot.version).toBe(8);
-    expect(overview(restarted.state).publication?.withdrawn).toBe(true);
+    expect((await overview(restarted.state)).publication?.withdrawn).toBe(true);
     await restarted.close();
     rmSync(copy, { recursive: true });
   });
@@ -308,7 +308,7 @@ describe('one target that hangs', () => {
     expect(timestampAt(site)).toEqual(await the.served());
     expect(server.asked.some((request) => request.startsWith('PUT'))).toBe(false);
     expect(lines.join('')).toMatch(/"level":50.*"target":1,"reason":"it did not answer in time"/);
-    const [bucket, directory] = pushes() ?? [];
+    const [bucket, directory] = (await pushes()) ?? [];
     expect([bucket, directory]).toMatchObject([{ succeeded: expect.any(Number), failed: null }, { succeeded: null }]);
   });
 
@@ -353,9 +353,8 @@ describe('one target that hangs', () => {
   it('a database that cannot be read for a moment ends neither the process nor what comes after', async () => {
     await keep({ patience: 1000, farewell: 10 });
     const { database } = the.rig.server.state;
-    vi.spyOn(database, 'prepare').mockImplementation(() => {
-      throw new Error('disk I/O error');
-    });
+    for (const method of ['first', 'all', 'run', 'transaction'] as const)
+      vi.spyOn(database, method).mockRejectedValue(new Error('disk I/O error'));
     expect(await keeper.attempt()).toBe(false);
     await keeper.idle();
     vi.restoreAllMocks();

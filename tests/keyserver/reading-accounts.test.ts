@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { overview } from '../../keyserver/overview.ts';
 import type { InvitationRequest } from '../../keyserver/readers/invitations.ts';
 import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
-import { first, run } from '../../keyserver/storage/database.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Reader } from '../support/reading-site-visitor.ts';
@@ -31,7 +30,7 @@ const browser = () => createReader(rig.server);
 /** Invites, joins, and returns the browser that is signed in then. */
 async function join(name: string): Promise<Reader> {
   const reader = browser();
-  const { code: accountCode } = rig.invite({ name });
+  const { code: accountCode } = await rig.invite({ name });
   const { status } = await reader.post('/-/join', { code: accountCode, password: PASSWORD });
   expect(status).toBe(303);
   return reader;
@@ -49,7 +48,7 @@ describe('joining', () => {
     expect(page.status).toBe(200);
     expect(page.headers['content-security-policy']).toContain("script-src 'self'");
     expect(page.text).not.toMatch(/<script>|onclick|style=/);
-    const { code: accountCode } = rig.invite({ name: 'Änne Müller' });
+    const { code: accountCode } = await rig.invite({ name: 'Änne Müller' });
     const joined = await reader.post('/-/join', { code: accountCode.toLowerCase(), password: PASSWORD });
     expect([joined.status, joined.headers.location]).toEqual([303, '/-/account']);
     expect((await reader.get('/-/account')).text).toContain('Änne Müller');
@@ -57,13 +56,13 @@ describe('joining', () => {
   });
 
   it('never reads a code out of the query', async () => {
-    const { code: accountCode } = rig.invite({ name: 'query' });
+    const { code: accountCode } = await rig.invite({ name: 'query' });
     const page = await browser().get(`/-/join?code=${accountCode}`);
     expect(page.text).not.toContain(accountCode);
   });
 
   it('attack 94: refuses a code that was used, expired, made for a device, or tried at random, in the same words', async () => {
-    const [used, expired] = [rig.invite({ name: 'bert' }), rig.invite({ name: 'carla' })];
+    const [used, expired] = [await rig.invite({ name: 'bert' }), await rig.invite({ name: 'carla' })];
     await browser().post('/-/join', { code: used.code, password: PASSWORD });
     rig.passTime(8 * DAY);
     const late = await browser().post('/-/join', { code: expired.code, password: PASSWORD });
@@ -77,7 +76,7 @@ describe('joining', () => {
   });
 
   it('gives one of two browsers that race for a code the account', async () => {
-    const { code: accountCode } = rig.invite({ name: 'dora' });
+    const { code: accountCode } = await rig.invite({ name: 'dora' });
     const answers = await Promise.all(
       [1, 2].map(() => browser().post('/-/join', { code: accountCode, password: PASSWORD })),
     );
@@ -85,7 +84,7 @@ describe('joining', () => {
   });
 
   it('asks for ten characters, and keeps the code in the form', async () => {
-    const { code: accountCode } = rig.invite({ name: 'emil' });
+    const { code: accountCode } = await rig.invite({ name: 'emil' });
     const { status, text } = await browser().post('/-/join', { code: accountCode, password: 'ninechars' });
     expect(status).toBe(400);
     expect(text).toContain(`value="${accountCode}"`);
@@ -95,7 +94,7 @@ describe('joining', () => {
 
   it('again, with a new invitation, replaces the password and ends the other sessions', async () => {
     const old = await join('frieda');
-    const { code: accountCode } = rig.invite({ name: 'frieda' });
+    const { code: accountCode } = await rig.invite({ name: 'frieda' });
     const fresh = browser();
     await fresh.post('/-/join', { code: accountCode, password: 'another password' });
     expect(await statusOfArticle(old)).toBe(401);
@@ -106,25 +105,25 @@ describe('joining', () => {
 });
 
 describe('a new invitation after the access was withdrawn', () => {
-  const grantsAfter = (request: InvitationRequest) => {
-    rig.invite({ name: 'petra', sets: ['archive', 'day-1'] });
-    revokeSubscriber(rig.server.state, 'petra');
-    const { created, grants, kept } = rig.invite({ ...request, name: 'Petra' });
+  const grantsAfter = async (request: InvitationRequest) => {
+    await rig.invite({ name: 'petra', sets: ['archive', 'day-1'] });
+    await revokeSubscriber(rig.server.state, 'petra');
+    const { created, grants, kept } = await rig.invite({ ...request, name: 'Petra' });
     return { created, grants: grants.map(({ pattern, until }) => [pattern, until]), kept };
   };
 
-  it('attack 47: gives back none of the old grants', () => {
-    expect(grantsAfter({ name: 'petra', sets: ['sport'] })).toEqual({
+  it('attack 47: gives back none of the old grants', async () => {
+    expect(await grantsAfter({ name: 'petra', sets: ['sport'] })).toEqual({
       created: false,
       grants: [['sport', null]],
       kept: [],
     });
   });
 
-  it('without sets is as the first one: all sets, to the end that is named now', () => {
+  it('without sets is as the first one: all sets, to the end that is named now', async () => {
     const until = Date.UTC(2099, 5, 30) / 1000;
-    expect(grantsAfter({ name: 'petra' }).grants).toEqual([['*', null]]);
-    expect(grantsAfter({ name: 'petra', until }).grants).toEqual([['*', until]]);
+    expect((await grantsAfter({ name: 'petra' })).grants).toEqual([['*', null]]);
+    expect((await grantsAfter({ name: 'petra', until })).grants).toEqual([['*', until]]);
   });
 });
 
@@ -176,7 +175,7 @@ describe('signing in', () => {
   });
 
   it('says the same to an unknown name, a name without an account, and a wrong password', async () => {
-    rig.invite({ name: 'without account' });
+    await rig.invite({ name: 'without account' });
     const names = ['gustav', 'nobody', 'without account'];
     const pages = await Promise.all(
       names.map((name) => browser().post('/-/sign-in', { name, password: 'wrong password', to: '/' })),
@@ -221,8 +220,10 @@ describe('signing in', () => {
     const reader = browser();
     await reader.post('/-/sign-in', { name: 'gustav', password: PASSWORD, to: '/' });
     const dump = JSON.stringify(
-      ['sessions', 'document_sessions', 'entries', 'accounts', 'invitations'].map((table) =>
-        rig.server.state.database.prepare(`SELECT * FROM ${table}`).all(),
+      await Promise.all(
+        ['sessions', 'document_sessions', 'entries', 'accounts', 'invitations'].map((table) =>
+          rig.server.state.database.all(`SELECT * FROM ${table}`),
+        ),
       ),
     );
     expect(dump).not.toContain(PASSWORD);
@@ -250,7 +251,7 @@ describe('signing in', () => {
     rig.passTime(30 * DAY + 1);
     expect(await statusOfArticle(aged)).toBe(401);
     rig.passTime(-30 * DAY - 1);
-    expect(revokeSubscriber(rig.server.state, 'jens')).toMatchObject({ sessions: 1 });
+    expect(await revokeSubscriber(rig.server.state, 'jens')).toMatchObject({ sessions: 1 });
     expect(await statusOfArticle(revoked)).toBe(401);
     await revoked.post('/-/sign-in', { name: 'jens', password: PASSWORD, to: '/' });
     const page = await revoked.get(ARTICLE);
@@ -260,7 +261,7 @@ describe('signing in', () => {
 
   it('shows the account: name, and what can be read until when', async () => {
     const reader = browser();
-    const { code: accountCode } = rig.invite({
+    const { code: accountCode } = await rig.invite({
       name: 'kora',
       sets: ['day-*', 'sport'],
       until: Date.UTC(2099, 5, 30) / 1000,
@@ -275,10 +276,9 @@ describe('signing in', () => {
   it('attack 48: a stored hash with huge or zero parameters is refused uncomputed', async () => {
     await join('lena');
     const { database } = rig.server.state;
-    const { subscriber, password } = first<{ subscriber: number; password: string }>(
-      database,
+    const { subscriber, password } = (await database.first<{ subscriber: number; password: string }>(
       `SELECT subscriber, password FROM accounts ORDER BY subscriber DESC`,
-    ) ?? { subscriber: 0, password: '' };
+    )) ?? { subscriber: 0, password: '' };
     for (const cost of [
       'm=4194304,t=3,p=1',
       'm=65536,t=4000,p=1',
@@ -287,7 +287,7 @@ describe('signing in', () => {
       'm=65536,t=3,p=255',
     ]) {
       const changed = password.replace(/m=\d+,t=\d+,p=\d+/, cost);
-      run(database, 'UPDATE accounts SET password = ? WHERE subscriber = ?', changed, subscriber);
+      await database.run('UPDATE accounts SET password = ? WHERE subscriber = ?', changed, subscriber);
       const start = performance.now();
       const { status } = await browser().post('/-/sign-in', { name: 'lena', password: PASSWORD, to: '/' });
       expect(status).toBe(500);
@@ -310,8 +310,8 @@ describe('forms', () => {
     ['the same site, without Origin', { 'sec-fetch-site': 'same-site' }],
     ['nowhere', {}],
   ] as [string, Record<string, string>][])('attack 50: from %s change nothing', async (_, headers) => {
-    const { code: accountCode } = rig.invite({ name: 'mara' });
-    const before = JSON.stringify(overview(rig.server.state));
+    const { code: accountCode } = await rig.invite({ name: 'mara' });
+    const before = JSON.stringify(await overview(rig.server.state));
     for (const [path, fields] of [
       ['/-/sign-out', {}],
       ['/-/sign-in', { name: 'gustav', password: PASSWORD, to: '/' }],
@@ -322,7 +322,7 @@ describe('forms', () => {
       expect(page.text).toContain('cross-site');
       expect(page.headers['set-cookie']).toBeUndefined();
     }
-    expect(JSON.stringify(overview(rig.server.state))).toBe(before);
+    expect(JSON.stringify(await overview(rig.server.state))).toBe(before);
   });
 
   it('from this origin pass by Sec-Fetch-Site alone', async () => {
@@ -344,7 +344,7 @@ describe('forms', () => {
   ];
 
   it.each(HOSTILE)('attack 49: %j in every field is data', async (text) => {
-    const before = JSON.stringify(overview(rig.server.state));
+    const before = JSON.stringify(await overview(rig.server.state));
     for (const [path, fields] of [
       ['/-/sign-in', { name: text, password: text, to: text }],
       ['/-/join', { code: text, password: `${text} some password` }],
@@ -356,7 +356,7 @@ describe('forms', () => {
       expect(page.text).not.toContain(process.env.HOME);
       expect(page.headers['set-cookie']).toBeUndefined();
     }
-    expect(JSON.stringify(overview(rig.server.state))).toBe(before);
+    expect(JSON.stringify(await overview(rig.server.state))).toBe(before);
   });
 
   it.each([
@@ -387,7 +387,7 @@ it('attack 46: guesses of codes from one address are limited', async () => {
 
 it('attack 93: the log holds no names, codes, passwords, tokens, paths or queries', async () => {
   const reader = browser();
-  const { code: accountCode } = rig.invite({ name: 'olga' });
+  const { code: accountCode } = await rig.invite({ name: 'olga' });
   await reader.post('/-/join', { code: accountCode, password: 'olgas own password' });
   await reader.get(`${ARTICLE}?secret-query=1`);
   await browser().post('/-/sign-in', { name: 'olga', password: 'olgas wrong password', to: ARTICLE });

@@ -55,7 +55,7 @@ afterAll(() => rig.close());
 
 async function join(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<Reader> {
   const reader = createReader(rig.server);
-  await reader.post('/-/join', { code: rig.invite({ name, ...grant }).code, password: PASSWORD });
+  await reader.post('/-/join', { code: (await rig.invite({ name, ...grant })).code, password: PASSWORD });
   return reader;
 }
 
@@ -216,7 +216,7 @@ describe('a shared cache in front', () => {
     expect([page.status, page.headers['cache-control']]).toEqual([303, 'no-store']);
     expect((await stranger.enter()).headers['cache-control']).toBe('no-store');
     const joined = await stranger.post('/-/join', {
-      code: rig.invite({ name: 'emil' }).code,
+      code: (await rig.invite({ name: 'emil' })).code,
       password: PASSWORD,
     });
     expect(joined.headers['set-cookie']).toBeDefined();

@@ -1,9 +1,9 @@
 /** The way from the account's origin to that of the documents, request by request: rows 50, 93 and 96 of the attack list. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { all } from '../../keyserver/storage/database.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createReader, type Page, type Reader } from '../support/reading-site-visitor.ts';
+import { danglingRows } from '../support/store.ts';
 
 const PASSWORD = 'correct horse battery';
 const LETTER = { path: '/letter.html', content: '<h1>Letter</h1>', mediaType: 'text/html', set: 'day-1' };
@@ -18,7 +18,7 @@ afterAll(() => rig.close());
 
 async function join(name: string): Promise<Reader> {
   const reader = createReader(rig.server);
-  await reader.post('/-/join', { code: rig.invite({ name }).code, password: PASSWORD });
+  await reader.post('/-/join', { code: (await rig.invite({ name })).code, password: PASSWORD });
   return reader;
 }
 
@@ -137,8 +137,8 @@ describe('the code', () => {
     expect(code).toHaveLength(43);
     const { database } = rig.server.state;
     const dump = JSON.stringify([
-      all(database, 'SELECT * FROM entries'),
-      all(database, 'SELECT * FROM document_sessions'),
+      await database.all('SELECT * FROM entries'),
+      await database.all('SELECT * FROM document_sessions'),
     ]);
     await anna.documents.get(entrance);
     for (const secret of [code, ...anna.documents.cookies.values()]) {
@@ -157,7 +157,7 @@ describe('a session of the documents', () => {
     const old = await join('gerda');
     await join('gerda');
     expect(await reads(old)).toBe(false);
-    expect(all(rig.server.state.database, 'PRAGMA foreign_key_check')).toEqual([]);
+    expect(await danglingRows(rig.server.state.database, rig.config)).toEqual([]);
   });
 
   it('is there before a public page is loaded, for who is signed in', async () => {

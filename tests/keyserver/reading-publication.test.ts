@@ -174,7 +174,7 @@ it('has the publisher’s colour and logo out of the signed settings on its own 
   expect(signIn.text).not.toContain('<img');
   expect(signIn.text).toContain('No subscription yet? <a href="https://shop.example/">');
   expect((await account.get('/-/style.css')).text).toContain('--accent:#a3301d');
-  const { code } = rig.invite({ name: 'kora', sets: ['day-16', '*'] });
+  const { code } = await rig.invite({ name: 'kora', sets: ['day-16', '*'] });
   await account.post('/-/join', { code, password: 'correct horse battery' });
   const { text } = await account.get('/-/account');
   expect(text).toContain('Day 16');

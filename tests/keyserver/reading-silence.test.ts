@@ -64,7 +64,7 @@ describe.each([
       const status = await getFrom('127.0.0.2', path);
       expect([path, status]).toEqual([path, 200]);
     }
-    const { code: accountCode } = rig.invite({ name: `anna ${count} ${times}` });
+    const { code: accountCode } = await rig.invite({ name: `anna ${count} ${times}` });
     const form = `code=${accountCode}&password=${encodeURIComponent(PASSWORD)}`;
     const headers = { origin: rig.server.readingUrl, 'content-type': 'application/x-www-form-urlencoded' };
     expect(await postFrom('127.0.0.2', rig.server.readingUrl, '/-/join', form, { headers })).toBe(303);

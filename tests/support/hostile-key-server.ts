@@ -85,7 +85,7 @@ export class HostileKeyServer {
   }
 
   /** A fresh invitation, as a reader gets it. */
-  invite(): string {
+  async invite(): Promise<string> {
     const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
     const code = Array.from(randomBytes(16), (byte) => alphabet[byte % 32]).join('');
     this.codes.add(code);

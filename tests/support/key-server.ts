@@ -12,13 +12,13 @@ import type { DescriptorWish, TestPublisher } from './test-publisher.ts';
 export interface TestKeyServer {
   readonly origin: string;
   /** A fresh invitation to all sets, as a reader gets it. */
-  invite(): string;
+  invite(): Promise<string>;
   /** Ends the subscription of the invited reader. */
-  revoke(): void;
+  revoke(): Promise<void>;
   /** What it logged. */
   log(): string;
   /** How many devices are connected. */
-  devices(): number;
+  devices(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export async function startKeyServerOf(publisher: TestPublisher, wish?: Descript
   const server = await startKeyServer({ ...config, reading }, { log });
   const bundle = await publisher.bundle(server.url, server.state.recipient.publicKey, wish);
   await importBundle(server.state, bundle, server.origins);
-  const { descriptor } = readProviderRow(server.state.database) ?? {};
+  const { descriptor } = (await readProviderRow(server.state.database)) ?? {};
   if (descriptor) publisher.setDescriptor(descriptor);
   let closing: Promise<void> | undefined;
   const close = async () => {
@@ -41,10 +41,12 @@ export async function startKeyServerOf(publisher: TestPublisher, wish?: Descript
   };
   return {
     origin: server.url,
-    invite: () => invitationLink(inviteSubscriber(server.state, { name: 'ada' }), server.url, publisher.root.id),
-    revoke: () => void revokeSubscriber(server.state, 'ada'),
+    invite: async () =>
+      invitationLink(await inviteSubscriber(server.state, { name: 'ada' }), server.url, publisher.root.id),
+    revoke: async () => void (await revokeSubscriber(server.state, 'ada')),
     log: () => lines.join(''),
-    devices: () => Number(server.state.database.prepare('SELECT count(*) AS count FROM devices').get()?.count),
+    devices: async () =>
+      (await server.state.database.first<{ count: number }>('SELECT count(*) AS count FROM devices'))?.count ?? 0,
     close: () => {
       closing ??= close();
       return closing;

@@ -11,6 +11,7 @@ import { type Invitation, type InvitationRequest, inviteSubscriber } from '../..
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { type ContentHost, startContentHost } from './content-host.ts';
 import { createPublisher, type PublisherWithSets, SITE, sealBundle } from './publisher-with-sets.ts';
+import { storeIn } from './store.ts';
 
 export interface Rig {
   readonly folder: string;
@@ -22,7 +23,7 @@ export interface Rig {
   readonly provider: Provider;
   /** What the key server logged. */
   readonly log: () => string;
-  readonly invite: (request: InvitationRequest) => Invitation;
+  readonly invite: (request: InvitationRequest) => Promise<Invitation>;
   /** Moves the key server's clock. */
   readonly passTime: (seconds: number) => void;
   readonly close: () => Promise<void>;
@@ -56,7 +57,12 @@ export async function startRig(
   const folder = temporaryFolder();
   const host = await startContentHost();
   const publisher = await createPublisher(options.sets);
-  const config = { ...configIn(folder), fetchFrom: { [SITE]: host.origin }, ...options.config };
+  const config = {
+    ...configIn(folder),
+    ...(await storeIn(folder)),
+    fetchFrom: { [SITE]: host.origin },
+    ...options.config,
+  };
   const lines: string[] = [];
   // The clock stands still: what a test signs twice is the same, at the end of a second too.
   let now = Math.floor(Date.now() / 1000);

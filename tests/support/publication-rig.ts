@@ -61,11 +61,11 @@ export class PublicationRig {
   readonly site: string;
   readonly #folders: string[];
 
-  private constructor(rig: Rig, site: string) {
+  private constructor(rig: Rig, site: string, token: string) {
     this.rig = rig;
     this.site = site;
     this.#folders = [site];
-    this.token = createToken(rig.server.state, 'publisher', 30).token;
+    this.token = token;
   }
 
   static async start(config: Partial<KeyServerConfig> = {}): Promise<PublicationRig> {
@@ -73,7 +73,8 @@ export class PublicationRig {
     const publication = { resignMinutes: 60, freshHours: 48, push: [site] };
     const rig = await startRig({ config: { publication, ...config } });
     await rig.server.keeper.idle(); // the run at its start
-    return new PublicationRig(rig, site);
+    const { token } = await createToken(rig.server.state, 'publisher', 30);
+    return new PublicationRig(rig, site, token);
   }
 
   async close(): Promise<void> {

@@ -29,7 +29,7 @@ export async function startPublishingKeyServer(): Promise<PublishingKeyServer> {
     log: pino({ level: 'silent' }),
     limits: { metadataPerAddress: 100_000, publishingPerAddress: 100_000 },
   });
-  const { token } = createToken(server.state, 'publisher', 1);
+  const { token } = await createToken(server.state, 'publisher', 1);
   let isClosed = false;
   return {
     origin: server.url,
@@ -39,7 +39,7 @@ export async function startPublishingKeyServer(): Promise<PublishingKeyServer> {
     pair: async () => {
       const response = await fetch(server.url + TIMESTAMP_PATH);
       if (!response.ok) return [0, 0];
-      const { timestamp } = readTimestamp(new Uint8Array(await response.arrayBuffer()));
+      const { timestamp } = await readTimestamp(new Uint8Array(await response.arrayBuffer()));
       return [timestamp.snapshot.version, timestamp.version];
     },
     close: async () => {

@@ -60,8 +60,8 @@ export async function startReaderHome(cleanUp: CleanUp): Promise<ReaderHome> {
     connectTo,
     atHome,
     run,
-    bind: (...args) =>
-      run(['bind', keyServer.invite(), '--yes', '--trust-site', publisher.site, ...connectTo, ...args]),
+    bind: async (...args) =>
+      run(['bind', await keyServer.invite(), '--yes', '--trust-site', publisher.site, ...connectTo, ...args]),
     startProxy: async (...args) => {
       const running = await startWispr<ReadyProxy>(['proxy', '--port', '0', ...connectTo, ...args], atHome());
       cleanUp.add(() => running.stop('SIGKILL'));

@@ -121,7 +121,12 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
   cleanUp.add(() => keyServer.close());
   await publisher.sign(host.files);
   const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)]; // every host, on port 80
-  await bindSite({ ...storage, connectTo, link: keyServer.invite(), trustSites: [...(confirm ?? [publisher.site])] });
+  await bindSite({
+    ...storage,
+    connectTo,
+    link: await keyServer.invite(),
+    trustSites: [...(confirm ?? [publisher.site])],
+  });
   const connected = join(directory, 'connected');
   await cp(storage.dataDirectory, connected, { recursive: true });
   let others = 0;

@@ -49,7 +49,7 @@ export async function startWebReaderRig(): Promise<WebReaderRig> {
     before: [first.origin],
     config: { dev: false, origin: `https://${KEYS}`, tls, reading },
   });
-  const { descriptor } = readProviderRow(rig.server.state.database) ?? {};
+  const { descriptor } = (await readProviderRow(rig.server.state.database)) ?? {};
   if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
   const { ports } = rig.server;
   const rules = `MAP ${READ} 127.0.0.1:${ports.reading}, MAP ${PAGES} 127.0.0.1:${ports.documents}`;

@@ -33,7 +33,7 @@ beforeAll(async () => {
   const content = await startContentHost();
   await stranger.sign(content.files);
   const connectTo = [parseConnectTo(`:80:127.0.0.1:${content.port}`)];
-  await bindSite({ ...rig.storage, connectTo, link: strangers.invite(), trustSites: ['stranger.example'] });
+  await bindSite({ ...rig.storage, connectTo, link: await strangers.invite(), trustSites: ['stranger.example'] });
   await content.close();
   const originOf = async (site: string) => ((await rig.proxy.gatewayUrl(site)) ?? '').slice(0, -1);
   [origin, sister] = [await originOf('news.example'), await originOf('second.example')];

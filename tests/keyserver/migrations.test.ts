@@ -1,0 +1,59 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { overview } from '../../keyserver/overview.ts';
+import { checkToken } from '../../keyserver/publication/tokens.ts';
+import { findSession, joinWithCode } from '../../keyserver/readers/accounts.ts';
+import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
+import { openState } from '../../keyserver/storage/state.ts';
+import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
+import { newPostgresUrl } from '../support/postgres.ts';
+
+/** When the key server of version 3 made its database, which is version-3.sql, and what it gave out then. */
+const MADE = 4_000_000_000;
+const MASTER_KEY = 'wispr-master-key/1\n1 HmpQp5v4YBtvEAKtLfGR4ab9BDjEI4TMGTVtJgG4zM8\n';
+const SESSION = 'OlRmjWsgbT2Ltp1K5FyV9nnuK61L2L7qGuqloNKPyoI';
+const CODE = 'NQKYMJ4BCKMFPNC9';
+const TOKEN = 'wispr-publish-UCi88-tt304xTVRZvNAOsPBUysRzfGM4QqLAy_HBDt8';
+
+let folder: string;
+beforeEach(() => {
+  folder = temporaryFolder();
+  writeFileSync(join(folder, 'master.key'), MASTER_KEY, { mode: 0o600 });
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+it('a database of version 3 goes on with what is in it, and is of the newest version', async () => {
+  const config = configIn(folder);
+  const before = new DatabaseSync(join(folder, 'keyserver.db'), { enableForeignKeyConstraints: false });
+  before.exec(readFileSync(new URL('version-3.sql', import.meta.url), 'utf8'));
+  before.close();
+  for (let start = 1; start <= 2; start++) {
+    const state = await openState(config, () => MADE);
+    expect(await state.database.first('PRAGMA user_version')).toEqual({ user_version: 4 });
+    expect(await state.database.all('PRAGMA index_info(invitations_subscriber)')).toHaveLength(1);
+    expect(await findSession(state, SESSION)).toMatchObject({ name: 'Ada' });
+    expect(await checkToken(state, `Bearer ${TOKEN}`)).toBe('ci');
+    if (start === 1) expect((await joinWithCode(state, CODE)).subscriber.name).toBe('Ben');
+    else await expect(joinWithCode(state, CODE)).rejects.toMatchObject({ code: 'code-refused' });
+    await state.database.close();
+  }
+});
+
+it('on PostgreSQL several processes take the steps at once, each of them once', async () => {
+  rmSync(join(folder, 'master.key'));
+  const config = { ...configIn(folder), data: undefined, database: await newPostgresUrl() };
+  const first = await openState(config);
+  await inviteSubscriber(first, { name: 'ada' });
+  await first.database.run('DROP INDEX invitations_subscriber');
+  await first.database.run('UPDATE wispr_key_server SET version = 3');
+  const states = await Promise.all([1, 2, 3].map(() => openState(config)));
+  const sql = "SELECT indexname FROM pg_indexes WHERE indexname = 'invitations_subscriber'";
+  expect(await first.database.all(sql)).toHaveLength(1);
+  for (const state of [first, ...states]) {
+    expect(await state.database.first('SELECT version FROM wispr_key_server')).toEqual({ version: 4 });
+    expect((await overview(state)).subscribers.map(({ name }) => name)).toEqual(['ada']);
+    await state.database.close();
+  }
+});

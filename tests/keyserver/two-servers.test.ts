@@ -1,0 +1,173 @@
+/** Two key servers at one database. */
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { randomBytes } from '#primitives';
+import { encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
+import { encodeKeyRequest, openKeyAnswer } from '../../core/keys/key-request.ts';
+import { encodeHandOver } from '../../core/publication/hand-over.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
+import { acceptHandOver, confirmAgain } from '../../keyserver/publication/authority.ts';
+import { importBundle } from '../../keyserver/publication/import-bundle.ts';
+import { ProviderReader } from '../../keyserver/publication/provider.ts';
+import { readTimestamp } from '../../keyserver/publication/stored.ts';
+import { createToken } from '../../keyserver/publication/tokens.ts';
+import { endSession, findSession, joinWithCode } from '../../keyserver/readers/accounts.ts';
+import { bindDevice } from '../../keyserver/readers/bindings.ts';
+import {
+  challengeOf,
+  createEntryCode,
+  createEntrySecret,
+  enterWithCode,
+  findDocumentSession,
+} from '../../keyserver/readers/document-sessions.ts';
+import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
+import { answerKeyRequest } from '../../keyserver/readers/key-requests.ts';
+import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import type { KeyServerState } from '../../keyserver/storage/state.ts';
+import { bind, createDeviceKeys } from '../support/device.ts';
+import { HOUR, PublicationRig } from '../support/publication-rig.ts';
+import { sealBundle, setOf } from '../support/publisher-with-sets.ts';
+
+const ROUNDS = 8;
+let the: PublicationRig;
+let other: RunningKeyServer;
+let states: readonly [KeyServerState, KeyServerState];
+beforeAll(async () => {
+  the = await PublicationRig.start();
+  const { config, folder } = the.rig;
+  const here = { ...config, publicKey: join(folder, 'other.pub') };
+  other = await startKeyServer(here, { log: pino({ enabled: false }), now: () => the.now() });
+  await other.keeper.idle();
+  states = [the.rig.server.state, other.state];
+});
+afterAll(async () => {
+  await other.close();
+  await the.close();
+});
+
+/** Does the same at both at once. @returns what became of those that were not refused */
+async function atBoth<Result>(work: (state: KeyServerState, index: number) => Promise<Result>): Promise<Result[]> {
+  const outcomes = await Promise.allSettled(states.map(work));
+  return outcomes.filter((outcome) => outcome.status === 'fulfilled').map(({ value }) => value);
+}
+
+/** A fresh code, as it is used. */
+async function newCode(name: string): Promise<string> {
+  return normaliseCode((await the.rig.invite({ name })).code) ?? '';
+}
+
+it('use a code up for each other: for an account, for a device, for the documents', async () => {
+  const { provider } = the.rig;
+  for (let round = 0; round < ROUNDS; round++) {
+    const code = await newCode('ada');
+    const sessions = await atBoth((state) => joinWithCode(state, code));
+    expect(sessions).toHaveLength(1);
+    const token = sessions[0]?.token ?? '';
+    const secret = createEntrySecret();
+    const entry = await createEntryCode(states[0], token, challengeOf(secret) ?? '');
+    const entered = await atBoth((state) => enterWithCode(state, entry ?? '', secret));
+    expect(entered.filter((found) => found !== undefined)).toHaveLength(1);
+    const deviceCode = await newCode('ada');
+    const devices = await Promise.all(states.map(() => createDeviceKeys(provider)));
+    const bound = await atBoth(async (state, index) => {
+      const [device] = devices.slice(index);
+      if (!device) throw new Error('no device');
+      const request = encodeBindingRequest(device, provider.publisher, deviceCode, the.now());
+      return bindDevice(state, new ProviderReader(state.database), provider.keyServer, request);
+    });
+    expect(bound).toHaveLength(1);
+  }
+});
+
+it('know each other’s sessions, and their ends', async () => {
+  const [one, two] = states;
+  const { token } = await joinWithCode(one, await newCode('ben'));
+  const secret = createEntrySecret();
+  const entry = await createEntryCode(two, token, challengeOf(secret) ?? '');
+  const entered = (await enterWithCode(one, entry ?? '', secret)) ?? '';
+  expect(await findDocumentSession(two, entered)).toMatchObject({ name: 'ben' });
+  await endSession(two, token);
+  expect([await findSession(one, token), await findDocumentSession(one, entered)]).toEqual([undefined, undefined]);
+});
+
+it('attack 44: answer a request once, whichever gets it first', async () => {
+  const { provider, publisher } = the.rig;
+  const device = await bind(provider, (await the.rig.invite({ name: 'cleo' })).code);
+  for (let round = 0; round < ROUNDS; round++) {
+    const request = await encodeKeyRequest(
+      device.deviceKey,
+      provider.keyServer,
+      [setOf(publisher, 'day-1').id],
+      the.now(),
+    );
+    const answers = await atBoth(async (state) =>
+      openKeyAnswer(await answerKeyRequest(state, provider.keyServer, request), request, device.deviceKey.key),
+    );
+    expect(answers.map(({ keys }) => keys.length).sort()).toEqual([0, 1]);
+    expect(answers.flatMap(({ refused }) => refused.map(({ reason }) => reason))).toEqual(['replayed-request']);
+  }
+});
+
+it('invite one person of a new name, and make one token of a name', async () => {
+  for (let round = 0; round < ROUNDS; round++) {
+    const invited = await atBoth((state) => inviteSubscriber(state, { name: `New ${round}` }));
+    expect(invited.map(({ created }) => created).sort()).toEqual([false, true]);
+    expect(await atBoth((state) => createToken(state, `token-${round}`, 1))).toHaveLength(1);
+  }
+});
+
+it('attack 90: import no bundle after a newer one, and one of a serial', async () => {
+  const { publisher, server, host } = the.rig;
+  const bundleOf = (serial: number) =>
+    sealBundle(publisher, server.state.recipient.publicKey, { ...server.origins, content: host.origin, serial });
+  for (let round = 1; round <= ROUNDS; round++) {
+    const serial = 2 + 3 * round;
+    const same = await Promise.all([bundleOf(serial), bundleOf(serial)]);
+    const imported = await atBoth((state, index) => importBundle(state, same[index] ?? randomBytes(1), server.origins));
+    expect(imported.map(({ outcome }) => outcome)).toEqual(['updated']);
+    const ordered = await Promise.all([bundleOf(serial + 1), bundleOf(serial + 2)]);
+    await atBoth((state, index) => importBundle(state, ordered[index] ?? randomBytes(1), server.origins));
+    const current = await server.state.database.first('SELECT serial FROM provider');
+    expect(current).toMatchObject({ serial: serial + 2 });
+  }
+});
+
+/** Uploads a publication, and makes the message that hands it over. */
+function message(version: number): Uint8Array {
+  const snapshot = the.snapshot(version);
+  the.upload(the.site, version, snapshot);
+  return encodeHandOver({ snapshot, roots: [], expiries: [] }, the.rig.publisher.root.signers.snapshot.secretKey);
+}
+
+it('attack 66: go back neither in publications nor in timestamps, sign each hour, and push the same', async () => {
+  await the.publish(7);
+  let last = 0;
+  const check = async (publication: number) => {
+    const bytes = await readTimestamp(states[0].database);
+    const current = the.read(bytes ?? new Uint8Array(0));
+    expect(current.snapshot.version).toBe(publication);
+    expect(current.version).toBeGreaterThan(last);
+    last = current.version;
+    const served = await fetch(`${other.url}${METADATA_PATH}timestamp.json`);
+    expect(new Uint8Array(await served.arrayBuffer())).toEqual(bytes);
+    return bytes;
+  };
+  for (let round = 1; round <= ROUNDS; round++) {
+    const publication = 7 + 2 * round;
+    const [first, second] = [message(publication - 1), message(publication)];
+    // Which comes first is chance; the lower one is refused after the higher one.
+    await Promise.all([
+      acceptHandOver(states[0], first, 48 * HOUR),
+      acceptHandOver(states[1], second, 48 * HOUR),
+      confirmAgain(states[0], 48 * HOUR),
+      confirmAgain(states[1], 48 * HOUR),
+    ]);
+    await check(publication);
+    the.rig.passTime(HOUR);
+    const keepers = [the.rig.server.keeper, other.keeper];
+    expect(await Promise.all(keepers.map((keeper) => keeper.attempt()))).toEqual([true, true]);
+    await Promise.all(keepers.map((keeper) => keeper.idle()));
+    expect(the.pushed()).toEqual(await check(publication));
+  }
+});

@@ -1,0 +1,41 @@
+/** Where the key servers of a test keep their state: the same tests run on SQLite and on PostgreSQL (tests/keyserver/on-postgres.test.ts). */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { KeyServerConfig } from '../../keyserver/config.ts';
+import type { Database } from '../../keyserver/storage/database.ts';
+import { newPostgresUrl } from './postgres.ts';
+
+type Kind = 'sqlite' | 'postgres';
+
+let kind: Kind = 'sqlite';
+
+/** @param chosen - for key servers that are set up from now on, in this test file */
+export function keepStateIn(chosen: Kind): void {
+  kind = chosen;
+}
+
+/** A place for the state of a new key server. */
+export async function storeIn(folder: string): Promise<Pick<KeyServerConfig, 'data' | 'database'>> {
+  if (kind === 'sqlite') return { data: join(folder, 'keyserver.db'), database: undefined };
+  return { data: undefined, database: await newPostgresUrl() };
+}
+
+/** All that a key server has stored, as bytes that can be searched. */
+export async function everythingStored(database: Database, { data }: Pick<KeyServerConfig, 'data'>): Promise<Buffer> {
+  if (data !== undefined) {
+    await database.run('PRAGMA wal_checkpoint(TRUNCATE)');
+    return readFileSync(data);
+  }
+  const sql = 'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema()';
+  const parts: Uint8Array[] = [];
+  for (const { name } of await database.all<{ name: string }>(sql))
+    for (const row of await database.all<Record<string, unknown>>(`SELECT * FROM ${name}`))
+      for (const value of Object.values(row))
+        parts.push(value instanceof Uint8Array ? value : Buffer.from(String(value)));
+  return Buffer.concat(parts);
+}
+
+/** What refers to a row that is not there. PostgreSQL lets no such row in. */
+export function danglingRows(database: Database, { data }: Pick<KeyServerConfig, 'data'>): Promise<unknown[]> {
+  return data === undefined ? Promise.resolve([]) : database.all('PRAGMA foreign_key_check');
+}
