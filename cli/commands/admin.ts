@@ -6,7 +6,7 @@ import { KeyServerError } from '../../keyserver/errors.ts';
 import { knownOrigins } from '../../keyserver/origins.ts';
 import { type DeviceOverview, type Overview, overview, type SubscriberOverview } from '../../keyserver/overview.ts';
 import { type ImportResult, importBundle } from '../../keyserver/publication/import-bundle.ts';
-import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
+import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { withState } from '../../keyserver/storage/state.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { count } from '../../publisher/text.ts';

@@ -1,7 +1,7 @@
 /** How commands write grants, times, publications, and by what a site was proved. */
 import type { HostProof } from '../../client-proxy/index.ts';
 import type { PublicationOverview } from '../../keyserver/overview.ts';
-import type { Grant } from '../../keyserver/readers/subscribers.ts';
+import type { Grant } from '../../keyserver/subscriptions/subscribers.ts';
 
 /** A day in UTC, like 2026-11-20. */
 export function isoDay(time: number): string {

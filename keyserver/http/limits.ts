@@ -1,7 +1,7 @@
 /** Every limit on requests, in one place: docs/keyserver.md, "Limits". Failures are counted where guessing is the danger, all requests where load is. */
 import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
-import { nameKey } from '../readers/subscribers.ts';
+import { nameKey } from '../subscriptions/subscribers.ts';
 import { CountStore } from './count-store.ts';
 
 const QUARTER_OF_AN_HOUR = 15 * 60_000;

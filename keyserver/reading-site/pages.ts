@@ -5,7 +5,7 @@ import { type SetTitle, titleOfSet } from '../../core/publication/set-titles.ts'
 import type { Accent } from '../../core/site/accent.ts';
 import { openInReaderUrl, READER_PORT } from '../../core/site/open-in-reader.ts';
 import type { ListedDevice } from '../readers/devices.ts';
-import type { Grant } from '../readers/subscribers.ts';
+import type { Grant } from '../subscriptions/subscribers.ts';
 import type { Refusal } from './refusals.ts';
 
 const eta = new Eta({ autoEscape: true });

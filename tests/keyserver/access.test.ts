@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Access, decideAccess, isTimeZone, matchesPattern, timeOf } from '../../keyserver/readers/access.ts';
+import { type Access, decideAccess, isTimeZone, matchesPattern, timeOf } from '../../keyserver/subscriptions/access.ts';
 
 const NOW = 1_800_000_000;
 const DAY = 86_400;

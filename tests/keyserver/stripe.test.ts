@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { readStripeEvent } from '../../keyserver/readers/stripe.ts';
+import { readStripeEvent } from '../../keyserver/subscriptions/stripe.ts';
 
 const SECRET = 'whsec_test';
 const NOW = 1_795_000_000;

@@ -75,6 +75,17 @@ export function timeOf(setName: string, zone: string): TimeSpan | undefined {
   }
 }
 
+/**
+ * The seconds of a day in a time zone: the first one, and the first one after it.
+ *
+ * @param date - such as `2026-11-16`
+ * @throws RangeError where there is no such day
+ */
+export function daySpan(date: string, zone: string): TimeSpan {
+  const day = Temporal.PlainDate.from(date, { overflow: 'reject' });
+  return { start: beginningOf(day, zone), end: beginningOf(day.add({ days: 1 }), zone) };
+}
+
 /** The first second of a day, which is no midnight where clocks are put forward then. */
 function beginningOf(day: Temporal.PlainDate, zone: string): number {
   return day.toZonedDateTime(zone).epochMilliseconds / 1000;

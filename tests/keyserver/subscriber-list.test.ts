@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
-import { parseSubscriberList } from '../../keyserver/readers/subscribers-csv.ts';
+import { parseSubscriberList } from '../../keyserver/subscriptions/subscriber-list.ts';
 
 const PLANS = new Set(['daily', 'trial']);
 const parse = (text: string) => parseSubscriberList(utf8(text), PLANS);
