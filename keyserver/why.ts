@@ -97,5 +97,5 @@ async function findDocument(config: KeyServerConfig, state: KeyServerState, url:
 }
 
 function invalid(message: string): KeyServerError {
-  return new KeyServerError('argument-invalid', message, { typed: true });
+  return new KeyServerError('argument-invalid', message);
 }

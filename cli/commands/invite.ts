@@ -2,15 +2,25 @@ import type { Command } from 'commander';
 import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
 import { knownOrigins } from '../../keyserver/origins.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
-import { type Invitation, invitationLink, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
-import { withState } from '../../keyserver/storage/state.ts';
+import {
+  type Invitation,
+  type InvitationRequest,
+  invitationLink,
+  inviteSubscriber,
+} from '../../keyserver/readers/invitations.ts';
+import { type KeyServerState, withState } from '../../keyserver/storage/state.ts';
+import { daySpan } from '../../keyserver/subscriptions/access.ts';
+import { findPlan } from '../../keyserver/subscriptions/plans.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
-import { describeGrant, isoDay } from './describe.ts';
+import { describeGrant, describeHeldPlan, isoDay } from './describe.ts';
 
 interface Options {
   readonly config: string;
   readonly sets?: string;
+  readonly plan?: string;
+  readonly from?: string;
   readonly until?: string;
+  readonly for?: string;
   readonly valid?: string;
   readonly json?: boolean;
 }
@@ -23,7 +33,10 @@ export function addInviteCommand(program: Command): void {
     .argument('<name>', 'name of the subscriber, also for signing in')
     .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG_FILE)
     .option('--sets <patterns>', 'which sets, like 2026-* (default: all, or as before)')
+    .option('--plan <name>', 'which plan, in place of --sets (`wispr admin plan`)')
+    .option('--from <date>', 'first day of the plan (default: now)')
     .option('--until <date>', 'last day, like 2027-06-30 (default: no end)')
+    .option('--for <days>', 'length in place of --until, like 7 for a trial')
     .option('--valid <days>', 'validity of the link (default: 7)')
     .option('--json', 'print JSON')
     .action(run);
@@ -31,15 +44,10 @@ export function addInviteCommand(program: Command): void {
 
 async function run(name: string, options: Options): Promise<void> {
   const config = readConfig(options.config);
-  const request = {
-    name,
-    sets: options.sets?.split(','),
-    until: options.until === undefined ? undefined : endOfDay(options.until),
-    validDays: options.valid === undefined ? undefined : Number(options.valid),
-  };
+  checkTogether(options);
   await withState(config, async (state) => {
     const origins = await knownOrigins(state.database, config);
-    const invitation = await inviteSubscriber(state, request);
+    const invitation = await inviteSubscriber(state, await requestOf(state, name, options));
     const provider = await readProviderRow(state.database);
     const link = invitationLink(invitation, origins.keyServer, provider?.root);
     if (options.json) print(JSON.stringify({ ...asJson(invitation), link }));
@@ -49,9 +57,36 @@ async function run(name: string, options: Options): Promise<void> {
   });
 }
 
-function sayInvitation({ subscriber, created, grants, kept, expires }: Invitation, link: string): void {
+/** Days are those of the plan's time zone. */
+async function requestOf(state: KeyServerState, name: string, options: Options): Promise<InvitationRequest> {
+  const { sets, plan, from, until, for: days, valid } = options;
+  const zone = (plan === undefined ? undefined : (await findPlan(state.database, plan))?.zone) ?? 'UTC';
+  const end = days === undefined ? undefined : state.now() + wholeDays(days) * 86_400;
+  return {
+    name,
+    sets: sets?.split(','),
+    plan,
+    from: from === undefined ? undefined : spanOf(from, zone).start,
+    until: until === undefined ? end : spanOf(until, zone).end - 1,
+    validDays: valid === undefined ? undefined : Number(valid),
+  };
+}
+
+function checkTogether({ sets, plan, from, until, for: days }: Options): void {
+  if (sets !== undefined && plan !== undefined) throw new UsageError('--sets and --plan do not go together');
+  if (until !== undefined && days !== undefined) throw new UsageError('--until and --for do not go together');
+  if (from !== undefined && plan === undefined) throw new UsageError('--from needs --plan');
+}
+
+function wholeDays(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new UsageError('--for takes a number of days');
+}
+
+function sayInvitation({ subscriber, created, grants, subscriptions, kept, expires }: Invitation, link: string): void {
   const who = created ? 'is a new subscriber' : 'was a subscriber already, and may read in all';
-  say(`${subscriber} ${who}: ${grants.map(describeGrant).join(', ')}`);
+  const rights = [...subscriptions.map(describeHeldPlan), ...grants.map(describeGrant)];
+  say(`${subscriber} ${who}: ${rights.join(', ')}`);
   if (kept.length > 0) {
     say(`nothing was taken away; granted before: ${kept.map(describeGrant).join(', ')}`);
     sayHint('"wispr admin revoke NAME" takes everything away; with --sets after that, those sets only are granted');
@@ -73,16 +108,13 @@ function sayUnmatched(patterns: readonly string[]): void {
   sayHint('`wispr admin list` shows the sets that there are');
 }
 
-function asJson({ subscriber, created, grants, kept, expires, code }: Invitation) {
-  return { subscriber, created, grants, kept, expires, code };
+function asJson({ subscriber, created, grants, subscriptions, kept, expires, code }: Invitation) {
+  return { subscriber, created, grants, subscriptions, kept, expires, code };
 }
 
-/** The last second of a day, in UTC. */
-function endOfDay(text: string): number {
-  const end = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T23:59:59Z`) : Number.NaN;
-  // Date.parse turns 31 February into 3 March in some engines; the round trip does not.
-  if (Number.isNaN(end) || new Date(end).toISOString().slice(0, 10) !== text) {
-    throw new UsageError(`"${text.slice(0, 40)}" is not a date`, 'write it like 2027-06-30');
-  }
-  return end / 1000;
+function spanOf(text: string, zone: string) {
+  try {
+    if (/^\d{4}-\d\d-\d\d$/.test(text)) return daySpan(text, zone);
+  } catch {}
+  throw new UsageError(`"${text.slice(0, 40)}" is not a date`, 'write it like 2027-06-30');
 }

@@ -51,8 +51,9 @@ function endOf({ from, until, zone }: Access, setName: string, now: number): num
   const end = until ?? Number.POSITIVE_INFINITY;
   const time = zone === null ? undefined : timeOf(setName, zone);
   if (time === undefined) return end;
-  if (from >= time.end) return undefined; // it was over before
-  return time.start <= end ? Number.POSITIVE_INFINITY : end;
+  if (from >= time.end) return undefined; // the set's time was over before
+  if (time.start <= end) return Number.POSITIVE_INFINITY;
+  return end < now ? end : undefined; // the set's time comes after it
 }
 
 /** Seconds since 1970: the first one, and the first one after it. */

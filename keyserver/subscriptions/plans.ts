@@ -100,7 +100,7 @@ export async function listPlans({ database, now }: KeyServerState): Promise<Plan
 }
 
 export function noPlan(name: string): KeyServerError {
-  return invalid(`there is no plan ${quoted(name)}`);
+  return new KeyServerError('argument-invalid', `there is no plan ${quoted(name)}`);
 }
 
 export function planOf({ name, title, patterns, zone }: PlanRow): Plan {

@@ -1,5 +1,5 @@
 /**
- * Reads a list of subscribers, as `wispr admin subscribers` takes it: CSV (RFC 4180) in UTF-8, whose first line names the columns.
+ * Reads a list of subscribers, as `wispr admin import FILE.csv` takes it: CSV (RFC 4180) in UTF-8, whose first line names the columns.
  *
  *   name,plan,from,until
  *   ada@example.org,daily,2026-11-01,2027-10-31

@@ -52,6 +52,8 @@ export async function startRig(
     config?: Partial<KeyServerConfig>;
     /** Content hosts that are asked before the good one. */
     before?: readonly string[];
+    /** What the clock says, in seconds since 1970. */
+    startAt?: number;
   } = {},
 ): Promise<Rig> {
   const folder = temporaryFolder();
@@ -65,7 +67,7 @@ export async function startRig(
   };
   const lines: string[] = [];
   // The clock stands still: what a test signs twice is the same, at the end of a second too.
-  let now = Math.floor(Date.now() / 1000);
+  let now = options.startAt ?? Math.floor(Date.now() / 1000);
   const server = await startKeyServer(config, {
     log: pino({ base: null }, { write: (line: string) => void lines.push(line) }),
     limits: { ...GENEROUS, ...options.limits },
