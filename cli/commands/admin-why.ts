@@ -1,4 +1,4 @@
-/** `wispr admin why`: why somebody can or cannot read a document. */
+/** `wispr admin why`: why a person can or cannot read a document. */
 import type { Command } from 'commander';
 import { readConfig } from '../../keyserver/config.ts';
 import { withState } from '../../keyserver/storage/state.ts';

@@ -29,6 +29,8 @@ export interface RequestLimits {
   /** Publishing: refusals in 15 minutes, and all requests a minute, of one address. */
   readonly publishingRefusals: number;
   readonly publishingPerAddress: number;
+  /** Requests about subscriptions a minute of one address: a shop sends one for each order. */
+  readonly subscriptionsPerAddress: number;
   /** Requests for timestamp and roots a minute of one address. */
   readonly metadataPerAddress: number;
 }
@@ -47,6 +49,7 @@ export const DEFAULT_LIMITS: RequestLimits = {
   readerSilence: 30_000,
   publishingRefusals: 20,
   publishingPerAddress: 60,
+  subscriptionsPerAddress: 1200,
   metadataPerAddress: 1200,
 };
 

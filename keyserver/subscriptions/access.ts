@@ -1,5 +1,5 @@
 /**
- * Decides whether somebody's rights cover a set, with nothing but the rights, the name of the set and the time. A right comes from a plan, or
+ * Decides whether the rights of a person cover a set, with nothing but the rights, the name of the set and the time. A right comes from a plan, or
  * names sets by itself.
  */
 

@@ -73,7 +73,7 @@ export async function definePlan(
   });
 }
 
-/** Removes a plan to which nobody has ever subscribed. @throws KeyServerError `argument-invalid` */
+/** Removes a plan that never had a subscription. @throws KeyServerError `argument-invalid` */
 export async function removePlan({ database }: KeyServerState, name: string): Promise<void> {
   await database.transaction(async () => {
     const row = await database.first<{ n: number }>('SELECT count(*) AS n FROM subscriptions WHERE plan = ?', name);

@@ -1,4 +1,4 @@
-/** Plans, subscriptions, lists of subscribers, and why somebody can read: by the commands, and as devices find it. */
+/** Plans, subscriptions, lists of subscribers, and why a person can read: by the commands, and as devices find it. */
 import { writeFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ const passDays = (days: number) => {
 };
 
 describe('a plan', () => {
-  it('is changed for all who subscribe to it, and removed only where nobody ever did', async () => {
+  it('is changed for all who subscribe to it, and removed only where it never had a subscription', async () => {
     const { state } = rig.server;
     await definePlan(state, { name: 'spare', sets: ['a-*'] });
     const { plan, created } = await definePlan(state, { name: 'spare', title: 'Spare', zone: 'UTC' });

@@ -59,7 +59,7 @@ describe('an event of Stripe', () => {
     expect(read({ ...subscription, status: 'past_due' })?.until).toBe(NOW + 2_678_400 + 86_400);
   });
 
-  it('about anything else, or about nobody who is named, says nothing', () => {
+  it('about anything else, or without a name, says nothing', () => {
     expect(read({ id: 'in_1' }, 'invoice.paid')).toBe(undefined);
     expect(read({ ...subscription, metadata: {} })).toBe(undefined);
   });

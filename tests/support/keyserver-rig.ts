@@ -110,5 +110,6 @@ const GENEROUS: Partial<RequestLimits> = {
   documentsPerAddress: 10_000,
   publishingRefusals: 1000,
   publishingPerAddress: 1000,
+  subscriptionsPerAddress: 10_000,
   metadataPerAddress: 10_000,
 };
