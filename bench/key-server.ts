@@ -18,9 +18,9 @@ import type { KeyServerConfig } from '../keyserver/config.ts';
 import { setPlace } from '../keyserver/publication/import-bundle.ts';
 import { devicePlace } from '../keyserver/readers/devices.ts';
 import { inviteSubscriber } from '../keyserver/readers/invitations.ts';
-import { findSubscriber } from '../keyserver/readers/subscribers.ts';
 import { startKeyServer } from '../keyserver/server.ts';
 import type { KeyServerState } from '../keyserver/storage/state.ts';
+import { findSubscriber } from '../keyserver/subscriptions/subscribers.ts';
 
 const DEVICES = 50;
 

@@ -58,6 +58,15 @@ const publication = z
     message: 'must be less than the time for which a timestamp is fresh',
   });
 
+const stripe = z
+  .strictObject({
+    secretFile: file('The file with the signing secret of the webhook endpoint, `whsec_…`.'),
+    plans: z
+      .record(z.string().min(1), z.string().min(1))
+      .meta({ description: 'Which plan each price is: `{ "price_1Mow…": "daily" }`.' }),
+  })
+  .meta({ description: "Takes Stripe's events about subscriptions at `/v1/stripe`." });
+
 const metrics = z.strictObject({
   listen: listen
     .refine(({ host }) => host === '::1' || isLoopback(host), {
@@ -105,6 +114,7 @@ const configuration = z
     fetchFrom: fetchFrom.optional(),
     publication: publication.optional(),
     metrics: metrics.optional(),
+    stripe: stripe.optional(),
   })
   .superRefine(({ origin, reading }, context) => {
     const own = hostOf(reading.documents.origin);
@@ -172,6 +182,7 @@ export function readConfig(file: string): KeyServerConfig {
     ...(config.data !== undefined && { data: from(config.data) }),
     masterKey: from(config.masterKey),
     publicKey: from(config.publicKey),
+    ...(config.stripe && { stripe: { ...config.stripe, secretFile: from(config.stripe.secretFile) } }),
     ...(config.publication && { publication: publicationFrom(config.publication, from) }),
   };
 }

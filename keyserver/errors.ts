@@ -10,6 +10,10 @@ export const KEY_SERVER_ERRORS = {
     means: 'a name, pattern, validity or file in the command is not possible',
     remedy: '`wispr admin list` shows names; patterns are like `2026-11-*`',
   },
+  'no-such-subscriber': {
+    means: 'the API was asked about a name that no subscriber has',
+    remedy: 'begin a subscription for it, which makes the subscriber',
+  },
   'bundle-foreign': {
     means: 'the bundle is of another publisher, workspace, key server or reading site',
     remedy: 'import the right one; compare `keyServer` in `wispr.json`',

@@ -1,10 +1,13 @@
 /** What `wispr admin list` shows: everything but secrets. */
+
 import { readProviderRow } from './publication/provider.ts';
 import { isWithdrawn, readPublication } from './publication/stored.ts';
 import { listTokens, type TokenOverview } from './publication/tokens.ts';
-import type { Grant, Subscriber } from './readers/subscribers.ts';
 import type { Database } from './storage/database.ts';
 import type { KeyServerState } from './storage/state.ts';
+import { listPlans, type PlanOverview } from './subscriptions/plans.ts';
+import type { Grant, Subscriber } from './subscriptions/subscribers.ts';
+import type { HeldPlan } from './subscriptions/subscriptions.ts';
 
 export interface Overview {
   readonly publisher: { readonly id: string | null; readonly key: string; readonly serial: number } | null;
@@ -16,6 +19,7 @@ export interface Overview {
     readonly id: string;
     readonly imported: number;
   }[];
+  readonly plans: readonly PlanOverview[];
   readonly subscribers: readonly SubscriberOverview[];
 }
 
@@ -43,6 +47,7 @@ export interface SubscriberOverview {
   /** Seconds since 1970, or `null`. */
   readonly revoked: number | null;
   readonly grants: readonly Grant[];
+  readonly subscriptions: readonly HeldPlan[];
   readonly devices: readonly DeviceOverview[];
   /** Whether a password was set on the reading site. */
   readonly account: boolean;
@@ -74,6 +79,7 @@ export async function overview(state: KeyServerState): Promise<Overview> {
     publication: await describePublication(state),
     tokens: await listTokens(state),
     sets: await database.all('SELECT name, site, id, imported FROM sets ORDER BY site, name, imported'),
+    plans: await listPlans(state),
     subscribers: await describeSubscribers(state),
   };
 }
@@ -105,6 +111,11 @@ async function describeSubscribers({ database, now }: KeyServerState): Promise<S
     database,
     'SELECT subscriber, pattern, granted_from AS "from", granted_until AS until FROM grants ORDER BY pattern',
   );
+  const subscriptions = await bySubscriber<HeldPlan>(
+    database,
+    `SELECT subscriber, plan, title, begins AS "from", ends AS until FROM subscriptions JOIN plans ON plans.name = plan
+     ORDER BY plan, begins`,
+  );
   const devices = await bySubscriber<DeviceOverview>(
     database,
     `SELECT subscriber, substr(key_id, 1, 8) AS id, kind, created, last_seen AS "lastSeen", revoked
@@ -114,6 +125,7 @@ async function describeSubscribers({ database, now }: KeyServerState): Promise<S
     name,
     revoked,
     grants: grants.get(id) ?? [],
+    subscriptions: subscriptions.get(id) ?? [],
     devices: devices.get(id) ?? [],
     account: accounts > 0,
     ...counts,

@@ -3,6 +3,7 @@ import type { Express } from 'express';
 import { destination, type Logger, pino } from 'pino';
 import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
 import { createApiApp } from './api/app.ts';
+import type { StripeConfig } from './api/subscriptions.ts';
 import { DEFAULT_PUBLICATION, type KeyServerConfig } from './config.ts';
 import { KeyServerError } from './errors.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
@@ -19,6 +20,7 @@ import { type ContentHosts, createContentHosts } from './reading-site/content-ho
 import { createDocumentsSite } from './reading-site/documents-app.ts';
 import { ReadPublications } from './reading-site/publications.ts';
 import { type KeyServerState, openState } from './storage/state.ts';
+import { readStripe } from './stripe.ts';
 
 /** What the apps work with. */
 export interface KeyServerDependencies {
@@ -33,6 +35,7 @@ export interface KeyServerDependencies {
   readonly metrics: Metrics;
   readonly limits?: Partial<RequestLimits>;
   readonly webReader: WebReaderFiles | undefined;
+  readonly stripe: StripeConfig | undefined;
 }
 
 export interface KeyServerApps {
@@ -76,7 +79,7 @@ export interface RunningKeyServer {
 
 /** The apps, not listening. */
 function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDependencies): KeyServerApps {
-  const { state, origins, documents, log, hosts, publications, keeper, metrics, webReader } = dependencies;
+  const { state, origins, documents, log, hosts, publications, keeper, metrics, webReader, stripe } = dependencies;
   const common = {
     state,
     log,
@@ -89,7 +92,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
     count: (route: string, status: number) => metrics.count(door, route, status),
   });
   return {
-    api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper }),
+    api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper, stripe }),
     reading: createReadingSite({
       ...common,
       ...doorOf('reading'),
@@ -166,6 +169,7 @@ async function serve(
     metrics,
     limits,
     webReader: webReaderFor(config, folder, log),
+    stripe: readStripe(config),
   };
   const apps = createKeyServer(config, { ...shared, documents: documents.origin });
   await warnOfDescriptor(state, origins, log);

@@ -6,31 +6,43 @@ import { KeyServerError } from '../../keyserver/errors.ts';
 import { knownOrigins } from '../../keyserver/origins.ts';
 import { type DeviceOverview, type Overview, overview, type SubscriberOverview } from '../../keyserver/overview.ts';
 import { type ImportResult, importBundle } from '../../keyserver/publication/import-bundle.ts';
-import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
 import { withState } from '../../keyserver/storage/state.ts';
+import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { count } from '../../publisher/text.ts';
 import { print, say } from '../io/voice.ts';
+import { addPlanCommand, describePlan } from './admin-plan.ts';
+import { addListOptions, importList, type ListOptions } from './admin-subscribers.ts';
 import { addTokenCommand, describeToken } from './admin-token.ts';
-import { describeGrant, describePublication, isoDay } from './describe.ts';
+import { addWhyCommand } from './admin-why.ts';
+import { describeGrant, describeHeldPlan, describePublication, isoDay } from './describe.ts';
 
 interface Options {
   readonly config: string;
   readonly json?: boolean;
 }
 
-interface ImportCommand extends Options {
+interface ImportCommand extends ListOptions {
   readonly newPublisherKey?: string;
+}
+
+interface RevokeCommand extends Options {
+  readonly dryRun?: boolean;
 }
 
 /** `wispr admin`: what the operator does beside the running key server. */
 export function addAdminCommand(program: Command): void {
   const admin = program.command('admin').description('manage publisher, sets and subscribers');
-  addSubcommand(admin, 'import <file>', "import the publisher's sealed key bundle")
-    .option('--new-publisher-key <id>', 'accept this new publisher key')
-    .action(runImport);
+  const importing = addSubcommand(admin, 'import <file>', 'import a key bundle, or a list of subscribers (.csv)');
+  addListOptions(importing.option('--new-publisher-key <id>', 'accept this new publisher key')).action(runImport);
   addSubcommand(admin, 'list', 'show publication, sets, subscribers, devices and accounts').action(runList);
-  addSubcommand(admin, 'revoke <name>', 'end a subscription: devices are refused, sessions end').action(runRevoke);
+  addSubcommand(admin, 'revoke <name>', 'end a subscription: devices are refused, sessions end')
+    .option('--dry-run', 'say what would end and what the person keeps, and do nothing')
+    .action(runRevoke);
+  addPlanCommand(addSubcommand(admin, 'plan', 'make, change or list what people subscribe to'));
+  addWhyCommand(
+    addSubcommand(admin, 'why <name> <url>', 'say why a subscriber can or cannot read a document, or a set'),
+  );
   addTokenCommand(addSubcommand(admin, 'token', 'make, list or revoke publishing tokens'));
 }
 
@@ -42,7 +54,9 @@ function addSubcommand(admin: Command, nameAndArguments: string, description: st
     .option('--json', 'print JSON');
 }
 
-async function runImport(file: string, { config: configFile, json, newPublisherKey }: ImportCommand): Promise<void> {
+async function runImport(file: string, options: ImportCommand): Promise<void> {
+  if (file.toLowerCase().endsWith('.csv')) return importList(file, options);
+  const { config: configFile, json, newPublisherKey } = options;
   const config = readConfig(configFile);
   const bytes = readBundle(file);
   const result = await withState(config, async (state) =>
@@ -70,16 +84,20 @@ async function runList({ config: configFile, json }: Options): Promise<void> {
   print(json ? JSON.stringify(shown) : describeOverview(shown));
 }
 
-async function runRevoke(name: string, { config: configFile, json }: Options): Promise<void> {
-  const result = await withState(readConfig(configFile), (state) => revokeSubscriber(state, name));
+async function runRevoke(name: string, { config: configFile, json, dryRun }: RevokeCommand): Promise<void> {
+  const result = await withState(readConfig(configFile), (state) =>
+    revokeSubscriber(state, name, { dryRun: dryRun === true }),
+  );
   if (json) return print(JSON.stringify(result));
+  const { devices, sessions, invitations } = result;
   say(
-    `${result.name} is revoked: ${count(result.devices, 'device')} refused, ${count(result.sessions, 'session')} ended`,
+    `${result.name} ${dryRun ? 'would be' : 'is'} revoked: ${count(devices, 'device')} refused, ${count(sessions, 'session')} ended, ${count(invitations, 'open invitation')} void`,
   );
   say('keys that a device holds already stay good until they expire, after 30 days at the latest');
+  if (dryRun) say('nothing was changed');
 }
 
-function describeOverview({ publisher, publication, tokens, sets, subscribers }: Overview): string {
+function describeOverview({ publisher, publication, tokens, sets, plans, subscribers }: Overview): string {
   const lines = [
     publisher
       ? `Publisher ${publisher.id ?? '(waits for a bundle with a root)'}, key ${publisher.key}, bundle serial ${publisher.serial}`
@@ -93,6 +111,9 @@ function describeOverview({ publisher, publication, tokens, sets, subscribers }:
     `Sets (${sets.length})`,
     ...sets.map(({ site, name, id, imported }) => `  ${site}  ${name}  ${id.slice(0, 8)}…  since ${isoDay(imported)}`),
     '',
+    `Plans (${plans.length})`,
+    ...plans.map(describePlan),
+    '',
     `Subscribers (${subscribers.length})`,
     ...subscribers.flatMap(describeSubscriber),
   ];
@@ -100,8 +121,9 @@ function describeOverview({ publisher, publication, tokens, sets, subscribers }:
 }
 
 function describeSubscriber(subscriber: SubscriberOverview): string[] {
-  const { name, revoked, grants, devices, account, sessions, openInvitations } = subscriber;
-  const access = revoked === null ? grants.map(describeGrant).join(', ') || 'no sets' : `revoked on ${isoDay(revoked)}`;
+  const { name, revoked, grants, subscriptions, devices, account, sessions, openInvitations } = subscriber;
+  const rights = [...subscriptions.map(describeHeldPlan), ...grants.map(describeGrant)];
+  const access = revoked === null ? rights.join(', ') || 'no sets' : `revoked on ${isoDay(revoked)}`;
   const password = account ? ', password set' : '';
   const reading = account || sessions > 0 ? `${password}, ${count(sessions, 'session')}` : '';
   const open = openInvitations > 0 ? `, ${count(openInvitations, 'open invitation')}` : '';

@@ -1,7 +1,8 @@
 /** How commands write grants, times, publications, and by what a site was proved. */
 import type { HostProof } from '../../client-proxy/index.ts';
 import type { PublicationOverview } from '../../keyserver/overview.ts';
-import type { Grant } from '../../keyserver/readers/subscribers.ts';
+import type { Grant } from '../../keyserver/subscriptions/subscribers.ts';
+import type { HeldPlan, Right } from '../../keyserver/subscriptions/subscriptions.ts';
 
 /** A day in UTC, like 2026-11-20. */
 export function isoDay(time: number): string {
@@ -33,6 +34,17 @@ export function describePublication(publication: PublicationOverview | null): st
       return `  pushed to ${target}: ${last}${broken}`;
     }),
   ];
+}
+
+/** A plan or named sets, and their time. */
+export function describeRight({ plan, patterns, from, until }: Right): string {
+  if (plan === null) return describeGrant({ pattern: patterns.join(', '), from, until });
+  return `plan ${plan.name}, from ${isoDay(from)}${until === null ? '' : ` to ${isoDay(until)}`}`;
+}
+
+/** A subscription, as `wispr admin list` and `wispr invite` show it. */
+export function describeHeldPlan({ plan, from, until }: HeldPlan): string {
+  return `plan ${plan} from ${isoDay(from)}${until === null ? '' : ` to ${isoDay(until)}`}`;
 }
 
 export function describeGrant({ pattern, until }: Grant): string {

@@ -2,8 +2,8 @@
 import { type Invited, invite, removeInvitation } from '../../publisher/serverless/invitations.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
+import { dayArgument } from './day-argument.ts';
 import { isoDay } from './describe.ts';
-import { endOfDay } from './end-of-day.ts';
 import type { InviteFlags } from './invite.ts';
 
 /** @param configurationFile - `wispr.json` */
@@ -12,7 +12,7 @@ export async function inviteByKeyFile(name: string, configurationFile: string, f
   checkTogether(flags);
   if (valid !== undefined) throw new UsageError('without a key server, links do not end by themselves', '--until DATE');
   const about = { name, configurationFile };
-  const end = until === undefined ? undefined : endOfDay(until);
+  const end = until === undefined ? undefined : dayArgument(until).end - 1;
   const passphrase = await readPassphrase(passphraseFile);
   if (remove) return tellRemoved(await removeInvitation({ ...about, passphrase }), json);
   const invited = await invite({

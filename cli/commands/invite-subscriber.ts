@@ -2,11 +2,17 @@
 import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
 import { knownOrigins } from '../../keyserver/origins.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
-import { type Invitation, invitationLink, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
-import { withState } from '../../keyserver/storage/state.ts';
+import {
+  type Invitation,
+  type InvitationRequest,
+  invitationLink,
+  inviteSubscriber,
+} from '../../keyserver/readers/invitations.ts';
+import { type KeyServerState, withState } from '../../keyserver/storage/state.ts';
+import { findPlan } from '../../keyserver/subscriptions/plans.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
-import { describeGrant, isoDay } from './describe.ts';
-import { endOfDay } from './end-of-day.ts';
+import { dayArgument } from './day-argument.ts';
+import { describeGrant, describeHeldPlan, isoDay } from './describe.ts';
 import type { InviteFlags } from './invite.ts';
 
 /** @throws UsageError for what only a site without a key server knows */
@@ -14,15 +20,10 @@ export async function inviteSubscriberTo(name: string, flags: InviteFlags): Prom
   if (flags.password) throw new UsageError('on a key server, readers choose their passwords themselves');
   if (flags.remove) throw new UsageError('on a key server, access is taken away', '"wispr admin revoke NAME"');
   const config = readConfig(flags.config ?? DEFAULT_CONFIG_FILE);
-  const request = {
-    name,
-    sets: flags.sets?.split(','),
-    until: flags.until === undefined ? undefined : endOfDay(flags.until),
-    validDays: flags.valid === undefined ? undefined : Number(flags.valid),
-  };
+  checkTogether(flags);
   await withState(config, async (state) => {
     const origins = await knownOrigins(state.database, config);
-    const invitation = await inviteSubscriber(state, request);
+    const invitation = await inviteSubscriber(state, await requestOf(state, name, flags));
     const provider = await readProviderRow(state.database);
     const link = invitationLink(invitation, origins.keyServer, provider?.root);
     if (flags.json) print(JSON.stringify({ ...asJson(invitation), link }));
@@ -32,9 +33,36 @@ export async function inviteSubscriberTo(name: string, flags: InviteFlags): Prom
   });
 }
 
-function sayInvitation({ subscriber, created, grants, kept, expires }: Invitation, link: string): void {
+/** Days are those of the plan's time zone. */
+async function requestOf(state: KeyServerState, name: string, flags: InviteFlags): Promise<InvitationRequest> {
+  const { sets, plan, from, until, for: days, valid } = flags;
+  const zone = (plan === undefined ? undefined : (await findPlan(state.database, plan))?.zone) ?? 'UTC';
+  const end = days === undefined ? undefined : state.now() + wholeDays(days) * 86_400;
+  return {
+    name,
+    sets: sets?.split(','),
+    plan,
+    from: from === undefined ? undefined : dayArgument(from, zone).start,
+    until: until === undefined ? end : dayArgument(until, zone).end - 1,
+    validDays: valid === undefined ? undefined : Number(valid),
+  };
+}
+
+function checkTogether({ sets, plan, from, until, for: days }: InviteFlags): void {
+  if (sets !== undefined && plan !== undefined) throw new UsageError('--sets and --plan do not go together');
+  if (until !== undefined && days !== undefined) throw new UsageError('--until and --for do not go together');
+  if (from !== undefined && plan === undefined) throw new UsageError('--from needs --plan');
+}
+
+function wholeDays(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new UsageError('--for takes a number of days');
+}
+
+function sayInvitation({ subscriber, created, grants, subscriptions, kept, expires }: Invitation, link: string): void {
   const who = created ? 'is a new subscriber' : 'was a subscriber already, and may read in all';
-  say(`${subscriber} ${who}: ${grants.map(describeGrant).join(', ')}`);
+  const rights = [...subscriptions.map(describeHeldPlan), ...grants.map(describeGrant)];
+  say(`${subscriber} ${who}: ${rights.join(', ')}`);
   if (kept.length > 0) {
     say(`nothing was taken away; granted before: ${kept.map(describeGrant).join(', ')}`);
     sayHint('"wispr admin revoke NAME" takes everything away; with --sets after that, those sets only are granted');
@@ -56,6 +84,6 @@ function sayUnmatched(patterns: readonly string[]): void {
   sayHint('`wispr admin list` shows the sets that there are');
 }
 
-function asJson({ subscriber, created, grants, kept, expires, code }: Invitation) {
-  return { subscriber, created, grants, kept, expires, code };
+function asJson({ subscriber, created, grants, subscriptions, kept, expires, code }: Invitation) {
+  return { subscriber, created, grants, subscriptions, kept, expires, code };
 }

@@ -12,7 +12,10 @@ import { inviteSubscriberTo } from './invite-subscriber.ts';
 export interface InviteFlags {
   readonly config?: string;
   readonly sets?: string;
+  readonly plan?: string;
+  readonly from?: string;
   readonly until?: string;
+  readonly for?: string;
   readonly valid?: string;
   readonly password?: boolean;
   readonly remove?: boolean;
@@ -31,7 +34,10 @@ export function addInviteCommand(program: Command): void {
     .argument('<name>', 'name of the reader; on a key server also for signing in')
     .option('-c, --config <file>', `configuration: ${DEFAULT_CONFIG_FILE}, or ${CONFIGURATION_FILE}`)
     .option('--sets <patterns>', 'which sets, like 2026-* (default: all, or as before)')
+    .option('--plan <name>', 'on a key server: which plan, in place of --sets (`wispr admin plan`)')
+    .option('--from <date>', 'on a key server: first day of the plan (default: now)')
     .option('--until <date>', 'last day, like 2027-06-30 (default: no end)')
+    .option('--for <days>', 'on a key server: length in place of --until, like 7 for a trial')
     .option('--valid <days>', 'on a key server: validity of the link (default: 7)')
     .option('--password', 'without a key server: make a link that asks for a password')
     .option('--remove', 'without a key server: take the invitation back')

@@ -1,5 +1,7 @@
 /** How the API answers: bytes as they are, or `{"error":"code"}` and nothing more. */
 import express, { type RequestHandler, type Response } from 'express';
+import { checkToken, type TokenScope } from '../publication/tokens.ts';
+import type { KeyServerState } from '../storage/state.ts';
 
 export const noStore: RequestHandler = (_request, response, next) => {
   response.set('Cache-Control', 'no-store');
@@ -26,4 +28,12 @@ export function send(response: Response, type: string, bytes: Uint8Array): void 
 
 export function sendError(response: Response, status: number, error: string): void {
   response.status(status).set('Cache-Control', 'no-store').json({ error });
+}
+
+/** Before anything of the body is read. */
+export function demandToken(state: KeyServerState, scope: TokenScope): RequestHandler {
+  return async (request, _response, next) => {
+    await checkToken(state, request.headers.authorization, scope);
+    next();
+  };
 }

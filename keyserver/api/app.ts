@@ -17,6 +17,7 @@ import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { body, bytesOf, noStore, refuseTooMany, send, sendError } from './answers.ts';
 import { addPublicationRoutes } from './publication.ts';
+import { addSubscriptionRoutes, type StripeConfig } from './subscriptions.ts';
 
 export interface ApiOptions extends DoorOptions {
   readonly state: KeyServerState;
@@ -24,9 +25,14 @@ export interface ApiOptions extends DoorOptions {
   readonly limits: RequestLimits;
   readonly origins: Origins;
   readonly keeper: TimestampKeeper;
+  /** `undefined`: events of Stripe are not taken. */
+  readonly stripe: StripeConfig | undefined;
 }
 
 const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
+  'argument-invalid': 400,
+  'no-such-subscriber': 404,
+  revoked: 409,
   'code-refused': 403,
   'request-refused': 403,
   'stale-request': 400,
@@ -72,6 +78,7 @@ export function createApiApp(options: ApiOptions): Express {
     },
   );
   addPublicationRoutes(app, options);
+  addSubscriptionRoutes(app, options);
   // The link of an invitation, opened in a browser: it keeps what stands behind "#".
   app.get('/', noStore, (_request, response) => response.redirect(303, `${origins.reading}/-/join`));
   app.use((_request, response) => sendError(response, 404, 'not-found'));

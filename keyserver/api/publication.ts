@@ -1,5 +1,5 @@
 /** The API's half of publishing: bundles and publications come in with a token; timestamp, snapshot and roots go out to all readers. */
-import type { Express, RequestHandler } from 'express';
+import type { Express } from 'express';
 import type { Logger } from 'pino';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
@@ -9,11 +9,10 @@ import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { importBundle, type Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';
 import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
-import { checkToken } from '../publication/tokens.ts';
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { body, bytesOf, noStore, refuseTooMany, send, sendError } from './answers.ts';
+import { body, bytesOf, demandToken, noStore, refuseTooMany, send, sendError } from './answers.ts';
 
 export interface PublicationOptions {
   readonly state: KeyServerState;
@@ -65,7 +64,7 @@ function addPublishingRoutes(app: Express, options: PublicationOptions): void {
     noStore,
     limitRequests(limits.publishingPerAddress, 'address', refuseTooMany, { failuresOnly: false }),
     limitRequests(limits.publishingRefusals, 'address', refuseTooMany),
-    demandToken(state),
+    demandToken(state, 'publish'),
   ];
   app.put(BUNDLE_PATH, ...guards, body(MESSAGE_LIMITS.bundle), async (request, response) => {
     const result = await importBundle(state, bytesOf(request.body), origins);
@@ -81,12 +80,4 @@ function addPublishingRoutes(app: Express, options: PublicationOptions): void {
     if (outcome === 'current') response.json({ timestamp });
     else response.status(409).json({ error: outcome, timestamp });
   });
-}
-
-/** Before anything of the body is read. */
-function demandToken(state: KeyServerState): RequestHandler {
-  return async (request, _response, next) => {
-    await checkToken(state, request.headers.authorization);
-    next();
-  };
 }

@@ -1,7 +1,7 @@
 /** Every limit on requests, in one place: docs/keyserver.md, "Limits". Failures are counted where guessing is the danger, all requests where load is. */
 import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
-import { nameKey } from '../readers/subscribers.ts';
+import { nameKey } from '../subscriptions/subscribers.ts';
 import { CountStore } from './count-store.ts';
 
 const QUARTER_OF_AN_HOUR = 15 * 60_000;
@@ -29,6 +29,8 @@ export interface RequestLimits {
   /** Publishing: refusals in 15 minutes, and all requests a minute, of one address. */
   readonly publishingRefusals: number;
   readonly publishingPerAddress: number;
+  /** Requests about subscriptions a minute of one address: a shop sends one for each order. */
+  readonly subscriptionsPerAddress: number;
   /** Requests for timestamp and roots a minute of one address. */
   readonly metadataPerAddress: number;
 }
@@ -47,6 +49,7 @@ export const DEFAULT_LIMITS: RequestLimits = {
   readerSilence: 30_000,
   publishingRefusals: 20,
   publishingPerAddress: 60,
+  subscriptionsPerAddress: 1200,
   metadataPerAddress: 1200,
 };
 

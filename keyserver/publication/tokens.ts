@@ -1,4 +1,7 @@
-/** Tokens for publishing over the network: they allow handing over bundles and publications, which are signed besides, and nothing else. */
+/**
+ * Tokens for what comes over the network. One for publishing allows handing over bundles and publications, which are signed besides; one for
+ * subscriptions allows beginning and ending them, and making invitations. Neither allows anything else.
+ */
 import { timingSafeEqual } from 'node:crypto';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
@@ -6,8 +9,9 @@ import { KeyServerError } from '../errors.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
-/** So that a token is recognised where it does not belong. */
-const PREFIX = 'wispr-publish-';
+export const TOKEN_SCOPES = ['publish', 'subscriptions'] as const;
+export type TokenScope = (typeof TOKEN_SCOPES)[number];
+
 const NAME = /^[\w.-]{1,64}$/;
 const DAY = 86_400;
 const MAXIMUM_DAYS = 3650;
@@ -16,6 +20,7 @@ const LAST_USED_INTERVAL = 60;
 
 export interface TokenOverview {
   readonly name: string;
+  readonly scope: TokenScope;
   /** Seconds since 1970, as are the others. */
   readonly created: number;
   readonly expires: number;
@@ -38,18 +43,19 @@ export async function createToken(
   { database, now }: KeyServerState,
   name: string,
   days: number,
+  scope: TokenScope = 'publish',
 ): Promise<CreatedToken> {
   if (!NAME.test(name))
     throw invalid(`"${name}" cannot be the name of a token: letters, digits, "-", "_", "." can be in it`);
   if (!Number.isInteger(days) || days < 1 || days > MAXIMUM_DAYS)
     throw invalid(`a token is good for 1 to ${MAXIMUM_DAYS} whole days`);
-  const token = PREFIX + toBase64url(randomBytes(32));
+  const token = `wispr-${scope}-${toBase64url(randomBytes(32))}`; // recognised where it does not belong
   const expires = now() + days * DAY;
   await database.transaction(async () => {
     await database.run('DELETE FROM tokens WHERE name = ? AND expires < ?', name, now());
     const sql =
-      'INSERT INTO tokens (name, token_hash, created, expires) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO NOTHING';
-    if ((await database.run(sql, name, digestOf(token), now(), expires)) === 0)
+      'INSERT INTO tokens (name, token_hash, created, expires, scope) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING';
+    if ((await database.run(sql, name, digestOf(token), now(), expires, scope)) === 0)
       throw invalid(`there is a token "${name}" already; take another --name, or --revoke it`);
   });
   return { name, expires, token };
@@ -57,7 +63,7 @@ export async function createToken(
 
 /** All tokens, without their secrets. */
 export async function listTokens({ database }: KeyServerState): Promise<TokenOverview[]> {
-  return database.all('SELECT name, created, expires, last_used AS "lastUsed" FROM tokens ORDER BY name');
+  return database.all('SELECT name, scope, created, expires, last_used AS "lastUsed" FROM tokens ORDER BY name');
 }
 
 /** Refuses a token from the next request on. @throws KeyServerError `argument-invalid` */
@@ -75,16 +81,18 @@ export async function revokeToken({ database }: KeyServerState, name: string): P
 export async function checkToken(
   { database, now }: KeyServerState,
   authorization: string | undefined,
+  scope: TokenScope,
 ): Promise<string> {
   const [, given = ''] = /^Bearer (\S{1,128})$/i.exec(authorization ?? '') ?? [];
   const hash = digestOf(given);
   let found: { readonly id: number; readonly name: string; readonly last_used: number | null } | undefined;
   const rows = await database.all<{ id: number; name: string; token_hash: Uint8Array; last_used: number | null }>(
-    'SELECT id, name, token_hash, last_used FROM tokens WHERE expires >= ?',
+    'SELECT id, name, token_hash, last_used FROM tokens WHERE expires >= ? AND scope = ?',
     now(),
+    scope,
   );
   for (const row of rows) if (timingSafeEqual(row.token_hash, hash)) found = row;
-  if (!found) throw new KeyServerError('token-refused', 'no such token, or it has expired');
+  if (!found) throw new KeyServerError('token-refused', 'no such token for this, or it has expired');
   if (now() - (found.last_used ?? 0) > LAST_USED_INTERVAL)
     await database.run('UPDATE tokens SET last_used = ? WHERE id = ?', now(), found.id);
   return found.name;

@@ -4,9 +4,9 @@ import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { findSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
 import { findInvitation, markUsed } from './invitations.ts';
 import { hashPassword, verifyPassword } from './passwords.ts';
-import { findSubscriber, type Subscriber } from './subscribers.ts';
 
 /** Seconds for which a session lasts. */
 export const SESSION_LIFETIME = 30 * 86_400;

@@ -7,10 +7,9 @@ import { KeyServerError } from '../errors.ts';
 import { setPlace } from '../publication/import-bundle.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { type Grant, grantsOf, type Subscriber } from './subscribers.ts';
-
-/** Seconds for which a key is handed out at most: what a revoked device keeps at the longest. */
-const MAXIMUM_VALIDITY = 30 * 86_400;
+import { decideAccess } from '../subscriptions/access.ts';
+import type { Subscriber } from '../subscriptions/subscribers.ts';
+import { rightsOf } from '../subscriptions/subscriptions.ts';
 
 export type Denial = 'not-entitled' | 'lapsed' | 'revoked';
 
@@ -35,9 +34,9 @@ export async function decideKey(state: KeyServerState, subscriber: Subscriber, s
   if (subscriber.revoked !== null) return { denied: 'revoked' };
   const set = await findSet(state, setKeyId);
   if (!set) return { denied: 'not-entitled' };
-  const entitled = decideGrant(await grantsOf(state.database, subscriber.id), set.name, state.now());
-  if (typeof entitled === 'string') return { denied: entitled };
-  return { denied: undefined, key: await openSetKey(state, set), notAfter: entitled.notAfter };
+  const verdict = decideAccess(await rightsOf(state.database, subscriber.id), set.name, state.now());
+  if (verdict.denied) return { denied: verdict.denied };
+  return { denied: undefined, key: await openSetKey(state, set), notAfter: verdict.notAfter };
 }
 
 /** The newest sets of a site that a subscriber may read now, newest first. */
@@ -49,12 +48,12 @@ export async function readableSets(
 ): Promise<Pick<SetRow, 'id' | 'name'>[]> {
   const { database, now } = state;
   if (subscriber.revoked !== null) return [];
-  const grants = await grantsOf(database, subscriber.id);
+  const rights = await rightsOf(database, subscriber.id);
   const sets = await database.all<Pick<SetRow, 'id' | 'name'>>(
     'SELECT id, name FROM sets WHERE site = ? ORDER BY imported DESC, name DESC',
     site,
   );
-  const readable = sets.filter(({ name }) => typeof decideGrant(grants, name, now()) !== 'string');
+  const readable = sets.filter(({ name }) => decideAccess(rights, name, now()).denied === undefined);
   return readable.slice(0, most);
 }
 
@@ -74,21 +73,6 @@ export async function findKeyForReading(
 /** Whether a set is known here, and of this site. */
 export async function isSetOfSite(state: KeyServerState, id: KeyId, site: string): Promise<boolean> {
   return (await findSet(state, id))?.site === site;
-}
-
-/** Whether, and until when, grants cover a set. Of several, the one that lasts longest counts. */
-export function decideGrant(
-  grants: readonly Grant[],
-  setName: string,
-  now: number,
-): 'not-entitled' | 'lapsed' | { readonly notAfter: number } {
-  const matching = grants.filter(({ pattern }) => matchesPattern(pattern, setName));
-  const current = matching.filter(({ from, until }) => from <= now && (until === null || now <= until));
-  if (current.length > 0) {
-    const end = Math.max(...current.map(({ until }) => until ?? Number.POSITIVE_INFINITY));
-    return { notAfter: Math.min(end, now + MAXIMUM_VALIDITY) };
-  }
-  return matching.some(({ until }) => until !== null && until < now) ? 'lapsed' : 'not-entitled';
 }
 
 /** Those patterns that match no set which is known here. */

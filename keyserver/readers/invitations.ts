@@ -5,7 +5,6 @@ import { KeyServerError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { patternsWithoutSet } from './entitlement.ts';
 import {
   findSubscriber,
   type Grant,
@@ -14,7 +13,9 @@ import {
   parseSetPattern,
   parseSubscriberName,
   type Subscriber,
-} from './subscribers.ts';
+} from '../subscriptions/subscribers.ts';
+import { type HeldPlan, plansOf, subscribe } from '../subscriptions/subscriptions.ts';
+import { patternsWithoutSet } from './entitlement.ts';
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const CODE_LENGTH = 16;
@@ -28,7 +29,11 @@ export interface InvitationRequest {
   readonly name: string;
   /** Patterns of set names. Left out: all sets for a subscriber who is new or was revoked, what was granted before for others. */
   readonly sets?: readonly string[] | undefined;
-  /** Seconds since 1970, inclusive. Left out: without end for new grants, unchanged for the others. */
+  /** A plan to subscribe to, in place of sets. */
+  readonly plan?: string | undefined;
+  /** When the subscription to `plan` begins, in seconds since 1970. Left out: now. */
+  readonly from?: number | undefined;
+  /** Seconds since 1970, inclusive. Left out: without end for new grants and subscriptions, unchanged for other grants. */
   readonly until?: number | undefined;
   /** Days for which the code can be used; 7 if left out. */
   readonly validDays?: number | undefined;
@@ -39,6 +44,7 @@ export interface Invitation {
   /** Whether the subscriber is new. */
   readonly created: boolean;
   readonly grants: readonly Grant[];
+  readonly subscriptions: readonly HeldPlan[];
   /** Those of the grants that stood before, beside the sets that were named now: naming sets takes nothing away. */
   readonly kept: readonly Grant[];
   /** Those of the patterns named now that match no set yet: misspelt, or of sets to come. */
@@ -65,19 +71,24 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
   const { database, now } = state;
   const name = parseSubscriberName(request.name);
   const patterns = request.sets?.map(parseSetPattern);
+  if (patterns && request.plan !== undefined)
+    throw new KeyServerError('argument-invalid', 'name a plan or sets, not both');
   const expires = now() + checkedDays(request.validDays) * DAY;
   checkUntil(request.until, now());
   return database.transaction(async () => {
     const known = await findSubscriber(database, name);
     const id = known?.id ?? (await createSubscriber(database, name, now()));
     const anew = !known || (await readmit(database, known));
-    await grant(database, id, patterns ?? (anew ? [ALL_SETS] : undefined), request.until, now());
+    if (request.plan === undefined)
+      await grant(database, id, patterns ?? (anew ? [ALL_SETS] : undefined), request.until, now());
+    else await subscribe(database, id, request.plan, request.from ?? now(), request.until ?? null);
     await database.run('DELETE FROM invitations WHERE expires < ?', now());
     const grants = await grantsOf(database, id);
     return {
       subscriber: known?.name ?? name,
       created: !known,
       grants,
+      subscriptions: await plansOf(database, id),
       kept: patterns ? grants.filter(({ pattern }) => !patterns.includes(pattern)) : [],
       unmatched: await patternsWithoutSet(database, patterns ?? []),
       expires,
@@ -125,7 +136,7 @@ export async function markUsed(database: Database, { codeHash }: UsableInvitatio
   await database.run('UPDATE invitations SET used_by = ? WHERE code_hash = ?', user, codeHash);
 }
 
-async function createCode(database: Database, subscriber: number, expires: number): Promise<string> {
+export async function createCode(database: Database, subscriber: number, expires: number): Promise<string> {
   // 32 divides 256, so each character is uniform.
   const code = Array.from(randomBytes(CODE_LENGTH), (byte) => CROCKFORD[byte % CROCKFORD.length]).join('');
   const sql = 'INSERT INTO invitations (code_hash, subscriber, expires) VALUES (?, ?, ?)';
@@ -137,7 +148,7 @@ function hashOf(code: string): Uint8Array {
   return digest('invitation code', code);
 }
 
-async function createSubscriber(database: Database, name: string, now: number): Promise<number> {
+export async function createSubscriber(database: Database, name: string, now: number): Promise<number> {
   const sql = 'INSERT INTO subscribers (name, name_key, created) VALUES (?, ?, ?) RETURNING id';
   const made = await database.first<{ id: number }>(sql, name, nameKey(name), now);
   if (!made) throw new Error('a subscriber was not stored');
@@ -149,15 +160,16 @@ async function createSubscriber(database: Database, name: string, now: number): 
  *
  * @returns whether they had been revoked
  */
-async function readmit(database: Database, { id, revoked }: Subscriber): Promise<boolean> {
+export async function readmit(database: Database, { id, revoked }: Subscriber): Promise<boolean> {
   if (revoked === null) return false;
   await database.run('UPDATE subscribers SET revoked = NULL WHERE id = ?', id);
   await database.run('DELETE FROM accounts WHERE subscriber = ?', id);
   await database.run('DELETE FROM grants WHERE subscriber = ?', id);
+  await database.run('DELETE FROM subscriptions WHERE subscriber = ?', id);
   return true;
 }
 
-async function grant(
+export async function grant(
   database: Database,
   subscriber: number,
   patterns: readonly string[] | undefined,

@@ -13,10 +13,10 @@ import type { RefusalReason } from '../../core/keys/refused-key.ts';
 import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { type BrowserSession, noteDevice } from './browser-devices.ts';
 import { devicePlace } from './devices.ts';
 import { decideKey, isSetOfSite } from './entitlement.ts';
-import type { Subscriber } from './subscribers.ts';
 
 /** Seconds between two notes of when a device was last seen. */
 const LAST_SEEN_INTERVAL = 3600;

@@ -10,8 +10,8 @@ import { equalSecrets, randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { concat, lengthPrefixed, readU32, u32, utf8 } from '../../core/encoding/bytes.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { findSubscriber } from '../subscriptions/subscribers.ts';
 import { type Account, findAccount } from './accounts.ts';
-import { findSubscriber } from './subscribers.ts';
 
 /** Seconds for which a browser is known. */
 export const KNOWN_BROWSER_LIFETIME = 365 * 86_400;

@@ -20,8 +20,9 @@ import { devicesOf, removeDevice } from '../readers/devices.ts';
 import { createEntryCode } from '../readers/document-sessions.ts';
 import { findInvitation } from '../readers/invitations.ts';
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../readers/passwords.ts';
-import { grantsOf, type Subscriber } from '../readers/subscribers.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { grantsOf, type Subscriber } from '../subscriptions/subscribers.ts';
+import { plansOf } from '../subscriptions/subscriptions.ts';
 import { documentLimit, noStore, openedOnly, refuseTooMany } from './own-pages.ts';
 import { accountPage, type JoinPage, joinPage, type Masthead, type SignInPage, signInPage } from './pages.ts';
 import type { ProgramVersion } from './program.ts';
@@ -144,6 +145,7 @@ async function showAccount(
     name,
     revoked: revoked !== null,
     grants: await grantsOf(state.database, id),
+    subscriptions: await plansOf(state.database, id),
     now: state.now(),
     devices: await devicesOf(state.database, id),
     thisDevice: await deviceOfSession(state, pages.cookie.read(request) ?? ''),

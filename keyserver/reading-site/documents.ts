@@ -19,8 +19,8 @@ import { KeyServerError } from '../errors.ts';
 import { cutConnection } from '../http/cut.ts';
 import type { Provider } from '../publication/provider.ts';
 import { findKeyForReading } from '../readers/entitlement.ts';
-import type { Subscriber } from '../readers/subscribers.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import type { Subscriber } from '../subscriptions/subscribers.ts';
 import type { ContentHosts } from './content-host.ts';
 
 /** Milliseconds until head, key and first block must be there. */

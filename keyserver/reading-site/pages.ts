@@ -6,7 +6,8 @@ import type { Accent } from '../../core/site/accent.ts';
 import { openInReaderUrl, READER_PORT } from '../../core/site/open-in-reader.ts';
 import type { ScriptAddress } from '../../node-support/web-reader-files.ts';
 import type { ListedDevice } from '../readers/devices.ts';
-import type { Grant } from '../readers/subscribers.ts';
+import type { Grant } from '../subscriptions/subscribers.ts';
+import type { HeldPlan } from '../subscriptions/subscriptions.ts';
 import type { ProgramVersion } from './program.ts';
 import type { Refusal } from './refusals.ts';
 
@@ -72,6 +73,7 @@ export interface JoinPage {
 export interface AccountPage {
   readonly name: string;
   readonly grants: readonly Grant[];
+  readonly subscriptions: readonly HeldPlan[];
   readonly revoked: boolean;
   readonly now: number;
   readonly devices: readonly ListedDevice[];
@@ -116,11 +118,13 @@ export function vaultPage(masthead: Masthead, page: VaultPage): string {
 }
 
 export function accountPage(masthead: Masthead, page: AccountPage): string {
-  const grants = page.grants.map((grant) => ({
+  const subscriptions = page.subscriptions.map((held) => ({ title: held.title, state: stateOf(held, page.now) }));
+  const named = page.grants.map((grant) => ({
     title: grant.pattern === '*' ? 'Everything' : titleOfSet(masthead.titles, grant.pattern),
     pattern: grant.pattern,
     state: stateOf(grant, page.now),
   }));
+  const grants = [...subscriptions, ...named];
   const devices = page.devices.map((device) => ({ ...device, ...wordsOf(device, page) }));
   return eta.render('@account', { masthead, page: { ...page, grants, devices }, reader: readerUrl(masthead, '/') });
 }
@@ -218,7 +222,7 @@ function wordsOf({ id, kind, created, lastSeen }: ListedDevice, { thisDevice }: 
 }
 
 /** When a grant begins or ends, in words. */
-function stateOf({ from, until }: Grant, now: number): string {
+function stateOf({ from, until }: Pick<Grant, 'from' | 'until'>, now: number): string {
   if (until !== null && until < now) return `ended on ${day(until)}`;
   if (from > now) return `from ${day(from)}`;
   return until === null ? 'no end date' : `until ${day(until)}`;

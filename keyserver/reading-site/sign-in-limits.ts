@@ -2,8 +2,8 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { countAsKnownBrowser, limitRequests, type RequestLimits } from '../http/limits.ts';
 import { findKnownBrowser, markKnownBrowser } from '../readers/known-browsers.ts';
-import type { Subscriber } from '../readers/subscribers.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import type { Subscriber } from '../subscriptions/subscribers.ts';
 import type { ReadingCookie } from './session-cookie.ts';
 
 export interface SignInLimits {

@@ -10,7 +10,7 @@ import { localRedirect } from '../../core/reading/local-redirect.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import { KeyServerError } from '../errors.ts';
 import { type Provider, siteReadAt } from '../publication/provider.ts';
-import type { Subscriber } from '../readers/subscribers.ts';
+import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { type DocumentService, sendDocument } from './documents.ts';
 import type { ReadPublications } from './publications.ts';
 import { isOpened } from './targets.ts';

@@ -9,6 +9,28 @@ import { FIRST_VERSION, type SqlTypes, schema } from './schema.ts';
  */
 const MIGRATIONS: readonly ((types: SqlTypes) => string)[] = [
   () => 'CREATE INDEX invitations_subscriber ON invitations (subscriber)',
+  ({ integer, identity, strict, keyed }) => `
+CREATE TABLE plans (
+  name TEXT PRIMARY KEY,
+  title TEXT NOT NULL,
+  -- Separated by spaces.
+  patterns TEXT NOT NULL,
+  zone TEXT
+)${keyed};
+CREATE TABLE subscriptions (
+  id ${identity},
+  subscriber ${integer} NOT NULL REFERENCES subscribers ON DELETE CASCADE,
+  plan TEXT NOT NULL REFERENCES plans,
+  begins ${integer} NOT NULL,
+  ends ${integer},
+  -- What another system calls it, and when that system told of it last.
+  source TEXT,
+  told ${integer},
+  UNIQUE (source, plan)
+)${strict};
+CREATE INDEX subscriptions_subscriber ON subscriptions (subscriber);
+CREATE INDEX subscriptions_plan ON subscriptions (plan);
+ALTER TABLE tokens ADD COLUMN scope TEXT NOT NULL DEFAULT 'publish'`,
 ];
 
 /** The newest version of the schema. */

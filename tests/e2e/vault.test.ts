@@ -10,7 +10,7 @@ import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { invitationLink } from '../../keyserver/readers/invitations.ts';
-import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
+import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { accessibilityProblems } from '../support/axe.ts';
 import { makeCertificate } from '../support/certificates.ts';

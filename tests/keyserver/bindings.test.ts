@@ -6,7 +6,7 @@ import { acceptBinding, BINDING_PATH, encodeBindingRequest, normaliseCode } from
 import type { DeviceKeys } from '../../core/keys/device.ts';
 import { signMessage } from '../../core/keys/sealed-message.ts';
 import { overview } from '../../keyserver/overview.ts';
-import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
+import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, bind, bytesOf, createDeviceKeys, post, postFrom } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';

@@ -14,7 +14,7 @@ import { createNobleMlKem } from '../../core/primitives/noble-ml-kem.ts';
 import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
-import { findSubscriber } from '../../keyserver/readers/subscribers.ts';
+import { findSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { bind, post } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';

@@ -5,7 +5,7 @@ import { keyIdOf } from '../../core/keys/key-id.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { type NamedKey, unwrapKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
-import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
+import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, type BoundDevice, bind, bytesOf, post, sendKeyRequest } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';

@@ -34,7 +34,7 @@ it('a database of version 3 goes on with what is in it, and is of the newest ver
     expect(await state.database.first('PRAGMA user_version')).toEqual({ user_version: 4 });
     expect(await state.database.all('PRAGMA index_info(invitations_subscriber)')).toHaveLength(1);
     expect(await findSession(state, SESSION)).toMatchObject({ name: 'Ada' });
-    expect(await checkToken(state, `Bearer ${TOKEN}`)).toBe('ci');
+    expect(await checkToken(state, `Bearer ${TOKEN}`, 'publish')).toBe('ci');
     if (start === 1) expect((await joinWithCode(state, CODE)).subscriber.name).toBe('Ben');
     else await expect(joinWithCode(state, CODE)).rejects.toMatchObject({ code: 'code-refused' });
     await state.database.close();

@@ -10,6 +10,7 @@ const FILES = [
   'database',
   'import-bundle',
   'key-requests',
+  'plans',
   'publication-crash',
   'publication-hand-over',
   'reading-entrance',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { overview } from '../../keyserver/overview.ts';
 import type { InvitationRequest } from '../../keyserver/readers/invitations.ts';
-import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
+import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Reader } from '../support/reading-site-visitor.ts';

@@ -4,8 +4,8 @@ import { pino } from 'pino';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { invitationLink, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
-import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
+import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { configIn, temporaryFolder } from './keyserver-rig.ts';
 import type { DescriptorWish, TestPublisher } from './test-publisher.ts';
 

@@ -54,6 +54,8 @@ export async function startRig(
     before?: readonly string[];
     /** Origins of the content hosts, instead of the good one's. */
     content?: readonly string[];
+    /** What the clock says, in seconds since 1970. */
+    startAt?: number;
   } = {},
 ): Promise<Rig> {
   const folder = temporaryFolder();
@@ -67,7 +69,7 @@ export async function startRig(
   };
   const lines: string[] = [];
   // The clock stands still: what a test signs twice is the same, at the end of a second too.
-  let now = Math.floor(Date.now() / 1000);
+  let now = options.startAt ?? Math.floor(Date.now() / 1000);
   const server = await startKeyServer(config, {
     log: pino({ base: null }, { write: (line: string) => void lines.push(line) }),
     limits: { ...GENEROUS, ...options.limits },
@@ -110,5 +112,6 @@ const GENEROUS: Partial<RequestLimits> = {
   documentsPerAddress: 10_000,
   publishingRefusals: 1000,
   publishingPerAddress: 1000,
+  subscriptionsPerAddress: 10_000,
   metadataPerAddress: 10_000,
 };

@@ -67,27 +67,47 @@ export async function grantsOf(database: Database, subscriber: number): Promise<
   return database.all<Grant>(sql, subscriber);
 }
 
+/** What ends with a revocation. */
+export interface Revoked {
+  readonly name: string;
+  readonly devices: number;
+  readonly sessions: number;
+  /** Open ones. */
+  readonly invitations: number;
+}
+
 /**
- * Ends a subscription: devices are refused from now on, sessions end, open invitations are void. Keys that a device already holds
+ * Withdraws a subscriber's access: devices are refused from now on, sessions end, open invitations are void. Keys that a device already holds
  * stay good until their validity ends.
  *
- * @returns how many devices and sessions it had
+ * @returns how many devices, sessions and invitations it had; with `dryRun`, nothing is changed
  * @throws KeyServerError `argument-invalid`
  */
 export async function revokeSubscriber(
   { database, now }: KeyServerState,
   name: string,
-): Promise<{ name: string; devices: number; sessions: number }> {
+  { dryRun = false } = {},
+): Promise<Revoked> {
   return database.transaction(async () => {
     const subscriber = await findSubscriber(database, name);
     if (!subscriber) throw new KeyServerError('argument-invalid', `there is no subscriber ${quoted(name)}`);
     const { id } = subscriber;
+    const counted = await database.first<Omit<Revoked, 'name'>>(
+      `SELECT (SELECT count(*) FROM devices WHERE subscriber = ? AND revoked IS NULL) AS devices,
+         (SELECT count(*) FROM sessions WHERE subscriber = ?) AS sessions,
+         (SELECT count(*) FROM invitations WHERE subscriber = ? AND used_by IS NULL AND expires >= ?) AS invitations`,
+      id,
+      id,
+      id,
+      now(),
+    );
+    const revoked = { devices: 0, sessions: 0, invitations: 0, ...counted, name: subscriber.name };
+    if (dryRun) return revoked;
     await database.run('UPDATE subscribers SET revoked = coalesce(revoked, ?) WHERE id = ?', now(), id);
     await database.run('DELETE FROM invitations WHERE subscriber = ?', id);
-    const sessions = await database.run('DELETE FROM sessions WHERE subscriber = ?', id);
-    const sql = 'UPDATE devices SET revoked = ? WHERE subscriber = ? AND revoked IS NULL';
-    const devices = await database.run(sql, now(), id);
-    return { name: subscriber.name, devices, sessions };
+    await database.run('DELETE FROM sessions WHERE subscriber = ?', id);
+    await database.run('UPDATE devices SET revoked = ? WHERE subscriber = ? AND revoked IS NULL', now(), id);
+    return revoked;
   });
 }
 

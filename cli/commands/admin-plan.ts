@@ -1,0 +1,53 @@
+/** `wispr admin plan`: what people subscribe to. */
+import type { Command } from 'commander';
+import { readConfig } from '../../keyserver/config.ts';
+import { withState } from '../../keyserver/storage/state.ts';
+import { definePlan, listPlans, type PlanOverview, removePlan } from '../../keyserver/subscriptions/plans.ts';
+import { count } from '../../publisher/text.ts';
+import { print, say, UsageError } from '../io/voice.ts';
+
+interface Options {
+  readonly config: string;
+  readonly json?: boolean;
+  readonly sets?: string;
+  readonly title?: string;
+  readonly dated?: string | boolean;
+  readonly remove?: boolean;
+}
+
+export function addPlanCommand(command: Command): void {
+  command
+    .argument('[name]', 'the plan (default: list all plans)')
+    .option('--sets <patterns>', 'which sets it has, like day-*')
+    .option('--title <text>', 'what readers see, like "Weekday paper"')
+    .option('--dated <zone>', 'sets with a day in their name stay readable for who subscribed then; in a time zone')
+    .option('--no-dated', 'all its sets can be read while subscribed')
+    .option('--remove', 'remove a plan that had no subscription')
+    .action(run);
+}
+
+async function run(name: string | undefined, options: Options): Promise<void> {
+  const { config, json, sets, title, dated, remove } = options;
+  if (name === undefined && (sets ?? title ?? remove) !== undefined) throw new UsageError('name the plan');
+  await withState(readConfig(config), async (state) => {
+    if (name === undefined) {
+      const plans = await listPlans(state);
+      return print(json ? JSON.stringify(plans) : plans.map(describePlan).join('\n') || 'no plans');
+    }
+    if (remove) {
+      await removePlan(state, name);
+      return json ? print(JSON.stringify({ removed: name })) : say(`the plan "${name}" is removed`);
+    }
+    const zone = dated === false ? '' : dated === true ? undefined : dated;
+    const { plan, created } = await definePlan(state, { name, title, sets: sets?.split(','), zone });
+    const { subscriptions } = (await listPlans(state)).find((each) => each.name === name) as PlanOverview;
+    if (json) return print(JSON.stringify({ ...plan, created, subscriptions }));
+    say(`${created ? 'made' : 'changed'} the plan${describePlan({ ...plan, subscriptions })}`);
+    if (!created && subscriptions > 0) say('for all of them, it counts from their next key request on');
+  });
+}
+
+export function describePlan({ name, title, patterns, zone, subscriptions }: PlanOverview): string {
+  const dated = zone === null ? 'while subscribed' : `dated, ${zone}`;
+  return `  ${name} "${title}": sets ${patterns.join(', ')}; ${dated}; ${count(subscriptions, 'subscription')}`;
+}

@@ -1,0 +1,102 @@
+/** `wispr admin import FILE.csv`: a whole list of subscribers at once. */
+import { readFileSync, statSync } from 'node:fs';
+import type { Command } from 'commander';
+import { readConfig } from '../../keyserver/config.ts';
+import { KeyServerError } from '../../keyserver/errors.ts';
+import { knownOrigins } from '../../keyserver/origins.ts';
+import { readProviderRow } from '../../keyserver/publication/provider.ts';
+import { type ImportOutcome, importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
+import { invitationLink } from '../../keyserver/readers/invitations.ts';
+import { withState } from '../../keyserver/storage/state.ts';
+import { MAXIMUM_LIST_LENGTH } from '../../keyserver/subscriptions/subscriber-list.ts';
+import { createFile } from '../../node-support/files/write-file.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
+import { count } from '../../publisher/text.ts';
+import { showProgress } from '../io/progress.ts';
+import { print, say, sayHint, UsageError } from '../io/voice.ts';
+
+export interface ListOptions {
+  readonly config: string;
+  readonly json?: boolean;
+  readonly dryRun?: boolean;
+  readonly links?: string;
+  readonly valid: string;
+}
+
+/** Lines that are named; the others are counted. */
+const NAMED = 20;
+
+export function addListOptions(command: Command): Command {
+  return command
+    .option('--dry-run', 'of a list: say what it would change, and change nothing')
+    .option('--links <file>', 'of a list: write invitations for who is new into this new file')
+    .option('--valid <days>', 'validity of these links', '30');
+}
+
+/** @throws ListRefused, having named the lines */
+export async function importList(
+  file: string,
+  { config: configFile, json, dryRun, links, valid }: ListOptions,
+): Promise<void> {
+  const config = readConfig(configFile);
+  const bytes = readList(file);
+  const inviteFor = links === undefined ? undefined : daysOf(valid);
+  const progress = showProgress('importing', 'subscribers');
+  try {
+    const outcome = await withState(config, async (state) => {
+      const onProgress = (done: number, total: number) => progress.update({ done, total });
+      const done = await importSubscribers(state, bytes, { dryRun: dryRun === true, inviteFor, onProgress });
+      if (links !== undefined && !dryRun) {
+        const { keyServer } = await knownOrigins(state.database, config);
+        const root = (await readProviderRow(state.database))?.root;
+        writeLinks(links, done, (code) => invitationLink({ code }, keyServer, root));
+      }
+      return done;
+    });
+    progress.end();
+    if (json) print(JSON.stringify({ ...outcome, invitations: outcome.invitations.length, dryRun: dryRun === true }));
+    else sayOutcome(outcome, dryRun, links);
+  } catch (error) {
+    progress.end();
+    if (error instanceof ListRefused) sayProblems(error);
+    throw error;
+  }
+}
+
+function sayProblems({ problems }: ListRefused): void {
+  for (const { line, problem } of problems.slice(0, NAMED)) say(`line ${line}: ${problem}`);
+  if (problems.length > NAMED) say(`and ${count(problems.length - NAMED, 'line')} more`);
+}
+
+function sayOutcome(outcome: ImportOutcome, dryRun = false, links?: string): void {
+  const { created, begun, moved, unchanged, invitations } = outcome;
+  const would = dryRun ? 'would be' : 'are';
+  say(
+    `${count(created, 'subscriber')} ${would} new; ${begun} subscriptions begin, ${moved} get another end, ${unchanged} stay`,
+  );
+  if (dryRun) say('nothing was changed');
+  else if (links !== undefined)
+    say(`${count(invitations.length, 'link')} written to ${links}: keep it secret, and delete it`);
+  else if (created > 0)
+    sayHint('"wispr invite NAME --plan PLAN" makes the link for one of them; --links FILE does for all');
+}
+
+/** Their secrets stand in it. */
+function writeLinks(file: string, { invitations }: ImportOutcome, linkOf: (code: string) => string): void {
+  const lines = invitations.map(({ name, code }) => `"${name}",${linkOf(code)}\n`);
+  createFile(file, `name,link\n${lines.join('')}`, 0o600);
+}
+
+function readList(file: string): Uint8Array {
+  try {
+    if (statSync(file).size > MAXIMUM_LIST_LENGTH) throw new Error(`it is longer than ${MAXIMUM_LIST_LENGTH} bytes`);
+    return readFileSync(file);
+  } catch (cause) {
+    throw new KeyServerError('argument-invalid', describeUnreadable(file, cause), { cause, typed: true });
+  }
+}
+
+function daysOf(text: string): number {
+  if (/^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= 90) return Number(text);
+  throw new UsageError('--valid takes 1 to 90 days');
+}

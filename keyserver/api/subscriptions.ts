@@ -1,0 +1,250 @@
+/**
+ * The API's half for other systems: a shop, a membership list, a payment service begins and ends subscriptions. Names of people stand in bodies
+ * only, so that they are in no log of addresses. What there is, docs/openapi.json says, which is made from {@link OPERATIONS}.
+ */
+import type { Express, Request, RequestHandler, Response } from 'express';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { KeyServerError } from '../errors.ts';
+import { limitRequests, type RequestLimits } from '../http/limits.ts';
+import type { Origins } from '../publication/import-bundle.ts';
+import { readProviderRow } from '../publication/provider.ts';
+import { createSubscriber, invitationLink, inviteSubscriber, readmit } from '../readers/invitations.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import { daySpan } from '../subscriptions/access.ts';
+import { findPlan, listPlans, noPlan } from '../subscriptions/plans.ts';
+import { MAXIMUM_EVENT_LENGTH, readStripeEvent } from '../subscriptions/stripe.ts';
+import {
+  findSubscriber,
+  parseSubscriberName,
+  revokeSubscriber,
+  type Subscriber,
+} from '../subscriptions/subscribers.ts';
+import { endSubscriptions, noteKeptElsewhere, plansOf, subscribe } from '../subscriptions/subscriptions.ts';
+import { body, bytesOf, demandToken, noStore, refuseTooMany } from './answers.ts';
+
+export interface SubscriptionOptions {
+  readonly state: KeyServerState;
+  readonly origins: Origins;
+  readonly log: Logger;
+  readonly limits: RequestLimits;
+  /** What Stripe signs its events with, and which plan each of its prices is; `undefined`: its events are not taken. */
+  readonly stripe: StripeConfig | undefined;
+}
+
+export interface StripeConfig {
+  readonly secret: string;
+  /** By id of the price. */
+  readonly plans: Readonly<Record<string, string>>;
+}
+
+/** Bytes of a request. */
+const MAXIMUM_LENGTH = 8192;
+
+const date = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\d$/)
+  .meta({ description: "A day of the plan's time zone, such as 2026-11-30." });
+const subscriber = z.string().min(1).max(64).meta({ description: 'Name of the subscriber, whatever the case.' });
+const plan = z.string().min(1).max(40).meta({ description: 'Name of the plan.' });
+
+/** One operation: what it takes, and what it does. */
+interface Operation {
+  readonly path: string;
+  readonly summary: string;
+  readonly request: z.ZodType;
+  readonly answer: z.ZodType;
+  readonly run: (options: SubscriptionOptions, request: never) => Promise<unknown>;
+}
+
+const held = z.object({ plan, title: z.string(), from: z.number(), until: z.number().nullable() });
+const person = z.strictObject({ subscriber });
+const beginning = z.strictObject({
+  subscriber,
+  plan,
+  from: date.optional().meta({ description: 'First day; from now on, if left out.' }),
+  until: date.nullish().meta({ description: 'Last day; without end, if left out or null.' }),
+});
+const ending = z.strictObject({ subscriber, plan: plan.optional().meta({ description: 'All plans, if left out.' }) });
+const inviting = z.strictObject({
+  subscriber,
+  days: z.int().min(1).max(90).optional().meta({ description: 'Validity of the link; 7, if left out.' }),
+});
+
+/** All take POST, and a token for subscriptions. */
+export const OPERATIONS: readonly Operation[] = [
+  {
+    path: '/v1/subscriptions/begin',
+    summary: 'Begin a subscription, or move its end. A subscriber who is unknown or was revoked starts anew.',
+    request: beginning,
+    answer: z.object({ outcome: z.enum(['begun', 'moved', 'unchanged']), created: z.boolean() }),
+    run: begin,
+  },
+  {
+    path: '/v1/subscriptions/end',
+    summary: 'End subscriptions now. What a dated plan gave for ever stays.',
+    request: ending,
+    answer: z.object({ ended: z.number() }),
+    run: end,
+  },
+  {
+    path: '/v1/subscriptions/show',
+    summary: 'Show the subscriptions of a subscriber. Times are seconds since 1970.',
+    request: person,
+    answer: z.object({ subscriber, revoked: z.boolean(), subscriptions: z.array(held) }),
+    run: show,
+  },
+  {
+    path: '/v1/subscriptions/invite',
+    summary: 'Make the one-time link with which a subscriber begins to read.',
+    request: inviting,
+    answer: z.object({ link: z.string(), expires: z.number() }),
+    run: invite,
+  },
+  {
+    path: '/v1/subscriptions/revoke',
+    summary: 'Withdraw all access: devices are refused, sessions end.',
+    request: person,
+    answer: z.object({ devices: z.number(), sessions: z.number(), invitations: z.number() }),
+    run: revoke,
+  },
+  {
+    path: '/v1/subscriptions/plans',
+    summary: 'List the plans.',
+    request: z.strictObject({}),
+    answer: z.object({ plans: z.array(z.object({ name: plan, title: z.string(), subscriptions: z.number() })) }),
+    run: plans,
+  },
+];
+
+const STRIPE_PATH = '/v1/stripe';
+
+export function addSubscriptionRoutes(app: Express, options: SubscriptionOptions): void {
+  const { state, limits, log, stripe } = options;
+  const guards = [
+    noStore,
+    limitRequests(limits.subscriptionsPerAddress, 'address', refuseTooMany, { failuresOnly: false }),
+    limitRequests(limits.publishingRefusals, 'address', refuseTooMany),
+  ];
+  for (const operation of OPERATIONS)
+    app.post(
+      operation.path,
+      ...guards,
+      demandToken(state, 'subscriptions'),
+      body(MAXIMUM_LENGTH),
+      answerWith(options, operation),
+    );
+  if (stripe === undefined) return;
+  app.post(STRIPE_PATH, ...guards, body(MAXIMUM_EVENT_LENGTH), async (request, response) => {
+    const taken = await takeStripe(options, stripe, request);
+    log.info({ taken }, 'an event of Stripe came');
+    response.status(204).end();
+  });
+}
+
+function answerWith(options: SubscriptionOptions, { request: form, run }: Operation): RequestHandler {
+  return async (request: Request, response: Response) => {
+    const { data, error } = form.safeParse(jsonOf(bytesOf(request.body)));
+    if (error)
+      throw new KeyServerError('argument-invalid', 'the request is not of the form that docs/openapi.json has');
+    response.json(await run(options, data as never));
+  };
+}
+
+function jsonOf(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString() || '{}');
+  } catch {
+    return undefined;
+  }
+}
+
+async function begin({ state }: SubscriptionOptions, request: z.infer<typeof beginning>) {
+  const { database, now } = state;
+  const name = parseSubscriberName(request.subscriber);
+  return database.transaction(async () => {
+    const wanted = await findPlan(database, request.plan);
+    if (!wanted) throw noPlan(request.plan);
+    const zone = wanted.zone ?? 'UTC';
+    const from = request.from === undefined ? now() : spanOf(request.from, zone).start;
+    const until = typeof request.until === 'string' ? spanOf(request.until, zone).end - 1 : null;
+    const { id, created } = await admit(state, name);
+    return { outcome: await subscribe(database, id, wanted.name, from, until), created };
+  });
+}
+
+/** The subscriber of this name, who is made where there is none. */
+async function admit({ database, now }: KeyServerState, name: string): Promise<{ id: number; created: boolean }> {
+  const known = await findSubscriber(database, name);
+  const id = known?.id ?? (await createSubscriber(database, name, now()));
+  return { id, created: !known || (await readmit(database, known)) };
+}
+
+async function end({ state }: SubscriptionOptions, request: z.infer<typeof ending>) {
+  const { database, now } = state;
+  const { id } = await known(state, request.subscriber);
+  return { ended: await endSubscriptions(database, id, now(), request.plan) };
+}
+
+async function show({ state }: SubscriptionOptions, request: z.infer<typeof person>) {
+  const { id, name, revoked } = await known(state, request.subscriber);
+  return { subscriber: name, revoked: revoked !== null, subscriptions: await plansOf(state.database, id) };
+}
+
+async function invite({ state, origins }: SubscriptionOptions, request: z.infer<typeof inviting>) {
+  const { name, revoked } = await known(state, request.subscriber);
+  if (revoked !== null) throw new KeyServerError('revoked', 'this subscriber was revoked: begin a subscription first');
+  const invitation = await inviteSubscriber(state, { name, validDays: request.days });
+  const root = (await readProviderRow(state.database))?.root;
+  return { link: invitationLink(invitation, origins.keyServer, root), expires: invitation.expires };
+}
+
+async function revoke({ state }: SubscriptionOptions, request: z.infer<typeof person>) {
+  const { name: _, ...ended } = await revokeSubscriber(state, (await known(state, request.subscriber)).name);
+  return ended;
+}
+
+async function plans({ state }: SubscriptionOptions) {
+  const all = await listPlans(state);
+  return { plans: all.map(({ name, title, subscriptions }) => ({ name, title, subscriptions })) };
+}
+
+/** @throws KeyServerError `no-such-subscriber` */
+async function known({ database }: KeyServerState, name: string): Promise<Subscriber> {
+  const found = await findSubscriber(database, name);
+  if (found) return found;
+  throw new KeyServerError('no-such-subscriber', 'there is no subscriber of this name');
+}
+
+/** Prices that are no plan here are passed over. @returns how many subscriptions are as it says */
+async function takeStripe(
+  { state, log }: SubscriptionOptions,
+  { secret, plans: byPrice }: StripeConfig,
+  request: Request,
+) {
+  const { database, now } = state;
+  const event = readStripeEvent(bytesOf(request.body), request.get('stripe-signature'), secret, now());
+  if (!event) return 0;
+  const name = parseSubscriberName(event.subscriber);
+  const wanted = event.prices.flatMap((price) => byPrice[price] ?? []);
+  if (wanted.length < event.prices.length) log.warn('a price of an event is no plan of "stripe.plans"');
+  return database.transaction(async () => {
+    const { id } = await admit(state, name);
+    let taken = 0;
+    for (const each of wanted) {
+      const { id: source, at, from, until } = event;
+      taken += Number(
+        await noteKeptElsewhere(database, id, { source: `stripe ${source}`, at, plan: each, from, until }),
+      );
+    }
+    return taken;
+  });
+}
+
+function spanOf(day: string, zone: string) {
+  try {
+    return daySpan(day, zone);
+  } catch {
+    throw new KeyServerError('argument-invalid', 'there is no such day');
+  }
+}

@@ -1,0 +1,110 @@
+/** Takes a whole list of subscribers at once: all of it, or nothing. */
+import { KeyServerError } from '../errors.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import { daySpan } from '../subscriptions/access.ts';
+import { listPlans } from '../subscriptions/plans.ts';
+import { type ListedSubscriber, type ListProblem, parseSubscriberList } from '../subscriptions/subscriber-list.ts';
+import { findSubscriber } from '../subscriptions/subscribers.ts';
+import { type Subscribed, subscribe } from '../subscriptions/subscriptions.ts';
+import { createCode, createSubscriber, grant, readmit } from './invitations.ts';
+
+const DAY = 86_400;
+
+export interface ImportOptions {
+  /** Nothing is changed. */
+  readonly dryRun?: boolean;
+  /** Makes an invitation, good for so many days, for each subscriber who is new. */
+  readonly inviteFor?: number | undefined;
+  /** Called now and then. */
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+export interface ImportOutcome extends Readonly<Record<Subscribed, number>> {
+  /** Subscribers who are new, or were revoked. */
+  readonly created: number;
+  readonly invitations: readonly { readonly name: string; readonly code: string }[];
+}
+
+/** Lines of the list are wrong: nothing was changed. */
+export class ListRefused extends KeyServerError {
+  readonly problems: readonly ListProblem[];
+
+  constructor(problems: readonly ListProblem[]) {
+    super('argument-invalid', `${problems.length} of the lines cannot be taken, so nothing was changed`);
+    this.problems = problems;
+  }
+}
+
+/** Thrown to leave the database as it was. */
+class DryRun extends Error {
+  readonly outcome: ImportOutcome;
+
+  constructor(outcome: ImportOutcome) {
+    super('dry run');
+    this.outcome = outcome;
+  }
+}
+
+/**
+ * Imports a list.
+ *
+ * @param bytes - of the file: subscriber-list.ts
+ * @throws ListRefused; KeyServerError `argument-invalid`
+ */
+export async function importSubscribers(
+  state: KeyServerState,
+  bytes: Uint8Array,
+  options: ImportOptions = {},
+): Promise<ImportOutcome> {
+  const { database } = state;
+  const zones = new Map((await listPlans(state)).map(({ name, zone }) => [name, zone ?? 'UTC']));
+  const { subscribers, problems } = parseSubscriberList(bytes, new Set(zones.keys()));
+  if (problems.length > 0) throw new ListRefused(problems);
+  try {
+    return await database.transaction(async () => {
+      const outcome = await takeAll(state, subscribers, zones, options);
+      if (options.dryRun) throw new DryRun(outcome);
+      return outcome;
+    });
+  } catch (error) {
+    if (error instanceof DryRun) return error.outcome;
+    throw error;
+  }
+}
+
+async function takeAll(
+  state: KeyServerState,
+  subscribers: readonly ListedSubscriber[],
+  zones: ReadonlyMap<string, string>,
+  { inviteFor, onProgress }: ImportOptions,
+): Promise<ImportOutcome> {
+  const { database, now } = state;
+  const counts = { begun: 0, moved: 0, unchanged: 0, created: 0 };
+  const invitations: { name: string; code: string }[] = [];
+  const spans = new Map<string, { start: number; end: number }>();
+  const spanOf = (date: string, zone: string) => {
+    const key = `${date} ${zone}`;
+    const span = spans.get(key) ?? daySpan(date, zone);
+    spans.set(key, span);
+    return span;
+  };
+  for (const [index, { name, plan, sets, from, until }] of subscribers.entries()) {
+    if (index % 1000 === 0) onProgress?.(index, subscribers.length);
+    const known = await findSubscriber(database, name);
+    const id = known?.id ?? (await createSubscriber(database, name, now()));
+    if (!known || (await readmit(database, known))) {
+      counts.created++;
+      if (inviteFor !== undefined)
+        invitations.push({ name, code: await createCode(database, id, now() + inviteFor * DAY) });
+    }
+    const zone = (plan && zones.get(plan)) ?? 'UTC';
+    const begins = from === undefined ? now() : spanOf(from, zone).start;
+    const ends = until === undefined ? null : spanOf(until, zone).end - 1;
+    if (plan !== undefined) counts[await subscribe(database, id, plan, begins, ends)]++;
+    else {
+      await grant(database, id, sets, ends ?? undefined, begins);
+      counts.begun++;
+    }
+  }
+  return { ...counts, invitations };
+}

@@ -1,0 +1,105 @@
+/**
+ * Decides whether the rights of a person cover a set, with nothing but the rights, the name of the set and the time. A right comes from a plan, or
+ * names sets by itself.
+ */
+
+import { matchesPattern } from '../../core/keys/set-pattern.ts';
+
+/** Seconds for which a key is handed out at most: what a revoked device keeps at the longest. */
+const MAXIMUM_VALIDITY = 30 * 86_400;
+
+/** A right to read. Times in seconds since 1970, inclusive. */
+export interface Access {
+  /** Of set names; `*` stands for any characters. */
+  readonly patterns: readonly string[];
+  readonly from: number;
+  /** `null`: without end. */
+  readonly until: number | null;
+  /**
+   * The time zone of a dated plan, such as `Europe/Berlin`: a set with a day, month or year in its name is for those whose right covers a part of
+   * that time, and they may read it for ever. `null`: all that matches may be read from `from` to `until`.
+   */
+  readonly zone: string | null;
+}
+
+export type Verdict<Right extends Access> =
+  /** `notAfter`: until when a key is handed out. */
+  | { readonly denied: undefined; readonly by: Right; readonly notAfter: number }
+  /** `by`: the right that has ended. */
+  | { readonly denied: 'lapsed'; readonly by: Right }
+  | { readonly denied: 'not-entitled' };
+
+/** Whether, and until when, rights cover a set. Of several, the one that lasts longest counts. */
+export function decideAccess<Right extends Access>(
+  rights: readonly Right[],
+  setName: string,
+  now: number,
+): Verdict<Right> {
+  const matching = rights.filter(({ patterns }) => patterns.some((pattern) => matchesPattern(pattern, setName)));
+  const standing = matching.map((right) => ({ right, end: endOf(right, setName, now) }));
+  const [best] = standing.filter(({ end }) => end !== undefined && end >= now).sort(longestFirst);
+  if (best) return { denied: undefined, by: best.right, notAfter: Math.min(best.end ?? 0, now + MAXIMUM_VALIDITY) };
+  const [ended] = standing.filter(({ end }) => end !== undefined).sort(longestFirst);
+  return ended ? { denied: 'lapsed', by: ended.right } : { denied: 'not-entitled' };
+}
+
+function longestFirst(one: { end: number | undefined }, other: { end: number | undefined }): number {
+  return (other.end ?? 0) - (one.end ?? 0);
+}
+
+/** When a right to this set ends, or has ended; `undefined` where it never covered it, or does not yet. */
+function endOf({ from, until, zone }: Access, setName: string, now: number): number | undefined {
+  if (from > now) return undefined;
+  const end = until ?? Number.POSITIVE_INFINITY;
+  const time = zone === null ? undefined : timeOf(setName, zone);
+  if (time === undefined) return end;
+  if (from >= time.end) return undefined; // the set's time was over before
+  if (time.start <= end) return Number.POSITIVE_INFINITY;
+  return end < now ? end : undefined; // the set's time comes after it
+}
+
+/** Seconds since 1970: the first one, and the first one after it. */
+export interface TimeSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The day, month or year that stands in the name of a set, in a time zone: `day-2026-11-16`, `2026-11`. */
+export function timeOf(setName: string, zone: string): TimeSpan | undefined {
+  const [, year, month, day] = /(?<!\d)(\d{4})(?:-(\d\d)(?:-(\d\d))?)?(?!\d)/.exec(setName) ?? [];
+  if (year === undefined) return undefined;
+  try {
+    const date = { year: Number(year), month: Number(month ?? 1), day: Number(day ?? 1) };
+    const first = Temporal.PlainDate.from(date, { overflow: 'reject' });
+    const next = first.add(day ? { days: 1 } : month ? { months: 1 } : { years: 1 });
+    return { start: beginningOf(first, zone), end: beginningOf(next, zone) };
+  } catch {
+    return undefined; // 2026-02-31
+  }
+}
+
+/**
+ * The seconds of a day in a time zone: the first one, and the first one after it.
+ *
+ * @param date - such as `2026-11-16`
+ * @throws RangeError where there is no such day
+ */
+export function daySpan(date: string, zone: string): TimeSpan {
+  const day = Temporal.PlainDate.from(date, { overflow: 'reject' });
+  return { start: beginningOf(day, zone), end: beginningOf(day.add({ days: 1 }), zone) };
+}
+
+/** The first second of a day, which is no midnight where clocks are put forward then. */
+function beginningOf(day: Temporal.PlainDate, zone: string): number {
+  return day.toZonedDateTime(zone).epochMilliseconds / 1000;
+}
+
+/** Whether this is the name of a time zone, such as `Europe/Berlin`. */
+export function isTimeZone(text: string): boolean {
+  try {
+    Temporal.PlainDate.from('2026-01-01').toZonedDateTime(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,116 @@
+/** Plans: what people subscribe to. A plan is a title and patterns of set names, and may be dated: see access.ts. */
+import { printable } from '../../node-support/printable.ts';
+import { KeyServerError } from '../errors.ts';
+import type { Database } from '../storage/database.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import { isTimeZone } from './access.ts';
+import { parseSetPattern } from './subscribers.ts';
+
+const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
+const TITLE = /^[^\p{C}]{1,100}$/u;
+const MAXIMUM_PATTERNS = 100;
+
+export interface Plan {
+  /** As commands and lists name it. */
+  readonly name: string;
+  /** As readers see it. */
+  readonly title: string;
+  /** Of set names. */
+  readonly patterns: readonly string[];
+  /** The time zone of a dated plan; `null`: sets may be read while the subscription stands. */
+  readonly zone: string | null;
+}
+
+export interface PlanOverview extends Plan {
+  /** Subscriptions that stand now. */
+  readonly subscriptions: number;
+}
+
+/** What is given is changed; what is left out stays. */
+export interface PlanRequest {
+  readonly name: string;
+  readonly title?: string | undefined;
+  readonly sets?: readonly string[] | undefined;
+  /** `''`: not dated any more. */
+  readonly zone?: string | undefined;
+}
+
+interface PlanRow {
+  readonly name: string;
+  readonly title: string;
+  readonly patterns: string;
+  readonly zone: string | null;
+}
+
+/**
+ * Makes or changes a plan. A change counts for all who subscribe to it, at once.
+ *
+ * @throws KeyServerError `argument-invalid`
+ */
+export async function definePlan(
+  { database }: KeyServerState,
+  { name, title, sets, zone }: PlanRequest,
+): Promise<{ readonly plan: Plan; readonly created: boolean }> {
+  if (!NAME.test(name)) throw invalid(`${quoted(name)} cannot be the name of a plan: a-z, 0-9 and "-" can be in it`);
+  if (title !== undefined && !TITLE.test(title)) throw invalid(`${quoted(title)} cannot be the title of a plan`);
+  if (zone && !isTimeZone(zone)) throw invalid(`${quoted(zone)} is no time zone such as Europe/Berlin`);
+  const patterns = sets?.map(parseSetPattern);
+  if (patterns && (patterns.length === 0 || patterns.length > MAXIMUM_PATTERNS))
+    throw invalid(`a plan has 1 to ${MAXIMUM_PATTERNS} patterns of sets`);
+  return database.transaction(async () => {
+    const known = await findPlan(database, name);
+    if (!known && !patterns) throw invalid(`there is no plan "${name}" yet: a new one needs its sets`);
+    const plan: Plan = {
+      name,
+      title: title ?? known?.title ?? name,
+      patterns: patterns ?? known?.patterns ?? [],
+      zone: zone === undefined ? (known?.zone ?? null) : zone || null,
+    };
+    const sql = `INSERT INTO plans (name, title, patterns, zone) VALUES (?, ?, ?, ?)
+      ON CONFLICT (name) DO UPDATE SET title = excluded.title, patterns = excluded.patterns, zone = excluded.zone`;
+    await database.run(sql, name, plan.title, plan.patterns.join(' '), plan.zone);
+    return { plan, created: !known };
+  });
+}
+
+/** Removes a plan that never had a subscription. @throws KeyServerError `argument-invalid` */
+export async function removePlan({ database }: KeyServerState, name: string): Promise<void> {
+  await database.transaction(async () => {
+    const row = await database.first<{ n: number }>('SELECT count(*) AS n FROM subscriptions WHERE plan = ?', name);
+    if (row && row.n > 0) throw invalid(`the plan ${quoted(name)} has subscriptions: end them, and leave the plan`);
+    if ((await database.run('DELETE FROM plans WHERE name = ?', name)) === 0) throw noPlan(name);
+  });
+}
+
+export async function findPlan(database: Database, name: string): Promise<Plan | undefined> {
+  const row = await database.first<PlanRow>('SELECT name, title, patterns, zone FROM plans WHERE name = ?', name);
+  return row && planOf(row);
+}
+
+/** All plans, by name. */
+export async function listPlans({ database, now }: KeyServerState): Promise<PlanOverview[]> {
+  const rows = await database.all<PlanRow & { subscriptions: number }>(
+    `SELECT name, title, patterns, zone,
+       (SELECT count(*) FROM subscriptions WHERE plan = plans.name AND begins <= ? AND (ends IS NULL OR ends >= ?)) AS subscriptions
+     FROM plans ORDER BY name`,
+    now(),
+    now(),
+  );
+  return rows.map((row) => ({ ...planOf(row), subscriptions: row.subscriptions }));
+}
+
+export function noPlan(name: string): KeyServerError {
+  return new KeyServerError('argument-invalid', `there is no plan ${quoted(name)}`);
+}
+
+function planOf({ name, title, patterns, zone }: PlanRow): Plan {
+  return { name, title, patterns: patterns.split(' '), zone };
+}
+
+function invalid(message: string): KeyServerError {
+  return new KeyServerError('argument-invalid', message, { typed: true });
+}
+
+function quoted(text: string): string {
+  return `"${printable(text.slice(0, 100))}"`;
+}

@@ -1,0 +1,130 @@
+/** Subscriptions: who subscribes to which plan, from when and until when. Earlier ones stay, for what dated plans gave for ever. */
+import type { Database } from '../storage/database.ts';
+import type { Access } from './access.ts';
+import { findPlan, noPlan } from './plans.ts';
+import { grantsOf } from './subscribers.ts';
+
+/** A right, and where it comes from. */
+export interface Right extends Access {
+  /** Its name and title; `null` where sets were named. */
+  readonly plan: { readonly name: string; readonly title: string } | null;
+}
+
+interface SubscriptionRow {
+  readonly id: number;
+  readonly begins: number;
+  readonly ends: number | null;
+}
+
+/** A subscription of one subscriber. Times in seconds since 1970. */
+export interface HeldPlan {
+  readonly plan: string;
+  readonly title: string;
+  readonly from: number;
+  /** `null`: without end. */
+  readonly until: number | null;
+}
+
+/** The subscriptions of a subscriber, by plan and time. */
+export async function plansOf(database: Database, subscriber: number): Promise<HeldPlan[]> {
+  const sql = `SELECT plan, title, begins AS "from", ends AS until FROM subscriptions JOIN plans ON plans.name = plan
+    WHERE subscriber = ? ORDER BY plan, begins`;
+  return database.all<HeldPlan>(sql, subscriber);
+}
+
+/** Everything that a subscriber may read by: named sets, and subscriptions of now and of before. */
+export async function rightsOf(database: Database, subscriber: number): Promise<Right[]> {
+  const grants = await grantsOf(database, subscriber);
+  const rows = await database.all<
+    { name: string; title: string; patterns: string; zone: string | null } & SubscriptionRow
+  >(
+    `SELECT plans.name, title, patterns, zone, begins, ends FROM subscriptions JOIN plans ON plans.name = plan
+     WHERE subscriber = ? ORDER BY plans.name, begins`,
+    subscriber,
+  );
+  return [
+    ...grants.map(({ pattern, from, until }) => ({ patterns: [pattern], from, until, zone: null, plan: null })),
+    ...rows.map(({ name, title, patterns, zone, begins, ends }) => ({
+      patterns: patterns.split(' '),
+      from: begins,
+      until: ends,
+      zone,
+      plan: { name, title },
+    })),
+  ];
+}
+
+/** What {@link subscribe} did. */
+export type Subscribed = 'begun' | 'moved' | 'unchanged';
+
+/**
+ * Begins a subscription, or moves the end of the one that stands at `from`. Done twice, it is the same.
+ *
+ * @param from - seconds since 1970
+ * @param until - seconds since 1970, inclusive; `null`: without end
+ * @throws KeyServerError `argument-invalid` where there is no such plan
+ */
+export async function subscribe(
+  database: Database,
+  subscriber: number,
+  plan: string,
+  from: number,
+  until: number | null,
+): Promise<Subscribed> {
+  if (!(await findPlan(database, plan))) throw noPlan(plan);
+  const sql = `SELECT id, begins, ends FROM subscriptions
+    WHERE subscriber = ? AND plan = ? AND source IS NULL AND begins <= ? AND (ends IS NULL OR ends >= ?) ORDER BY begins DESC`;
+  // One that ended the second before goes on.
+  const standing = await database.first<SubscriptionRow>(sql, subscriber, plan, from, from - 1);
+  if (standing?.ends === until) return 'unchanged';
+  if (standing) {
+    await database.run('UPDATE subscriptions SET ends = ? WHERE id = ?', until, standing.id);
+    return 'moved';
+  }
+  const insert = 'INSERT INTO subscriptions (subscriber, plan, begins, ends) VALUES (?, ?, ?, ?)';
+  await database.run(insert, subscriber, plan, from, until);
+  return 'begun';
+}
+
+/**
+ * Ends the subscriptions that stand. What a dated plan gave for ever stays.
+ *
+ * @param plan - this one only
+ * @param at - their last second, since 1970
+ * @returns how many
+ */
+export async function endSubscriptions(
+  database: Database,
+  subscriber: number,
+  at: number,
+  plan?: string,
+): Promise<number> {
+  const sql = 'UPDATE subscriptions SET ends = ? WHERE subscriber = ? AND begins <= ? AND (ends IS NULL OR ends > ?)';
+  return plan === undefined
+    ? database.run(sql, at, subscriber, at, at)
+    : database.run(`${sql} AND plan = ?`, at, subscriber, at, at, plan);
+}
+
+/** A subscription that another system keeps, such as a payment service. */
+export interface KeptElsewhere {
+  /** Names it there, and the system. */
+  readonly source: string;
+  /** When it was as it is told, in seconds since 1970: of two tellings the later one counts. */
+  readonly at: number;
+  readonly plan: string;
+  readonly from: number;
+  readonly until: number | null;
+}
+
+/** @returns whether it was news. @throws KeyServerError `argument-invalid` where there is no such plan */
+export async function noteKeptElsewhere(
+  database: Database,
+  subscriber: number,
+  { source, at, plan, from, until }: KeptElsewhere,
+): Promise<boolean> {
+  if (!(await findPlan(database, plan))) throw noPlan(plan);
+  const sql = `INSERT INTO subscriptions (subscriber, plan, begins, ends, source, told) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (source, plan) DO UPDATE SET subscriber = excluded.subscriber, begins = excluded.begins, ends = excluded.ends, told = excluded.told
+    WHERE subscriptions.told <= excluded.told`;
+  return (await database.run(sql, subscriber, plan, from, until, source, at)) > 0;
+}

@@ -1,0 +1,101 @@
+/** Why somebody can or cannot read a document: what `wispr admin why` says. */
+import { PublicationError } from '../core/publication/errors.ts';
+import { localTarget } from '../core/reading/local-target.ts';
+import type { KeyServerConfig } from './config.ts';
+import { KeyServerError } from './errors.ts';
+import { ProviderReader } from './publication/provider.ts';
+import { createContentHosts } from './reading-site/content-host.ts';
+import { ReadPublications } from './reading-site/publications.ts';
+import type { KeyServerState } from './storage/state.ts';
+import { decideAccess } from './subscriptions/access.ts';
+import { findSubscriber } from './subscriptions/subscribers.ts';
+import { type Right, rightsOf } from './subscriptions/subscriptions.ts';
+
+export interface Why {
+  readonly subscriber: string;
+  /** Path of the document; `undefined` where a set was asked about. */
+  readonly path: string | undefined;
+  /** `undefined` where the document is public. */
+  readonly set: string | undefined;
+  readonly can: boolean;
+  /** `no-key`: the publisher has not handed the key of the set over. */
+  readonly reason: 'public' | 'covered' | 'lapsed' | 'not-entitled' | 'revoked' | 'no-key';
+  /** The right that covers it, or that has ended. */
+  readonly by: Right | undefined;
+  /** Until when a key is handed out that is asked for now; seconds since 1970. */
+  readonly notAfter: number | undefined;
+}
+
+/**
+ * Says it for a subscriber, and a document by its URL, or a set by its name.
+ *
+ * @throws KeyServerError `argument-invalid` where there is no such subscriber, document or set; `no-provider`; what keeps the publication from being read
+ */
+export async function whyCanRead(
+  config: KeyServerConfig,
+  state: KeyServerState,
+  name: string,
+  what: string,
+): Promise<Why> {
+  const { database, now } = state;
+  const subscriber = await findSubscriber(database, name);
+  if (!subscriber) throw invalid(`there is no subscriber "${name}"`);
+  const found = await findSet(config, state, what);
+  const about = { subscriber: subscriber.name, path: found.path, set: found.set, by: undefined, notAfter: undefined };
+  if (found.set === undefined)
+    return { ...about, ...(found.isPublic ? { can: true, reason: 'public' } : { can: false, reason: 'no-key' }) };
+  if (subscriber.revoked !== null) return { ...about, can: false, reason: 'revoked' };
+  const verdict = decideAccess(await rightsOf(database, subscriber.id), found.set, now());
+  if (verdict.denied === undefined)
+    return { ...about, can: true, reason: 'covered', by: verdict.by, notAfter: verdict.notAfter };
+  return { ...about, can: false, reason: verdict.denied, by: verdict.denied === 'lapsed' ? verdict.by : undefined };
+}
+
+interface Found {
+  readonly path: string | undefined;
+  readonly set: string | undefined;
+  readonly isPublic: boolean;
+}
+
+async function findSet(config: KeyServerConfig, state: KeyServerState, what: string): Promise<Found> {
+  if (/^https?:\/\//.test(what)) return findDocument(config, state, new URL(what));
+  const row = await state.database.first<{ name: string }>('SELECT name FROM sets WHERE name = ?', what);
+  if (!row) throw invalid(`there is no set "${what}" here: name one of them, or the URL of a document`);
+  return { path: undefined, set: row.name, isPublic: false };
+}
+
+/** By the publication, which is fetched and verified as the reading site does it. */
+async function findDocument(config: KeyServerConfig, state: KeyServerState, url: URL): Promise<Found> {
+  const provider = await new ProviderReader(state.database).read();
+  if (!provider) throw new KeyServerError('no-provider', 'no key bundle was imported yet');
+  const origins = ({ content, reading }: { content: readonly string[]; reading: string }) => [...content, reading];
+  const { sites } = provider.descriptor;
+  const site =
+    sites.find((each) => each.site === url.hostname || origins(each).includes(url.origin)) ??
+    (config.reading.documents.origin === url.origin ? sites[0] : undefined);
+  if (!site) throw invalid(`${url.origin} belongs to no site here: ${sites.map((each) => each.site).join(', ')}`);
+  const hosts = createContentHosts(config.fetchFrom ?? {});
+  try {
+    const keeper = new ReadPublications(state, hosts).of(provider, site);
+    await keeper.current();
+    const resolution = await keeper.publication.resolve(localTarget(url.pathname, site.reading), state.now());
+    if (resolution.kind !== 'document') throw invalid(`the publication has no document at ${url.pathname}`);
+    const { path, entry } = resolution;
+    const id = entry.set;
+    const row =
+      id === undefined
+        ? undefined
+        : await state.database.first<{ name: string }>('SELECT name FROM sets WHERE id = ?', id);
+    return { path, set: row?.name, isPublic: id === undefined };
+  } catch (error) {
+    if (error instanceof PublicationError)
+      throw new KeyServerError('argument-invalid', error.message, { cause: error });
+    throw error;
+  } finally {
+    await hosts.close();
+  }
+}
+
+function invalid(message: string): KeyServerError {
+  return new KeyServerError('argument-invalid', message);
+}

@@ -1,0 +1,242 @@
+/** Plans, subscriptions, lists of subscribers, and why a person can read: by the commands, and as devices find it. */
+import { writeFileSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { overview } from '../../keyserver/overview.ts';
+import { decideKey } from '../../keyserver/readers/entitlement.ts';
+import { importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
+import { definePlan, listPlans, removePlan } from '../../keyserver/subscriptions/plans.ts';
+import { findSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import { endSubscriptions, noteKeptElsewhere, subscribe } from '../../keyserver/subscriptions/subscriptions.ts';
+import { whyCanRead } from '../../keyserver/why.ts';
+import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { publish, setOf } from '../support/publisher-with-sets.ts';
+
+const DAY = 86_400;
+const START = Math.floor(Date.now() / 1000);
+const dateAt = (time: number) => new Date(time * 1000).toISOString().slice(0, 10);
+const [BEFORE, TODAY, AFTER] = [-DAY, 0, DAY].map((seconds) => dateAt(START + seconds)) as [string, string, string];
+const END_OF_TODAY = Date.parse(`${TODAY}T23:59:59Z`) / 1000;
+const [YESTERDAYS, TODAYS, TOMORROWS] = [`day-${BEFORE}`, `day-${TODAY}`, `day-${AFTER}`];
+const ISSUES = [YESTERDAYS, TODAYS, TOMORROWS, 'photos'];
+
+let rig: Rig;
+let now: number;
+beforeAll(async () => {
+  rig = await startRig({ sets: ISSUES, startAt: START });
+  now = START;
+  await definePlan(rig.server.state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'], zone: 'UTC' });
+  await definePlan(rig.server.state, { name: 'pictures', sets: ['photos'] });
+});
+afterAll(() => rig?.close());
+
+/** Which of the sets a subscriber gets keys of. */
+async function readableBy(name: string): Promise<string[]> {
+  const subscriber = await findSubscriber(rig.server.state.database, name);
+  if (!subscriber) throw new Error(`no ${name}`);
+  const decisions = await Promise.all(
+    ISSUES.map(async (set) => (await decideKey(rig.server.state, subscriber, setOf(rig.publisher, set).id)).denied),
+  );
+  return ISSUES.filter((_set, index) => decisions[index] === undefined);
+}
+
+async function idOf(name: string): Promise<number> {
+  return (await findSubscriber(rig.server.state.database, name))?.id ?? 0;
+}
+
+const passDays = (days: number) => {
+  rig.passTime(days * DAY);
+  now += days * DAY;
+};
+
+describe('a plan', () => {
+  it('is changed for all who subscribe to it, and removed only where it never had a subscription', async () => {
+    const { state } = rig.server;
+    await definePlan(state, { name: 'spare', sets: ['a-*'] });
+    const { plan, created } = await definePlan(state, { name: 'spare', title: 'Spare', zone: 'UTC' });
+    expect([plan, created]).toEqual([{ name: 'spare', title: 'Spare', patterns: ['a-*'], zone: 'UTC' }, false]);
+    expect((await definePlan(state, { name: 'spare', zone: '' })).plan.zone).toBe(null);
+    await removePlan(state, 'spare');
+    expect((await listPlans(state)).map(({ name }) => name)).toEqual(['daily', 'pictures']);
+    await rig.invite({ name: 'one', plan: 'daily' });
+    await expect(removePlan(state, 'daily')).rejects.toMatchObject({ code: 'argument-invalid' });
+    await revokeSubscriber(state, 'one');
+  });
+
+  it.each([
+    [{ name: 'Daily', sets: ['*'] }, 'cannot be the name'],
+    [{ name: 'new' }, 'needs its sets'],
+    [{ name: 'new', sets: [] }, '1 to 100 patterns'],
+    [{ name: 'new', sets: ['a b'] }, 'cannot be a pattern'],
+    [{ name: 'new', sets: ['*'], zone: 'Mars/Olympus' }, 'no time zone'],
+    [{ name: 'new', sets: ['*'], title: 'a\nb' }, 'cannot be the title'],
+  ])('%j is refused', async (request, words) => {
+    await expect(definePlan(rig.server.state, request)).rejects.toThrow(words);
+  });
+});
+
+describe('a subscriber', () => {
+  it('to a dated plan reads the days on which they subscribed for ever, and no others', async () => {
+    const { database } = rig.server.state;
+    const invitation = await rig.invite({ name: 'ada', plan: 'daily', from: START - DAY, until: END_OF_TODAY });
+    expect(invitation).toMatchObject({ grants: [], subscriptions: [{ plan: 'daily', title: 'Weekday paper' }] });
+    expect(await readableBy('ada')).toEqual([YESTERDAYS, TODAYS]);
+    passDays(60);
+    expect(await readableBy('ada')).toEqual([YESTERDAYS, TODAYS]);
+    // A later subscription does not fill the gap.
+    expect(await subscribe(database, await idOf('ada'), 'daily', now, null)).toBe('begun');
+    expect(await readableBy('ada')).toEqual([YESTERDAYS, TODAYS]);
+    expect(await subscribe(database, await idOf('ada'), 'daily', now, null)).toBe('unchanged');
+    expect(await subscribe(database, await idOf('ada'), 'daily', now, now + DAY)).toBe('moved');
+    passDays(-60);
+  });
+
+  it('to another plan reads while it stands', async () => {
+    await rig.invite({ name: 'bert', plan: 'pictures', until: now + 7 * DAY });
+    expect(await readableBy('bert')).toEqual(['photos']);
+    passDays(8);
+    expect(await readableBy('bert')).toEqual([]);
+    passDays(-8);
+  });
+
+  it('whose subscription is ended reads no more of what comes', async () => {
+    const { database } = rig.server.state;
+    await rig.invite({ name: 'carla', plan: 'daily' });
+    expect(await readableBy('carla')).toEqual([TODAYS, TOMORROWS]);
+    expect(await endSubscriptions(database, await idOf('carla'), now)).toBe(1);
+    passDays(1);
+    expect(await readableBy('carla')).toEqual([TODAYS]);
+    passDays(-1);
+  });
+
+  it('who was revoked and is invited again starts anew', async () => {
+    const { state } = rig.server;
+    await rig.invite({ name: 'dora', plan: 'daily' });
+    expect(await revokeSubscriber(state, 'dora', { dryRun: true })).toMatchObject({ invitations: 1, devices: 0 });
+    expect(await readableBy('dora')).not.toEqual([]);
+    await revokeSubscriber(state, 'dora');
+    expect(await readableBy('dora')).toEqual([]);
+    await rig.invite({ name: 'dora', plan: 'pictures' });
+    expect(await readableBy('dora')).toEqual(['photos']);
+  });
+
+  it('of another system has what it told last, in whichever order it comes', async () => {
+    const { database } = rig.server.state;
+    await rig.invite({ name: 'emil', sets: ['none'] });
+    const id = await idOf('emil');
+    const told = { source: 'stripe sub_1', plan: 'pictures', from: now - 10 };
+    expect(await noteKeptElsewhere(database, id, { ...told, at: now - 5, until: now + DAY })).toBe(true);
+    expect(await readableBy('emil')).toEqual(['photos']);
+    expect(await noteKeptElsewhere(database, id, { ...told, at: now - 1, until: now - 1 })).toBe(true);
+    expect(await noteKeptElsewhere(database, id, { ...told, at: now - 3, until: now + 9 * DAY })).toBe(false);
+    expect(await readableBy('emil')).toEqual([]);
+  });
+});
+
+describe('a list of subscribers', () => {
+  const take = (text: string, options = {}) => importSubscribers(rig.server.state, utf8(text), options);
+  const names = async () => (await overview(rig.server.state)).subscribers.map(({ name }) => name);
+
+  it('is taken whole: who is new, who stays, and whose end is another', async () => {
+    const list = `name,plan,from,until\nlist-1,daily,2026-01-01,${BEFORE}\nlist-2,pictures,,\n`;
+    expect(await take(list, { dryRun: true })).toMatchObject({ created: 2, begun: 2 });
+    expect(await names()).not.toContain('list-1');
+    expect(await take(list)).toEqual({ created: 2, begun: 2, moved: 0, unchanged: 0, invitations: [] });
+    expect(await readableBy('list-1')).toEqual([YESTERDAYS]);
+    expect(await take(list)).toMatchObject({ created: 0, begun: 0, moved: 0, unchanged: 2 });
+    expect(await take(list.replace(BEFORE, '2099-11-30'))).toMatchObject({ moved: 1, unchanged: 1 });
+    expect(await readableBy('list-1')).toEqual([YESTERDAYS, TODAYS, TOMORROWS]);
+  });
+
+  it('with a line that is wrong changes nothing, and names it', async () => {
+    const refused = take('name,plan\nlist-3,daily\nlist-4,weekly\n');
+    await expect(refused).rejects.toBeInstanceOf(ListRefused);
+    await expect(refused).rejects.toMatchObject({ problems: [{ line: 3, problem: 'there is no plan "weekly"' }] });
+    expect(await names()).not.toContain('list-3');
+  });
+
+  it('of thousands is taken in one transaction', async () => {
+    const lines = Array.from({ length: 2_000 }, (_, index) => `many-${index},daily,2026-01-01,`);
+    const outcome = await take(`name,plan,from,until\n${lines.join('\n')}\n`, { inviteFor: 30 });
+    expect([outcome.created, outcome.invitations.length]).toEqual([2_000, 2_000]);
+    expect(await readableBy('many-1999')).toEqual([YESTERDAYS, TODAYS, TOMORROWS]);
+  });
+});
+
+describe('why', () => {
+  it('says which right covers a document, or what is missing', async () => {
+    const { config, publisher, host, server } = rig;
+    const html = { content: '<h1>Fog</h1>', mediaType: 'text/html; charset=utf-8' };
+    await publish(publisher, host, { path: '/fog.html', ...html, set: YESTERDAYS });
+    await publish(publisher, host, { path: '/index.html', ...html });
+    const ask = (name: string, what: string) => whyCanRead(config, server.state, name, what);
+    const url = 'https://news.example/fog.html';
+    expect(await ask('ADA', url)).toMatchObject({
+      subscriber: 'ada',
+      path: '/fog.html',
+      set: YESTERDAYS,
+      can: true,
+      reason: 'covered',
+      by: { plan: { name: 'daily' } },
+    });
+    expect(await ask('bert', `${server.readingUrl}/fog.html`)).toMatchObject({ can: false, reason: 'not-entitled' });
+    expect(await ask('bert', 'https://news.example/')).toMatchObject({ can: true, reason: 'public', set: undefined });
+    passDays(30);
+    expect(await ask('bert', 'photos')).toMatchObject({
+      can: false,
+      reason: 'lapsed',
+      by: { plan: { name: 'pictures' } },
+    });
+    passDays(-30);
+    expect(await ask('one', 'photos')).toMatchObject({ can: false, reason: 'revoked' });
+    for (const [name, what] of [
+      ['zoe', url],
+      ['ada', 'https://other.example/'],
+      ['ada', 'https://news.example/none.html'],
+      ['ada', 'no-such-set'],
+    ] as const)
+      await expect(ask(name, what)).rejects.toMatchObject({ code: 'argument-invalid' });
+  });
+});
+
+describe('links for a whole list', () => {
+  it('are written into a file of their own, for its owner only', async () => {
+    const { runWispr } = await import('../support/wispr.ts');
+    const { folder, config } = rig;
+    const { folder: _, ...paths } = { folder, ...config };
+    writeFileSync(join(folder, 'keyserver.json'), JSON.stringify({ ...paths, dev: undefined }));
+    writeFileSync(join(folder, 'people.csv'), 'name,plan\nfrida,daily\n');
+    const run = (...args: string[]) => runWispr(args, { cwd: folder });
+    const dry = await run('admin', 'import', 'people.csv', '--dry-run');
+    expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining('1 subscriber would be new')]);
+    const done = await run('admin', 'import', 'people.csv', '--links', 'links.csv');
+    expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('1 link written to links.csv')]);
+    expect(await readFile(join(folder, 'links.csv'), 'utf8')).toMatch(
+      /^name,link\n"frida",http\S+#[0-9A-Z-]{19}\.[\w-]{43}\n$/,
+    );
+    expect((await stat(join(folder, 'links.csv'))).mode & 0o777).toBe(0o600);
+    writeFileSync(join(folder, 'bad.csv'), 'name,plan\ngreta,weekly\n');
+    const bad = await run('admin', 'import', 'bad.csv');
+    expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('line 2: there is no plan "weekly"')]);
+    const plans = await run('admin', 'plan');
+    expect(plans.stdout).toContain('daily "Weekday paper": sets day-*; dated, UTC; ');
+    const invited = await run('invite', 'hugo', '--plan', 'pictures', '--for', '7');
+    expect([invited.code, invited.stderr]).toEqual([
+      0,
+      expect.stringContaining('hugo is a new subscriber: plan pictures from'),
+    ]);
+    const why = await run('admin', 'why', 'hugo', 'photos');
+    expect([why.code, why.stdout]).toEqual([
+      0,
+      expect.stringContaining('hugo can read the set photos: plan pictures, from'),
+    ]);
+    for (const args of [
+      ['invite', 'hugo', '--plan', 'pictures', '--sets', '*'],
+      ['invite', 'hugo', '--plan', 'pictures', '--for', '7', '--until', '2027-01-01'],
+      ['invite', 'hugo', '--from', '2027-01-01'],
+    ])
+      expect((await run(...args)).code).toBe(2);
+  });
+});

@@ -1,0 +1,161 @@
+/** The API with which other systems begin and end subscriptions, over HTTP. */
+import { createHmac } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OPERATIONS } from '../../keyserver/api/subscriptions.ts';
+import { createToken } from '../../keyserver/publication/tokens.ts';
+import { definePlan } from '../../keyserver/subscriptions/plans.ts';
+import { openApiText } from '../../scripts/openapi.ts';
+import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+
+const SECRET = 'whsec_of_this_test';
+
+let rig: Rig;
+let token: string;
+beforeAll(async () => {
+  const folder = temporaryFolder();
+  const secretFile = join(folder, 'stripe.secret');
+  writeFileSync(secretFile, `${SECRET}\n`, { mode: 0o600 });
+  rig = await startRig({ config: { stripe: { secretFile, plans: { price_daily: 'daily' } } } });
+  token = (await createToken(rig.server.state, 'shop', 30, 'subscriptions')).token;
+  await definePlan(rig.server.state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'], zone: 'Europe/Berlin' });
+});
+afterAll(() => rig?.close());
+
+async function post(
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = { authorization: `Bearer ${token}` },
+) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const answer = await request(rig.server.url + path, { method: 'POST', body: text, headers });
+  const received = await answer.body.text();
+  return { status: answer.statusCode, ...(received && JSON.parse(received)) };
+}
+
+const ask = (operation: string, body: unknown) => post(`/v1/subscriptions/${operation}`, body);
+
+describe('another system', () => {
+  it('begins a subscription, moves its end, shows it, and ends it', async () => {
+    const wish = { subscriber: 'Ada@example.org', plan: 'daily', from: '2026-11-01', until: '2099-01-31' };
+    expect(await ask('begin', wish)).toEqual({ status: 200, outcome: 'begun', created: true });
+    expect(await ask('begin', wish)).toEqual({ status: 200, outcome: 'unchanged', created: false });
+    expect(await ask('begin', { ...wish, until: null })).toMatchObject({ outcome: 'moved' });
+    expect(await ask('show', { subscriber: 'ADA@example.org' })).toEqual({
+      status: 200,
+      subscriber: 'Ada@example.org',
+      revoked: false,
+      // Midnight in Berlin.
+      subscriptions: [
+        { plan: 'daily', title: 'Weekday paper', from: Date.parse('2026-10-31T23:00:00Z') / 1000, until: null },
+      ],
+    });
+    expect(await ask('plans', {})).toEqual({
+      status: 200,
+      plans: [{ name: 'daily', title: 'Weekday paper', subscriptions: 1 }],
+    });
+    expect(await ask('end', { subscriber: 'ada@example.org', plan: 'daily' })).toEqual({ status: 200, ended: 1 });
+    expect(await ask('end', { subscriber: 'ada@example.org' })).toEqual({ status: 200, ended: 0 });
+  });
+
+  it('makes invitations, and withdraws access', async () => {
+    await ask('begin', { subscriber: 'bert', plan: 'daily' });
+    const { link, expires } = await ask('invite', { subscriber: 'bert', days: 3 });
+    expect(link).toMatch(/#[0-9A-Z-]{19}\.[\w-]{43}$/);
+    expect(expires).toBe(rig.server.state.now() + 3 * 86_400);
+    expect((await ask('show', { subscriber: 'bert' })).subscriptions).toHaveLength(1);
+    expect(await ask('revoke', { subscriber: 'bert' })).toEqual({
+      status: 200,
+      devices: 0,
+      sessions: 0,
+      invitations: 1,
+    });
+    // An invitation alone would readmit to everything.
+    expect(await ask('invite', { subscriber: 'bert' })).toEqual({ status: 409, error: 'revoked' });
+    expect(await ask('begin', { subscriber: 'bert', plan: 'daily' })).toMatchObject({ created: true });
+  });
+
+  it.each([
+    ['begin', '{', 400, 'argument-invalid'],
+    ['begin', { subscriber: 'carl' }, 400, 'argument-invalid'],
+    ['begin', { subscriber: 'carl', plan: 'weekly' }, 400, 'argument-invalid'],
+    ['begin', { subscriber: 'carl', plan: 'daily', from: '2026-02-30' }, 400, 'argument-invalid'],
+    ['begin', { subscriber: 'a\u0007', plan: 'daily' }, 400, 'argument-invalid'],
+    ['begin', { subscriber: 'carl', plan: 'daily', admin: true }, 400, 'argument-invalid'],
+    ['end', { subscriber: 'carl' }, 404, 'no-such-subscriber'],
+    ['invite', { subscriber: 'carl' }, 404, 'no-such-subscriber'],
+    ['show', { subscriber: `${'x'.repeat(9000)}` }, 413, 'too-large'],
+    ['nothing', {}, 404, 'not-found'],
+  ])('%s with %j: %i', async (operation, body, status, error) => {
+    expect(await ask(operation, body)).toEqual({ status, error });
+  });
+
+  it('needs a token for this and for nothing else, and leaves no name in the log', async () => {
+    const publishing = (await createToken(rig.server.state, 'ci', 30)).token;
+    const refused = { status: 401, error: 'token-refused' };
+    for (const { path } of OPERATIONS) {
+      expect(await post(path, {}, {})).toEqual(refused);
+      expect(await post(path, {}, { authorization: `Bearer ${publishing}` })).toEqual(refused);
+    }
+    const bundle = await request(`${rig.server.url}/v1/bundle`, {
+      method: 'PUT',
+      body: 'x',
+      headers: { authorization: `Bearer ${token}` },
+    });
+    await bundle.body.dump();
+    expect([401, 404]).toContain(bundle.statusCode);
+    expect(rig.log()).not.toMatch(/ada|bert|carl/i);
+    expect(rig.log()).not.toContain(token);
+  });
+});
+
+it('docs/openapi.json is made from the operations (npm run openapi)', () => {
+  const file = readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8');
+  expect(file).toBe(openApiText());
+  expect(Object.keys(JSON.parse(file).paths)).toEqual(OPERATIONS.map(({ path }) => path));
+});
+
+describe('Stripe', () => {
+  const send = (object: Record<string, unknown>, { created = rig.server.state.now(), secret = SECRET } = {}) => {
+    const now = rig.server.state.now();
+    const event = {
+      id: 'evt_1',
+      created,
+      type: 'customer.subscription.updated',
+      data: {
+        object: {
+          id: 'sub_1',
+          status: 'active',
+          start_date: now - 60,
+          metadata: { subscriber: 'emil@example.org' },
+          items: { data: [{ price: { id: 'price_daily' }, current_period_end: now + 1_000_000 }] },
+          ...object,
+        },
+      },
+    };
+    const body = JSON.stringify(event);
+    const v1 = createHmac('sha256', secret).update(`${now}.${body}`).digest('hex');
+    return post('/v1/stripe', body, { 'stripe-signature': `t=${now},v1=${v1}` });
+  };
+  const held = async () => (await ask('show', { subscriber: 'emil@example.org' })).subscriptions;
+
+  it('begins and ends a subscription by its signed events, in whichever order they come', async () => {
+    const now = rig.server.state.now();
+    expect(await send({})).toEqual({ status: 204 });
+    expect(await held()).toMatchObject([{ plan: 'daily', until: now + 1_086_400 }]);
+    expect(await send({ status: 'canceled', ended_at: now })).toEqual({ status: 204 });
+    expect(await send({}, { created: now - 100 })).toEqual({ status: 204 });
+    expect(await held()).toMatchObject([{ plan: 'daily', until: now }]);
+    expect(rig.log()).not.toContain('emil');
+  });
+
+  it('is not believed without its signature, and passes over what is not ours', async () => {
+    expect(await send({}, { secret: 'whsec_other' })).toEqual({ status: 401, error: 'token-refused' });
+    expect(await send({ items: { data: [{ price: { id: 'price_other' }, current_period_end: 1 }] } })).toEqual({
+      status: 204,
+    });
+    expect(await send({ metadata: {} })).toEqual({ status: 204 });
+  });
+});
