@@ -105,7 +105,7 @@ function describeOverview({ publisher, publication, tokens, sets, plans, subscri
     '',
     ...describePublication(publication),
     '',
-    `Publishing tokens (${tokens.length})`,
+    `Tokens (${tokens.length})`,
     ...tokens.map(describeToken),
     '',
     `Sets (${sets.length})`,

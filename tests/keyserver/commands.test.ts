@@ -163,9 +163,9 @@ describe('beside the running key server', () => {
     const again = await runWispr(['admin', 'token', '--name', 'ci'], { cwd: folder });
     expect([again.code, again.stdout]).toEqual([2, '']);
     const list = await runWispr(['admin', 'token', '--list'], { cwd: folder });
-    expect(list.stdout).toMatch(/ci: made .*, good until .*, last used/);
+    expect(list.stdout).toMatch(/ci: for publishing, made .*, good until .*, last used/);
     expect(list.stdout).not.toContain(made.stdout.trim().slice(-43));
-    expect((await runWispr(['admin', 'list'], { cwd: folder })).stdout).toContain('Publishing tokens (1)');
+    expect((await runWispr(['admin', 'list'], { cwd: folder })).stdout).toContain('Tokens (1)');
     expect((await runWispr(['admin', 'token', '--revoke', 'ci'], { cwd: folder })).code).toBe(0);
     expect((await put()).status).toBe(401);
     expect((await runWispr(['admin', 'token', '--revoke', 'ci'], { cwd: folder })).stderr).toContain(

@@ -77,7 +77,12 @@ describe('a key request', () => {
 
   it('of a revoked subscriber is refused with the reason, and a new invitation does not revive the old device', async () => {
     const device = await connect('emil');
-    expect(await revokeSubscriber(rig.server.state, 'EMIL')).toEqual({ name: 'emil', devices: 1, sessions: 0 });
+    expect(await revokeSubscriber(rig.server.state, 'EMIL')).toEqual({
+      name: 'emil',
+      devices: 1,
+      sessions: 0,
+      invitations: 0,
+    });
     expect((await askForKeys(device, [day1().id])).refused).toEqual([{ id: day1().id, reason: 'revoked' }]);
     const again = await connect('emil');
     expect((await askForKeys(device, [day1().id])).refused).toEqual([{ id: day1().id, reason: 'revoked' }]);
