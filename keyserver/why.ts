@@ -1,4 +1,4 @@
-/** Why somebody can or cannot read a document: what `wispr admin why` says. */
+/** Why a person can or cannot read a document: what `wispr admin why` says. */
 import { PublicationError } from '../core/publication/errors.ts';
 import { localTarget } from '../core/reading/local-target.ts';
 import type { KeyServerConfig } from './config.ts';

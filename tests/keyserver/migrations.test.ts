@@ -6,6 +6,7 @@ import { overview } from '../../keyserver/overview.ts';
 import { checkToken } from '../../keyserver/publication/tokens.ts';
 import { findSession, joinWithCode } from '../../keyserver/readers/accounts.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
+import { SCHEMA_VERSION } from '../../keyserver/storage/migrations.ts';
 import { openState } from '../../keyserver/storage/state.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 import { newPostgresUrl } from '../support/postgres.ts';
@@ -31,7 +32,7 @@ it('a database of version 3 goes on with what is in it, and is of the newest ver
   before.close();
   for (let start = 1; start <= 2; start++) {
     const state = await openState(config, () => MADE);
-    expect(await state.database.first('PRAGMA user_version')).toEqual({ user_version: 4 });
+    expect(await state.database.first('PRAGMA user_version')).toEqual({ user_version: SCHEMA_VERSION });
     expect(await state.database.all('PRAGMA index_info(invitations_subscriber)')).toHaveLength(1);
     expect(await findSession(state, SESSION)).toMatchObject({ name: 'Ada' });
     expect(await checkToken(state, `Bearer ${TOKEN}`, 'publish')).toBe('ci');
@@ -46,13 +47,19 @@ it('on PostgreSQL several processes take the steps at once, each of them once', 
   const config = { ...configIn(folder), data: undefined, database: await newPostgresUrl() };
   const first = await openState(config);
   await inviteSubscriber(first, { name: 'ada' });
-  await first.database.run('DROP INDEX invitations_subscriber');
+  for (const undo of [
+    'DROP INDEX invitations_subscriber',
+    'DROP TABLE subscriptions',
+    'DROP TABLE plans',
+    'ALTER TABLE tokens DROP COLUMN scope',
+  ])
+    await first.database.run(undo);
   await first.database.run('UPDATE wispr_key_server SET version = 3');
   const states = await Promise.all([1, 2, 3].map(() => openState(config)));
   const sql = "SELECT indexname FROM pg_indexes WHERE indexname = 'invitations_subscriber'";
   expect(await first.database.all(sql)).toHaveLength(1);
   for (const state of [first, ...states]) {
-    expect(await state.database.first('SELECT version FROM wispr_key_server')).toEqual({ version: 4 });
+    expect(await state.database.first('SELECT version FROM wispr_key_server')).toEqual({ version: SCHEMA_VERSION });
     expect((await overview(state)).subscribers.map(({ name }) => name)).toEqual(['ada']);
     await state.database.close();
   }
