@@ -2,6 +2,7 @@
 
 import { fromBase64url } from '../encoding/base64url.ts';
 import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.ts';
+import { isOrigin } from '../site/site.ts';
 
 const MAXIMUM_URL = 200;
 
@@ -16,9 +17,9 @@ export function isHttpcryptDoor(value: Json | undefined): boolean {
   return fromBase64url(value.key, 32) !== undefined && isHttpcryptUrl(value.url);
 }
 
-/** Whether `text` is the address of such a door: plain HTTP, a host, and a path that ends in a slash. */
+/** Whether `text` is the address of such a door: an origin of plain HTTP, and a path that ends in a slash. */
 export function isHttpcryptUrl(text: unknown): text is string {
-  if (typeof text !== 'string' || text.length > MAXIMUM_URL || !URL.canParse(text)) return false;
-  const { protocol, origin, pathname } = new URL(text);
-  return protocol === 'http:' && text === `${origin}${pathname}` && pathname.endsWith('/');
+  if (typeof text !== 'string' || text.length > MAXIMUM_URL) return false;
+  const [, origin] = /^(http:\/\/[^/]+)\/(?:[\w-]+\/)*$/.exec(text) ?? [];
+  return isOrigin(origin, { allowHttp: true });
 }
