@@ -5,12 +5,13 @@ export const CHANNEL_ERRORS = {
   'channel-key-refused': {
     step: 'C1, C2, C3',
     means: 'no current key of the key server was found that its channel key has signed',
-    remedy: 'check the clock of this machine, or try another network; without `--httpcrypt`, keys come over HTTPS',
+    remedy:
+      'check the clock of this machine, or try another network; or turn HTTPCrypt off in the settings of the Reader',
   },
   'channel-unreadable': {
     step: 'C4',
     means: 'what came back is not an answer of the key server to this request',
-    remedy: 'try another network; without `--httpcrypt`, keys come over HTTPS',
+    remedy: 'try another network; or turn HTTPCrypt off in the settings of the Reader',
   },
 } as const satisfies ErrorCatalogue;
 
