@@ -1,6 +1,7 @@
 /** `npm run bench [-- --json] [ROW…]`: figures beside their peers, measured in the same run. */
 import { parseArgs } from 'node:util';
 import type { Row } from './measure.ts';
+import { httpcryptRows } from './rows/httpcrypt.ts';
 import { protect1gib, protect10k, protectMemory, republish100k } from './rows/protect.ts';
 import { passRows, proxyRows } from './rows/proxy.ts';
 import { memoryRows, ttfbRows } from './rows/proxy-cost.ts';
@@ -22,6 +23,12 @@ const ROWS: Readonly<Record<string, Measured>> = {
   'proxy-10m': { what: 'the same for 10 MiB', run: () => proxyRows('proxy-10m') },
   'proxy-pass': { what: 'requests to sites that are not connected', run: () => passRows('proxy-pass') },
   'proxy-ttfb': { what: 'time to the first byte through the proxy', run: () => ttfbRows('proxy-ttfb') },
+  'httpcrypt-1k': {
+    what: 'answers of 1 KiB over HTTPCrypt, beside HTTPS',
+    run: () => httpcryptRows('httpcrypt-1k', 1024),
+  },
+  'httpcrypt-10k': { what: 'the same for 10 KiB', run: () => httpcryptRows('httpcrypt-10k', 10_240) },
+  'httpcrypt-100k': { what: 'the same for 100 KiB', run: () => httpcryptRows('httpcrypt-100k', 102_400) },
   'proxy-memory': { what: 'memory of the proxy: 10 GiB, 1,000 connections', run: () => memoryRows('proxy-memory') },
 };
 

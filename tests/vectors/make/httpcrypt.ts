@@ -114,7 +114,7 @@ function padded(message: Uint8Array, length = 4096): Uint8Array {
 
 async function seal(name: string, key: Uint8Array, message: Uint8Array, context: Uint8Array): Promise<Uint8Array> {
   const nonce = (await secret(`nonce of ${name}`)).subarray(0, 24);
-  return concat(nonce, xchachaSeal(key, nonce, message, context));
+  return xchachaSeal(key, nonce, message, context);
 }
 
 const requestContext = (shown: Uint8Array, key = server.publicKey) =>
