@@ -15,6 +15,7 @@ const DEBIAN = {
     ['squid', '/usr/sbin/squid'],
     ['varnish', '/usr/sbin/varnishd'],
     ['nginx-light', '/usr/sbin/nginx'],
+    ['nsd', '/usr/sbin/nsd'],
     ['chromium', '/usr/bin/chromium'],
     ['openssl', '/usr/bin/openssl'],
     ['curl', '/usr/bin/curl'],

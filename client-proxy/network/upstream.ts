@@ -19,6 +19,10 @@ export interface UpstreamOptions {
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string | undefined;
   readonly ownPort?: (() => number | undefined) | undefined;
+  /** Whether key servers that take HTTPCrypt are asked by it, and by nothing else. */
+  readonly httpcrypt?: boolean | undefined;
+  /** Name servers for what is not an address of a host; the system's if left out. */
+  readonly dnsServers?: readonly string[] | undefined;
 }
 
 /** A request for content, without what says where to. */
@@ -36,13 +40,18 @@ export class Upstream {
   readonly plain: Dispatcher;
   /** For tunnels, which never go by way of the parent proxy. */
   readonly connect: Connector;
+  readonly httpcrypt: boolean;
+  readonly dnsServers: readonly string[] | undefined;
   /** What all plain HTTP goes through. */
   readonly parent: ParentProxy | undefined;
   readonly #toParent: Agent | undefined;
   readonly #passing: PassingAgent;
 
   /** @throws ReaderError `argument-invalid` */
-  constructor({ connectTo = [], allowLocal = [], parentProxy, ca, ownPort = () => undefined }: UpstreamOptions = {}) {
+  constructor(options: UpstreamOptions = {}) {
+    const { connectTo = [], allowLocal = [], parentProxy, ca, ownPort = () => undefined } = options;
+    this.httpcrypt = options.httpcrypt === true;
+    this.dnsServers = options.dnsServers;
     const common = { connectTo, allowLocal, ca, ownPort };
     this.connect = createConnector(common);
     this.direct = new Agent(settings(this.connect));
