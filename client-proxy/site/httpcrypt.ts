@@ -59,37 +59,48 @@ export class HttpcryptChannel {
   }
 
   /**
-   * Sends a message; one that cannot be opened at the other side, or whose answer cannot be opened here, is sent a second time, to another key.
+   * Sends a message. Where the answer cannot be opened, it is sent again: with a fresh key in place of a ticket, then to another server key.
    *
    * @throws ChannelError; ReaderError of exchange.ts
    */
   async post(path: string, content: Uint8Array): Promise<ExchangeAnswer> {
+    const ticket = this.#takeTicket();
+    if (ticket) {
+      const answer = await this.#tryPost(path, content, ticket);
+      if (answer) return answer;
+    }
+    const server = await this.#currentKey();
+    const answer = await this.#tryPost(path, content, beginWith(server));
+    if (answer) return answer;
+    this.#server = undefined;
+    const other = await this.#findKey(server);
+    this.#server = Promise.resolve(other);
+    return this.#post(path, content, beginWith(other));
+  }
+
+  /** `undefined` where the answer cannot be opened. */
+  async #tryPost(path: string, content: Uint8Array, ticket: Ticket): Promise<ExchangeAnswer | undefined> {
     try {
-      return await this.#post(path, content);
+      return await this.#post(path, content, ticket);
     } catch (error) {
-      if (!(error instanceof ChannelError) || error.code !== 'channel-unreadable') throw error;
-      const failed = await this.#server?.catch(() => undefined);
-      this.#ticket = undefined;
-      this.#server = undefined;
-      this.#server = Promise.resolve(await this.#findKey(failed));
-      return this.#post(path, content);
+      if (error instanceof ChannelError && error.code === 'channel-unreadable') return undefined;
+      throw error;
     }
   }
 
-  async #post(path: string, content: Uint8Array): Promise<ExchangeAnswer> {
-    const first = await this.#exchange(path, content, await this.#takeTicket());
-    const { status, content: body } =
-      first.status === TOO_EARLY ? await this.#exchange(path, content, await this.#takeTicket()) : first;
-    return { status, body, time: first.time };
+  /** A message that is sent too early is sent again, with the ticket that this brought. */
+  async #post(path: string, content: Uint8Array, ticket: Ticket): Promise<ExchangeAnswer> {
+    const first = await this.#exchange(path, content, ticket);
+    const next = first.status === TOO_EARLY ? this.#takeTicket() : undefined;
+    const { status, content: body, time } = next ? await this.#exchange(path, content, next) : first;
+    return { status, body, time };
   }
 
-  /** The ticket at hand, or a fresh key in its place. */
-  async #takeTicket(): Promise<Ticket> {
+  /** The ticket at hand, if it is good still. */
+  #takeTicket(): Ticket | undefined {
     const ticket = this.#ticket;
     this.#ticket = undefined;
-    if (ticket && nowInSeconds() <= ticket.server.notAfter) return ticket;
-    const server = await this.#currentKey();
-    return { server, exchange: beginExchange(server.publicKey) };
+    return ticket && nowInSeconds() <= ticket.server.notAfter ? ticket : undefined;
   }
 
   async #exchange(
@@ -173,6 +184,11 @@ export class HttpcryptChannel {
       clearTimeout(timer);
     }
   }
+}
+
+/** A fresh key, in the place of a ticket. */
+function beginWith(server: ServerKey): Ticket {
+  return { server, exchange: beginExchange(server.publicKey) };
 }
 
 /** What an ordinary address may end in. */

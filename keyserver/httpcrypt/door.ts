@@ -32,6 +32,9 @@ export interface Answer {
   readonly route: string;
 }
 
+/** What is noted of a request: the status is the one that the Reader sees. */
+type Outcome = Pick<Answer, 'status' | 'route'>;
+
 export interface HttpcryptDoorOptions {
   readonly url: string;
   readonly keys: ServerKeys;
@@ -48,23 +51,25 @@ export interface HttpcryptDoorOptions {
 export function createHttpcryptDoor(options: HttpcryptDoorOptions): RequestListener {
   const prefix = new URL(options.url).pathname;
   const counts = new CountStore(MINUTE);
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<Outcome> => {
+    const address = addressOf(request, options.behindProxy);
+    if (!request.url?.startsWith(prefix)) return plain(response, 404);
+    if (counts.increment(address).totalHits > options.requestsPerAddress) return plain(response, 429);
+    if (request.method === 'OPTIONS') return plain(response, 200, recordText(await options.keys.record()));
+    if (request.method !== 'POST') return plain(response, 404);
+    const body = await readBody(request);
+    if (body === 'too long') return plain(response, 413);
+    if (body === 'cut') return { status: 400, route: NO_ROUTE };
+    return serveMessage(options, address, { request, response, body });
+  };
   return async (request, response) => {
     const start = performance.now();
-    const address = addressOf(request, options.behindProxy);
-    const { method = '' } = request;
-    const { status, route } = await serve(method);
-    options.note(method, route, status, Math.round(performance.now() - start));
-
-    async function serve(kind: string): Promise<{ status: number; route: string }> {
-      if (!request.url?.startsWith(prefix)) return plain(response, 404);
-      if (counts.increment(address).totalHits > options.requestsPerAddress) return plain(response, 429);
-      if (kind === 'OPTIONS') return plain(response, 200, recordText(await options.keys.record()));
-      if (kind !== 'POST') return plain(response, 404);
-      const body = await readBody(request);
-      if (body === 'too long') return plain(response, 413);
-      if (body === 'cut') return { status: 400, route: NO_ROUTE };
-      return serveMessage(options, address, { request, response, body });
-    }
+    const outcome = serve(request, response).catch((): Outcome => {
+      response.destroy();
+      return { status: 500, route: NO_ROUTE };
+    });
+    const { status, route } = await outcome;
+    options.note(request.method ?? '', route, status, Math.round(performance.now() - start));
   };
 }
 
@@ -72,7 +77,7 @@ async function serveMessage(
   { keys, answer }: HttpcryptDoorOptions,
   address: string,
   { request, response, body }: { request: IncomingMessage; response: ServerResponse; body: Uint8Array },
-): Promise<{ status: number; route: string }> {
+): Promise<Outcome> {
   const cookie = decodeCookie(request.headers.cookie);
   const opening = cookie && (await keys.open(cookie.keyId, cookie.shown));
   const message = opening && openRequest(opening.publicKey, opening.exchange, body);
@@ -119,7 +124,7 @@ function send(response: ServerResponse, body: Uint8Array): void {
 }
 
 /** An answer that is not sealed, and says nothing that is not public. */
-function plain(response: ServerResponse, status: number, text = ''): { status: number; route: string } {
+function plain(response: ServerResponse, status: number, text = ''): Outcome {
   const close = status === 413 && { Connection: 'close' };
   response.writeHead(status, {
     'Content-Type': 'text/plain',

@@ -100,7 +100,9 @@ export class ServerKeys {
     for (const [id, { notAfter }] of this.#keys) if (time > notAfter) this.#keys.delete(id);
     const exchange = exchangeKeys(randomBytes(SHOWN_LENGTH));
     const key = await serverKey(exchange.publicKey, time + 2 * timeToLive);
-    this.#keys.set(nameOf(key.id), { ...key, exchange, tickets: new LRUCache({ max: maximumTickets }) });
+    const name = nameOf(key.id);
+    setTimeout(() => this.#keys.delete(name), 2 * timeToLive * 1000).unref();
+    this.#keys.set(name, { ...key, exchange, tickets: new LRUCache({ max: maximumTickets }) });
     this.#record = signRecord(key, url, signer.secretKey);
     this.#renewAt = time + timeToLive;
     clearTimeout(this.#timer);

@@ -34,7 +34,7 @@ export interface HttpcryptOptions extends MessagesOptions {
 
 /** @throws KeyServerError `storage-key-refused` */
 export async function startHttpcrypt(options: HttpcryptOptions): Promise<StartedHttpcrypt> {
-  const { config, masterKey, behindProxy, state, log, limits, metrics } = options;
+  const { config, masterKey, behindProxy, state, provider, log, limits, metrics } = options;
   const { url, zone, rotateMinutes } = config;
   const signer = await channelKey(masterKey);
   const timeToLive = rotateMinutes * 60;
@@ -48,6 +48,9 @@ export async function startHttpcrypt(options: HttpcryptOptions): Promise<Started
   const keys = await ServerKeys.start({ url, signer, timeToLive, now: state.now, announce });
   const announced = { key: toBase64url(signer.publicKey), url };
   log.info(announced, 'HTTPCrypt: the publisher names this in the descriptor');
+  const named = (await provider.read())?.descriptor.httpcrypt;
+  if (named && (named.key !== announced.key || named.url !== url))
+    log.warn({ descriptor: named }, 'the descriptor names another door for HTTPCrypt: readers refuse this one');
   const note = (method: string, route: string, status: number, ms: number) => {
     metrics.count(DOOR, route, status);
     log.info({ door: DOOR, method, route, status, ms }, 'request');
@@ -66,7 +69,7 @@ async function channelKey(masterKeyFile: string): Promise<KeyPair> {
 }
 
 /** The DNS records of one server key, for a zone to include. A host that is an IP address has none. */
-export function zoneText(url: string, record: Uint8Array, timeToLive: number): string {
+function zoneText(url: string, record: Uint8Array, timeToLive: number): string {
   const { hostname } = new URL(url);
   if (isIP(hostname) > 0 || hostname.startsWith('[')) return '';
   const line = (type: string, value: string) => `httpcrypt.${hostname}. ${timeToLive} IN ${type} ${value}\n`;

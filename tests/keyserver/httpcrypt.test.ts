@@ -260,6 +260,32 @@ describe('attacks on HTTPCrypt', () => {
     }
   });
 
+  it('attack 114: a hop that uses up the tickets of a Reader costs it an exchange of keys, and nothing else', async () => {
+    const { deviceKey } = await connect('ida');
+    const cookies: string[] = [];
+    const hop = createServer(async (request, response) => {
+      const parts: Buffer[] = [];
+      for await (const part of request) parts.push(part);
+      const { cookie } = request.headers;
+      if (cookie) cookies.push(cookie);
+      if (cookies.length > 1) await sendRaw(`${near}abcdefgh`, 'POST', cookies.at(-1), new Uint8Array(5000));
+      const body = request.method === 'POST' ? Buffer.concat(parts) : undefined;
+      const came = await sendRaw(near, request.method ?? '', cookie, body);
+      response.writeHead(came.status).end(came.body);
+    });
+    await new Promise<void>((resolve) => hop.listen(0, '127.0.0.1', resolve));
+    const upstream = new Upstream({ parentProxy: `http://127.0.0.1:${(hop.address() as AddressInfo).port}` });
+    const reader = new HttpcryptChannel({ dispatcher: upstream.plain, dnsServers: [silent.address], door });
+    for (const messages of [1, 3]) {
+      const asked = await ask(deviceKey);
+      const { body } = await reader.post(KEY_REQUEST_PATH, asked);
+      expect((await openKeyAnswer(body, asked, deviceKey.key)).keys).toHaveLength(1);
+      expect(cookies).toHaveLength(messages); // the first, the ticket that failed, and a fresh key
+    }
+    await upstream.close();
+    await new Promise((resolve) => hop.close(resolve));
+  });
+
   it('attack 113: a key is announced for an hour, taken for two, and gone with its tickets after that', async () => {
     const { deviceKey } = await connect('frieda');
     const first = await serverKey();
