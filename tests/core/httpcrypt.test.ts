@@ -42,6 +42,19 @@ describe('the vectors of httpcrypt.json', () => {
   });
 });
 
+it.each([
+  [110, 'attack 110: reflection'],
+  [111, 'attack 111: keys of others'],
+  [112, 'attack 112: cut and continued'],
+  [113, 'attack 113: a server key after its time'],
+  [114, 'attack 114: wrong tickets'],
+  [115, 'attack 115: an answer in clear'],
+])('the vectors of row %i are refused (%s)', async (row) => {
+  const about = vectors.filter(({ attacks }) => attacks?.includes(row));
+  expect(about.length).toBeGreaterThan(0);
+  for (const vector of about) expect((await runHttpcryptVector(vector)).outcome).toMatch(/^channel-/);
+});
+
 describe('the primitives of HTTPCrypt', () => {
   it('seal the example of draft-irtf-cfrg-xchacha-03, A.3.1', () => {
     const bytes = (hex: string) => fromHex(hex) ?? new Uint8Array(0);

@@ -209,7 +209,7 @@ describe('attacks on HTTPCrypt', () => {
     expect(bad).toMatchObject({ keys: [], refused: [{ reason: 'replayed-request' }] });
   });
 
-  it('attacks 110 to 114: what cannot be opened gets an answer that looks like any other, and runs nothing', async () => {
+  it('attack 110, attack 111, attack 112, attack 113, attack 114: what cannot be opened gets an answer that looks like any other, and runs nothing', async () => {
     const { deviceKey } = await connect('emil');
     const good = await recorded(KEY_REQUEST_PATH, await ask(deviceKey));
     const answer = await good.send();
@@ -329,7 +329,7 @@ describe('attacks on HTTPCrypt', () => {
     return { outcome, seen };
   }
 
-  it('attacks 111 and 113: a Reader sends nothing to a key that is over, of another key server, or of another door', async () => {
+  it('attack 111, attack 113: a Reader sends nothing to a key that is over, of another key server, or of another door', async () => {
     const [mine, other] = [ed25519KeyPair(randomBytes(32)), ed25519KeyPair(randomBytes(32))];
     const to = { url: door.url, key: toBase64url(mine.publicKey) };
     const signed = async (notAfter: number, url = door.url, signer = mine) => {
