@@ -2,10 +2,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { accepts, freePort, startChild, until } from '../../cache-config/child.ts';
+import { processorTime } from '../load.ts';
 import { compare, median, type Row, runCommand } from '../measure.ts';
 
 const SERVER = fileURLToPath(new URL('../httpcrypt-server.ts', import.meta.url));
@@ -17,6 +19,8 @@ const TICKETS = 40_000;
 
 interface Load {
   readonly requestsPerSecond: number;
+  /** Of the server, user and system, in microseconds for each request. */
+  readonly processorTime: number;
   /** Milliseconds, the median. */
   readonly latency: number;
 }
@@ -48,6 +52,7 @@ async function measure(row: string, contestants: readonly Contestant[], keepAliv
     for (const [index, contestant] of contestants.entries()) loads[index]?.push(await contestant.run(keepAlive));
   const names = contestants.map((contestant) => contestant.name);
   const rates = loads.map((load) => median(load.map(({ requestsPerSecond }) => requestsPerSecond)));
+  const times = loads.map((load) => median(load.map(({ processorTime }) => processorTime)));
   const latencies = loads.map((load) => median(load.map(({ latency }) => latency)));
   const about = { runs: RUNS, bound: 'one core: HTTP, then the exchange' };
   const [first = 0, tickets = 0, ...peers] = rates;
@@ -56,6 +61,7 @@ async function measure(row: string, contestants: readonly Contestant[], keepAliv
     ...compare({ ...about, row, unit: 'requests/s' }, ['', ...others], [first, ...peers]),
     ...compare({ ...about, row: `${row}, tickets`, unit: 'requests/s' }, ['', ...others], [tickets, ...peers]),
     ...compare({ ...about, row: `${row}, latency`, unit: 'ms' }, names, latencies),
+    ...compare({ ...about, row: `${row}, processor`, unit: 'µs' }, names, times),
   ];
 }
 
@@ -68,7 +74,8 @@ async function startContestants(folder: string, length: number, endings: (() => 
   const [door, plain] = [await start('httpcrypt'), await start('plain')];
   const [https, resuming] = [await start('https'), await start('https-resuming')];
   const nginx = await startNginx(folder, length, endings);
-  const get = (url: string) => (keepAlive: boolean) => runWrk(url, keepAlive ? [] : ['-H', 'Connection: close']);
+  const get = (pid: number, url: string) => (keepAlive: boolean) =>
+    runWrk(pid, url, keepAlive ? [] : ['-H', 'Connection: close']);
   const node =
     (server: { child: ChildProcess }, run: Contestant['run'], mayResume = false): Contestant['run'] =>
     async (keepAlive) => {
@@ -85,16 +92,19 @@ async function startContestants(folder: string, length: number, endings: (() => 
       length: number;
     };
     writeFileSync(`${file}.lua`, scriptFor(file, each));
-    return runWrk(`http://127.0.0.1:${door.port}`, ['-s', `${file}.lua`]);
+    return runWrk(pidOf(door), `http://127.0.0.1:${door.port}`, ['-s', `${file}.lua`]);
   };
   return [
     { name: 'HTTPCrypt', run: node(door, posting('first')) },
     { name: 'HTTPCrypt, tickets', run: node(door, posting('tickets')) },
-    { name: 'plain HTTP, Node.js', run: node(plain, get(`http://127.0.0.1:${plain.port}/`)) },
-    { name: 'HTTPS, Node.js', run: node(https, get(`https://127.0.0.1:${https.port}/`)) },
-    { name: 'HTTPS resumed, Node.js', run: node(resuming, get(`https://127.0.0.1:${resuming.port}/`), true) },
-    { name: 'plain HTTP, nginx', run: get(`http://127.0.0.1:${nginx.plain}/answer`) },
-    { name: 'HTTPS, nginx', run: get(`https://127.0.0.1:${nginx.https}/answer`) },
+    { name: 'plain HTTP, Node.js', run: node(plain, get(pidOf(plain), `http://127.0.0.1:${plain.port}/`)) },
+    { name: 'HTTPS, Node.js', run: node(https, get(pidOf(https), `https://127.0.0.1:${https.port}/`)) },
+    {
+      name: 'HTTPS resumed, Node.js',
+      run: node(resuming, get(pidOf(resuming), `https://127.0.0.1:${resuming.port}/`), true),
+    },
+    { name: 'plain HTTP, nginx', run: get(nginx.pid, `http://127.0.0.1:${nginx.plain}/answer`) },
+    { name: 'HTTPS, nginx', run: get(nginx.pid, `https://127.0.0.1:${nginx.https}/answer`) },
   ];
 }
 
@@ -109,15 +119,18 @@ end
 `;
 }
 
-async function runWrk(url: string, options: readonly string[]): Promise<Load> {
+async function runWrk(pid: number, url: string, options: readonly string[]): Promise<Load> {
   const settings = ['-t1', `-c${CONNECTIONS}`, '--timeout', '30s', `-d${SECONDS}s`, '--latency'];
+  const before = await processorTime(pid);
   const output = await runCommand('wrk', [...settings, ...options, url]);
+  const spent = (await processorTime(pid)) - before;
+  const count = Number(/(\d+) requests in/.exec(output)?.[1]);
   const requestsPerSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1]);
   const [, value, unit] = /50%\s+([\d.]+)(us|ms|s)/.exec(output) ?? [];
   const latency = Number(value) * ({ us: 1e-3, ms: 1, s: 1e3 }[unit ?? ''] ?? Number.NaN);
   if (/Non-2xx/.test(output) || !(requestsPerSecond > 0) || Number.isNaN(latency))
     throw new Error(`${url} did not answer as it should: ${output}`);
-  return { requestsPerSecond, latency };
+  return { requestsPerSecond, processorTime: (spent * 1e6) / count, latency };
 }
 
 /** One worker, as there is one Node.js; no resumption, as in the paper. */
@@ -140,7 +153,8 @@ async function startNginx(folder: string, length: number, endings: (() => unknow
   const child = startChild(['nginx', '-p', `${own}/`, '-c', 'nginx.conf'], own, 'SIGTERM');
   endings.push(child.stop);
   if (!(await until(() => accepts(https), 20_000))) throw new Error(`nginx does not run: ${child.ended()}`);
-  return { plain, https };
+  const workers = await readFile(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
+  return { plain, https, pid: Number.parseInt(workers, 10) };
 }
 
 async function makeCertificate(folder: string): Promise<void> {
@@ -155,6 +169,10 @@ async function makeCertificate(folder: string): Promise<void> {
   ];
   const subject = ['-subj', '/CN=localhost', '-days', '30', '-out', join(folder, 'cert.pem')];
   await runCommand('openssl', ['req', '-x509', '-batch', ...key, ...subject]);
+}
+
+function pidOf({ child }: { child: ChildProcess }): number {
+  return child.pid ?? -1;
 }
 
 function ask(child: ChildProcess, message: object | string): Promise<unknown> {

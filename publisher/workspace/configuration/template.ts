@@ -9,7 +9,7 @@ import { type ConfigurationInput, DEFAULT_SET } from './schema.ts';
 export function configurationTemplate(settings: ConfigurationInput, schema: string): string {
   const value = (member: keyof ConfigurationInput, otherwise?: unknown) =>
     JSON.stringify(settings[member] ?? otherwise, null, 2).replaceAll('\n', '\n  ');
-  const optional = (member: keyof ConfigurationInput, example: string) =>
+  const optional = (member: keyof ConfigurationInput, example: object | string) =>
     settings[member] === undefined ? `// "${member}": ${JSON.stringify(example)},` : `"${member}": ${value(member)},`;
   return `// How "wispr protect" and "wispr publish" treat this site. Comments are allowed in this file.
 // What is secret lies in publisher.keys beside it, encrypted under your passphrase: keep that file offline, and a copy of it.
@@ -29,6 +29,8 @@ export function configurationTemplate(settings: ConfigurationInput, schema: stri
   "content": ${value('content')},
   // Where your key server runs ("wispr keyserver").
   "keyServer": ${value('keyServer')},
+  // Its door for HTTPCrypt, if it has one, as it says when it starts: for readers in networks that block HTTPS.
+  ${optional('httpcrypt', { key: '…', url: 'http://keys.news.example/a/' })}
   // Where people without a Reader are led, to sign in and read. It must be another host than the site.
   "reading": ${value('reading')},
 
