@@ -39,9 +39,8 @@ export function exchangeKeys(seed: Uint8Array): ExchangeKeys {
 
 function agree(privateKey: KeyObject, theirs: Uint8Array): Uint8Array | undefined {
   if (theirs.length !== 32) return undefined;
-  const key = Buffer.concat([SPKI_X25519, theirs]);
   try {
-    const publicKey = createPublicKey({ key, format: 'der', type: 'spki' });
+    const publicKey = createPublicKey({ key: Buffer.from(theirs), format: 'raw-public', asymmetricKeyType: 'x25519' });
     return hchacha20(diffieHellman({ privateKey, publicKey }), ZEROS.subarray(0, 16));
   } catch {
     return undefined; // of small order

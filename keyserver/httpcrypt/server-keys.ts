@@ -112,8 +112,8 @@ export class ServerKeys {
 }
 
 function issue({ tickets }: LiveKey): Exchange {
-  const shown = randomBytes(SHOWN_LENGTH);
-  const secret = randomBytes(SHOWN_LENGTH);
+  const random = randomBytes(2 * SHOWN_LENGTH);
+  const [shown, secret] = [random.subarray(0, SHOWN_LENGTH), random.subarray(SHOWN_LENGTH)];
   tickets.set(nameOf(shown), secret);
   return { shown, secret };
 }

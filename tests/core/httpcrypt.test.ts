@@ -123,6 +123,32 @@ it('what one side writes the other reads, whatever bit 255 of its key is', async
   expect([...tops].sort()).toEqual([0, 1]);
 });
 
+it('attack 110: under one secret, an answer opens as that to its own request only, and no request is an answer', async () => {
+  const exchange = { shown: randomBytes(32), secret: randomBytes(32) };
+  const ticket = { shown: randomBytes(32), secret: randomBytes(32) };
+  const publicKey = randomBytes(32);
+  const message = { target: 'POST /v1/keys', content: new Uint8Array(9) };
+  const [one, other] = [sealRequest(publicKey, exchange, message), sealRequest(publicKey, exchange, message)];
+  const answer = await sealAnswer(exchange.secret, one, { status: 200, content: new Uint8Array(9), ticket });
+  expect((await openAnswer(exchange.secret, one, answer)).status).toBe(200);
+  for (const [request, body] of [
+    [other, answer],
+    [one, one],
+    [one, other],
+  ] as const)
+    await expect(openAnswer(exchange.secret, request, body)).rejects.toMatchObject({ code: 'channel-unreadable' });
+  expect(openRequest(publicKey, exchange, answer)).toBeUndefined();
+});
+
+it('attack 111: under one secret, a request opens with the two keys that it was sealed for', () => {
+  const exchange = { shown: randomBytes(32), secret: randomBytes(32) };
+  const publicKey = randomBytes(32);
+  const body = sealRequest(publicKey, exchange, { target: 'POST /v1/keys', content: new Uint8Array(9) });
+  expect(openRequest(publicKey, exchange, body)).toBeDefined();
+  expect(openRequest(randomBytes(32), exchange, body)).toBeUndefined();
+  expect(openRequest(publicKey, { ...exchange, shown: randomBytes(32) }, body)).toBeUndefined();
+});
+
 it('a record survives its two spellings', async () => {
   const signer = ed25519KeyPair(randomBytes(32));
   const url = 'http://keys.news.example/a/';
