@@ -66,7 +66,14 @@ function listening<Server>(started: Server): Server {
 async function httpcrypt() {
   const url = `http://127.0.0.1${PREFIX}`;
   const signer = ed25519KeyPair(randomBytes(32));
-  const options = { url, signer, timeToLive: 86_400, now: nowInSeconds, announce: async () => {}, maximumTickets: 1e6 };
+  const options = {
+    url,
+    signer,
+    timeToLive: 86_400,
+    now: nowInSeconds,
+    announce: async () => {},
+    maximumTickets: 100_000,
+  };
   const keys = await ServerKeys.start(options);
   const { publicKey, id } = await verifyRecord(await keys.record(), { url, key: signer.publicKey }, nowInSeconds());
   const write = (exchange: Exchange, keepAlive: boolean) => {

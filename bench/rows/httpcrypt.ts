@@ -12,7 +12,7 @@ import { compare, median, type Row, runCommand } from '../measure.ts';
 
 const SERVER = fileURLToPath(new URL('../httpcrypt-server.ts', import.meta.url));
 const RUNS = 3;
-const SECONDS = 3;
+const SECONDS = 2;
 const CONNECTIONS = 10;
 /** More than are shown in one run. */
 const TICKETS = 40_000;

@@ -2,7 +2,7 @@
 import { exchangeKeys, XCHACHA_NONCE_LENGTH, xchachaOpen, xchachaSeal } from '#channel';
 import { randomBytes, sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
-import { concat, fromUtf8, lengthPrefixed, readU32, u32, utf8 } from '../encoding/bytes.ts';
+import { concat, concatAll, fromUtf8, readU32, u32, utf8 } from '../encoding/bytes.ts';
 import { padmeLength } from '../object/padding.ts';
 import { ChannelError } from './errors.ts';
 import { SERVER_KEY_ID_LENGTH } from './record.ts';
@@ -78,7 +78,8 @@ export function sealRequest(
   { target, content }: ChannelRequest,
   nonce: Uint8Array = randomBytes(XCHACHA_NONCE_LENGTH),
 ): Uint8Array {
-  const message = pad(lengthPrefixed(utf8(target), content));
+  const name = utf8(target);
+  const message = pad(u32(name.length), name, u32(content.length), content);
   return xchachaSeal(exchange.secret, nonce, message, requestContext(publicKey, exchange));
 }
 
@@ -98,7 +99,7 @@ export async function sealAnswer(
   { status, content, ticket }: ChannelAnswer,
   nonce: Uint8Array = randomBytes(XCHACHA_NONCE_LENGTH),
 ): Promise<Uint8Array> {
-  const message = pad(concat(ticket.shown, ticket.secret, u32(status), lengthPrefixed(content)));
+  const message = pad(ticket.shown, ticket.secret, u32(status), u32(content.length), content);
   return xchachaSeal(secret, nonce, message, await answerContext(request));
 }
 
@@ -116,10 +117,10 @@ export async function openAnswer(secret: Uint8Array, request: Uint8Array, body: 
   return { status: readU32(message, 2 * SHOWN_LENGTH), content, ticket };
 }
 
-function pad(message: Uint8Array): Uint8Array {
-  const padded = new Uint8Array(paddedLength(message.length));
-  padded.set(message);
-  return padded;
+/** In one piece of memory: answers are copied no oftener than they have to be. */
+function pad(...parts: Uint8Array[]): Uint8Array {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  return concatAll(parts, new Uint8Array(paddedLength(length)));
 }
 
 function paddedLength(length: number): number {
