@@ -56,7 +56,7 @@ export async function measureEachOnce(proxy: StartedProxy, url: string, count: n
 }
 
 /** Seconds that a process has used of processors. */
-async function processorTime(pid: number): Promise<number> {
+export async function processorTime(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/stat`, 'latin1');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;

@@ -1,6 +1,7 @@
 /** `npm run bench [-- --json] [ROW…]`: figures beside their peers, measured in the same run. */
 import { parseArgs } from 'node:util';
 import type { Row } from './measure.ts';
+import { httpcryptRows } from './rows/httpcrypt.ts';
 import { keyRequests } from './rows/key-requests.ts';
 import { protect1gib, protect10k, protectMemory, republish100k } from './rows/protect.ts';
 import { passRows, proxyRows } from './rows/proxy.ts';
@@ -29,6 +30,12 @@ const ROWS: Readonly<Record<string, Measured>> = {
   'web-reader-page': { what: 'a page and a film in the browser, beside the same in clear', run: webReaderPage },
   'web-reader-rate': { what: 'a large download in the browser, beside the same in clear', run: webReaderRate },
   'web-reader-first': { what: 'the first pages of a reader, at 150 ms a round trip', run: webReaderFirst },
+  'httpcrypt-1k': {
+    what: 'answers of 1 KiB over HTTPCrypt, beside HTTPS',
+    run: () => httpcryptRows('httpcrypt-1k', 1024),
+  },
+  'httpcrypt-10k': { what: 'the same for 10 KiB', run: () => httpcryptRows('httpcrypt-10k', 10_240) },
+  'httpcrypt-100k': { what: 'the same for 100 KiB', run: () => httpcryptRows('httpcrypt-100k', 102_400) },
   'proxy-memory': { what: 'memory of the proxy: 10 GiB, 1,000 connections', run: () => memoryRows('proxy-memory') },
 };
 

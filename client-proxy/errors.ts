@@ -5,6 +5,7 @@ import {
   type ErrorFields,
   remedyFor,
 } from '../core/errors.ts';
+import { CHANNEL_ERRORS } from '../core/httpcrypt/errors.ts';
 import { KEY_ERRORS } from '../core/keys/errors.ts';
 import { OBJECT_ERRORS } from '../core/object/errors.ts';
 import { PUBLICATION_ERRORS } from '../core/publication/errors.ts';
@@ -245,6 +246,6 @@ export class ReaderError extends CodedError<ReaderErrorCode> {
 
 /** What a reader can do about an error with this code, of whichever layer: Markdown. */
 export function readerRemedy(code: string, fields?: ErrorFields): string | undefined {
-  const catalogues = [READER_ERRORS, READING_ERRORS, OBJECT_ERRORS, KEY_ERRORS, PUBLICATION_ERRORS];
+  const catalogues = [READER_ERRORS, READING_ERRORS, OBJECT_ERRORS, KEY_ERRORS, CHANNEL_ERRORS, PUBLICATION_ERRORS];
   return catalogues.map((catalogue) => remedyFor(catalogue, code, fields)).find((remedy) => remedy !== undefined);
 }

@@ -88,6 +88,9 @@ const commonWith = (
   // besides here: the directory that the web host serves, or s3://bucket/prefix.
   // "publication": { "resignMinutes": 60, "freshHours": 48, "push": ["/var/www/news.example"] },
 
+  // For readers in networks that block HTTPS: key requests encrypted inside plain HTTP. docs/keyserver.md, "HTTPCrypt".
+  // "httpcrypt": { "url": "http://keys.news.example/a/", "listen": { "host": "0.0.0.0", "port": 80 } },
+
   // For Prometheus; on loopback only.
   // "metrics": { "listen": { "host": "127.0.0.1", "port": 9464 } },
 

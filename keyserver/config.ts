@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
+import { isHttpcryptUrl } from '../core/httpcrypt/door.ts';
 import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
 import { configurationText, parseConfigurationText } from '../node-support/configuration.ts';
 import { describeUnreadable } from '../node-support/system-error.ts';
@@ -88,6 +89,21 @@ const documents = z.strictObject({
   }),
 });
 
+const httpcrypt = z.strictObject({
+  url: z
+    .string()
+    .refine(isHttpcryptUrl, 'must be an http address that ends in a slash, like http://keys.news.example/a/')
+    .meta({ format: 'uri', description: 'The address that readers use, as the descriptor names it.' }),
+  listen,
+  rotateMinutes: z.int().min(10).max(1440).default(60).meta({
+    description: 'Minutes for which one of its keys is announced, and the time to live of the DNS records.',
+  }),
+  zone: z.string().min(1).optional().meta({
+    description:
+      'A file for the DNS records that announce the key, for a zone to include. It is written anew with each key.',
+  }),
+});
+
 const configuration = z
   .strictObject({
     origin: httpsOrigin.optional().meta({
@@ -113,6 +129,9 @@ const configuration = z
     publicKey: file('Where the public key is written that publishers seal bundles to.'),
     fetchFrom: fetchFrom.optional(),
     publication: publication.optional(),
+    httpcrypt: httpcrypt.optional().meta({
+      description: 'A door for encrypted key requests over plain HTTP (docs/spec/httpcrypt.md); off if left out.',
+    }),
     metrics: metrics.optional(),
     stripe: stripe.optional(),
   })
@@ -145,6 +164,9 @@ export type TlsFiles = z.infer<typeof tls>;
 
 /** How the key server keeps a publication fresh: docs/keyserver.md. */
 export type PublicationConfig = z.infer<typeof publication>;
+
+/** The door of HTTPCrypt. */
+export type HttpcryptConfig = z.infer<typeof httpcrypt>;
 
 export const DEFAULT_PUBLICATION: PublicationConfig = publication.parse({});
 
@@ -183,6 +205,7 @@ export function readConfig(file: string): KeyServerConfig {
     masterKey: from(config.masterKey),
     publicKey: from(config.publicKey),
     ...(config.stripe && { stripe: { ...config.stripe, secretFile: from(config.stripe.secretFile) } }),
+    ...(config.httpcrypt && { httpcrypt: httpcryptFrom(config.httpcrypt, from) }),
     ...(config.publication && { publication: publicationFrom(config.publication, from) }),
   };
 }
@@ -192,13 +215,22 @@ export function forDevelopment(config: KeyServerConfig): KeyServerConfig {
   const { inBrowser } = config.reading.documents;
   const documents = { ...devDoor(config.reading.documents), ...(inBrowser !== undefined && { inBrowser }) };
   const reading = { ...devDoor(config.reading), documents };
-  return { ...config, ...devDoor(config), dev: true, behindProxy: false, reading };
+  const { httpcrypt } = config;
+  const encrypted = httpcrypt && { httpcrypt: { ...httpcrypt, listen: devListen(httpcrypt.listen) } };
+  return { ...config, ...devDoor(config), ...encrypted, dev: true, behindProxy: false, reading };
 }
 
-function devDoor({ origin, listen: { host, port } }: DoorConfig): DoorConfig {
+function devDoor({ origin, listen }: DoorConfig): DoorConfig {
   const keep = origin?.startsWith('http:') && isLoopback(new URL(origin).hostname);
-  const listen = { host: host === '::1' || isLoopback(host) ? host : '127.0.0.1', port };
-  return { listen, tls: undefined, origin: keep ? origin : undefined };
+  return { listen: devListen(listen), tls: undefined, origin: keep ? origin : undefined };
+}
+
+function devListen({ host, port }: ListenAddress): ListenAddress {
+  return { host: host === '::1' || isLoopback(host) ? host : '127.0.0.1', port };
+}
+
+function httpcryptFrom(config: HttpcryptConfig, from: (path: string) => string): HttpcryptConfig {
+  return config.zone === undefined ? config : { ...config, zone: from(config.zone) };
 }
 
 function publicationFrom(publication: PublicationConfig, from: (path: string) => string): PublicationConfig {

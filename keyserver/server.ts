@@ -7,7 +7,8 @@ import type { StripeConfig } from './api/subscriptions.ts';
 import { DEFAULT_PUBLICATION, type KeyServerConfig } from './config.ts';
 import { KeyServerError } from './errors.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
-import { checkDoor, type Listener, listenFor } from './http/listen.ts';
+import { checkDoor, checkHttpcryptDoor, type Listener, listenFor } from './http/listen.ts';
+import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
@@ -62,10 +63,17 @@ export interface RunningKeyServer {
   /** Origin of the documents that it shows. */
   readonly documentsUrl: string;
   readonly origins: Origins;
+  /** The door of HTTPCrypt, if there is one: what the descriptor has to name. */
+  readonly httpcrypt: StartedHttpcrypt['announced'] | undefined;
   /** Where metrics are read, if they are. */
   readonly metricsUrl: string | undefined;
   /** The ports listened on. */
-  readonly ports: { readonly keyServer: number; readonly reading: number; readonly documents: number };
+  readonly ports: {
+    readonly keyServer: number;
+    readonly reading: number;
+    readonly documents: number;
+    readonly httpcrypt: number | undefined;
+  };
   readonly state: KeyServerState;
   /** Keeps the publication fresh. */
   readonly keeper: TimestampKeeper;
@@ -133,14 +141,23 @@ function createLog(): Logger {
  */
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
   for (const door of [config, config.reading, config.reading.documents]) checkDoor(door, config);
+  checkHttpcryptDoor(config);
   const state = await openState(config, options.now);
   const listeners: Listener[] = [];
+  const open = async (...door: Parameters<typeof listenFor>) => {
+    const listener = await listenFor(...door);
+    listeners.push(listener);
+    return listener;
+  };
   try {
-    listeners.push(await listenFor(config, 'listen'));
-    listeners.push(await listenFor(config.reading, 'reading.listen'));
-    listeners.push(await listenFor(config.reading.documents, 'reading.documents.listen'));
-    if (config.metrics) listeners.push(await listenFor(config.metrics, 'metrics.listen'));
-    return await serve(config, state, listeners, options);
+    const doors = {
+      api: await open(config, 'listen'),
+      reading: await open(config.reading, 'reading.listen'),
+      documents: await open(config.reading.documents, 'reading.documents.listen'),
+      httpcrypt: config.httpcrypt && (await open({ listen: config.httpcrypt.listen }, 'httpcrypt.listen')),
+      metrics: config.metrics && (await open(config.metrics, 'metrics.listen')),
+    };
+    return await serve(config, state, doors, options);
   } catch (error) {
     await Promise.all(listeners.map(({ close }) => close()));
     await state.database.close();
@@ -148,13 +165,23 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
   }
 }
 
+/** What listens; the last two may be left out. */
+interface Doors {
+  readonly api: Listener;
+  readonly reading: Listener;
+  readonly documents: Listener;
+  readonly httpcrypt: Listener | undefined;
+  readonly metrics: Listener | undefined;
+}
+
 async function serve(
   config: KeyServerConfig,
   state: KeyServerState,
-  listeners: readonly Listener[],
+  doors: Doors,
   { log = createLog(), limits = {}, webReader: folder }: StartOptions,
 ): Promise<RunningKeyServer> {
-  const [api, reading, documents, metricsListener] = listeners as [Listener, Listener, Listener, Listener?];
+  const { api, reading, documents } = doors;
+  const listeners = Object.values(doors).filter((door) => door !== undefined);
   const origins = { keyServer: api.origin, reading: reading.origin };
   const hosts = createContentHosts(config.fetchFrom ?? {});
   const publications = new ReadPublications(state, hosts);
@@ -178,7 +205,8 @@ async function serve(
   api.serve(apps.api);
   reading.serve(apps.reading);
   documents.serve(apps.documents);
-  metricsListener?.serve(metricsDoor(metrics, metricsListener.origin));
+  doors.metrics?.serve(metricsDoor(metrics, doors.metrics.origin));
+  const encrypted = doors.httpcrypt && (await serveHttpcrypt(doors.httpcrypt, config, shared));
   keeper.start();
   warmUp(state, origins.reading, publications).catch(() => undefined);
   log.info({ ...origins, documents: documents.origin, dev: config.dev === true }, 'started');
@@ -187,19 +215,48 @@ async function serve(
     readingUrl: origins.reading,
     documentsUrl: documents.origin,
     origins,
-    metricsUrl: metricsListener && `${metricsListener.origin}/metrics`,
-    ports: { keyServer: api.port, reading: reading.port, documents: documents.port },
+    httpcrypt: encrypted?.announced,
+    metricsUrl: doors.metrics && `${doors.metrics.origin}/metrics`,
+    ports: {
+      keyServer: api.port,
+      reading: reading.port,
+      documents: documents.port,
+      httpcrypt: doors.httpcrypt?.port,
+    },
     state,
     keeper,
     publications,
     reload: () => listeners.forEach(({ reload }) => void reload()),
     close: async () => {
       await Promise.all(listeners.map(({ close }) => close()));
+      encrypted?.stop();
       await Promise.all([keeper.stop(), hosts.close()]);
       await state.database.close();
       log.info('stopped');
     },
   };
+}
+
+/** The door of HTTPCrypt, for what the API answers. */
+async function serveHttpcrypt(
+  listener: Listener,
+  config: KeyServerConfig,
+  { state, origins, log, limits, metrics }: Omit<KeyServerDependencies, 'documents'>,
+): Promise<StartedHttpcrypt | undefined> {
+  if (!config.httpcrypt) return undefined;
+  const started = await startHttpcrypt({
+    config: config.httpcrypt,
+    masterKey: config.masterKey,
+    behindProxy: config.behindProxy === true,
+    state,
+    provider: new ProviderReader(state.database),
+    origin: origins.keyServer,
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    log,
+    metrics,
+  });
+  listener.serve(started.app);
+  return started;
 }
 
 /** The in-browser reader, where it is wanted and there. @throws KeyServerError `configuration-invalid` where it is wanted by name, and not there */

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { CACHE_CONFIG_ERRORS } from '../cache-config/errors.ts';
 import { READER_ERRORS } from '../client-proxy/errors.ts';
 import type { ErrorCatalogue } from '../core/errors.ts';
+import { CHANNEL_ERRORS } from '../core/httpcrypt/errors.ts';
 import { KEY_ERRORS } from '../core/keys/errors.ts';
 import { OBJECT_ERRORS } from '../core/object/errors.ts';
 import { PUBLICATION_ERRORS } from '../core/publication/errors.ts';
@@ -36,6 +37,12 @@ export const SECTIONS: readonly Section[] = [
       'Steps W, D and B are those of [keys.md](spec/keys.md), steps R those of [roaming.md](spec/roaming.md), steps V and F those of [web-reader.md](spec/web-reader.md).',
     catalogue: KEY_ERRORS,
     spec: 'docs/spec/keys.md',
+  },
+  {
+    title: 'HTTPCrypt',
+    intro: 'Steps are those of [httpcrypt.md](spec/httpcrypt.md).',
+    catalogue: CHANNEL_ERRORS,
+    spec: 'docs/spec/httpcrypt.md',
   },
   {
     title: 'Publications',

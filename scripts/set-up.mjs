@@ -20,6 +20,7 @@ const DEBIAN = {
     ['haproxy', '/usr/sbin/haproxy'],
     ['lighttpd', '/usr/sbin/lighttpd'],
     ['trafficserver', '/usr/bin/traffic_server'],
+    ['nsd', '/usr/sbin/nsd'],
     ['chromium', '/usr/bin/chromium'],
     ['postgresql-15', '/usr/lib/postgresql/15/bin/postgres'],
     ['openssl', '/usr/bin/openssl'],

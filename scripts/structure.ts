@@ -8,7 +8,7 @@ interface Layer {
   readonly packages: readonly string[];
 }
 
-const PRIMITIVES = ['#primitives', '#random', '#signing', '#symmetric'];
+const PRIMITIVES = ['#channel', '#primitives', '#random', '#signing', '#symmetric'];
 const PROGRAM: Layer = { folders: ['core', 'node-support'], packages: ['*', 'node:'] };
 const ABOVE: Layer = {
   folders: ['core', 'node-support', 'publisher', 'keyserver', 'client-proxy', 'cache-config', 'cli', 'demo', 'bench'],

@@ -10,7 +10,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError } from '../errors.ts';
 import { gatewayLabel } from '../gateway/label.ts';
 import type { Upstream } from '../network/upstream.ts';
-import { type FetchedDescriptor, sendBindingRequest } from '../site/key-server.ts';
+import { channelTo, type FetchedDescriptor, sendBindingRequest } from '../site/key-server.ts';
 import { siteTaken } from '../store/errors.ts';
 import type { ReaderStore } from '../store/store.ts';
 import type { HostProof, StoredBinding, StoredSite } from '../store/types.ts';
@@ -150,7 +150,7 @@ async function bindDevice(
   const provider = { keyServer: descriptor.keyServer, publisher: descriptor.publisher };
   const device = await deriveDeviceKeys(await store.deviceSeed(), provider);
   const request = encodeBindingRequest(device, provider.publisher, code, nowInSeconds());
-  const answer = await sendBindingRequest(upstream.keyServers, provider.keyServer, request);
+  const answer = await sendBindingRequest(channelTo(upstream, descriptor), request);
   return acceptBinding(request, answer, device, provider);
 }
 

@@ -1,7 +1,7 @@
 /** Connections to other machines: for content, for key servers, for what passes through, for tunnels, and to a parent proxy where there is one. */
 import type { ClientRequest, ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, Dispatcher } from 'undici';
 import { Agent as NodeAgent, request as nodeRequest } from '../../node-support/http.ts';
 import { LIMITS } from '../limits.ts';
 import { type ConnectTo, unbracket } from './connect-to.ts';
@@ -19,6 +19,10 @@ export interface UpstreamOptions {
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string | undefined;
   readonly ownPort?: (() => number | undefined) | undefined;
+  /** Whether key servers that take HTTPCrypt are asked by it, and by nothing else. */
+  readonly httpcrypt?: boolean | undefined;
+  /** Name servers for what is not an address of a host; the system's if left out. */
+  readonly dnsServers?: readonly string[] | undefined;
 }
 
 /** A request for content, without what says where to. */
@@ -32,19 +36,27 @@ export class Upstream {
   readonly keyServers: Agent;
   /** For content that does not come by way of the parent proxy. */
   readonly direct: Agent;
+  /** For single exchanges over plain HTTP: by way of the parent proxy, where there is one. */
+  readonly plain: Dispatcher;
   /** For tunnels, which never go by way of the parent proxy. */
   readonly connect: Connector;
+  readonly httpcrypt: boolean;
+  readonly dnsServers: readonly string[] | undefined;
   /** What all plain HTTP goes through. */
   readonly parent: ParentProxy | undefined;
   readonly #toParent: Agent | undefined;
   readonly #passing: PassingAgent;
 
   /** @throws ReaderError `argument-invalid` */
-  constructor({ connectTo = [], allowLocal = [], parentProxy, ca, ownPort = () => undefined }: UpstreamOptions = {}) {
+  constructor(options: UpstreamOptions = {}) {
+    const { connectTo = [], allowLocal = [], parentProxy, ca, ownPort = () => undefined } = options;
+    this.httpcrypt = options.httpcrypt === true;
+    this.dnsServers = options.dnsServers;
     const common = { connectTo, allowLocal, ca, ownPort };
     this.connect = createConnector(common);
     this.direct = new Agent(settings(this.connect));
     this.keyServers = new Agent(settings(createConnector({ ...common, minVersion: 'TLSv1.3' })));
+    this.plain = new PlainDispatcher(this);
     if (parentProxy === undefined) this.#passing = new PassingAgent(this.connect);
     else {
       this.parent = new ParentProxy(parentProxy);
@@ -103,6 +115,24 @@ export class Upstream {
   async close(): Promise<void> {
     this.#passing.destroy();
     await Promise.all([this.direct, this.keyServers, this.#toParent].map((client) => client?.destroy()));
+  }
+}
+
+/** What undici's own functions can be given, for requests that {@link Upstream.dispatch} sends. */
+class PlainDispatcher extends Dispatcher {
+  readonly #upstream: Upstream;
+
+  constructor(upstream: Upstream) {
+    super();
+    this.#upstream = upstream;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const { origin, headers, ...request } = options;
+    const { origin: to, host } = new URL(String(origin));
+    const flat = Object.entries((headers ?? {}) as Record<string, string>).flat();
+    this.#upstream.dispatch(to, host, { ...request, headers: flat }, handler);
+    return true;
   }
 }
 

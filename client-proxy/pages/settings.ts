@@ -41,6 +41,10 @@ const SHOWN: { readonly [name in SettingName]: (context: PagesContext) => Shown 
     hint: `On this computer and in your network, one per line: printer.lan:631, 192.168.1.0/24. Empty: none, the safe choice. ${RESTART}`,
     complaint: 'Something here is neither a name nor an address, or there are more than 32.',
   }),
+  httpcrypt: () => ({
+    label: 'Fetch keys over plain HTTP, encrypted by HTTPCrypt',
+    hint: `For networks that block HTTPS. Only from publishers who offer it, and from them in no other way. ${RESTART}`,
+  }),
   cacheBytes: ({ cache }) => {
     const { bytes, limit } = cache.status();
     const used =
@@ -84,10 +88,12 @@ export async function saveSettings(context: PagesContext, form: URLSearchParams)
   return { goTo: '/settings?done=saved' };
 }
 
+const BOXES: readonly SettingName[] = ['httpcrypt', 'notices', 'activity'];
+
 /** A box that is not checked is not sent. */
 function textIn(form: URLSearchParams, name: SettingName): string {
   const text = (form.get(name) ?? '').trim();
-  return name === 'notices' || name === 'activity' ? text || 'off' : text;
+  return BOXES.includes(name) ? text || 'off' : text;
 }
 
 function renderSettings(context: PagesContext, texts: Texts, wrong: readonly SettingName[], status?: string): string {
@@ -125,6 +131,7 @@ function fieldOf(name: SettingName, text = '', isWrong: boolean, context: PagesC
       return { ...common, kind: 'lines', value, maximumLength: LOCAL_LENGTH };
     case 'parentProxy':
       return { ...common, kind: 'text', value, maximumLength: PARENT_PROXY_LENGTH };
+    case 'httpcrypt':
     case 'notices':
     case 'activity':
       return { ...common, kind: 'check', value: 'on', checked: value === 'on' };

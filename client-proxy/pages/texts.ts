@@ -3,6 +3,7 @@
  * code; the message of the error is folded away for the publisher.
  */
 import { CodedError } from '../../core/errors.ts';
+import type { ChannelErrorCode } from '../../core/httpcrypt/errors.ts';
 import type { KeyErrorCode } from '../../core/keys/errors.ts';
 import type { ObjectErrorCode } from '../../core/object/errors.ts';
 import type { PublicationErrorCode } from '../../core/publication/errors.ts';
@@ -32,7 +33,13 @@ export interface RefusalText {
   readonly refresh?: number;
 }
 
-type Code = ObjectErrorCode | PublicationErrorCode | ReadingErrorCode | KeyErrorCode | ReaderErrorCode;
+type Code =
+  | ObjectErrorCode
+  | PublicationErrorCode
+  | ReadingErrorCode
+  | KeyErrorCode
+  | ChannelErrorCode
+  | ReaderErrorCode;
 
 const CHANGED: RefusalText = {
   title: 'This page arrived damaged',
@@ -76,6 +83,11 @@ const KEY_TROUBLE: RefusalText = {
 const KEY_SERVER_SILENT: RefusalText = {
   title: 'The publisher’s server does not answer',
   lead: 'The key for this page is not on this computer yet. Check your connection, and try again; what you have keys for can still be read.',
+};
+const HTTPCRYPT_FAILS: RefusalText = {
+  ...KEY_SERVER_SILENT,
+  title: 'The publisher’s server cannot be reached over HTTPCrypt',
+  lead: 'You chose in the settings to fetch keys in this way, so none was fetched in another. Check the clock of this computer, try another network, or change the setting.',
 };
 const NO_SUCH_DOCUMENT: RefusalText = {
   status: 404,
@@ -192,6 +204,8 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     lead: 'It is more than five minutes off, so nothing can be checked. Set it, and try again.',
   },
   'key-server-unreachable': KEY_SERVER_SILENT,
+  'channel-key-refused': HTTPCRYPT_FAILS,
+  'channel-unreadable': HTTPCRYPT_FAILS,
   'key-server-certificate': {
     ...KEY_SERVER_SILENT,
     title: 'The publisher’s server cannot prove its identity',

@@ -13,6 +13,7 @@ import { DescriptorKeeper } from './descriptor-keeper.ts';
 import { ChangingFile, fetchFile, fetchFromKeyServer } from './fetch-file.ts';
 import type { HostHealth } from './host-health.ts';
 import { KeyFinder } from './key-finder.ts';
+import { channelTo } from './key-server.ts';
 import { RememberedDocuments } from './remembered-documents.ts';
 
 /** One connected site, and everything that reading it needs. */
@@ -154,7 +155,7 @@ export class BoundSites {
 
   #sitesOf(binding: StoredBinding, kept: Map<string, KeptPublication>): BoundSite[] {
     const { descriptor } = binding;
-    const keys = new KeyFinder(binding, this.#store, this.#upstream.keyServers);
+    const keys = new KeyFinder(binding, this.#store, channelTo(this.#upstream, descriptor));
     const keeper = new DescriptorKeeper(binding, this.#store, this.#upstream.keyServers);
     return binding.sites.map(({ site, label }) => {
       const description = descriptor.sites.find((one) => one.site === site);

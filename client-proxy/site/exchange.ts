@@ -35,18 +35,35 @@ export async function exchange(
   dispatcher: Dispatcher,
   origin: string,
   path: string,
-  { body, maximumLength, timeout = LIMITS.exchangeTimeout }: Exchange,
+  { body, maximumLength, timeout }: Exchange,
 ): Promise<ExchangeAnswer> {
   if (!isOrigin(origin, { allowLoopback: true }))
     throw new ReaderError('link-malformed', `${origin} is not an HTTPS origin`);
+  return sendTo(dispatcher, origin + path, {
+    method: body ? 'POST' : 'GET',
+    headers: { accept: '*/*', ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body }),
+    maximumLength,
+    ...(timeout !== undefined && { timeout }),
+  });
+}
+
+/** One HTTP exchange, wherever it goes. */
+export interface Sending extends Exchange {
+  readonly method: 'GET' | 'OPTIONS' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** @throws ReaderError `key-server-unreachable`, `key-server-certificate`, `key-server-answer` */
+export async function sendTo(
+  dispatcher: Dispatcher,
+  url: string,
+  { method, headers = {}, body, maximumLength, timeout = LIMITS.exchangeTimeout }: Sending,
+): Promise<ExchangeAnswer> {
+  const { origin } = new URL(url);
   try {
-    const answer = await request(new URL(origin + path), {
-      dispatcher,
-      method: body ? 'POST' : 'GET',
-      signal: AbortSignal.timeout(timeout),
-      headers: { accept: '*/*', ...(body && { 'content-type': 'application/json' }) },
-      ...(body && { body }),
-    });
+    const signal = AbortSignal.timeout(timeout);
+    const answer = await request(url, { dispatcher, method, signal, headers, ...(body && { body }) });
     const date = Date.parse(String(answer.headers.date ?? ''));
     return {
       status: answer.statusCode,

@@ -2,7 +2,6 @@
  * Finds set keys: in memory, in the store, then from the key server. Ids that are wanted at the same time travel in one request, one
  * id is never asked for twice at once, and a refusal is remembered for a while.
  */
-import type { Dispatcher } from 'undici';
 import { KeyError } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { encodeKeyRequest, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
@@ -15,7 +14,7 @@ import { ReaderError, type ReaderErrorCode } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import type { ReaderStore } from '../store/store.ts';
 import type { StoredBinding } from '../store/types.ts';
-import { clockOff, sendKeyRequest } from './key-server.ts';
+import { clockOff, type KeyServerChannel, sendKeyRequest } from './key-server.ts';
 
 interface Wanted extends PromiseWithResolvers<SetKey> {
   readonly id: KeyId;
@@ -36,17 +35,17 @@ export function isLastingRefusal(error: Error): boolean {
 export class KeyFinder {
   readonly #binding: StoredBinding;
   readonly #store: ReaderStore;
-  readonly #dispatcher: Dispatcher;
+  readonly #channel: KeyServerChannel;
   readonly #keys = new Map<KeyId, SetKey>();
   readonly #underWay = new Map<KeyId, Promise<SetKey>>();
   readonly #refused = new Map<KeyId, { readonly error: Error; readonly until: number }>();
   readonly #batch: Wanted[] = [];
   #isRevoked = false;
 
-  constructor(binding: StoredBinding, store: ReaderStore, dispatcher: Dispatcher) {
+  constructor(binding: StoredBinding, store: ReaderStore, channel: KeyServerChannel) {
     this.#binding = binding;
     this.#store = store;
-    this.#dispatcher = dispatcher;
+    this.#channel = channel;
   }
 
   /** Whether the key server said last that the publisher has disconnected this device. */
@@ -116,7 +115,7 @@ export class KeyFinder {
     const { deviceKey, descriptor } = this.#binding;
     const { keyServer } = descriptor;
     const request = await encodeKeyRequest(deviceKey, keyServer, ids, nowInSeconds());
-    const sealed = await sendKeyRequest(this.#dispatcher, keyServer, request);
+    const sealed = await sendKeyRequest(this.#channel, request);
     const answer = await openKeyAnswer(sealed, request, deviceKey.key);
     const results = new Map<KeyId, SetKey | Error>();
     for (const id of ids) results.set(id, await this.#resultOf(id, answer));

@@ -2,13 +2,15 @@
 import type { Dispatcher } from 'undici';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { BINDING_PATH } from '../../core/keys/binding.ts';
-import { type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
+import { type ProviderDescriptor, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { KEY_REQUEST_PATH, REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError } from '../errors.ts';
+import type { Upstream } from '../network/upstream.ts';
 import { type ExchangeAnswer, exchange } from './exchange.ts';
+import { HttpcryptChannel } from './httpcrypt.ts';
 
 export interface FetchedDescriptor {
   readonly descriptor: VerifiedDescriptor;
@@ -35,17 +37,36 @@ export async function fetchDescriptor(dispatcher: Dispatcher, keyServer: string)
   return { descriptor, bytes: answer.body };
 }
 
+/** By which way messages go to a key server: HTTPS, or HTTPCrypt, and then that alone. */
+export interface KeyServerChannel {
+  readonly keyServer: string;
+  /** @throws ReaderError of exchange.ts; ChannelError */
+  post(path: string, body: Uint8Array, maximumLength: number): Promise<ExchangeAnswer>;
+}
+
+/** HTTPCrypt, where the reader has chosen it and the signed descriptor names a door. */
+export function channelTo(
+  upstream: Upstream,
+  { keyServer, httpcrypt: door }: Pick<ProviderDescriptor, 'httpcrypt' | 'keyServer'>,
+): KeyServerChannel {
+  if (upstream.httpcrypt && door) {
+    const { plain: dispatcher, dnsServers } = upstream;
+    const channel = new HttpcryptChannel({ dispatcher, dnsServers, door });
+    return { keyServer, post: (path, body) => channel.post(path, body) };
+  }
+  const post: KeyServerChannel['post'] = (path, body, maximumLength) =>
+    exchange(upstream.keyServers, keyServer, path, { body, maximumLength });
+  return { keyServer, post };
+}
+
 /**
  * Sends a binding request; the answer is for `acceptBinding`.
  *
- * @throws ReaderError of exchange.ts, `code-refused`, `clock-off`
+ * @throws as the channel; ReaderError `code-refused`, `clock-off`
  */
-export async function sendBindingRequest(
-  dispatcher: Dispatcher,
-  keyServer: string,
-  body: Uint8Array,
-): Promise<Uint8Array> {
-  const answer = await post(dispatcher, keyServer, BINDING_PATH, body, MESSAGE_LIMITS.bindingAnswer);
+export async function sendBindingRequest(channel: KeyServerChannel, body: Uint8Array): Promise<Uint8Array> {
+  const { keyServer } = channel;
+  const answer = await post(channel, BINDING_PATH, body, MESSAGE_LIMITS.bindingAnswer);
   if (answer.status === 200) return answer.body;
   const code = codeOf(answer);
   if (answer.status === 429) throw new ReaderError('code-refused', `${keyServer} was asked too often`);
@@ -60,10 +81,11 @@ export async function sendBindingRequest(
 /**
  * Sends a key request; the answer is for `openKeyAnswer`.
  *
- * @throws ReaderError of exchange.ts, `clock-off`
+ * @throws as the channel; ReaderError `revoked`, `clock-off`
  */
-export async function sendKeyRequest(dispatcher: Dispatcher, keyServer: string, body: Uint8Array): Promise<Uint8Array> {
-  const answer = await post(dispatcher, keyServer, KEY_REQUEST_PATH, body, MESSAGE_LIMITS.keyAnswer);
+export async function sendKeyRequest(channel: KeyServerChannel, body: Uint8Array): Promise<Uint8Array> {
+  const { keyServer } = channel;
+  const answer = await post(channel, KEY_REQUEST_PATH, body, MESSAGE_LIMITS.keyAnswer);
   if (answer.status === 200) return answer.body;
   if (codeOf(answer) === 'request-refused')
     throw new ReaderError('revoked', `${keyServer} does not know this device, or not any more`);
@@ -76,18 +98,17 @@ export function clockOff(keyServer: string, theirs: number): ReaderError {
   return new ReaderError('clock-off', `this machine's clock says ${here}, that of ${keyServer} says ${there}`);
 }
 
-/** @throws ReaderError of exchange.ts; `clock-off` where it refuses, and the clocks differ */
+/** @throws as the channel; `clock-off` where it refuses, and the clocks differ */
 async function post(
-  dispatcher: Dispatcher,
-  keyServer: string,
+  channel: KeyServerChannel,
   path: string,
   body: Uint8Array,
   maximumLength: number,
 ): Promise<ExchangeAnswer> {
-  const answer = await exchange(dispatcher, keyServer, path, { body, maximumLength });
+  const answer = await channel.post(path, body, maximumLength);
   const { status, time } = answer;
   if (status !== 200 && time !== undefined && Math.abs(time - nowInSeconds()) > REQUEST_TIME_TOLERANCE)
-    throw clockOff(keyServer, time);
+    throw clockOff(channel.keyServer, time);
   return answer;
 }
 

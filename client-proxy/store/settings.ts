@@ -14,6 +14,8 @@ export interface Settings {
   readonly parentProxy: string | undefined;
   /** What may be reached on this computer and in its own network. */
   readonly allowLocal: readonly AllowLocal[];
+  /** Whether key servers that take HTTPCrypt are asked by it alone. */
+  readonly httpcrypt: boolean;
   /** The most that is kept, as ciphertext, of what was read; 0: nothing. */
   readonly cacheBytes: number;
   /** Whether a page stands in front of sites that were not confirmed for long. */
@@ -92,10 +94,13 @@ const ON: Setting<boolean> = {
   usual: true,
 };
 
+const OFF: Setting<boolean> = { ...ON, usual: false };
+
 const SETTINGS: { readonly [Name in SettingName]: Setting<Settings[Name]> } = {
   port: PORT,
   parentProxy: PARENT_PROXY,
   allowLocal: LOCAL,
+  httpcrypt: OFF,
   cacheBytes: CACHE,
   notices: ON,
   activity: ON,
@@ -150,6 +155,7 @@ export function chooseSettings({ parentProxy, allowLocal = [], cacheBytes }: Cho
     parentProxy: parentProxy ?? stored.parentProxy,
     allowLocal: allowLocal.length > 0 ? allowLocal : stored.allowLocal,
     cacheBytes: cacheBytes ?? stored.cacheBytes,
+    httpcrypt: stored.httpcrypt,
   };
 }
 
@@ -169,6 +175,7 @@ function readSettings(stored: ReadonlyMap<string, string>): Settings {
     port: read('port'),
     parentProxy: read('parentProxy'),
     allowLocal: read('allowLocal'),
+    httpcrypt: read('httpcrypt'),
     cacheBytes: read('cacheBytes'),
     notices: read('notices'),
     activity: read('activity'),

@@ -1,6 +1,7 @@
 /** The provider descriptor: who publishes which sites, and where their keys are: docs/spec/keys.md, "Provider descriptor". */
 import { fromBase64url } from '../encoding/base64url.ts';
 import { canonicalJson, hasMembers, isJsonObject, type Json, type JsonObject } from '../encoding/canonical-json.ts';
+import { type HttpcryptDoor, isHttpcryptDoor } from '../httpcrypt/door.ts';
 import { isOrigin, isSite } from '../site/site.ts';
 import { KeyError } from './errors.ts';
 import { isKeyId, KEY_LENGTH, type KeyId } from './key-id.ts';
@@ -19,6 +20,8 @@ export interface SiteDescription {
 export interface ProviderDescriptor {
   /** Seconds since 1970: not to be believed later. */
   readonly expires: number;
+  /** Where the key server takes HTTPCrypt, if it does: docs/spec/httpcrypt.md. */
+  readonly httpcrypt?: HttpcryptDoor;
   /** Seconds since 1970: of two descriptors, the one issued later counts. */
   readonly issued: number;
   /** Origin of the key server. */
@@ -85,10 +88,11 @@ export async function verifyDescriptor(bytes: Uint8Array, now: number): Promise<
 
 /** Checks the form; returns the publisher's public key. */
 function checkForm(message: JsonObject): Uint8Array {
-  const { expires, issued, keyServer, name, publisherKey, root, sites } = message;
-  if (!hasMembers(message, MEMBERS)) throw malformed('members missing or unknown');
+  const { expires, httpcrypt, issued, keyServer, name, publisherKey, root, sites } = message;
+  if (!hasMembers(message, MEMBERS, ['httpcrypt'])) throw malformed('members missing or unknown');
   if (typeof expires !== 'number' || typeof issued !== 'number') throw malformed('issued or expires');
   if (!isOrigin(keyServer, { allowLoopback: true })) throw malformed('keyServer is not an HTTPS origin');
+  if (httpcrypt !== undefined && !isHttpcryptDoor(httpcrypt)) throw malformed('httpcrypt');
   if (typeof name !== 'string' || name.length < 1 || name.length > 100) throw malformed('name');
   if (!Array.isArray(sites) || sites.length < 1 || sites.length > MAXIMUM_SITES) throw malformed('sites');
   for (const site of sites) checkSiteForm(site);

@@ -1,12 +1,10 @@
 /** The key server's API. Codes and keys travel in bodies only; errors are `{"error":"code"}` and nothing more. */
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { BINDING_PATH } from '../../core/keys/binding.ts';
-import { KeyError } from '../../core/keys/errors.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { PublicationError } from '../../core/publication/errors.ts';
 import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
-import { KeyServerError, type KeyServerErrorCode } from '../errors.ts';
+import { KeyServerError } from '../errors.ts';
 import { createDoor, type DoorOptions } from '../http/door.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import type { Origins } from '../publication/import-bundle.ts';
@@ -17,6 +15,7 @@ import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { body, bytesOf, noStore, refuseTooMany, send, sendError } from './answers.ts';
 import { addPublicationRoutes } from './publication.ts';
+import { refusalOf } from './refusals.ts';
 import { addSubscriptionRoutes, type StripeConfig } from './subscriptions.ts';
 
 export interface ApiOptions extends DoorOptions {
@@ -28,27 +27,6 @@ export interface ApiOptions extends DoorOptions {
   /** `undefined`: events of Stripe are not taken. */
   readonly stripe: StripeConfig | undefined;
 }
-
-const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
-  'argument-invalid': 400,
-  'no-such-subscriber': 404,
-  revoked: 409,
-  'code-refused': 403,
-  'request-refused': 403,
-  'stale-request': 400,
-  'no-provider': 503,
-  'token-refused': 401,
-  'bundle-foreign': 409,
-  'bundle-older': 409,
-  'publisher-key-changed': 409,
-  'timestamp-key-unusable': 409,
-  'clock-off': 503,
-  busy: 503,
-  'too-many-requests': 429,
-};
-
-/** Of publications; the rest disagrees with what is known here. */
-const MALFORMED: readonly string[] = ['metadata-malformed', 'metadata-too-large', 'metadata-signature'];
 
 /** The API as an Express app, not listening. */
 export function createApiApp(options: ApiOptions): Express {
@@ -99,11 +77,8 @@ function handleError({ log }: DoorOptions): ErrorRequestHandler {
   return (error, _request, response, next) => {
     if (response.headersSent) return next(error);
     if (error instanceof KeyServerError && error.code === 'token-refused') response.set('WWW-Authenticate', 'Bearer');
-    if (error instanceof KeyError) return sendError(response, 400, error.code);
-    if (error instanceof PublicationError)
-      return sendError(response, MALFORMED.includes(error.code) ? 400 : 409, error.code);
-    if (error instanceof KeyServerError && STATUS[error.code])
-      return sendError(response, STATUS[error.code] ?? 500, error.code);
+    const refusal = refusalOf(error);
+    if (refusal) return sendError(response, refusal.status, refusal.code);
     if (error?.type === 'entity.too.large') return sendError(response, 413, 'too-large');
     if (error?.status >= 400 && error.status < 500) return sendError(response, error.status, 'bad-request');
     log.error({ err: error }, 'unforeseen error');

@@ -53,6 +53,18 @@ export function checkDoor(door: DoorConfig, { dev, behindProxy }: KeyServerConfi
 }
 
 /**
+ * The same for the door of HTTPCrypt, which is plain HTTP for everybody.
+ *
+ * @throws KeyServerError `configuration-invalid`
+ */
+export function checkHttpcryptDoor({ httpcrypt, dev, behindProxy }: KeyServerConfig): void {
+  if (!httpcrypt) return;
+  const { host } = httpcrypt.listen;
+  if (dev && !isLoopback(bracketed(host))) throw invalid(`--dev listens on loopback only, not on ${host}`);
+  checkBehindProxy(host, behindProxy === true);
+}
+
+/**
  * Listens for a door that {@link checkDoor} has passed.
  *
  * @param member - what the configuration calls its address
@@ -60,7 +72,7 @@ export function checkDoor(door: DoorConfig, { dev, behindProxy }: KeyServerConfi
  */
 export async function listenFor(
   door: DoorConfig,
-  member: 'listen' | 'reading.listen' | 'reading.documents.listen' | 'metrics.listen',
+  member: 'listen' | 'reading.listen' | 'reading.documents.listen' | 'httpcrypt.listen' | 'metrics.listen',
 ): Promise<Listener> {
   let app: RequestListener = (_request, response) => void response.writeHead(503).end();
   const listener: RequestListener = (request, response) => app(request, response);
@@ -109,13 +121,17 @@ function checkPlainHttp({ tls, listen, origin }: DoorConfig, dev: boolean, behin
     throw invalid(
       `no certificate ("tls") is configured for ${host}:${port}, and no "behindProxy": plain HTTP is refused`,
     );
-  // A client that reaches the port directly could choose the address that its attempts are counted by.
+  checkBehindProxy(host, behindProxy);
+  if (!dev && !origin?.startsWith('https:'))
+    throw invalid(`no https "origin" is configured for ${host}:${port}: the address that readers use`);
+}
+
+/** A client that reaches the port directly could choose the address that its attempts are counted by. */
+function checkBehindProxy(host: string, behindProxy: boolean): void {
   if (behindProxy && !isWithinReach(host))
     throw invalid(
       `with "behindProxy", only the proxy may reach the port: ${host} is not a loopback or private address`,
     );
-  if (!dev && !origin?.startsWith('https:'))
-    throw invalid(`no https "origin" is configured for ${host}:${port}: the address that readers use`);
 }
 
 function invalid(message: string): KeyServerError {

@@ -34,7 +34,7 @@ ALTER TABLE tokens ADD COLUMN scope TEXT NOT NULL DEFAULT 'publish'`,
 ];
 
 /** The newest version of the schema. */
-const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length;
+export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length;
 
 /** A database whose schema can be changed. */
 export interface Migratable extends Database {

@@ -57,9 +57,10 @@ export function makeDescriptor(
   { publisher, rootId }: Pick<OpenKeyStore, 'publisher' | 'rootId'>,
   now: number,
 ): Uint8Array {
-  const { site, name = site, content, reading, keyServer } = configuration;
+  const { site, name = site, content, reading, keyServer, httpcrypt } = configuration;
   const descriptor = {
     expires: now + DESCRIPTOR_VALIDITY,
+    ...(httpcrypt && { httpcrypt }),
     issued: now,
     keyServer,
     name,

@@ -32,6 +32,7 @@ describe('a setting', () => {
       ['*', 'http://x', 'x:0', 'printer.lan *', 'a.lan '.repeat(33), ' '.repeat(LOCAL_LENGTH + 1)],
     ],
     ['cacheBytes', ['0', '1', '16777216'], ['', '-1', '16777217', '1.5', '1e3', '123456789']],
+    ['httpcrypt', ['on', 'off'], ['', 'yes']],
     ['notices', ['on', 'off'], ['', 'ON', 'true', '1']],
     ['activity', ['on', 'off'], ['', 'yes']],
   ])('%s is one of what it may be', (name, good, bad) => {

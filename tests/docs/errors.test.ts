@@ -9,7 +9,7 @@ const everywhere: readonly [code: string, ErrorCatalogue[string]][] = SECTIONS.f
 
 /** `step code` for each code in the tables of verification steps. */
 function stepsInSpec(file: string, catalogue: ErrorCatalogue): string[] {
-  const rows = readFileSync(file, 'utf8').matchAll(/^\| ([WDBP]?\d+) \|.*\| ([^|]*`[^|]*) \|$/gm);
+  const rows = readFileSync(file, 'utf8').matchAll(/^\| ([WDBPC]?\d+) \|.*\| ([^|]*`[^|]*) \|$/gm);
   return [...rows].flatMap(([, step, cell = '']) =>
     [...cell.matchAll(/`([a-z-]+)`/g)]
       .filter(([, code = '']) => Object.hasOwn(catalogue, code))
@@ -19,7 +19,7 @@ function stepsInSpec(file: string, catalogue: ErrorCatalogue): string[] {
 
 function stepsOf(catalogue: ErrorCatalogue): string[] {
   return Object.entries(catalogue).flatMap(([code, { step = '' }]) =>
-    (step.match(/\b[WDBP]?\d+/g) ?? []).map((one) => `${one} ${code}`),
+    (step.match(/\b[WDBPC]?\d+/g) ?? []).map((one) => `${one} ${code}`),
   );
 }
 
@@ -38,7 +38,7 @@ describe('docs/errors.md', () => {
     'gives the codes of "%s" the steps that %s gives them',
     (_title, spec, catalogue) => {
       const inSpec = stepsInSpec(spec, catalogue);
-      expect(inSpec.length).toBeGreaterThan(10);
+      expect(inSpec.length).toBeGreaterThanOrEqual(4);
       expect(stepsOf(catalogue).sort()).toEqual(inSpec.sort());
     },
   );

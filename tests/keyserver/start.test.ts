@@ -236,8 +236,23 @@ describe('the key server refuses to start', () => {
         writeConfiguration({ behindProxy: true, ...origins, reading: one });
         await expectRefusal('configuration-invalid', /only the proxy may reach the port/, started);
       }
+      const httpcrypt = { url: 'http://keys.news.example/a/', listen: exposed };
+      writeConfiguration({ behindProxy: true, ...origins, httpcrypt });
+      await expectRefusal('configuration-invalid', /only the proxy may reach the port/, started);
     },
   );
+
+  it('with an address for HTTPCrypt that is none', async () => {
+    for (const url of [
+      'https://keys.news.example/a/',
+      'http://keys.news.example/a',
+      'keys.news.example',
+      'http:///a/',
+    ]) {
+      writeConfiguration({ httpcrypt: { url, listen } });
+      await expectRefusal('configuration-invalid', /"httpcrypt.url" must be an http address/, async () => start());
+    }
+  });
 
   it.each(['127.0.0.1', '::1', 'localhost', '10.1.2.3', '172.31.0.1', '192.168.1.1', 'fd00::1'])(
     'but not behind a proxy at %s',
@@ -276,6 +291,8 @@ describe('the key server refuses to start', () => {
     await expect(start()).rejects.toMatchObject({ fields: { member: 'reading.listen' } });
     writeConfiguration({ reading: { listen, documents: { listen: { ...listen, port } } } });
     await expect(start()).rejects.toMatchObject({ fields: { member: 'reading.documents.listen' } });
+    writeConfiguration({ httpcrypt: { url: 'http://127.0.0.1/a/', listen: { ...listen, port } } });
+    await expect(start()).rejects.toMatchObject({ fields: { member: 'httpcrypt.listen' } });
     writeConfiguration({ listen: { ...listen, port } });
     await expect(start()).rejects.toMatchObject({ fields: { member: 'listen' } });
     taken.close();

@@ -224,4 +224,40 @@ export const MUTATIONS: readonly Mutation[] = [
     find: "await database.run('DELETE FROM sessions WHERE device = ?', device);",
     replace: '',
   },
+  {
+    attacks: [109],
+    file: 'keyserver/httpcrypt/messages.ts',
+    find: "if (!fresh) return refuse(425, 'too-early');",
+    replace: '',
+  },
+  {
+    attacks: [109, 114],
+    file: 'keyserver/httpcrypt/server-keys.ts',
+    find: 'key.tickets.delete(ticket);',
+    replace: '',
+  },
+  {
+    attacks: [110],
+    file: 'core/httpcrypt/message.ts',
+    find: 'await sha256(request));',
+    replace: 'await sha256(ANSWER_LABEL));',
+  },
+  {
+    attacks: [111],
+    file: 'core/httpcrypt/message.ts',
+    find: 'concat(REQUEST_LABEL, publicKey, shown)',
+    replace: 'concat(REQUEST_LABEL, publicKey, publicKey.subarray(shown.length))',
+  },
+  {
+    attacks: [111],
+    file: 'core/httpcrypt/record.ts',
+    find: 'if (!ed25519Verify(signature, signedBytes(door.url, announced), door.key))',
+    replace: 'if (signature.length !== 64)',
+  },
+  {
+    attacks: [113],
+    file: 'core/httpcrypt/record.ts',
+    find: "if (BigInt(Math.ceil(now)) > notAfter) throw refused('its time is over');",
+    replace: '',
+  },
 ];

@@ -192,6 +192,8 @@ describe('protecting a site', () => {
     expect((await stat(join(workspace.directory, 'publisher.db'))).mode & 0o777).toBe(0o600);
   });
 
+  const DOOR = { key: 'A'.repeat(43), url: 'http://keys.news.example/a/' };
+
   it('says whose the site is', async () => {
     workspace = await createWorkspace(
       { 'a.txt': 'a' },
@@ -199,6 +201,7 @@ describe('protecting a site', () => {
         name: 'The News',
         content: ['http://news.example', 'https://mirror.example'],
         keyServer: 'http://127.0.0.1:8002',
+        httpcrypt: DOOR,
       },
     );
     const { publisher } = await workspace.protect({ now: 1_000_000 });
@@ -209,6 +212,7 @@ describe('protecting a site', () => {
       publisher,
       name: 'The News',
       keyServer: 'http://127.0.0.1:8002',
+      httpcrypt: DOOR,
       issued: 1_000_000,
       expires: 1_000_000 + 400 * 86_400,
       sites: [

@@ -1,7 +1,11 @@
 /** Vectors that our own writers make at test time, with random keys, salts and nonces. */
+
+import { exchangeKeys } from '#channel';
 import { ed25519KeyPair, randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import type { JsonObject } from '../../core/encoding/canonical-json.ts';
+import { beginExchange, encodeCookie, sealAnswer, sealRequest } from '../../core/httpcrypt/message.ts';
+import { recordAddresses, serverKey, signRecord } from '../../core/httpcrypt/record.ts';
 import { answerBinding, encodeBindingRequest, verifyBindingRequest } from '../../core/keys/binding.ts';
 import { encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor } from '../../core/keys/descriptor.ts';
@@ -137,6 +141,40 @@ async function betweenDeviceAndServer(): Promise<KeyVector[]> {
       { key: toBase64(key) },
     ),
   ];
+}
+
+/** A record, a first request and its answer, and a request with the ticket that it brought. */
+export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
+  const [seed, signer, url] = [randomBytes(32), ed25519KeyPair(randomBytes(32)), 'http://keys.news.example/a/'];
+  const server = exchangeKeys(seed);
+  const key = await serverKey(server.publicKey, NOW);
+  const record = signRecord(key, url, signer.secretKey);
+  const ticket = { shown: randomBytes(32), secret: randomBytes(32) };
+  const content = randomBytes(6000);
+  const first = beginExchange(server.publicKey);
+  const request = { target: 'POST /v1/keys', content };
+  const [body, later] = [first, ticket].map((exchange) => sealRequest(server.publicKey, exchange, request));
+  if (!body || !later) throw new Error('unreachable');
+  const answer = await sealAnswer(first.secret, body, { status: 200, content, ticket });
+  const opened = { target: request.target, content: toBase64(content) };
+  const common = { seed: toBase64(seed), ticket: toBase64(ticket.shown), secret: toBase64(ticket.secret) };
+  return {
+    vectors: [
+      success(
+        'verify-record',
+        { record: toBase64(record), url, key: toBase64(signer.publicKey), now: NOW },
+        { publicKey: toBase64(server.publicKey), id: toBase64(key.id), notAfter: NOW },
+      ),
+      success('read-addresses', { addresses: recordAddresses(record).join(' ') }, { record: toBase64(record) }),
+      success('open-request', { ...common, cookie: encodeCookie(key.id, first.shown), body: toBase64(body) }, opened),
+      success('open-request', { ...common, cookie: encodeCookie(key.id, ticket.shown), body: toBase64(later) }, opened),
+      success(
+        'open-answer',
+        { secret: toBase64(first.secret), request: toBase64(body), body: toBase64(answer) },
+        { status: 200, content: toBase64(content), ticket: common.ticket, secret: common.secret },
+      ),
+    ],
+  };
 }
 
 function success(operation: string, input: KeyVector['input'], result: JsonObject): KeyVector {

@@ -1,6 +1,6 @@
 """Takes vectors through the second implementation.
 
-Standard input: one JSON object with any of the members `objects`, `keys`, `paths`, `canonicalJson` (the files of tests/vectors) and
+Standard input: one JSON object with any of the members `objects`, `keys`, `httpcrypt`, `paths`, `canonicalJson` (the files of tests/vectors) and
 `cobblestone` (messages to encrypt) and `hpke` (messages to open with a secret key, and to seal to a public key). Standard output: what came of them, under the same names. Expected outcomes are not looked at.
 """
 
@@ -12,7 +12,7 @@ import sys
 from cryptography.cobblestone import Cobblestone256Encryptor
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
-from wispr import Refused, crypto, keys, names
+from wispr import Refused, crypto, httpcrypt, keys, names
 from wispr.encoding import parse_canonical
 from wispr.protected_object import read_document
 
@@ -81,14 +81,39 @@ OPERATIONS = {
 }
 
 
+def verify_record(record, url, key, now):
+    public_key, identifier, not_after = httpcrypt.verify_record(record, url, key, now)
+    return {"publicKey": encode(public_key), "id": encode(identifier), "notAfter": not_after}
+
+
+def open_channel_request(i):
+    tickets = {data(i, "ticket"): data(i, "secret")} if "ticket" in i else {}
+    target, content = httpcrypt.open_request(data(i, "seed"), tickets, i["cookie"], data(i, "body"))
+    return {"target": target, "content": encode(content)}
+
+
+def open_channel_answer(secret, request, body):
+    status, content, ticket, ticket_secret = httpcrypt.open_answer(secret, request, body)
+    return {"status": status, "content": encode(content), "ticket": encode(ticket), "secret": encode(ticket_secret)}
+
+
+HTTPCRYPT_OPERATIONS = {
+    "verify-record": lambda i: verify_record(data(i, "record"), i["url"], data(i, "key"), i["now"]),
+    "read-addresses": lambda i: {"record": encode(httpcrypt.read_addresses(i["addresses"].split(" ")))},
+    "agree": lambda i: {"secret": encode(httpcrypt.agree(data(i, "seed"), data(i, "publicKey")))},
+    "open-request": open_channel_request,
+    "open-answer": lambda i: open_channel_answer(data(i, "secret"), data(i, "request"), data(i, "body")),
+}
+
+
 def data(values, name):
     return base64.b64decode(values[name])
 
 
-def run_key(vector):
+def run_key(vector, operations=OPERATIONS):
     outcome = {"name": vector["name"]}
     try:
-        result = OPERATIONS[vector["operation"]](vector["input"])
+        result = operations[vector["operation"]](vector["input"])
         outcome["outcome"] = "success"
         if result:
             outcome["result"] = result
@@ -130,6 +155,8 @@ def main():
         came["objects"] = [run_object(given["objects"]["reader"], vector) for vector in given["objects"]["vectors"]]
     if "keys" in given:
         came["keys"] = [run_key(vector) for vector in given["keys"]["vectors"]]
+    if "httpcrypt" in given:
+        came["httpcrypt"] = [run_key(vector, HTTPCRYPT_OPERATIONS) for vector in given["httpcrypt"]["vectors"]]
     if "paths" in given:
         came["paths"] = run_paths(given["paths"])
     if "canonicalJson" in given:

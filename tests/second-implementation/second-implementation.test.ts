@@ -15,22 +15,30 @@ import {
   type PathVectorFile,
   toBase64,
 } from '../vectors/format.ts';
+import httpcrypt from '../vectors/httpcrypt.json' with { type: 'json' };
 import keys from '../vectors/keys.json' with { type: 'json' };
 import paths from '../vectors/paths.json' with { type: 'json' };
 import objects from '../vectors/protected-object.json' with { type: 'json' };
 import { expectedKeyOutcome } from '../vectors/run/keys.ts';
 import { expectedOutcome } from '../vectors/run/objects.ts';
-import { freshKeyVectors, freshObjectVectors } from './fresh.ts';
+import { freshHttpcryptVectors, freshKeyVectors, freshObjectVectors } from './fresh.ts';
 import { runPython } from './run-python.ts';
 
 const objectFile = objects as unknown as ObjectVectorFile;
 const keyFile = keys as unknown as KeyVectorFile;
+const httpcryptFile = httpcrypt as unknown as KeyVectorFile;
 const pathFile = paths as PathVectorFile;
 const jsonFile = canonicalJson as CanonicalJsonVectorFile;
 const count = (lists: PathVectorFile) => Object.values(lists).reduce((total, list) => total + list.length, 0);
 
 describe('the second implementation', async () => {
-  const came = await runPython({ objects: objectFile, keys: keyFile, paths: pathFile, canonicalJson: jsonFile });
+  const came = await runPython({
+    objects: objectFile,
+    keys: keyFile,
+    httpcrypt: httpcryptFile,
+    paths: pathFile,
+    canonicalJson: jsonFile,
+  });
 
   it(`comes to the same on ${objectFile.vectors.length} vectors of protected-object.json`, () => {
     expect(disagreements(objectFile.vectors, expectedOutcome, came.objects)).toEqual([]);
@@ -38,6 +46,10 @@ describe('the second implementation', async () => {
 
   it(`comes to the same on ${keyFile.vectors.length} vectors of keys.json`, () => {
     expect(disagreements(keyFile.vectors, expectedKeyOutcome, came.keys)).toEqual([]);
+  });
+
+  it(`comes to the same on ${httpcryptFile.vectors.length} vectors of httpcrypt.json`, () => {
+    expect(disagreements(httpcryptFile.vectors, expectedKeyOutcome, came.httpcrypt)).toEqual([]);
   });
 
   it(`comes to the same on ${count(pathFile)} vectors of paths.json`, () => {
@@ -50,11 +62,19 @@ describe('the second implementation', async () => {
 });
 
 describe('the second implementation reads what ours writes', async () => {
-  const [objects, keys] = [await freshObjectVectors(), await freshKeyVectors()];
-  const came = await runPython({ objects, keys });
+  const [objects, keys, httpcrypt] = [
+    await freshObjectVectors(),
+    await freshKeyVectors(),
+    await freshHttpcryptVectors(),
+  ];
+  const came = await runPython({ objects, keys, httpcrypt });
 
   it(`opens ${objects.vectors.length} fresh objects`, () => {
     expect(disagreements(objects.vectors, expectedOutcome, came.objects)).toEqual([]);
+  });
+
+  it(`takes ${httpcrypt.vectors.length} fresh messages over HTTPCrypt`, () => {
+    expect(disagreements(httpcrypt.vectors, expectedKeyOutcome, came.httpcrypt)).toEqual([]);
   });
 
   it(`takes ${keys.vectors.length} fresh key messages`, () => {

@@ -1,6 +1,7 @@
 /** The real key server of one publisher on loopback, for tests of the reader. */
 import { rm } from 'node:fs/promises';
 import { pino } from 'pino';
+import type { KeyServerConfig } from '../../keyserver/config.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { invitationLink, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
@@ -23,14 +24,19 @@ export interface TestKeyServer {
 }
 
 /** Starts a key server, and hands it the publisher's keys in a sealed bundle. What is published from then on names the same descriptor. */
-export async function startKeyServerOf(publisher: TestPublisher, wish?: DescriptorWish): Promise<TestKeyServer> {
+export async function startKeyServerOf(
+  publisher: TestPublisher,
+  wish?: DescriptorWish,
+  own: Partial<KeyServerConfig> = {},
+): Promise<TestKeyServer> {
   const folder = temporaryFolder();
-  const config = configIn(folder);
+  const config = { ...configIn(folder), ...own };
   const reading = { ...config.reading, origin: publisher.reading };
   const lines: string[] = [];
   const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
   const server = await startKeyServer({ ...config, reading }, { log });
-  const bundle = await publisher.bundle(server.url, server.state.recipient.publicKey, wish);
+  const door = server.httpcrypt && { httpcrypt: server.httpcrypt };
+  const bundle = await publisher.bundle(server.url, server.state.recipient.publicKey, { ...door, ...wish });
   await importBundle(server.state, bundle, server.origins);
   const { descriptor } = (await readProviderRow(server.state.database)) ?? {};
   if (descriptor) publisher.setDescriptor(descriptor);

@@ -11,6 +11,7 @@ import {
   startProxy,
 } from '../../client-proxy/index.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
+import type { KeyServerConfig } from '../../keyserver/config.ts';
 import { type ContentHost, startContentHost } from './content-host.ts';
 import { HostileKeyServer } from './hostile-key-server.ts';
 import { startKeyServerOf, type TestKeyServer } from './key-server.ts';
@@ -90,12 +91,18 @@ export interface RigOptions {
   readonly sites?: (host: ContentHost) => SiteDescription[];
   /** The sites that the reader confirms; the publisher's own if left out. */
   readonly confirm?: readonly string[];
+  readonly keyServer?: Partial<KeyServerConfig>;
 }
 
 /** With the real key server. */
-export function startReaderRig({ proxy, sites, confirm }: RigOptions = {}): Promise<ReaderRig<TestKeyServer>> {
+export function startReaderRig({
+  proxy,
+  sites,
+  confirm,
+  keyServer,
+}: RigOptions = {}): Promise<ReaderRig<TestKeyServer>> {
   return startRigAround(
-    (publisher, host) => startKeyServerOf(publisher, sites && { sites: sites(host) }),
+    (publisher, host) => startKeyServerOf(publisher, sites && { sites: sites(host) }, keyServer),
     proxy,
     confirm,
   );

@@ -4,6 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { httpcryptSample, makeHttpcryptVectors } from './make/httpcrypt.ts';
 import { makeCanonicalJsonVectors } from './make/json.ts';
 import { makeKeyVectors } from './make/keys.ts';
 import { makeObjectVectors } from './make/objects.ts';
@@ -13,13 +14,16 @@ import { keySample, objectSample } from './make/sample.ts';
 /** What each generated file must hold, by its path from the project's root. */
 export async function makeFiles(): Promise<Map<string, string>> {
   const keys = await makeKeyVectors();
+  const httpcrypt = await makeHttpcryptVectors();
   return new Map([
     ['tests/vectors/protected-object.json', formatted(await makeObjectVectors())],
     ['tests/vectors/keys.json', formatted(keys)],
+    ['tests/vectors/httpcrypt.json', formatted(httpcrypt)],
     ['tests/vectors/paths.json', formatted(makePathVectors())],
     ['tests/vectors/canonical-json.json', formatted(makeCanonicalJsonVectors())],
     withSample('docs/spec/protected-object.md', await objectSample()),
     withSample('docs/spec/keys.md', keySample(keys.vectors)),
+    withSample('docs/spec/httpcrypt.md', httpcryptSample(httpcrypt)),
   ]);
 }
 

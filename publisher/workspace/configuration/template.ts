@@ -9,7 +9,7 @@ import { type ConfigurationInput, DEFAULT_SET } from './schema.ts';
 export function configurationTemplate(settings: ConfigurationInput, schema: string): string {
   const value = (member: keyof ConfigurationInput, otherwise?: unknown) =>
     JSON.stringify(settings[member] ?? otherwise, null, 2).replaceAll('\n', '\n  ');
-  const optional = (member: keyof ConfigurationInput, example: string) =>
+  const optional = (member: keyof ConfigurationInput, example: object | string) =>
     settings[member] === undefined ? `// "${member}": ${JSON.stringify(example)},` : `"${member}": ${value(member)},`;
   return `// How "wispr protect" and "wispr publish" treat this site. Comments are allowed in this file.
 // What is secret lies in publisher.keys beside it, encrypted under your passphrase: keep that file offline, and a copy of it.
@@ -27,7 +27,7 @@ export function configurationTemplate(settings: ConfigurationInput, schema: stri
   // Where readers fetch the protected site: your web host, or a cache in front of it. http is enough, every byte is signed.
   // Several, up to eight, where there are mirrors: ["http://news.example", "http://mirror.example"]. The first is asked first.
   "content": ${value('content')},
-${settings.keyServer === undefined ? WITHOUT_KEY_SERVER : withKeyServer(value)}
+${settings.keyServer === undefined ? WITHOUT_KEY_SERVER : withKeyServer(value, optional)}
 
   // Public documents: signed, not encrypted. Patterns such as "index.html", "front/**", "*.css".
   // robots.txt, favicon.ico, .well-known and the like are public always.
@@ -90,14 +90,16 @@ ${settings.keyServer === undefined ? placesAlone(optional) : placesWithToken(opt
 }
 
 type Value = (member: keyof ConfigurationInput, otherwise?: unknown) => string;
-type Optional = (member: keyof ConfigurationInput, example: string) => string;
+type Optional = (member: keyof ConfigurationInput, example: object | string) => string;
 
 const WITHOUT_KEY_SERVER = `  // There is no key server ("keyServer", "reading"): people read in their browsers, where the first of "content" is, by the links of
   // "wispr invite". That host serves the program that they read with, and is trusted for that: docs/serverless.md.`;
 
-function withKeyServer(value: Value): string {
+function withKeyServer(value: Value, optional: Optional): string {
   return `  // Where your key server runs ("wispr keyserver").
   "keyServer": ${value('keyServer')},
+  // Its door for HTTPCrypt, if it has one, as it says when it starts: for readers in networks that block HTTPS.
+  ${optional('httpcrypt', { key: '…', url: 'http://keys.news.example/a/' })}
   // Where people without a Reader are led, to sign in and read. It must be another host than the site.
   "reading": ${value('reading')},`;
 }

@@ -26,12 +26,12 @@ P = 2**255 - 19
 REASONS = ("not-entitled", "lapsed", "revoked", "stale-request", "replayed-request")
 
 
-def parse_message(data, maximum, members):
+def parse_message(data, maximum, members, optional=()):
     """Section 4; None if the message is not of this form."""
     if len(data) > maximum:
         return None
     value, good = parse_canonical(data)
-    return value if good and has_members(value, members) else None
+    return value if good and has_members(value, members, optional) else None
 
 
 def sealed_bytes(label, message, member):
@@ -85,7 +85,7 @@ def unwrap(outer_kind, outer, wrapped, now):
 
 def verify_descriptor(data, now):
     members = ("expires", "issued", "keyServer", "name", "publisherKey", "root", "signature", "sites")
-    message = parse_message(data, 65_536, members)
+    message = parse_message(data, 65_536, members, ("httpcrypt",))
     if message is None or not has_descriptor_form(message):
         raise Refused("descriptor-malformed")
     key = from_base64url(message["publisherKey"])
@@ -107,6 +107,7 @@ def has_descriptor_form(message):
     return (
         type(message["expires"]) is int
         and type(message["issued"]) is int
+        and ("httpcrypt" not in message or is_httpcrypt_door(message["httpcrypt"]))
         and is_origin(message["keyServer"], allow_loopback=True)
         and type(name) is str
         and 1 <= len(name.encode("utf-16-be")) // 2 <= 100
@@ -117,6 +118,14 @@ def has_descriptor_form(message):
         and from_base64url(message["publisherKey"], 32) is not None
         and is_key_id(message["root"])
     )
+
+
+def is_httpcrypt_door(value):
+    """docs/spec/httpcrypt.md section 2."""
+    if not has_members(value, ("key", "url")) or from_base64url(value["key"], 32) is None or type(value["url"]) is not str:
+        return False
+    url = re.fullmatch(r"(http://[^/]+)/([A-Za-z0-9_-]+/)*", value["url"])
+    return url is not None and len(value["url"]) <= 200 and is_origin(url[1], allow_http=True)
 
 
 def is_site_description(value):

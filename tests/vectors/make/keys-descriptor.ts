@@ -20,6 +20,8 @@ const DESCRIPTOR: JsonObject = {
   sites: [SITE_ENTRY],
 };
 
+const HTTPCRYPT = { key: toBase64url(otherPublisher.publicKey), url: 'http://keys.example:8080/a/b_2/' };
+
 function signed(changes: Record<string, Json | undefined> = {}, label = LABEL): JsonObject {
   const members = Object.entries({ ...DESCRIPTOR, ...changes }).filter(([, value]) => value !== undefined);
   return signMessage(label, Object.fromEntries(members) as JsonObject, publisher.secretKey);
@@ -70,6 +72,7 @@ function goodDescriptors(): KeyVector[] {
       sites: [SITE],
       keyServer: loopback,
     }),
+    verify('with HTTPCrypt', 'success', canonicalJson(signed({ httpcrypt: HTTPCRYPT })), { sites: [SITE] }),
     verify('name beyond ASCII', 'success', canonicalJson(signed({ name: 'Die Übersicht 📰' })), { sites: [SITE] }),
   ];
 }
@@ -106,6 +109,15 @@ function malformedDescriptors(): KeyVector[] {
     'root too short': { root: 'AAAA' },
     'root in hexadecimal': { root: '0'.repeat(64) },
     'expires as text': { expires: '1' },
+    'HTTPCrypt as text': { httpcrypt: HTTPCRYPT.url },
+    'HTTPCrypt with a member more': { httpcrypt: { ...HTTPCRYPT, extra: 1 } },
+    'HTTPCrypt key too short': { httpcrypt: { ...HTTPCRYPT, key: 'AAAA' } },
+    'HTTPCrypt over https': { httpcrypt: { ...HTTPCRYPT, url: 'https://keys.example/a/' } },
+    'HTTPCrypt without a slash at the end': { httpcrypt: { ...HTTPCRYPT, url: 'http://keys.example/a' } },
+    'HTTPCrypt with a query': { httpcrypt: { ...HTTPCRYPT, url: 'http://keys.example/a/?b/' } },
+    'HTTPCrypt with dots': { httpcrypt: { ...HTTPCRYPT, url: 'http://keys.example/../a/' } },
+    'HTTPCrypt with a user': { httpcrypt: { ...HTTPCRYPT, url: 'http://me@keys.example/' } },
+    'HTTPCrypt at 201 characters': { httpcrypt: { ...HTTPCRYPT, url: `http://keys.example/${'a'.repeat(180)}/` } },
   };
   return [
     ...Object.entries(changes).map(([name, change]) =>

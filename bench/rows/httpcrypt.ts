@@ -1,0 +1,195 @@
+/** The HTTPCrypt door beside HTTPS and plain HTTP, by Node.js and by nginx: answers of one length, with and without keep-alive. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { accepts, freePort, startChild, until } from '../../cache-config/child.ts';
+import { processorTime } from '../load.ts';
+import { compare, median, type Row, runCommand } from '../measure.ts';
+
+const SERVER = fileURLToPath(new URL('../httpcrypt-server.ts', import.meta.url));
+const RUNS = 3;
+const SECONDS = 2;
+const CONNECTIONS = 10;
+/** More than are shown in one run. */
+const TICKETS = 40_000;
+
+interface Load {
+  readonly requestsPerSecond: number;
+  /** Of the server, user and system, in microseconds for each request. */
+  readonly processorTime: number;
+  /** Milliseconds, the median. */
+  readonly latency: number;
+}
+
+interface Contestant {
+  readonly name: string;
+  readonly run: (keepAlive: boolean) => Promise<Load>;
+}
+
+/** @param length - of the answers */
+export async function httpcryptRows(name: string, length: number): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'wispr-bench-httpcrypt-'));
+  const endings: (() => unknown)[] = [() => rmSync(folder, { recursive: true })];
+  try {
+    await makeCertificate(folder);
+    const contestants = await startContestants(folder, length, endings);
+    return [
+      ...(await measure(`${name}, no keep-alive`, contestants, false)),
+      ...(await measure(`${name}, keep-alive`, contestants, true)),
+    ];
+  } finally {
+    for (const end of endings.reverse()) await end();
+  }
+}
+
+async function measure(row: string, contestants: readonly Contestant[], keepAlive: boolean): Promise<Row[]> {
+  const loads = contestants.map((): Load[] => []);
+  for (let run = 0; run < RUNS; run++)
+    for (const [index, contestant] of contestants.entries()) loads[index]?.push(await contestant.run(keepAlive));
+  const names = contestants.map((contestant) => contestant.name);
+  const rates = loads.map((load) => median(load.map(({ requestsPerSecond }) => requestsPerSecond)));
+  const times = loads.map((load) => median(load.map(({ processorTime }) => processorTime)));
+  const latencies = loads.map((load) => median(load.map(({ latency }) => latency)));
+  const about = { runs: RUNS, bound: 'one core: HTTP, then the exchange' };
+  const [first = 0, tickets = 0, ...peers] = rates;
+  const others = names.slice(2);
+  return [
+    ...compare({ ...about, row, unit: 'requests/s' }, ['', ...others], [first, ...peers]),
+    ...compare({ ...about, row: `${row}, tickets`, unit: 'requests/s' }, ['', ...others], [tickets, ...peers]),
+    ...compare({ ...about, row: `${row}, latency`, unit: 'ms' }, names, latencies),
+    ...compare({ ...about, row: `${row}, processor`, unit: 'µs' }, names, times),
+  ];
+}
+
+async function startContestants(folder: string, length: number, endings: (() => unknown)[]): Promise<Contestant[]> {
+  const start = async (kind: string) => {
+    const child = fork(SERVER, ['--kind', kind, '--length', String(length), '--folder', folder]);
+    endings.push(() => child.disconnect());
+    return { child, ...((await reply(child)) as { port: number }) };
+  };
+  const [door, plain] = [await start('httpcrypt'), await start('plain')];
+  const [https, resuming] = [await start('https'), await start('https-resuming')];
+  const nginx = await startNginx(folder, length, endings);
+  const get = (pid: number, url: string) => (keepAlive: boolean) =>
+    runWrk(pid, url, keepAlive ? [] : ['-H', 'Connection: close']);
+  const node =
+    (server: { child: ChildProcess }, run: Contestant['run'], mayResume = false): Contestant['run'] =>
+    async (keepAlive) => {
+      const load = await run(keepAlive);
+      const resumes = mayResume && !keepAlive;
+      const { failed, resumed } = (await ask(server.child, 'seen')) as { failed: number; resumed: number };
+      if (failed > 0 || resumed > 0 !== resumes)
+        throw new Error(`${failed} failed, ${resumed} connections were resumed`);
+      return load;
+    };
+  const posting = (order: 'first' | 'tickets') => async (keepAlive: boolean) => {
+    const file = join(folder, order);
+    const { length: each } = (await ask(door.child, { [order]: file, count: TICKETS, keepAlive })) as {
+      length: number;
+    };
+    writeFileSync(`${file}.lua`, scriptFor(file, each));
+    return runWrk(pidOf(door), `http://127.0.0.1:${door.port}`, ['-s', `${file}.lua`]);
+  };
+  return [
+    { name: 'HTTPCrypt', run: node(door, posting('first')) },
+    { name: 'HTTPCrypt, tickets', run: node(door, posting('tickets')) },
+    { name: 'plain HTTP, Node.js', run: node(plain, get(pidOf(plain), `http://127.0.0.1:${plain.port}/`)) },
+    { name: 'HTTPS, Node.js', run: node(https, get(pidOf(https), `https://127.0.0.1:${https.port}/`)) },
+    {
+      name: 'HTTPS resumed, Node.js',
+      run: node(resuming, get(pidOf(resuming), `https://127.0.0.1:${resuming.port}/`), true),
+    },
+    { name: 'plain HTTP, nginx', run: get(nginx.pid, `http://127.0.0.1:${nginx.plain}/answer`) },
+    { name: 'HTTPS, nginx', run: get(nginx.pid, `https://127.0.0.1:${nginx.https}/answer`) },
+  ];
+}
+
+/** Sends the requests of a file one after the other, from the beginning again where there are no more. */
+function scriptFor(file: string, length: number): string {
+  return `local file = io.open("${file}", "rb")
+function request()
+  local text = file:read(${length})
+  if not text then file:seek("set") text = file:read(${length}) end
+  return text
+end
+`;
+}
+
+async function runWrk(pid: number, url: string, options: readonly string[]): Promise<Load> {
+  const settings = ['-t1', `-c${CONNECTIONS}`, '--timeout', '30s', `-d${SECONDS}s`, '--latency'];
+  const before = await processorTime(pid);
+  const output = await runCommand('wrk', [...settings, ...options, url]);
+  const spent = (await processorTime(pid)) - before;
+  const count = Number(/(\d+) requests in/.exec(output)?.[1]);
+  const requestsPerSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1]);
+  const [, value, unit] = /50%\s+([\d.]+)(us|ms|s)/.exec(output) ?? [];
+  const latency = Number(value) * ({ us: 1e-3, ms: 1, s: 1e3 }[unit ?? ''] ?? Number.NaN);
+  if (/Non-2xx/.test(output) || !(requestsPerSecond > 0) || Number.isNaN(latency))
+    throw new Error(`${url} did not answer as it should: ${output}`);
+  return { requestsPerSecond, processorTime: (spent * 1e6) / count, latency };
+}
+
+/** One worker, as there is one Node.js; no resumption, as in the paper. */
+async function startNginx(folder: string, length: number, endings: (() => unknown)[]) {
+  const own = mkdtempSync(join(tmpdir(), 'wispr-bench-nginx-'));
+  const [plain, https] = [await freePort(), await freePort()];
+  writeFileSync(join(own, 'answer'), new Uint8Array(length).fill(65));
+  writeFileSync(
+    join(own, 'nginx.conf'),
+    `${process.getuid?.() === 0 ? 'user root;' : ''} daemon off; worker_processes 1; pid nginx.pid; error_log stderr;
+    events { worker_connections 1024; }
+    http {
+      access_log off; keepalive_requests 1000000000; default_type application/octet-stream;
+      client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
+      ssl_certificate ${folder}/cert.pem; ssl_certificate_key ${folder}/key.pem; ssl_protocols TLSv1.3;
+      ssl_session_cache off; ssl_session_tickets off;
+      server { listen 127.0.0.1:${plain}; listen 127.0.0.1:${https} ssl; root ${own}; }
+    }`,
+  );
+  const child = startChild(['nginx', '-p', `${own}/`, '-c', 'nginx.conf'], own, { stopSignal: 'SIGTERM' });
+  endings.push(child.stop);
+  if (!(await until(() => accepts(https), 20_000))) throw new Error(`nginx does not run: ${child.ended()}`);
+  const workers = await readFile(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
+  return { plain, https, pid: Number.parseInt(workers, 10) };
+}
+
+async function makeCertificate(folder: string): Promise<void> {
+  const key = [
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-keyout',
+    join(folder, 'key.pem'),
+  ];
+  const subject = ['-subj', '/CN=localhost', '-days', '30', '-out', join(folder, 'cert.pem')];
+  await runCommand('openssl', ['req', '-x509', '-batch', ...key, ...subject]);
+}
+
+function pidOf({ child }: { child: ChildProcess }): number {
+  return child.pid ?? -1;
+}
+
+function ask(child: ChildProcess, message: object | string): Promise<unknown> {
+  const answer = reply(child);
+  child.send(message);
+  return answer;
+}
+
+async function reply(child: ChildProcess): Promise<unknown> {
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  const ended = once(child, 'exit', { signal }).then(() => Promise.reject(new Error('the server has ended')));
+  ended.catch(() => undefined);
+  try {
+    const [message] = await Promise.race([once(child, 'message', { signal }), ended]);
+    return message;
+  } finally {
+    waiting.abort();
+  }
+}

@@ -1,0 +1,199 @@
+/** Messages to a key server over HTTPCrypt: docs/spec/httpcrypt.md, the Reader's side. */
+import { Resolver } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import type { Dispatcher } from 'undici';
+import { randomBytes } from '#primitives';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { equalBytes, fromUtf8 } from '../../core/encoding/bytes.ts';
+import { reasonOf } from '../../core/errors.ts';
+import type { HttpcryptDoor } from '../../core/httpcrypt/door.ts';
+import { ChannelError } from '../../core/httpcrypt/errors.ts';
+import {
+  beginExchange,
+  type ChannelAnswer,
+  type Exchange,
+  encodeCookie,
+  MAXIMUM_ANSWER,
+  openAnswer,
+  sealRequest,
+} from '../../core/httpcrypt/message.ts';
+import {
+  MAXIMUM_RECORD_TEXT,
+  recordFromAddresses,
+  recordFromText,
+  type ServerKey,
+  verifyRecord,
+} from '../../core/httpcrypt/record.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { type ExchangeAnswer, sendTo } from './exchange.ts';
+
+/** Of a request that has to be repeated with a ticket. */
+const TOO_EARLY = 425;
+/** Random bytes of the path, from which to which. */
+const NAME_LENGTHS = [6, 18] as const;
+
+export interface HttpcryptOptions {
+  /** For plain HTTP. */
+  readonly dispatcher: Dispatcher;
+  /** The system's if left out. */
+  readonly dnsServers?: readonly string[] | undefined;
+  readonly door: HttpcryptDoor;
+}
+
+/** A ticket, and the server key that it hangs on. */
+interface Ticket {
+  readonly server: ServerKey;
+  readonly exchange: Exchange;
+}
+
+/** What one Reader knows of one door. */
+export class HttpcryptChannel {
+  readonly #options: HttpcryptOptions;
+  #server: Promise<ServerKey> | undefined;
+  #ticket: Ticket | undefined;
+
+  constructor(options: HttpcryptOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Sends a message. Where the answer cannot be opened, it is sent again: with a fresh key in place of a ticket, then to another server key.
+   *
+   * @throws ChannelError; ReaderError of exchange.ts
+   */
+  async post(path: string, content: Uint8Array): Promise<ExchangeAnswer> {
+    const ticket = this.#takeTicket();
+    if (ticket) {
+      const answer = await this.#tryPost(path, content, ticket);
+      if (answer) return answer;
+    }
+    const server = await this.#currentKey();
+    const answer = await this.#tryPost(path, content, beginWith(server));
+    if (answer) return answer;
+    this.#server = undefined;
+    const other = await this.#findKey(server);
+    this.#server = Promise.resolve(other);
+    return this.#post(path, content, beginWith(other));
+  }
+
+  /** `undefined` where the answer cannot be opened. */
+  async #tryPost(path: string, content: Uint8Array, ticket: Ticket): Promise<ExchangeAnswer | undefined> {
+    try {
+      return await this.#post(path, content, ticket);
+    } catch (error) {
+      if (error instanceof ChannelError && error.code === 'channel-unreadable') return undefined;
+      throw error;
+    }
+  }
+
+  /** A message that is sent too early is sent again, with the ticket that this brought. */
+  async #post(path: string, content: Uint8Array, ticket: Ticket): Promise<ExchangeAnswer> {
+    const first = await this.#exchange(path, content, ticket);
+    const next = first.status === TOO_EARLY ? this.#takeTicket() : undefined;
+    const { status, content: body, time } = next ? await this.#exchange(path, content, next) : first;
+    return { status, body, time };
+  }
+
+  /** The ticket at hand, if it is good still. */
+  #takeTicket(): Ticket | undefined {
+    const ticket = this.#ticket;
+    this.#ticket = undefined;
+    return ticket && nowInSeconds() <= ticket.server.notAfter ? ticket : undefined;
+  }
+
+  async #exchange(
+    path: string,
+    content: Uint8Array,
+    { server, exchange }: Ticket,
+  ): Promise<ChannelAnswer & Pick<ExchangeAnswer, 'time'>> {
+    const { dispatcher, door } = this.#options;
+    const sealed = sealRequest(server.publicKey, exchange, { target: `POST ${path}`, content });
+    const { status, body, time } = await sendTo(dispatcher, door.url + randomName(), {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream', cookie: encodeCookie(server.id, exchange.shown) },
+      body: sealed,
+      maximumLength: MAXIMUM_ANSWER,
+    });
+    if (status !== 200) throw new ReaderError('key-server-answer', `${door.url} answered ${status}`);
+    const answer = await openAnswer(exchange.secret, sealed, body);
+    this.#ticket = { server, exchange: answer.ticket };
+    return { ...answer, time };
+  }
+
+  async #currentKey(): Promise<ServerKey> {
+    const known = await this.#server?.catch(() => undefined);
+    if (known && nowInSeconds() <= known.notAfter) return known;
+    this.#server = this.#findKey(undefined);
+    return this.#server;
+  }
+
+  /** @param failed - the one that is not asked for again */
+  async #findKey(failed: ServerKey | undefined): Promise<ServerKey> {
+    const { door } = this.#options;
+    const channelKey = { url: door.url, key: fromBase64url(door.key) ?? new Uint8Array(0) };
+    let why: unknown = 'none is announced';
+    for (const ask of [() => this.#askTxt(), () => this.#askAaaa(), () => this.#askDoor()]) {
+      try {
+        const record = await ask();
+        if (!record) continue;
+        const key = await verifyRecord(record, channelKey, nowInSeconds());
+        if (!failed || !equalBytes(key.id, failed.id)) return key;
+        why = 'what is announced has failed';
+      } catch (error) {
+        why = reasonOf(error);
+      }
+    }
+    throw new ChannelError('channel-key-refused', `${door.url} has no key for HTTPCrypt: ${why}`);
+  }
+
+  #askTxt(): Promise<Uint8Array | undefined> {
+    return this.#resolve(async (resolver, name) => {
+      const texts = (await resolver.resolveTxt(name)).map((pieces) => pieces.join(''));
+      return texts.map(recordFromText).find((record) => record !== undefined);
+    });
+  }
+
+  #askAaaa(): Promise<Uint8Array | undefined> {
+    return this.#resolve(async (resolver, name) => recordFromAddresses(await resolver.resolve6(name)));
+  }
+
+  async #askDoor(): Promise<Uint8Array | undefined> {
+    const { dispatcher, door } = this.#options;
+    const { status, body } = await sendTo(dispatcher, door.url, {
+      method: 'OPTIONS',
+      maximumLength: MAXIMUM_RECORD_TEXT,
+    });
+    return status === 200 ? recordFromText(fromUtf8(body) ?? '') : undefined;
+  }
+
+  /** Asks name servers; an IP address has no names. */
+  async #resolve(
+    ask: (resolver: Resolver, name: string) => Promise<Uint8Array | undefined>,
+  ): Promise<Uint8Array | undefined> {
+    const { hostname } = new URL(this.#options.door.url);
+    if (isIP(hostname) > 0 || hostname.startsWith('[')) return undefined;
+    const { dnsServers = [] } = this.#options;
+    const resolver = new Resolver({ timeout: 3000, tries: 2 });
+    if (dnsServers.length > 0) resolver.setServers(dnsServers);
+    const timer = setTimeout(() => resolver.cancel(), LIMITS.exchangeTimeout);
+    try {
+      return await ask(resolver, `httpcrypt.${hostname}`);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** A fresh key, in the place of a ticket. */
+function beginWith(server: ServerKey): Ticket {
+  return { server, exchange: beginExchange(server.publicKey) };
+}
+
+/** What an ordinary address may end in. */
+function randomName(): string {
+  const [least, most] = NAME_LENGTHS;
+  const [random = 0] = randomBytes(1);
+  return toBase64url(randomBytes(least + (random % (most - least + 1))));
+}

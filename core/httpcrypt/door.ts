@@ -1,0 +1,25 @@
+/** Where a key server takes HTTPCrypt, as its descriptor says: docs/spec/httpcrypt.md, "Channel key and announcement". */
+
+import { fromBase64url } from '../encoding/base64url.ts';
+import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.ts';
+import { isOrigin } from '../site/site.ts';
+
+const MAXIMUM_URL = 200;
+
+export interface HttpcryptDoor {
+  /** base64url of the channel key, an Ed25519 public key. */
+  readonly key: string;
+  readonly url: string;
+}
+
+export function isHttpcryptDoor(value: Json | undefined): boolean {
+  if (!isJsonObject(value) || !hasMembers(value, ['key', 'url'])) return false;
+  return fromBase64url(value.key, 32) !== undefined && isHttpcryptUrl(value.url);
+}
+
+/** Whether `text` is the address of such a door: an origin of plain HTTP, and a path that ends in a slash. */
+export function isHttpcryptUrl(text: unknown): text is string {
+  if (typeof text !== 'string' || text.length > MAXIMUM_URL) return false;
+  const [, origin] = /^(http:\/\/[^/]+)\/(?:[\w-]+\/)*$/.exec(text) ?? [];
+  return isOrigin(origin, { allowHttp: true });
+}

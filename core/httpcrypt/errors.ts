@@ -1,0 +1,25 @@
+import { CodedError, type ErrorCatalogue } from '../errors.ts';
+
+/** The checks of docs/spec/httpcrypt.md that can fail. */
+export const CHANNEL_ERRORS = {
+  'channel-key-refused': {
+    step: 'C1, C2, C3',
+    means: 'no current key of the key server was found that its channel key has signed',
+    remedy:
+      'check the clock of this machine, or try another network; or turn HTTPCrypt off in the settings of the Reader',
+  },
+  'channel-unreadable': {
+    step: 'C4',
+    means: 'what came back is not an answer of the key server to this request',
+    remedy: 'try another network; or turn HTTPCrypt off in the settings of the Reader',
+  },
+} as const satisfies ErrorCatalogue;
+
+export type ChannelErrorCode = keyof typeof CHANNEL_ERRORS;
+
+/** A server key or an answer failed a check; nothing of it was used. */
+export class ChannelError extends CodedError<ChannelErrorCode> {
+  constructor(code: ChannelErrorCode, message: string) {
+    super(CHANNEL_ERRORS, code, message);
+  }
+}

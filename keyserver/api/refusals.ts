@@ -1,0 +1,34 @@
+/** What a request that cannot be answered is refused with: a status and a code. */
+import { KeyError } from '../../core/keys/errors.ts';
+import { PublicationError } from '../../core/publication/errors.ts';
+import { KeyServerError, type KeyServerErrorCode } from '../errors.ts';
+
+const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
+  'argument-invalid': 400,
+  'no-such-subscriber': 404,
+  revoked: 409,
+  'code-refused': 403,
+  'request-refused': 403,
+  'stale-request': 400,
+  'no-provider': 503,
+  'token-refused': 401,
+  'bundle-foreign': 409,
+  'bundle-older': 409,
+  'publisher-key-changed': 409,
+  'timestamp-key-unusable': 409,
+  'clock-off': 503,
+  busy: 503,
+  'too-many-requests': 429,
+};
+
+/** Of publications; the rest disagrees with what is known here. */
+const MALFORMED: readonly string[] = ['metadata-malformed', 'metadata-too-large', 'metadata-signature'];
+
+/** `undefined` for what was not foreseen. */
+export function refusalOf(error: unknown): { readonly status: number; readonly code: string } | undefined {
+  if (error instanceof KeyError) return { status: 400, code: error.code };
+  if (error instanceof PublicationError)
+    return { status: MALFORMED.includes(error.code) ? 400 : 409, code: error.code };
+  const status = error instanceof KeyServerError ? STATUS[error.code] : undefined;
+  return status === undefined ? undefined : { status, code: (error as KeyServerError).code };
+}

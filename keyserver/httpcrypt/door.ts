@@ -1,0 +1,144 @@
+/** The door of HTTPCrypt: docs/spec/httpcrypt.md, the key server's side. Without express, which would take as long as all of its cryptography. */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { ipKeyGenerator } from 'express-rate-limit';
+import { randomBytes } from '#primitives';
+import {
+  type ChannelRequest,
+  decodeCookie,
+  MAXIMUM_REQUEST,
+  openRequest,
+  SHORTEST_ANSWER,
+  sealAnswer,
+} from '../../core/httpcrypt/message.ts';
+import { recordText } from '../../core/httpcrypt/record.ts';
+import { CountStore } from '../http/count-store.ts';
+import type { Opening, ServerKeys } from './server-keys.ts';
+
+const MINUTE = 60_000;
+/** What did not come to a message. */
+const NO_ROUTE = 'none';
+
+/** What is said about one request besides what stands in it. */
+export interface Circumstances {
+  readonly address: string;
+  /** It cannot have been here before. */
+  readonly fresh: boolean;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly content: Uint8Array;
+  /** What was asked for, for log and metrics. */
+  readonly route: string;
+}
+
+/** What is noted of a request: the status is the one that the Reader sees. */
+type Outcome = Pick<Answer, 'status' | 'route'>;
+
+export interface HttpcryptDoorOptions {
+  readonly url: string;
+  readonly keys: ServerKeys;
+  /** Requests a minute of one address. */
+  readonly requestsPerAddress: number;
+  /** A proxy in front sets `X-Forwarded-For`. */
+  readonly behindProxy: boolean;
+  /** Answers what is inside; does not throw. */
+  readonly answer: (request: ChannelRequest, circumstances: Circumstances) => Promise<Answer>;
+  /** Called for each answer: what was asked for, the status that the Reader sees, milliseconds. */
+  readonly note: (method: string, route: string, status: number, ms: number) => void;
+}
+
+export function createHttpcryptDoor(options: HttpcryptDoorOptions): RequestListener {
+  const prefix = new URL(options.url).pathname;
+  const counts = new CountStore(MINUTE);
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<Outcome> => {
+    const address = addressOf(request, options.behindProxy);
+    if (!request.url?.startsWith(prefix)) return plain(response, 404);
+    if (counts.increment(address).totalHits > options.requestsPerAddress) return plain(response, 429);
+    if (request.method === 'OPTIONS') return plain(response, 200, recordText(await options.keys.record()));
+    if (request.method !== 'POST') return plain(response, 404);
+    const body = await readBody(request);
+    if (body === 'too long') return plain(response, 413);
+    if (body === 'cut') return { status: 400, route: NO_ROUTE };
+    return serveMessage(options, address, { request, response, body });
+  };
+  return async (request, response) => {
+    const start = performance.now();
+    const outcome = serve(request, response).catch((): Outcome => {
+      response.destroy();
+      return { status: 500, route: NO_ROUTE };
+    });
+    const { status, route } = await outcome;
+    options.note(request.method ?? '', route, status, Math.round(performance.now() - start));
+  };
+}
+
+async function serveMessage(
+  { keys, answer }: HttpcryptDoorOptions,
+  address: string,
+  { request, response, body }: { request: IncomingMessage; response: ServerResponse; body: Uint8Array },
+): Promise<Outcome> {
+  const cookie = decodeCookie(request.headers.cookie);
+  const opening = cookie && (await keys.open(cookie.keyId, cookie.shown));
+  const message = opening && openRequest(opening.publicKey, opening.exchange, body);
+  if (!message) {
+    send(response, randomBytes(SHORTEST_ANSWER));
+    return { status: 400, route: NO_ROUTE };
+  }
+  const { status, content, route } = await answer(message, { address, fresh: opening.fresh });
+  send(response, await sealFor(opening, body, status, content));
+  return { status, route };
+}
+
+function sealFor(
+  { exchange, issue }: Opening,
+  request: Uint8Array,
+  status: number,
+  content: Uint8Array,
+): Promise<Uint8Array> {
+  return sealAnswer(exchange.secret, request, { status, content, ticket: issue() });
+}
+
+/** The whole body, bounded. */
+function readBody(request: IncomingMessage): Promise<Uint8Array | 'too long' | 'cut'> {
+  return new Promise((resolve) => {
+    const parts: Buffer[] = [];
+    let length = 0;
+    request.on('data', (part: Buffer) => {
+      length += part.length;
+      if (length > MAXIMUM_REQUEST) resolve('too long');
+      else parts.push(part);
+    });
+    request.once('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)));
+    request.once('close', () => resolve('cut'));
+  });
+}
+
+function send(response: ServerResponse, body: Uint8Array): void {
+  response.writeHead(200, {
+    'Content-Type': 'application/octet-stream',
+    'Content-Length': body.length,
+    'Cache-Control': 'no-store, no-transform',
+  });
+  response.end(body);
+}
+
+/** An answer that is not sealed, and says nothing that is not public. */
+function plain(response: ServerResponse, status: number, text = ''): Outcome {
+  const close = status === 413 && { Connection: 'close' };
+  response.writeHead(status, {
+    'Content-Type': 'text/plain',
+    'Content-Length': text.length,
+    'Cache-Control': 'no-store, no-transform',
+    ...close,
+  });
+  response.end(text);
+  return { status, route: NO_ROUTE };
+}
+
+/** As `addressOf` of the other doors: behind a proxy, what that has added. */
+function addressOf({ socket, headers }: IncomingMessage, behindProxy: boolean): string {
+  const forwarded = behindProxy ? headers['x-forwarded-for'] : undefined;
+  const last = [forwarded].flat().join(',').split(',').at(-1)?.trim();
+  return ipKeyGenerator(last || (socket.remoteAddress ?? 'unknown'));
+}

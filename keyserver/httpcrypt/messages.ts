@@ -1,0 +1,67 @@
+/** The messages inside HTTPCrypt, and who answers them: the same as at the door of the API. */
+import type { Logger } from 'pino';
+import { canonicalJson } from '../../core/encoding/canonical-json.ts';
+import type { ChannelRequest } from '../../core/httpcrypt/message.ts';
+import { BINDING_PATH } from '../../core/keys/binding.ts';
+import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
+import { refusalOf } from '../api/refusals.ts';
+import { CountStore } from '../http/count-store.ts';
+import type { RequestLimits } from '../http/limits.ts';
+import type { ProviderReader } from '../publication/provider.ts';
+import { bindDevice } from '../readers/bindings.ts';
+import { answerKeyRequest } from '../readers/key-requests.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import type { Answer, Circumstances } from './door.ts';
+
+const QUARTER_OF_AN_HOUR = 15 * 60_000;
+
+export interface MessagesOptions {
+  readonly state: KeyServerState;
+  readonly provider: ProviderReader;
+  /** Of the API: the origin that the messages name. */
+  readonly origin: string;
+  readonly limits: RequestLimits;
+  readonly log: Logger;
+}
+
+/** What {@link Answer} each message gets. */
+export function answerMessages(
+  options: MessagesOptions,
+): (request: ChannelRequest, circumstances: Circumstances) => Promise<Answer> {
+  const { state, origin, log } = options;
+  const bind = bindingOf(options);
+  return async ({ target, content }, circumstances) => {
+    const route = [BINDING_PATH, KEY_REQUEST_PATH].find((path) => target === `POST ${path}`) ?? 'none';
+    try {
+      if (route === BINDING_PATH) return { route, ...(await bind(content, circumstances)) };
+      if (route === KEY_REQUEST_PATH)
+        return { route, status: 200, content: await answerKeyRequest(state, origin, content) };
+      return { route, ...refuse(404, 'not-found') };
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (!refusal) log.error({ err: error }, 'unforeseen error');
+      return { route, ...refuse(refusal?.status ?? 500, refusal?.code ?? 'internal') };
+    }
+  };
+}
+
+/** Binding, of requests that cannot be replays; failures are counted. */
+function bindingOf({ state, provider, origin, limits }: MessagesOptions) {
+  const failures = new CountStore(QUARTER_OF_AN_HOUR);
+  return async (content: Uint8Array, { address, fresh }: Circumstances) => {
+    if (!fresh) return refuse(425, 'too-early');
+    if (failures.increment(address).totalHits > limits.bindingsPerAddress) return refuse(429, 'too-many-requests');
+    try {
+      const answer = await bindDevice(state, provider, origin, content);
+      failures.decrement(address);
+      return { status: 200, content: answer };
+    } catch (error) {
+      if ((refusalOf(error)?.status ?? 500) >= 500) failures.decrement(address);
+      throw error;
+    }
+  };
+}
+
+function refuse(status: number, error: string): { status: number; content: Uint8Array } {
+  return { status, content: canonicalJson({ error }) };
+}

@@ -1,0 +1,123 @@
+/** The X25519 keys of the HTTPCrypt door, and the tickets that hang on them, in memory only: docs/spec/httpcrypt.md, "Server keys" and "Answers". */
+import { LRUCache } from 'lru-cache';
+import { type ExchangeKeys, exchangeKeys } from '#channel';
+import { type KeyPair, randomBytes } from '#primitives';
+import { type Exchange, SHOWN_LENGTH } from '../../core/httpcrypt/message.ts';
+import { type ServerKey, serverKey, signRecord } from '../../core/httpcrypt/record.ts';
+
+/** Tickets of one server key; some 20 MB at the most. */
+const MAXIMUM_TICKETS = 50_000;
+
+export interface ServerKeysOptions {
+  /** Of the door. */
+  readonly url: string;
+  /** The channel key. */
+  readonly signer: KeyPair;
+  /** Seconds for which a server key is announced; it is taken for twice that time. */
+  readonly timeToLive: number;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+  /** Called with each new record. */
+  readonly announce: (record: Uint8Array) => Promise<void>;
+  readonly maximumTickets?: number;
+}
+
+/** What is needed to open a request and to seal its answer. */
+export interface Opening {
+  readonly publicKey: Uint8Array;
+  readonly exchange: Exchange;
+  /** It came with a ticket, and so for the first time. */
+  readonly fresh: boolean;
+  /** Makes a ticket for another request. */
+  readonly issue: () => Exchange;
+}
+
+interface LiveKey extends ServerKey {
+  readonly exchange: ExchangeKeys;
+  readonly tickets: LRUCache<string, Uint8Array>;
+}
+
+export class ServerKeys {
+  readonly #options: ServerKeysOptions;
+  /** By key id, in the order in which they were made. */
+  readonly #keys = new Map<string, LiveKey>();
+  #record: Uint8Array = new Uint8Array(0);
+  #renewAt = 0;
+  #renewing: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(options: ServerKeysOptions) {
+    this.#options = options;
+  }
+
+  /** With a first key, announced. */
+  static async start(options: ServerKeysOptions): Promise<ServerKeys> {
+    const keys = new ServerKeys(options);
+    await keys.#renew();
+    return keys;
+  }
+
+  /** The record of the newest key. */
+  async record(): Promise<Uint8Array> {
+    await this.#ready();
+    return this.#record;
+  }
+
+  /** What a request that shows this is opened with; `undefined` if it cannot be. A ticket that is shown is used up. */
+  async open(keyId: Uint8Array, shown: Uint8Array): Promise<Opening | undefined> {
+    await this.#ready();
+    const key = this.#keys.get(nameOf(keyId));
+    if (!key || this.#options.now() > key.notAfter) return undefined;
+    const ticket = nameOf(shown);
+    const known = key.tickets.get(ticket);
+    key.tickets.delete(ticket);
+    const secret = known ?? key.exchange.agree(shown);
+    if (!secret) return undefined;
+    const { publicKey } = key;
+    return { publicKey, exchange: { shown, secret }, fresh: known !== undefined, issue: () => issue(key) };
+  }
+
+  /** Forgets all keys. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#keys.clear();
+  }
+
+  async #ready(): Promise<void> {
+    if (this.#options.now() >= this.#renewAt) await this.#renew();
+  }
+
+  #renew(): Promise<void> {
+    this.#renewing ??= this.#makeKey().finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
+  }
+
+  async #makeKey(): Promise<void> {
+    const { url, signer, timeToLive, now, announce, maximumTickets = MAXIMUM_TICKETS } = this.#options;
+    const time = now();
+    for (const [id, { notAfter }] of this.#keys) if (time > notAfter) this.#keys.delete(id);
+    const exchange = exchangeKeys(randomBytes(SHOWN_LENGTH));
+    const key = await serverKey(exchange.publicKey, time + 2 * timeToLive);
+    const name = nameOf(key.id);
+    setTimeout(() => this.#keys.delete(name), 2 * timeToLive * 1000).unref();
+    this.#keys.set(name, { ...key, exchange, tickets: new LRUCache({ max: maximumTickets }) });
+    this.#record = signRecord(key, url, signer.secretKey);
+    this.#renewAt = time + timeToLive;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#renew(), timeToLive * 1000).unref();
+    await announce(this.#record);
+  }
+}
+
+function issue({ tickets }: LiveKey): Exchange {
+  const random = randomBytes(2 * SHOWN_LENGTH);
+  const [shown, secret] = [random.subarray(0, SHOWN_LENGTH), random.subarray(SHOWN_LENGTH)];
+  tickets.set(nameOf(shown), secret);
+  return { shown, secret };
+}
+
+function nameOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+}

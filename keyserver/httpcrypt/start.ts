@@ -1,0 +1,80 @@
+/** Starts what stands behind the HTTPCrypt door: the channel key, the server keys, and their announcement in DNS. */
+import type { RequestListener } from 'node:http';
+import { isIP } from 'node:net';
+import { ed25519KeyPair, type KeyPair } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { lengthPrefixed, utf8 } from '../../core/encoding/bytes.ts';
+import type { HttpcryptDoor } from '../../core/httpcrypt/door.ts';
+import { recordAddresses, recordText } from '../../core/httpcrypt/record.ts';
+import { hkdfExpand } from '../../core/keys/hkdf.ts';
+import { writeFileAtomic } from '../../node-support/files/write-file.ts';
+import type { HttpcryptConfig } from '../config.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { readMasterKeys } from '../storage/master-key.ts';
+import { createHttpcryptDoor } from './door.ts';
+import { answerMessages, type MessagesOptions } from './messages.ts';
+import { ServerKeys } from './server-keys.ts';
+
+const DOOR = 'httpcrypt';
+
+export interface StartedHttpcrypt {
+  readonly app: RequestListener;
+  /** What the publisher's descriptor has to say. */
+  readonly announced: HttpcryptDoor;
+  readonly stop: () => void;
+}
+
+export interface HttpcryptOptions extends MessagesOptions {
+  readonly config: HttpcryptConfig;
+  /** The file of the master key. */
+  readonly masterKey: string;
+  readonly behindProxy: boolean;
+  readonly metrics: Metrics;
+}
+
+/** @throws KeyServerError `storage-key-refused` */
+export async function startHttpcrypt(options: HttpcryptOptions): Promise<StartedHttpcrypt> {
+  const { config, masterKey, behindProxy, state, provider, log, limits, metrics } = options;
+  const { url, zone, rotateMinutes } = config;
+  const signer = await channelKey(masterKey);
+  const timeToLive = rotateMinutes * 60;
+  const announce = async (record: Uint8Array) => {
+    try {
+      if (zone) await writeFileAtomic(zone, zoneText(url, record, timeToLive), { mode: 0o644 });
+    } catch (error) {
+      log.error({ err: error }, 'the DNS records for HTTPCrypt cannot be written');
+    }
+  };
+  const keys = await ServerKeys.start({ url, signer, timeToLive, now: state.now, announce });
+  const announced = { key: toBase64url(signer.publicKey), url };
+  log.info(announced, 'HTTPCrypt: the publisher names this in the descriptor');
+  const named = (await provider.read())?.descriptor.httpcrypt;
+  if (named && (named.key !== announced.key || named.url !== url))
+    log.warn({ descriptor: named }, 'the descriptor names another door for HTTPCrypt: readers refuse this one');
+  const note = (method: string, route: string, status: number, ms: number) => {
+    metrics.count(DOOR, route, status);
+    log.info({ door: DOOR, method, route, status, ms }, 'request');
+  };
+  const requestsPerAddress = limits.keyRequestsPerAddress;
+  const answer = answerMessages(options);
+  const app = createHttpcryptDoor({ url, keys, requestsPerAddress, behindProxy, answer, note });
+  return { app, announced, stop: () => keys.stop() };
+}
+
+/** The Ed25519 key pair that signs server keys. It stays when a master key is added. */
+async function channelKey(masterKeyFile: string): Promise<KeyPair> {
+  const masterKeys = readMasterKeys(masterKeyFile);
+  const oldest = masterKeys.get(Math.min(...masterKeys.keys())) ?? new Uint8Array(0);
+  return ed25519KeyPair(await hkdfExpand(oldest, lengthPrefixed(utf8('wispr/1 httpcrypt channel key')), 32));
+}
+
+/** The DNS records of one server key, for a zone to include. A host that is an IP address has none. */
+function zoneText(url: string, record: Uint8Array, timeToLive: number): string {
+  const { hostname } = new URL(url);
+  if (isIP(hostname) > 0 || hostname.startsWith('[')) return '';
+  const line = (type: string, value: string) => `httpcrypt.${hostname}. ${timeToLive} IN ${type} ${value}\n`;
+  return [
+    line('TXT', `"${recordText(record)}"`),
+    ...recordAddresses(record).map((address) => line('AAAA', address)),
+  ].join('');
+}

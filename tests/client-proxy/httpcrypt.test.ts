@@ -1,0 +1,83 @@
+/** A Reader whose keys come over HTTPCrypt, because its settings say so and the descriptor names the door. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freePort } from '../../cache-config/child.ts';
+import { bindSite, type ProxyOptions, parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import { storeOptions } from '../../client-proxy/store/locations.ts';
+import { SettingsKeeper } from '../../client-proxy/store/settings.ts';
+import { ReaderStore } from '../../client-proxy/store/store.ts';
+import { refusalCode, send } from '../support/http-client.ts';
+import { type ReaderRig, startReaderRig, storageIn } from '../support/reader-rig.ts';
+
+const SECRET = 'for subscribers only';
+let rig: ReaderRig;
+let port: number;
+beforeAll(async () => {
+  port = await freePort();
+  const httpcrypt = { url: `http://127.0.0.1:${port}/a/`, listen: { host: '127.0.0.1', port }, rotateMinutes: 60 };
+  rig = await startReaderRig({ keyServer: { httpcrypt } });
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: SECRET });
+});
+afterAll(() => rig.close());
+
+/** What the key server logs of messages while `work` is done, by door. */
+async function messagesDuring(work: () => Promise<unknown>): Promise<string[]> {
+  const before = rig.keyServer.log().length;
+  await work();
+  const lines = rig.keyServer.log().slice(before).trim().split('\n').filter(Boolean);
+  return lines
+    .map((line) => JSON.parse(line) as { door?: string; method?: string; route?: string; status?: number })
+    .filter(({ method, route }) => method === 'POST' && route?.startsWith('/v1/'))
+    .map(({ door = 'https', route, status }) => `${door} ${route} ${status}`);
+}
+
+async function choose(storage: ReturnType<typeof storageIn>): Promise<void> {
+  const store = await ReaderStore.open(storeOptions(storage));
+  new SettingsKeeper(store.preferences).save(new Map([['httpcrypt', 'on']]));
+  store.close();
+}
+
+/** One document read by a Reader of its own, which has no key yet. */
+async function readWith(storage: ReturnType<typeof storageIn>, settings: Partial<ProxyOptions> = {}) {
+  const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`), ...(settings.connectTo ?? [])];
+  const proxy = await startProxy({ ...storage, port: 0, cacheBytes: 0, ...settings, connectTo });
+  try {
+    return await send(proxy.port, rig.url('/a.html'));
+  } finally {
+    await proxy.close();
+  }
+}
+
+it('is not used unless the reader has chosen it', async () => {
+  const storage = await rig.anotherStorage();
+  const messages = await messagesDuring(async () => expect((await readWith(storage)).text).toBe(SECRET));
+  expect(messages).toEqual(['https /v1/keys 200']);
+});
+
+it('brings keys to a Reader that has chosen it, by nothing else', async () => {
+  const storage = await rig.anotherStorage();
+  await choose(storage);
+  const messages = await messagesDuring(async () => expect((await readWith(storage)).text).toBe(SECRET));
+  expect(messages).toEqual(['httpcrypt /v1/keys 200']);
+});
+
+it('connects a device that has chosen it before', async () => {
+  const storage = storageIn(`${rig.directory}/new`);
+  await choose(storage);
+  const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
+  const link = await rig.keyServer.invite();
+  const trustSites = [rig.publisher.site];
+  const messages = await messagesDuring(() => bindSite({ ...storage, connectTo, link, trustSites }));
+  expect(messages).toEqual(['httpcrypt /v1/bindings 425', 'httpcrypt /v1/bindings 200']);
+});
+
+it('attack 115: where the door is shut, the key is refused, and nothing goes over HTTPS', async () => {
+  const storage = await rig.anotherStorage();
+  await choose(storage);
+  const connectTo = [parseConnectTo(`127.0.0.1:${port}:127.0.0.1:${await freePort()}`)];
+  const messages = await messagesDuring(async () => {
+    const answer = await readWith(storage, { connectTo });
+    expect([answer.status, refusalCode(answer)]).toEqual([502, 'channel-key-refused']);
+    expect(answer.text).toContain('HTTPCrypt');
+  });
+  expect(messages).toEqual([]);
+});

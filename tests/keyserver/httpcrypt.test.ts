@@ -1,0 +1,407 @@
+/** The HTTPCrypt door of the key server, with the Reader's side of the channel, through real name servers, nginx and Squid. Attacks by the numbers of docs/threat-model.md. */
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exchangeKeys } from '#channel';
+import { ed25519KeyPair, randomBytes } from '#primitives';
+import { freePort } from '../../cache-config/child.ts';
+import { parseAllowLocal } from '../../client-proxy/network/local-addresses.ts';
+import { Upstream } from '../../client-proxy/network/upstream.ts';
+import { HttpcryptChannel } from '../../client-proxy/site/httpcrypt.ts';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import type { HttpcryptDoor } from '../../core/httpcrypt/door.ts';
+import {
+  beginExchange,
+  type Exchange,
+  encodeCookie,
+  MAXIMUM_REQUEST,
+  openAnswer,
+  SHORTEST_ANSWER,
+  sealRequest,
+} from '../../core/httpcrypt/message.ts';
+import {
+  serverKey as makeServerKey,
+  recordFromText,
+  recordText,
+  type ServerKey,
+  signRecord,
+  verifyRecord,
+} from '../../core/httpcrypt/record.ts';
+import { acceptBinding, BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
+import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/keys/key-request.ts';
+import type { NamedKey } from '../../core/keys/wrapped-key.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { bind, createDeviceKeys } from '../support/device.ts';
+import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
+import {
+  type NameServer,
+  sendRaw,
+  startNameServer,
+  startParentProxy,
+  startReverseProxy,
+} from '../support/httpcrypt-path.ts';
+import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { setOf } from '../support/publisher-with-sets.ts';
+
+const HOST = 'keys.news.example';
+const HOUR = 3600;
+const zone = join(temporaryFolder(), 'httpcrypt.zone');
+const cleanUp: (() => Promise<unknown>)[] = [];
+let rig: Rig;
+let nginx: Awaited<ReturnType<typeof startReverseProxy>>;
+let squid: Awaited<ReturnType<typeof startParentProxy>>;
+let names: NameServer;
+/** Says what a test makes it say. */
+let silent: DnsServer;
+let throughSquid: Upstream;
+let direct: Upstream;
+/** As the descriptor would name it, and at the key server itself. */
+let door: HttpcryptDoor;
+let near: string;
+
+beforeAll(async () => {
+  const listen = { host: '127.0.0.1', port: 0 };
+  const config = { httpcrypt: { url: `http://${HOST}/a/`, listen, rotateMinutes: 60, zone } };
+  rig = await startRig({ config });
+  const { httpcrypt: port = 0 } = rig.server.ports;
+  if (!rig.server.httpcrypt) throw new Error('the door is not open');
+  const { key, url } = rig.server.httpcrypt;
+  door = { key, url };
+  near = `http://127.0.0.1:${port}/a/`;
+  const nginxPort = await freePort();
+  [nginx, squid, names] = await Promise.all([
+    startReverseProxy(nginxPort, port),
+    startParentProxy(HOST, nginxPort),
+    startNameServer(HOST, zone),
+  ]);
+  const allowLocal = [parseAllowLocal('127.0.0.1')];
+  silent = await startDnsServer();
+  throughSquid = new Upstream({ parentProxy: squid.url, allowLocal });
+  direct = new Upstream({ allowLocal });
+  cleanUp.push(
+    names.stop,
+    silent.close,
+    squid.stop,
+    nginx.stop,
+    () => throughSquid.close(),
+    () => direct.close(),
+    () => rig.close(),
+  );
+});
+afterAll(async () => {
+  for (const close of cleanUp) await close();
+});
+
+const channel = (dnsServers = [names.address], to = door) =>
+  new HttpcryptChannel({ dispatcher: throughSquid.plain, dnsServers, door: to });
+const day1 = () => setOf(rig.publisher, 'day-1').id;
+const ask = (deviceKey: NamedKey) => encodeKeyRequest(deviceKey, rig.server.url, [day1()], nowInSeconds());
+const connect = async (name: string) => bind(rig.provider, (await rig.invite({ name })).code);
+
+/** The current server key, from the door itself. */
+async function serverKey(): Promise<ServerKey> {
+  const { body } = await sendRaw(near, 'OPTIONS', undefined);
+  const key = fromBase64url(door.key) ?? new Uint8Array(0);
+  return verifyRecord(recordFromText(body.toString()), { url: door.url, key }, nowInSeconds());
+}
+
+/** A message in its envelope, and what comes back for it. */
+async function recorded(path: string, content: Uint8Array, ticket?: Exchange) {
+  const server = await serverKey();
+  const exchange = ticket ?? beginExchange(server.publicKey);
+  const body = sealRequest(server.publicKey, exchange, { target: `POST ${path}`, content });
+  const cookie = encodeCookie(server.id, exchange.shown);
+  const send = () => sendRaw(`${near}x9Kd-2_f`, 'POST', cookie, body);
+  const opened = async () => openAnswer(exchange.secret, body, (await send()).body);
+  return { send, opened, exchange, body, cookie };
+}
+
+describe('HTTPCrypt through Squid and nginx', () => {
+  it('binds a device and brings it keys; what passes there looks like any other request', async () => {
+    const device = await createDeviceKeys(rig.provider);
+    const { code } = await rig.invite({ name: 'anna' });
+    const request = encodeBindingRequest(device, rig.provider.publisher, normaliseCode(code) ?? '', nowInSeconds());
+    const reader = channel();
+    const bound = await reader.post(BINDING_PATH, request);
+    expect(bound.status).toBe(200);
+    const deviceKey = await acceptBinding(request, bound.body, device, rig.provider);
+    const asked = await ask(deviceKey);
+    const answered = await reader.post(KEY_REQUEST_PATH, asked);
+    const { keys } = await openKeyAnswer(answered.body, asked, deviceKey.key);
+    expect(keys.map(({ id }) => id)).toEqual([day1()]);
+    const lines = nginx.requests().trim().split('\n');
+    expect(lines).toHaveLength(3); // one more for the ticket that a binding takes
+    const paths = lines.map((line) => line.split('|')[0]);
+    for (const line of lines)
+      expect(line).toMatch(
+        /^POST \/a\/[\w-]{8,24} HTTP\/1\.[01]\|session=[\w-]{56,98}\|application\/octet-stream\|4[2-9]\d\d\|200$/,
+      );
+    expect(new Set(paths).size).toBe(3);
+    expect(nginx.requests()).not.toContain(code);
+    expect(rig.log()).toMatch(/"door":"httpcrypt","method":"POST","route":"\/v1\/keys","status":200/);
+    expect(rig.log()).toMatch(/"route":"\/v1\/bindings","status":425/);
+  });
+
+  it.each([
+    ['TXT', / TXT /, false],
+    ['AAAA', / AAAA /, false],
+    ['OPTIONS', / nothing in DNS /, true],
+  ])('finds the key by %s', async (by, keep, byOptions) => {
+    const { deviceKey } = await connect(`reader by ${by}`);
+    const some = await startNameServer(HOST, zone, keep);
+    try {
+      const before = nginx.requests();
+      const asked = await ask(deviceKey);
+      const { body } = await channel([some.address]).post(KEY_REQUEST_PATH, asked);
+      expect((await openKeyAnswer(body, asked, deviceKey.key)).keys).toHaveLength(1);
+      expect(nginx.requests().slice(before.length).includes('OPTIONS /a/ ')).toBe(byOptions);
+    } finally {
+      await some.stop();
+    }
+  });
+
+  it('goes on with tickets, and with the next key when the time of one is over', async () => {
+    const { deviceKey } = await connect('carla');
+    const reader = channel();
+    const get = async () => {
+      const asked = await encodeKeyRequest(deviceKey, rig.server.url, [day1()], nowInSeconds());
+      return openKeyAnswer((await reader.post(KEY_REQUEST_PATH, asked)).body, asked, deviceKey.key);
+    };
+    for (let round = 0; round < 3; round++) expect((await get()).keys).toHaveLength(1);
+    const announced = readFileSync(zone, 'utf8');
+    rig.passTime(2 * HOUR + 1);
+    // Its key is gone, and what the Reader shows is not known any more. DNS has the same record still, so the Reader asks the door.
+    expect((await get()).refused).toEqual([{ id: day1(), reason: 'stale-request' }]);
+    rig.passTime(-2 * HOUR - 1);
+    expect(readFileSync(zone, 'utf8')).not.toBe(announced);
+    await names.reload();
+    expect((await get()).keys).toHaveLength(1);
+  });
+});
+
+describe('attacks on HTTPCrypt', () => {
+  it('attack 109: a binding request is taken once, and with a ticket only; a replayed key request brings no keys', async () => {
+    const device = await createDeviceKeys(rig.provider);
+    const { code } = await rig.invite({ name: 'dora' });
+    const request = encodeBindingRequest(device, rig.provider.publisher, normaliseCode(code) ?? '', nowInSeconds());
+    const first = await recorded(BINDING_PATH, request);
+    const early = await first.opened();
+    expect(early.status).toBe(425);
+    const { ticket } = early;
+    const second = await recorded(BINDING_PATH, request, ticket);
+    const bound = await second.opened();
+    expect(bound.status).toBe(200);
+    const deviceKey = await acceptBinding(request, bound.content, device, rig.provider);
+    for (let round = 0; round < 2; round++) {
+      await expect(second.opened()).rejects.toMatchObject({ code: 'channel-unreadable' });
+      expect((await first.opened()).status).toBe(425);
+    }
+    const asked = await ask(deviceKey); // the device key is still the one that was agreed on
+    const keys = await recorded(KEY_REQUEST_PATH, asked, bound.ticket);
+    expect((await openKeyAnswer((await keys.opened()).content, asked, deviceKey.key)).keys).toHaveLength(1);
+    const again = await ask(deviceKey);
+    const replayed = await recorded(KEY_REQUEST_PATH, again);
+    const answers = [await replayed.opened(), await replayed.opened()];
+    const [good, bad] = await Promise.all(answers.map(({ content }) => openKeyAnswer(content, again, deviceKey.key)));
+    expect(good?.keys).toHaveLength(1);
+    expect(bad).toMatchObject({ keys: [], refused: [{ reason: 'replayed-request' }] });
+  });
+
+  it('attack 110, attack 111, attack 112, attack 113, attack 114: what cannot be opened gets an answer that looks like any other, and runs nothing', async () => {
+    const { deviceKey } = await connect('emil');
+    const good = await recorded(KEY_REQUEST_PATH, await ask(deviceKey));
+    const answer = await good.send();
+    expect(answer.body.length).toBe(SHORTEST_ANSWER);
+    const server = await serverKey();
+    const { exchange, body, cookie } = good;
+    const strange = { ...exchange, secret: new Uint8Array(32) };
+    const message = { target: `POST ${KEY_REQUEST_PATH}`, content: await ask(deviceKey) };
+    const flipped = Uint8Array.from(body, (byte, index) => (index === 99 ? byte ^ 1 : byte));
+    const { ticket } = await good.opened();
+    const other = beginExchange(server.publicKey);
+    const bad: Record<string, [string | undefined, Uint8Array]> = {
+      'attack 110: an answer sent as a request': [cookie, answer.body],
+      'attack 111: another secret': [cookie, sealRequest(server.publicKey, strange, message)],
+      'attack 111: another reader shown': [encodeCookie(server.id, other.shown), body],
+      'attack 111: a point of small order': [encodeCookie(server.id, new Uint8Array(32)), body],
+      'attack 112: cut': [cookie, body.subarray(0, -1)],
+      'attack 112: in half': [cookie, body.subarray(0, 2000)],
+      'attack 112: nothing': [cookie, new Uint8Array(0)],
+      'attack 112: continued': [cookie, Buffer.concat([body, body])],
+      'a bit flipped': [cookie, flipped],
+      'attack 113: a server key that is gone': [encodeCookie(new Uint8Array(10), exchange.shown), body],
+      'attack 114: a ticket that was never given': [encodeCookie(server.id, new Uint8Array(32).fill(9)), body],
+      'attack 114: a ticket under another secret': [
+        encodeCookie(server.id, ticket.shown),
+        sealRequest(server.publicKey, { ...ticket, secret: exchange.secret }, message),
+      ],
+      'attack 114: the ticket, used up by that': [
+        encodeCookie(server.id, ticket.shown),
+        sealRequest(server.publicKey, ticket, message),
+      ],
+      'no cookie': [undefined, body],
+      'another cookie': ['session=abc', body],
+    };
+    for (const [name, [shown, sent]] of Object.entries(bad)) {
+      const came = await sendRaw(`${near}abcdefgh`, 'POST', shown, sent);
+      expect({ name, status: came.status, headers: came.headers, length: came.body.length }).toEqual({
+        name,
+        status: answer.status,
+        headers: answer.headers,
+        length: SHORTEST_ANSWER,
+      });
+      const opened = openAnswer(exchange.secret, sent, came.body).then(
+        ({ status }) => status,
+        ({ code }) => code,
+      );
+      expect([name, await opened]).toEqual([name, 'channel-unreadable']);
+    }
+  });
+
+  it('attack 114: a hop that uses up the tickets of a Reader costs it an exchange of keys, and nothing else', async () => {
+    const { deviceKey } = await connect('ida');
+    const cookies: string[] = [];
+    const hop = createServer(async (request, response) => {
+      const parts: Buffer[] = [];
+      for await (const part of request) parts.push(part);
+      const { cookie } = request.headers;
+      if (cookie) cookies.push(cookie);
+      if (cookies.length > 1) await sendRaw(`${near}abcdefgh`, 'POST', cookies.at(-1), new Uint8Array(5000));
+      const body = request.method === 'POST' ? Buffer.concat(parts) : undefined;
+      const came = await sendRaw(near, request.method ?? '', cookie, body);
+      response.writeHead(came.status).end(came.body);
+    });
+    await new Promise<void>((resolve) => hop.listen(0, '127.0.0.1', resolve));
+    const upstream = new Upstream({ parentProxy: `http://127.0.0.1:${(hop.address() as AddressInfo).port}` });
+    const reader = new HttpcryptChannel({ dispatcher: upstream.plain, dnsServers: [silent.address], door });
+    for (const messages of [1, 3]) {
+      const asked = await ask(deviceKey);
+      const { body } = await reader.post(KEY_REQUEST_PATH, asked);
+      expect((await openKeyAnswer(body, asked, deviceKey.key)).keys).toHaveLength(1);
+      expect(cookies).toHaveLength(messages); // the first, the ticket that failed, and a fresh key
+    }
+    await upstream.close();
+    await new Promise((resolve) => hop.close(resolve));
+  });
+
+  it('attack 113: a key is announced for an hour, taken for two, and gone with its tickets after that', async () => {
+    const { deviceKey } = await connect('frieda');
+    const first = await serverKey();
+    const old = await recorded(KEY_REQUEST_PATH, await ask(deviceKey));
+    const { ticket } = await old.opened();
+    const later = await recorded(KEY_REQUEST_PATH, await ask(deviceKey), ticket);
+    const toRenewal = first.notAfter - HOUR - nowInSeconds() + 60;
+    rig.passTime(toRenewal);
+    const second = await serverKey();
+    expect(Buffer.compare(second.publicKey, first.publicKey)).not.toBe(0);
+    expect((await old.opened()).status).toBe(200);
+    rig.passTime(HOUR);
+    await expect(old.opened()).rejects.toMatchObject({ code: 'channel-unreadable' });
+    await expect(later.opened()).rejects.toMatchObject({ code: 'channel-unreadable' });
+    rig.passTime(-toRenewal - HOUR);
+    await expect(old.opened()).rejects.toMatchObject({ code: 'channel-unreadable' }); // it was destroyed, not set aside
+  });
+
+  /** A hop that says OPTIONS and POST what it likes. */
+  async function throughHop(
+    hop: { record: string; status?: number; text?: string },
+    to: HttpcryptDoor,
+    body: Uint8Array,
+  ) {
+    const seen: string[] = [];
+    const server = createServer((request, response) => {
+      seen.push(request.method ?? '');
+      const [status, text] = request.method === 'OPTIONS' ? [200, hop.record] : [hop.status ?? 200, hop.text];
+      response.writeHead(status, { location: rig.server.url }).end(text);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const upstream = new Upstream({ parentProxy: `http://127.0.0.1:${port}` });
+    const reader = new HttpcryptChannel({ dispatcher: upstream.plain, dnsServers: [silent.address], door: to });
+    const outcome = await reader.post(KEY_REQUEST_PATH, body).then(
+      ({ status }) => String(status),
+      ({ code }: { code: string }) => code,
+    );
+    await upstream.close();
+    await new Promise((resolve) => server.close(resolve));
+    return { outcome, seen };
+  }
+
+  it('attack 111, attack 113: a Reader sends nothing to a key that is over, of another key server, or of another door', async () => {
+    const [mine, other] = [ed25519KeyPair(randomBytes(32)), ed25519KeyPair(randomBytes(32))];
+    const to = { url: door.url, key: toBase64url(mine.publicKey) };
+    const signed = async (notAfter: number, url = door.url, signer = mine) => {
+      const key = await makeServerKey(exchangeKeys(randomBytes(32)).publicKey, notAfter);
+      return recordText(signRecord(key, url, signer.secretKey));
+    };
+    const now = nowInSeconds();
+    const records = {
+      'attack 113: over': await signed(now - 1),
+      'attack 111: of another key server': await signed(now + HOUR, door.url, other),
+      'attack 111: of another door': await signed(now + HOUR, `${door.url}b/`),
+      'not a record': 'wispr/1 httpcrypt=AAAA',
+      'attack 115: none': '',
+    };
+    for (const [name, record] of Object.entries(records)) {
+      silent.records.set(`httpcrypt.${HOST}`, [record]); // DNS says the same
+      const { outcome, seen } = await throughHop({ record }, to, new Uint8Array(9));
+      expect({ name, outcome, seen }).toEqual({ name, outcome: 'channel-key-refused', seen: ['OPTIONS'] });
+    }
+    silent.records.clear();
+  });
+
+  it('attack 115: a hop that answers in clear, or refuses, brings no downgrade: nothing is sent another way', async () => {
+    const { deviceKey } = await connect('gustav');
+    const asked = await ask(deviceKey);
+    const record = (await sendRaw(near, 'OPTIONS', undefined)).body.toString();
+    const before = rig.log().length;
+    const clear = { record, text: '{"keys":[],"refused":[],"time":1}' };
+    const refusals = [403, 302, 404, 500].map((status) => ({ record, status }));
+    expect(await throughHop(clear, door, asked)).toEqual({
+      outcome: 'channel-key-refused', // it has announced no other key than the one that failed
+      seen: ['OPTIONS', 'POST', 'OPTIONS'],
+    });
+    for (const hop of refusals)
+      expect(await throughHop(hop, door, asked)).toEqual({ outcome: 'key-server-answer', seen: ['OPTIONS', 'POST'] });
+    expect(rig.log().slice(before)).not.toContain(KEY_REQUEST_PATH);
+  });
+});
+
+describe('the HTTPCrypt door', () => {
+  it('is nothing else: other methods, addresses and lengths are refused in clear', async () => {
+    const outside = near.replace('/a/', '/b/');
+    expect((await sendRaw(outside, 'POST', undefined, new Uint8Array(9))).status).toBe(404);
+    expect((await sendRaw(outside, 'OPTIONS', undefined)).status).toBe(404);
+    expect((await sendRaw(near, 'GET', undefined)).status).toBe(404);
+    expect((await sendRaw(near, 'POST', undefined, new Uint8Array(MAXIMUM_REQUEST + 1))).status).toBe(413);
+    const unknown = await recorded('/v1/bundle', new Uint8Array(9));
+    const { status, content } = await unknown.opened();
+    expect([status, Buffer.from(content).toString()]).toEqual([404, '{"error":"not-found"}']);
+  });
+
+  it('attack 46: limits requests and failed bindings of an address', async () => {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}/a/`;
+    const httpcrypt = { url, listen: { host: '127.0.0.1', port }, rotateMinutes: 60 };
+    const own = await startRig({ limits: { keyRequestsPerAddress: 8, bindingsPerAddress: 2 }, config: { httpcrypt } });
+    try {
+      if (!own.server.httpcrypt) throw new Error('the door is not open');
+      const { publisher } = own.provider;
+      const reader = new HttpcryptChannel({ dispatcher: direct.plain, door: own.server.httpcrypt });
+      const device = await createDeviceKeys(own.provider);
+      const guess = async () =>
+        (await reader.post(BINDING_PATH, encodeBindingRequest(device, publisher, '0'.repeat(16), nowInSeconds())))
+          .status;
+      // OPTIONS, then two requests for the first binding: a ticket is at hand from then on.
+      expect([await guess(), await guess(), await guess()]).toEqual([403, 403, 429]);
+      for (let round = 0; round < 3; round++)
+        expect((await reader.post('/v1/none', new Uint8Array(0))).status).toBe(404);
+      await expect(reader.post('/v1/none', new Uint8Array(0))).rejects.toMatchObject({ code: 'key-server-answer' });
+      expect(own.log()).toMatch(/"door":"httpcrypt","method":"POST","route":"none","status":429/);
+    } finally {
+      await own.close();
+    }
+  });
+});

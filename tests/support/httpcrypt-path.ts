@@ -1,0 +1,133 @@
+/** What lies between a Reader and the HTTPCrypt door of a key server, all real: NSD for its names, nginx in front of it, and Squid as the parent proxy. */
+
+import { Resolver } from 'node:dns/promises';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { accepts, type Child, freePort, startChild, until } from '../../cache-config/child.ts';
+import { startSquid } from '../../cache-config/servers.ts';
+import { temporaryFolder } from './keyserver-rig.ts';
+
+const START_MILLISECONDS = 20_000;
+
+/** nginx that hands everything on, as it comes. */
+export async function startReverseProxy(
+  port: number,
+  to: number,
+): Promise<{ requests(): string; stop(): Promise<void> }> {
+  const folder = temporaryFolder();
+  const user = process.getuid?.() === 0 ? 'user root;' : '';
+  writeFileSync(
+    join(folder, 'nginx.conf'),
+    `${user} daemon off; pid nginx.pid; error_log stderr; events {}
+    http {
+      log_format all '$request|$http_cookie|$content_type|$request_length|$status';
+      access_log access.log all;
+      client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+      server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${to}; } }
+    }`,
+  );
+  const child = startChild(['nginx', '-p', `${folder}/`, '-c', 'nginx.conf'], folder, { stopSignal: 'SIGTERM' });
+  await started('nginx', child, folder, () => accepts(port));
+  return { requests: () => readFileSync(join(folder, 'access.log'), 'utf8'), stop: child.stop };
+}
+
+/** Squid through which `http://host` is reached at a port of this machine. */
+export function startParentProxy(host: string, port: number) {
+  return startSquid({ connectLoopback: true, sites: [{ site: host, host: '127.0.0.1', port }] });
+}
+
+export interface NameServer {
+  /** `127.0.0.1:PORT`. */
+  readonly address: string;
+  /** Reads the records anew. */
+  reload(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** NSD with the zone of `host`, which includes a file of records. @param records - the file; what is in it can be chosen by `keep` */
+export async function startNameServer(host: string, records: string, keep = /^/): Promise<NameServer> {
+  const folder = temporaryFolder();
+  chmodSync(folder, 0o755);
+  const port = await freePort();
+  const chosen = join(folder, 'records');
+  let serial = 0;
+  const write = () => {
+    serial++;
+    const lines = readFileSync(records, 'utf8').split('\n');
+    writeFileSync(
+      chosen,
+      lines
+        .filter((line) => keep.test(line))
+        .join('\n')
+        .concat('\n'),
+    );
+    writeFileSync(
+      join(folder, 'zone'),
+      `$ORIGIN ${host}.\n@ 60 IN SOA ns hostmaster ${serial} 60 60 60 60\n@ 60 IN NS ns\nns 60 IN A 127.0.0.1\n$INCLUDE ${chosen}\n`,
+    );
+  };
+  write();
+  writeFileSync(
+    join(folder, 'nsd.conf'),
+    `server:\n  ip-address: 127.0.0.1@${port}\n  username: ""\n  zonesdir: "${folder}"\n  pidfile: "${folder}/nsd.pid"\n  database: ""\n  xfrdfile: ""\n  zonelistfile: "${folder}/zone.list"\n  server-count: 1\n` +
+      `remote-control:\n  control-enable: no\nzone:\n  name: "${host}"\n  zonefile: "zone"\n`,
+  );
+  const child = startChild(['nsd', '-d', '-c', join(folder, 'nsd.conf')], folder, { stopSignal: 'SIGTERM' });
+  const resolver = new Resolver({ timeout: 500, tries: 2 });
+  resolver.setServers([`127.0.0.1:${port}`]);
+  const hasSerial = () =>
+    resolver.resolveSoa(host).then(
+      (soa) => soa.serial === serial,
+      () => false,
+    );
+  await started('nsd', child, folder, hasSerial);
+  return {
+    address: `127.0.0.1:${port}`,
+    reload: async () => {
+      write();
+      process.kill(Number(readFileSync(join(folder, 'nsd.pid'), 'utf8')), 'SIGHUP');
+      if (!(await until(hasSerial, START_MILLISECONDS))) throw new Error('NSD did not read its zone again');
+    },
+    stop: child.stop,
+  };
+}
+
+async function started(name: string, child: Child, folder: string, works: () => Promise<boolean>): Promise<void> {
+  const good = await until(async () => child.ended() !== undefined || (await works()), START_MILLISECONDS);
+  if (good && child.ended() === undefined) return;
+  const output = join(folder, 'output.log');
+  const said = existsSync(output) ? readFileSync(output, 'utf8') : '';
+  await child.stop();
+  throw new Error(`${name} does not run: ${child.ended() ?? 'no answer'}; ${said}`);
+}
+
+/** What one sees of an answer from outside. */
+export interface SeenAnswer {
+  readonly status: number;
+  readonly headers: string[];
+  readonly body: Buffer;
+}
+
+/** Sends what was recorded, or put together by hand. */
+export function sendRaw(
+  url: string,
+  method: string,
+  cookie: string | undefined,
+  body?: Uint8Array,
+): Promise<SeenAnswer> {
+  return new Promise((resolve, reject) => {
+    const headers = { ...(cookie && { cookie }), ...(body && { 'content-length': body.length }) };
+    const outgoing = request(url, { method, headers, agent: false }, async (answer) => {
+      const parts: Buffer[] = [];
+      for await (const part of answer) parts.push(part);
+      const names = Object.entries(answer.headers).filter(([name]) => name !== 'date');
+      resolve({
+        status: answer.statusCode ?? 0,
+        headers: names.map(([name, value]) => `${name}: ${value}`),
+        body: Buffer.concat(parts),
+      });
+    });
+    outgoing.on('error', reject).end(body);
+  });
+}

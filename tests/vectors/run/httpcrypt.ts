@@ -1,0 +1,57 @@
+/** Takes the vectors of httpcrypt.json through core. README.md names the operations. */
+import { exchangeKeys } from '#channel';
+import type { JsonObject } from '../../../core/encoding/canonical-json.ts';
+import { ChannelError } from '../../../core/httpcrypt/errors.ts';
+import { decodeCookie, openAnswer, openRequest } from '../../../core/httpcrypt/message.ts';
+import { recordFromAddresses, serverKey, verifyRecord } from '../../../core/httpcrypt/record.ts';
+import { fromBase64, type KeyVector, toBase64 } from '../format.ts';
+import type { KeyOutcome } from './keys.ts';
+
+type Values = KeyVector['input'];
+const bytes = (input: Values, name: string) => fromBase64(String(input[name]));
+
+const OPERATIONS: Record<string, (input: Values) => Promise<JsonObject>> = {
+  'verify-record': async (input) => {
+    const door = { url: String(input.url), key: bytes(input, 'key') };
+    const { publicKey, id, notAfter } = await verifyRecord(bytes(input, 'record'), door, Number(input.now));
+    return { publicKey: toBase64(publicKey), id: toBase64(id), notAfter };
+  },
+  'read-addresses': async ({ addresses }) => {
+    const record = recordFromAddresses(String(addresses).split(' '));
+    if (!record) throw new ChannelError('channel-key-refused', 'no record');
+    return { record: toBase64(record) };
+  },
+  agree: async (input) => {
+    const secret = exchangeKeys(bytes(input, 'seed')).agree(bytes(input, 'publicKey'));
+    if (!secret) throw new ChannelError('channel-key-refused', 'small order');
+    return { secret: toBase64(secret) };
+  },
+  'open-request': async (input) => {
+    const keys = exchangeKeys(bytes(input, 'seed'));
+    const { id } = await serverKey(keys.publicKey, 0);
+    const cookie = decodeCookie(String(input.cookie));
+    const known = cookie && toBase64(cookie.keyId) === toBase64(id) ? cookie : undefined;
+    const { shown = new Uint8Array(0) } = known ?? {};
+    const secret = toBase64(shown) === input.ticket ? bytes(input, 'secret') : keys.agree(shown);
+    const request = known && secret && openRequest(keys.publicKey, { shown, secret }, bytes(input, 'body'));
+    if (!request) throw new ChannelError('channel-unreadable', 'no request');
+    return { target: request.target, content: toBase64(request.content) };
+  },
+  'open-answer': async (input) => {
+    const answer = await openAnswer(bytes(input, 'secret'), bytes(input, 'request'), bytes(input, 'body'));
+    const { status, content, ticket } = answer;
+    return { status, content: toBase64(content), ticket: toBase64(ticket.shown), secret: toBase64(ticket.secret) };
+  },
+};
+
+/** Anything but a ChannelError is passed on: it is a bug. */
+export async function runHttpcryptVector({ operation, input }: KeyVector): Promise<KeyOutcome> {
+  const run = OPERATIONS[operation];
+  if (run === undefined) throw new Error(`there is no operation ${operation}`);
+  try {
+    return { outcome: 'success', result: await run(input) };
+  } catch (error) {
+    if (!(error instanceof ChannelError)) throw error;
+    return { outcome: error.code };
+  }
+}
