@@ -51,7 +51,7 @@ export async function verifyRecord(
 ): Promise<ServerKey> {
   if (record?.length !== RECORD_LENGTH) throw refused('it is not of the right form');
   const [announced, signature] = [record.subarray(0, 40), record.subarray(40)];
-  if (!ed25519Verify(signature, signedBytes(door.url, announced), door.key))
+  if (!(await ed25519Verify(signature, signedBytes(door.url, announced), door.key)))
     throw refused('the channel key of the key server has not signed it for this address');
   const notAfter = new DataView(announced.buffer, announced.byteOffset).getBigUint64(KEY_LENGTH);
   if (BigInt(Math.ceil(now)) > notAfter) throw refused('its time is over');

@@ -1,4 +1,5 @@
 /** The rules that hold the folders apart, tried on imports that they must refuse, and on the sources. */
+import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readSources, violations } from '../../scripts/structure.ts';
 
@@ -56,4 +57,13 @@ describe('the structure', () => {
     expect(violations(files)).toEqual([]);
     expect(violations([...files, { path: 'keyserver/http/w.ts', imports: ['../api/x.ts'] }])).toHaveLength(1);
   });
+});
+
+/** A promise is never false: without `await` in front, what is not signed would pass. */
+it('no check of a signature is asked without waiting for its answer', () => {
+  const unawaited = /[!(]\s*(?:ed25519Verify|verifyEd25519|isSignedBy)\(/;
+  expect(unawaited.test('if (!ed25519Verify(signature, message, key)) throw refused()')).toBe(true);
+  const sources = globSync('{core,client-proxy,keyserver,node-support,publisher,web-reader}/**/*.ts');
+  expect(sources.length).toBeGreaterThan(300);
+  expect(sources.filter((file) => unawaited.test(readFileSync(file, 'utf8')))).toEqual([]);
 });
