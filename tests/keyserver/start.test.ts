@@ -180,7 +180,7 @@ describe('the way from the certificate error', () => {
     const refused = await runWispr(['keyserver'], { cwd: folder });
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('--dev')]);
     const text = readFileSync(file('keyserver.json'), 'utf8');
-    expect(text.match(/"0\.0\.0\.0"/g)).toHaveLength(3);
+    expect(text.match(/"0\.0\.0\.0"/g)).toHaveLength(4);
     writeFileSync(file('keyserver.json'), text.replaceAll(/"port": 844\d/g, '"port": 0'));
     const server = await startWispr(['keyserver', '--dev'], { cwd: folder });
     expect(server.ready.keyserver).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
