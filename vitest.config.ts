@@ -15,9 +15,9 @@ const OTHER_BROWSERS = 'tests/browsers/**';
 
 export default defineConfig({
   test: {
-    // Two cores: three files at a time, because some of the time is spent waiting for sockets. Servers, browsers and caches in tests choose free ports, so
+    // Two cores: four files at a time, because much of the time is spent waiting for sockets and clocks. Servers, browsers and caches in tests choose free ports, so
     // files do not collide.
-    maxWorkers: 3,
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     setupFiles: ['tests/support/cheap-passphrases.ts'],
     reporters: [new SlowestFiles(), 'default'],

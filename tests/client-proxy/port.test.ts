@@ -110,6 +110,7 @@ describe('settings', () => {
       expect(new SettingsKeeper(store.preferences).current).toEqual({
         port: undefined,
         parentProxy: undefined,
+        httpcrypt: false,
         allowLocal: [],
         cacheBytes: LIMITS.cacheBytes,
         notices: true,

@@ -251,7 +251,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [111],
     file: 'core/httpcrypt/record.ts',
-    find: 'if (!ed25519Verify(signature, signedBytes(door.url, announced), door.key))',
+    find: 'if (!(await ed25519Verify(signature, signedBytes(door.url, announced), door.key)))',
     replace: 'if (signature.length !== 64)',
   },
   {
