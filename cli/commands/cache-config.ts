@@ -10,7 +10,7 @@ import {
 } from '../../cache-config/parameters.ts';
 import { renderConfig, renderFiles } from '../../cache-config/render.ts';
 import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
-import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
+import { hasReadingSite } from '../../publisher/workspace/configuration/schema.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { collect } from '../io/arguments.ts';
 import { UsageError } from '../io/voice.ts';
@@ -119,7 +119,7 @@ function withSite(name: ConfigName, options: CacheConfigOptions): CacheConfigOpt
   if (!existsSync(CONFIGURATION_FILE)) return options;
   const configuration = parseConfiguration(readFileSync(CONFIGURATION_FILE, 'utf8'), CONFIGURATION_FILE);
   const { reading, site, publish } = configuration;
-  if (options.readingOrigin === undefined && hasParameter(name, 'readingOrigin') && !hasKeyServer(configuration))
+  if (options.readingOrigin === undefined && hasParameter(name, 'readingOrigin') && !hasReadingSite(configuration))
     throw new UsageError('a site without a key server needs no configuration: any web host for plain files serves it');
   const [, bucket] =
     /^s3:\/\/([^/]+)/.exec([publish ?? []].flat().find((target) => target.startsWith('s3://')) ?? '') ?? [];

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { DEFAULT_CONFIG_FILE } from '../../keyserver/config.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
-import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
+import { hasReadingSite } from '../../publisher/workspace/configuration/schema.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { UsageError } from '../io/voice.ts';
 import { inviteByKeyFile } from './invite-alone.ts';
@@ -50,7 +50,7 @@ async function run(name: string, flags: InviteFlags): Promise<void> {
   const file = workspaceIn(flags.config);
   if (file === undefined) return inviteSubscriberTo(name, flags);
   const configuration = await readConfiguration(file);
-  if (!hasKeyServer(configuration)) return inviteByKeyFile(name, file, flags);
+  if (!hasReadingSite(configuration)) return inviteByKeyFile(name, file, flags);
   throw new UsageError(
     `the key server ${configuration.keyServer} invites readers of this site`,
     'run "wispr invite" there, in its directory',

@@ -10,7 +10,7 @@ import type { KeyId } from '../../core/keys/key-id.ts';
 import type { PublisherIdentity } from '../../core/object/writer.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import type { Configuration } from '../workspace/configuration/schema.ts';
+import { type Configuration, hasReadingSite } from '../workspace/configuration/schema.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { publicKeyIn } from './file-update.ts';
 import type { KeyStoreContents, OpenKeyStore } from './key-store.ts';
@@ -73,17 +73,19 @@ export function makeDescriptor(
 
 /**
  * The key bundle with the serial that `contents` says, sealed to `recipient`. It has the timestamp key in it where the key server is to sign
- * timestamps.
+ * timestamps, and set keys only where it is to give them out.
  */
 export async function makeBundle(
   { descriptor, sets }: { descriptor: Uint8Array; sets: readonly NamedSet[] },
-  { site, timestampBy }: Pick<Configuration, 'site' | 'timestampBy'>,
+  configuration: Pick<Configuration, 'content' | 'reading' | 'site' | 'timestampBy'>,
   contents: KeyStoreContents,
   publisher: PublisherIdentity,
   recipient: Uint8Array,
   now: number,
 ): Promise<Uint8Array> {
-  const bundled: BundledSet[] = sets.map(({ id, key, name }) => ({ id, key: toBase64url(key), name, site }));
+  const { site, timestampBy } = configuration;
+  const given = hasReadingSite(configuration) ? sets : [];
+  const bundled: BundledSet[] = given.map(({ id, key, name }) => ({ id, key: toBase64url(key), name, site }));
   const about = { issued: now, serial: contents.serial, workspace: toBase64url(contents.workspace) };
   const [firstRoot = new Uint8Array(0)] = contents.roots;
   const payload = {

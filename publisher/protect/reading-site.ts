@@ -7,7 +7,7 @@ import type { KeyStoreContents } from '../keys/key-store.ts';
 import { placeInDirectory } from '../publication/places.ts';
 import { isKeyFilePath, keyFilesOf } from '../serverless/key-files.ts';
 import { READING_SITE_FILES, readingSiteFiles } from '../serverless/reading-site.ts';
-import { type Configuration, hasKeyServer, originsOf } from '../workspace/configuration/schema.ts';
+import { type Configuration, hasReadingSite, originsOf } from '../workspace/configuration/schema.ts';
 import { entriesOf, putIfDifferent, removeFiles } from './files.ts';
 
 export interface ReadingSiteRun {
@@ -28,7 +28,7 @@ export interface ReadingSiteRun {
 export async function putReadingSite(run: ReadingSiteRun): Promise<number | undefined> {
   const { configuration, out, rootId: root } = run;
   const { site, name = site, accent } = configuration;
-  if (hasKeyServer(configuration)) {
+  if (hasReadingSite(configuration)) {
     removeFiles(
       out,
       [...READING_SITE_FILES, ...keyFilesIn(out)].filter((path) => existsSync(join(out, path))),

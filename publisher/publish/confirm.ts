@@ -15,7 +15,7 @@ import { headersOf } from '../publication/files.ts';
 import { metadataIn } from '../publication/places.ts';
 import { expiriesOf, type RoleState } from '../publication/roles.ts';
 import { missing, openShown, openSnapshot, type SignedSnapshot } from '../publication/signed.ts';
-import { hasKeyServer } from '../workspace/configuration/schema.ts';
+import { hasReadingSite } from '../workspace/configuration/schema.ts';
 import { type Delivery, deliver } from './deliver.ts';
 import { eachTarget, TARGET_LIMIT } from './each-target.ts';
 import { findHighest, type Reached } from './highest.ts';
@@ -41,7 +41,7 @@ export async function confirmSite(site: Site): Promise<Confirmation> {
   const { current: snapshot } = highest;
   if (snapshot === undefined) throw missing(site.out);
   const expires = await lasting(snapshot, site);
-  if (!hasKeyServer(site.configuration)) await renewKeyFiles(site, highest);
+  if (!hasReadingSite(site.configuration)) await renewKeyFiles(site, highest);
   const timestamp = await site.authority.confirm({ ...snapshot, expiries: expires });
   return bringTo(site, highest, timestamp, snapshot, expires);
 }

@@ -12,7 +12,7 @@ import { contentsOf, delegatedRoles, metadataFilesOf } from '../publication/role
 import type { SnapshotPublication } from '../publication/signed.ts';
 import { READING_SITE_FILES } from '../serverless/reading-site.ts';
 import { isText, isUtf8Text, withCharset } from '../site/media-type.ts';
-import { hasKeyServer } from '../workspace/configuration/schema.ts';
+import { hasReadingSite } from '../workspace/configuration/schema.ts';
 import { checkTarget } from './check-target.ts';
 import { checkNotStopped } from './each-target.ts';
 import { Inventory, PathSet } from './inventory.ts';
@@ -135,7 +135,7 @@ async function* documentFiles(
 }
 
 function siteFiles({ configuration, out }: Site): PublicationFile[] {
-  const alone = hasKeyServer(configuration) ? [] : [...keyFilesIn(out), ...READING_SITE_FILES];
+  const alone = hasReadingSite(configuration) ? [] : [...keyFilesIn(out), ...READING_SITE_FILES];
   return [...SITE_FILES, ...alone].map((path) => ({ path, kind: 'plain', immutable: false, optional: true }));
 }
 

@@ -8,7 +8,7 @@ import { PublishError } from '../errors.ts';
 import { someOf } from '../text.ts';
 import { destinationOf, SECONDS_PER_DAY, writtenPath } from '../workspace/configuration/content-schema.ts';
 import { subscribeUrlOf } from '../workspace/configuration/look-schema.ts';
-import { type Configuration, hasKeyServer } from '../workspace/configuration/schema.ts';
+import { type Configuration, hasReadingSite } from '../workspace/configuration/schema.ts';
 import { isPicture, mediaTypeOf } from './media-type.ts';
 import { problemsOfRedirects } from './redirects.ts';
 
@@ -41,7 +41,7 @@ export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocum
  * @param root - root id
  */
 export function withProgram(settings: SiteSettings, configuration: Configuration, root: KeyId): SiteSettings {
-  if (!hasKeyServer(configuration)) return settings; // the program lies beside the publication
+  if (!hasReadingSite(configuration)) return settings; // the program lies beside the publication
   const { reading, site } = configuration;
   const files = readWebReader();
   return files === undefined ? settings : { ...settings, reader: programOf(files, { reading, root, site }) };

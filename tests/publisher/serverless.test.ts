@@ -85,7 +85,7 @@ describe('a configuration without a key server', () => {
   });
 
   it.each([
-    ['a key server alone', { keyServer: servers.keyServer }],
+    ['a key server that is there for nothing', { keyServer: servers.keyServer, timestampBy: 'publisher' }],
     ['a reading site alone', { reading: servers.reading }],
     ['timestamps by a key server', { timestampBy: 'keyserver' }],
     ['a token for one', { keyServerTokenFile: 'token' }],

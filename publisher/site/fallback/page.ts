@@ -7,7 +7,7 @@ import { urlPathOf } from '../../../core/site/path.ts';
 import { readAddress, shownPath } from '../../../core/site/read-address.ts';
 import { writtenPath } from '../../workspace/configuration/content-schema.ts';
 import { subscribeUrlOf } from '../../workspace/configuration/look-schema.ts';
-import { type Configuration, hasKeyServer } from '../../workspace/configuration/schema.ts';
+import { type Configuration, hasReadingSite } from '../../workspace/configuration/schema.ts';
 import type { Teaser } from '../page.ts';
 import { shorten } from '../shorten.ts';
 
@@ -69,7 +69,7 @@ export function fallbackSettingsOf(configuration: Configuration): FallbackSettin
     site,
     content: (typeof content === 'string' ? content : content[0]) ?? `https://${site}`,
     reading,
-    ...(!hasKeyServer(configuration) && { serverless: true }),
+    ...(!hasReadingSite(configuration) && { serverless: true }),
     language: fallback.language,
     accent,
     logo: logo === undefined ? undefined : writtenPath(logo),

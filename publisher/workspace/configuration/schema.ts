@@ -112,7 +112,8 @@ export const configurationSchema = z
       })
       .meta({ description: 'Where readers fetch the protected site: the origin of your web host, or of several.' }),
     keyServer: secureOrigin('https://keys.news.example').optional().meta({
-      description: 'Where your key server runs. Left out, together with `reading`: there is none, docs/serverless.md.',
+      description:
+        'Where your key server runs. Left out, together with `reading`: there is none, docs/serverless.md. Named without `reading`: it keeps the publication fresh, and has no keys.',
     }),
     httpcrypt: z
       .strictObject({ key: z.string(), url: z.string() })
@@ -189,14 +190,18 @@ export const configurationSchema = z
   .superRefine(({ keyServer, reading, content, timestampBy, keyServerTokenFile }, context) => {
     const issue = (member: string, message: string) => context.addIssue({ code: 'custom', path: [member], message });
     if (keyServer !== undefined && reading !== undefined) return;
-    if (keyServer !== undefined) issue('reading', 'is missing, and a site with a key server has a reading site');
-    else if (reading !== undefined) issue('keyServer', 'is missing, and a reading site needs a key server');
-    else if (!isOrigin(originsOf({ content })[0], { allowLoopback: true }))
+    if (reading !== undefined) return issue('keyServer', 'is missing, and a reading site needs a key server');
+    if (!isOrigin(originsOf({ content })[0], { allowLoopback: true }))
       issue(
         'content',
-        'must begin with an https origin (http only on loopback): without a key server it is read there',
+        'must begin with an https origin (http only on loopback): without a reading site it is read there',
       );
-    else if (timestampBy === 'keyserver') issue('timestampBy', 'must be "publisher": there is no key server');
+    if (keyServer !== undefined) {
+      if (timestampBy === 'publisher')
+        issue('timestampBy', 'must be "keyserver": without a reading site, the key server is there for nothing else');
+      return;
+    }
+    if (timestampBy === 'keyserver') issue('timestampBy', 'must be "publisher": there is no key server');
     else if (keyServerTokenFile !== undefined) issue('keyServerTokenFile', 'is for a key server, and there is none');
   })
   .superRefine(({ site, reading, content }, context) => {
@@ -225,14 +230,19 @@ export function originsOf({ content }: Pick<Configuration, 'content'>): readonly
   return typeof content === 'string' ? [content] : content;
 }
 
-/** Whether a site has a key server: without one, its first content origin stands in the place. */
-export function hasKeyServer({ content, reading }: Pick<Configuration, 'content' | 'reading'>): boolean {
+/** Whether keys are had at a key server. Else they lie beside the site, in files, and its first content origin is the reading site. */
+export function hasReadingSite({ content, reading }: Pick<Configuration, 'content' | 'reading'>): boolean {
   return !isServerless({ content: originsOf({ content }), reading });
+}
+
+/** Whether there is a key server: one that gives keys out, or one that keeps the publication fresh and has none. */
+export function hasKeyServer({ content, keyServer }: Pick<Configuration, 'content' | 'keyServer'>): boolean {
+  return keyServer !== originsOf({ content })[0];
 }
 
 type Settled = 'keyServer' | 'reading' | 'timestampBy';
 
-/** Without a key server, the origin where the site lies takes the places of key server and reading site. */
+/** The origin where the site lies takes the place of what there is not: key server and reading site. */
 function settle<Written extends { content: string | string[]; timestampBy?: 'keyserver' | 'publisher' | undefined }>(
   written: Written & { readonly keyServer?: string | undefined; readonly reading?: string | undefined },
 ): Omit<Written, Settled> & { keyServer: string; reading: string; timestampBy: 'keyserver' | 'publisher' } {
