@@ -12,7 +12,7 @@ import {
 } from '../about.ts';
 
 const STYLE = `:root{color-scheme:light dark}body{margin:0;font:17px/1.5 system-ui,sans-serif;background:var(--paper);color:var(--ink)}
-header,main{max-width:34em;margin:0 auto;padding:14px 20px}header a{font:bold 1.2em Georgia,serif;color:inherit;text-decoration:none}header img{max-height:40px;max-width:60%;display:block}
+header,main{max-width:34em;margin:0 auto;padding:14px 20px}header a{font:bold 1.2em Georgia,serif;color:inherit;text-decoration:none}header img{max-height:40px;max-width:60%;display:block}@media(prefers-color-scheme:dark){header img{padding:4px 8px;border-radius:4px;background:#faf8f4}}
 .offline{background:var(--accent);color:var(--on);padding:6px 14px;border-radius:8px}h1{font-size:1.4em;margin:.4em 0}h2{font-size:1.05em;margin:0}
 article,section{border-top:1px solid #8884;padding:14px 0}p{margin:4px 0;color:var(--quiet)}.offline p{color:inherit}a{color:var(--accent)}progress{width:100%;accent-color:var(--accent)}
 ul{padding-left:1.2em;margin:6px 0}li{padding:4px 0;overflow-wrap:anywhere}button{font:inherit;padding:8px 14px;margin:6px 8px 0 0;border-radius:8px;border:1px solid #8888;background:none;color:inherit;cursor:pointer}
