@@ -8,7 +8,7 @@ export const KEY_SERVER_ERRORS = {
   },
   'argument-invalid': {
     means: 'a name, pattern, validity or file in the command is not possible',
-    remedy: '`wispr admin list` shows names; patterns are like `2026-11-*`',
+    remedy: 'correct it; `wispr admin list` shows names and plans',
   },
   'no-such-subscriber': {
     means: 'the API was asked about a name that no subscriber has',

@@ -113,7 +113,7 @@ async function describeSubscribers({ database, now }: KeyServerState): Promise<S
   );
   const subscriptions = await bySubscriber<HeldPlan>(
     database,
-    `SELECT subscriber, plan, title, begins AS "from", ends AS until FROM subscriptions JOIN plans ON plans.name = plan
+    `SELECT subscriber, plan, title, zone, begins AS "from", ends AS until FROM subscriptions JOIN plans ON plans.name = plan
      ORDER BY plan, begins`,
   );
   const devices = await bySubscriber<DeviceOverview>(

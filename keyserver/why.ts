@@ -1,4 +1,5 @@
 /** Why a person can or cannot read a document: what `wispr admin why` says. */
+import { matchesPattern } from '../core/keys/set-pattern.ts';
 import { PublicationError } from '../core/publication/errors.ts';
 import { localTarget } from '../core/reading/local-target.ts';
 import type { KeyServerConfig } from './config.ts';
@@ -20,7 +21,7 @@ export interface Why {
   readonly can: boolean;
   /** `no-key`: the publisher has not handed the key of the set over. */
   readonly reason: 'public' | 'covered' | 'lapsed' | 'not-entitled' | 'revoked' | 'no-key';
-  /** The right that covers it, or that has ended. */
+  /** The right that covers it, that has ended, or that has it at another time. */
   readonly by: Right | undefined;
   /** Until when a key is handed out that is asked for now; seconds since 1970. */
   readonly notAfter: number | undefined;
@@ -45,10 +46,13 @@ export async function whyCanRead(
   if (found.set === undefined)
     return { ...about, ...(found.isPublic ? { can: true, reason: 'public' } : { can: false, reason: 'no-key' }) };
   if (subscriber.revoked !== null) return { ...about, can: false, reason: 'revoked' };
-  const verdict = decideAccess(await rightsOf(database, subscriber.id), found.set, now());
+  const rights = await rightsOf(database, subscriber.id);
+  const verdict = decideAccess(rights, found.set, now());
   if (verdict.denied === undefined)
     return { ...about, can: true, reason: 'covered', by: verdict.by, notAfter: verdict.notAfter };
-  return { ...about, can: false, reason: verdict.denied, by: verdict.denied === 'lapsed' ? verdict.by : undefined };
+  const { set } = found;
+  const near = rights.find(({ patterns }) => patterns.some((pattern) => matchesPattern(pattern, set)));
+  return { ...about, can: false, reason: verdict.denied, by: verdict.denied === 'lapsed' ? verdict.by : near };
 }
 
 interface Found {

@@ -1,5 +1,5 @@
 /** `wispr admin import FILE.csv`: a whole list of subscribers at once. */
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { readConfig } from '../../keyserver/config.ts';
 import { KeyServerError } from '../../keyserver/errors.ts';
@@ -9,9 +9,8 @@ import { type ImportOutcome, importSubscribers, ListRefused } from '../../keyser
 import { invitationLink } from '../../keyserver/readers/invitations.ts';
 import { withState } from '../../keyserver/storage/state.ts';
 import { MAXIMUM_LIST_LENGTH } from '../../keyserver/subscriptions/subscriber-list.ts';
-import { createFile } from '../../node-support/files/write-file.ts';
-import { describeUnreadable } from '../../node-support/system-error.ts';
-import { count } from '../../publisher/text.ts';
+import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
+import { count, someOf } from '../../publisher/text.ts';
 import { showProgress } from '../io/progress.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 
@@ -40,26 +39,30 @@ export async function importList(
 ): Promise<void> {
   const config = readConfig(configFile);
   const bytes = readList(file);
+  const isDry = dryRun === true;
   const inviteFor = links === undefined ? undefined : daysOf(valid);
+  // Before anything is imported: a link that cannot be written would be lost.
+  const linkFile = links === undefined || isDry ? undefined : createLinkFile(links);
   const progress = showProgress('importing', 'subscribers');
   try {
     const outcome = await withState(config, async (state) => {
       const onProgress = (done: number, total: number) => progress.update({ done, total });
-      const done = await importSubscribers(state, bytes, { dryRun: dryRun === true, inviteFor, onProgress });
-      if (links !== undefined && !dryRun) {
-        const { keyServer } = await knownOrigins(state.database, config);
-        const root = (await readProviderRow(state.database))?.root;
-        writeLinks(links, done, (code) => invitationLink({ code }, keyServer, root));
-      }
+      const done = await importSubscribers(state, bytes, { dryRun: isDry, inviteFor, onProgress });
+      const { keyServer } = await knownOrigins(state.database, config);
+      const root = (await readProviderRow(state.database))?.root;
+      if (linkFile !== undefined) writeLinks(linkFile, done, (code) => invitationLink({ code }, keyServer, root));
       return done;
     });
     progress.end();
-    if (json) print(JSON.stringify({ ...outcome, invitations: outcome.invitations.length, dryRun: dryRun === true }));
-    else sayOutcome(outcome, dryRun, links);
+    if (json) print(JSON.stringify({ ...outcome, invitations: outcome.invitations.length, dryRun: isDry }));
+    else sayOutcome(outcome, isDry, links);
   } catch (error) {
     progress.end();
+    if (links !== undefined && linkFile !== undefined) rmSync(links, { force: true });
     if (error instanceof ListRefused) sayProblems(error);
     throw error;
+  } finally {
+    if (linkFile !== undefined) closeSync(linkFile);
   }
 }
 
@@ -68,12 +71,11 @@ function sayProblems({ problems }: ListRefused): void {
   if (problems.length > NAMED) say(`and ${count(problems.length - NAMED, 'line')} more`);
 }
 
-function sayOutcome(outcome: ImportOutcome, dryRun = false, links?: string): void {
-  const { created, begun, moved, unchanged, invitations } = outcome;
-  const would = dryRun ? 'would be' : 'are';
-  say(
-    `${count(created, 'subscriber')} ${would} new; ${begun} subscriptions begin, ${moved} get another end, ${unchanged} stay`,
-  );
+function sayOutcome(outcome: ImportOutcome, dryRun: boolean, links?: string): void {
+  const { created, begun, moved, unchanged, revoked, invitations } = outcome;
+  const changes = `${begun} begun, ${moved} with another end, ${unchanged} unchanged`;
+  say(`${dryRun ? 'it would make' : 'made'} ${count(created, 'new subscriber')}; subscriptions: ${changes}`);
+  if (revoked.length > 0) say(`passed over, because they were revoked: ${someOf(revoked, ', ', NAMED)}`);
   if (dryRun) say('nothing was changed');
   else if (links !== undefined)
     say(`${count(invitations.length, 'link')} written to ${links}: keep it secret, and delete it`);
@@ -81,10 +83,22 @@ function sayOutcome(outcome: ImportOutcome, dryRun = false, links?: string): voi
     sayHint('"wispr invite NAME --plan PLAN" makes the link for one of them; --links FILE does for all');
 }
 
+/** @returns a descriptor of the new file. @throws UsageError where there is one; KeyServerError `argument-invalid` */
+function createLinkFile(file: string): number {
+  try {
+    return openSync(file, 'wx', 0o600);
+  } catch (cause) {
+    if (systemCode(cause) === 'EEXIST')
+      throw new UsageError(`${file} is there already: name a new file for the links`, 'what is in it stays good');
+    throw new KeyServerError('argument-invalid', describeUnreadable(file, cause), { cause });
+  }
+}
+
 /** Their secrets stand in it. */
-function writeLinks(file: string, { invitations }: ImportOutcome, linkOf: (code: string) => string): void {
+function writeLinks(file: number, { invitations }: ImportOutcome, linkOf: (code: string) => string): void {
   const lines = invitations.map(({ name, code }) => `"${name}",${linkOf(code)}\n`);
-  createFile(file, `name,link\n${lines.join('')}`, 0o600);
+  writeFileSync(file, `name,link\n${lines.join('')}`);
+  fsyncSync(file);
 }
 
 function readList(file: string): Uint8Array {

@@ -38,14 +38,16 @@ function describeWhy({ subscriber, path, set, can, reason, by }: Why): string {
     case 'no-key':
       return `${begin}the key of its set is not here`;
     case 'not-entitled':
-      return `${begin}no plan or set of this subscriber covers it`;
+      return by
+        ? `${begin}${describeRight(by)} does not cover its time`
+        : `${begin}no plan or set of this subscriber has it`;
   }
 }
 
 function hintFor({ subscriber, reason, by }: Why): string | undefined {
   const plan = by?.plan ? ` --plan ${by.plan.name}` : '';
   if (reason === 'lapsed') return `\`wispr invite "${subscriber}"${plan} --until DATE\` begins it anew`;
-  if (reason === 'not-entitled') return '`wispr admin plan` lists the plans, and the sets that each has';
+  if (reason === 'not-entitled' && !by) return '`wispr admin plan` lists the plans, and the sets that each has';
   if (reason === 'revoked') return `\`wispr invite "${subscriber}" --plan PLAN\` starts anew`;
   return reason === 'no-key' ? 'the publisher hands it over with `wispr publish`' : undefined;
 }

@@ -1,6 +1,7 @@
 /** How commands write grants, times, publications, and by what a site was proved. */
 import type { HostProof } from '../../client-proxy/index.ts';
 import type { PublicationOverview } from '../../keyserver/overview.ts';
+import { dayOf } from '../../keyserver/subscriptions/access.ts';
 import type { Grant } from '../../keyserver/subscriptions/subscribers.ts';
 import type { HeldPlan, Right } from '../../keyserver/subscriptions/subscriptions.ts';
 
@@ -37,14 +38,15 @@ export function describePublication(publication: PublicationOverview | null): st
 }
 
 /** A plan or named sets, and their time. */
-export function describeRight({ plan, patterns, from, until }: Right): string {
+export function describeRight({ plan, patterns, zone, from, until }: Right): string {
   if (plan === null) return describeGrant({ pattern: patterns.join(', '), from, until });
-  return `plan ${plan.name}, from ${isoDay(from)}${until === null ? '' : ` to ${isoDay(until)}`}`;
+  return describeHeldPlan({ plan: plan.name, zone, from, until });
 }
 
 /** A subscription, as `wispr admin list` and `wispr invite` show it. */
-export function describeHeldPlan({ plan, from, until }: HeldPlan): string {
-  return `plan ${plan} from ${isoDay(from)}${until === null ? '' : ` to ${isoDay(until)}`}`;
+export function describeHeldPlan({ plan, zone, from, until }: Omit<HeldPlan, 'title'>): string {
+  const day = (time: number) => dayOf(time, zone ?? 'UTC');
+  return `plan ${plan} from ${day(from)}${until === null ? '' : ` to ${day(until)}`}`;
 }
 
 export function describeGrant({ pattern, until }: Grant): string {

@@ -9,7 +9,7 @@ import { KeyServerError } from '../errors.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import { readProviderRow } from '../publication/provider.ts';
-import { createSubscriber, invitationLink, inviteSubscriber, readmit } from '../readers/invitations.ts';
+import { createSubscriber, invitationLink, inviteAgain, readmit } from '../readers/invitations.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { daySpan } from '../subscriptions/access.ts';
 import { findPlan, listPlans, noPlan } from '../subscriptions/plans.ts';
@@ -188,13 +188,12 @@ async function end({ state }: SubscriptionOptions, request: z.infer<typeof endin
 
 async function show({ state }: SubscriptionOptions, request: z.infer<typeof person>) {
   const { id, name, revoked } = await known(state, request.subscriber);
-  return { subscriber: name, revoked: revoked !== null, subscriptions: await plansOf(state.database, id) };
+  const subscriptions = (await plansOf(state.database, id)).map(({ zone: _, ...each }) => each);
+  return { subscriber: name, revoked: revoked !== null, subscriptions };
 }
 
 async function invite({ state, origins }: SubscriptionOptions, request: z.infer<typeof inviting>) {
-  const { name, revoked } = await known(state, request.subscriber);
-  if (revoked !== null) throw new KeyServerError('revoked', 'this subscriber was revoked: begin a subscription first');
-  const invitation = await inviteSubscriber(state, { name, validDays: request.days });
+  const invitation = await inviteAgain(state, request.subscriber, request.days);
   const root = (await readProviderRow(state.database))?.root;
   return { link: invitationLink(invitation, origins.keyServer, root), expires: invitation.expires };
 }
@@ -216,28 +215,32 @@ async function known({ database }: KeyServerState, name: string): Promise<Subscr
   throw new KeyServerError('no-such-subscriber', 'there is no subscriber of this name');
 }
 
-/** Prices that are no plan here are passed over. @returns how many subscriptions are as it says */
+/**
+ * Prices that are no plan here are passed over, and so are subscribers who were revoked: a payment does not undo that.
+ *
+ * @returns whether it changed anything
+ */
 async function takeStripe(
   { state, log }: SubscriptionOptions,
   { secret, plans: byPrice }: StripeConfig,
   request: Request,
-) {
+): Promise<boolean> {
   const { database, now } = state;
   const event = readStripeEvent(bytesOf(request.body), request.get('stripe-signature'), secret, now());
-  if (!event) return 0;
-  const name = parseSubscriberName(event.subscriber);
-  const wanted = event.prices.flatMap((price) => byPrice[price] ?? []);
-  if (wanted.length < event.prices.length) log.warn('a price of an event is no plan of "stripe.plans"');
+  if (!event) return false;
+  const { id: source, subscriber: named, prices, ...told } = event;
+  const name = parseSubscriberName(named);
+  const wanted = prices.flatMap((price) => byPrice[price] ?? []);
+  if (wanted.length < prices.length) log.warn('a price of an event is no plan of "stripe.plans"');
   return database.transaction(async () => {
-    const { id } = await admit(state, name);
-    let taken = 0;
-    for (const each of wanted) {
-      const { id: source, at, from, until } = event;
-      taken += Number(
-        await noteKeptElsewhere(database, id, { source: `stripe ${source}`, at, plan: each, from, until }),
-      );
+    const before = await findSubscriber(database, name);
+    if (before && before.revoked !== null) {
+      log.warn('an event is about a subscriber who was revoked: nothing was changed');
+      return false;
     }
-    return taken;
+    if (!before && wanted.length === 0) return false;
+    const id = before?.id ?? (await createSubscriber(database, name, now()));
+    return noteKeptElsewhere(database, id, { ...told, source: `stripe ${source}`, plans: wanted });
   });
 }
 

@@ -6,7 +6,7 @@ import { listPlans } from '../subscriptions/plans.ts';
 import { type ListedSubscriber, type ListProblem, parseSubscriberList } from '../subscriptions/subscriber-list.ts';
 import { findSubscriber } from '../subscriptions/subscribers.ts';
 import { type Subscribed, subscribe } from '../subscriptions/subscriptions.ts';
-import { createCode, createSubscriber, grant, readmit } from './invitations.ts';
+import { createCode, createSubscriber, grant } from './invitations.ts';
 
 const DAY = 86_400;
 
@@ -20,8 +20,10 @@ export interface ImportOptions {
 }
 
 export interface ImportOutcome extends Readonly<Record<Subscribed, number>> {
-  /** Subscribers who are new, or were revoked. */
+  /** Subscribers who are new. */
   readonly created: number;
+  /** Names of subscribers who were revoked: the list does not undo that. */
+  readonly revoked: readonly string[];
   readonly invitations: readonly { readonly name: string; readonly code: string }[];
 }
 
@@ -80,6 +82,7 @@ async function takeAll(
 ): Promise<ImportOutcome> {
   const { database, now } = state;
   const counts = { begun: 0, moved: 0, unchanged: 0, created: 0 };
+  const revoked: string[] = [];
   const invitations: { name: string; code: string }[] = [];
   const spans = new Map<string, { start: number; end: number }>();
   const spanOf = (date: string, zone: string) => {
@@ -91,8 +94,12 @@ async function takeAll(
   for (const [index, { name, plan, sets, from, until }] of subscribers.entries()) {
     if (index % 1000 === 0) onProgress?.(index, subscribers.length);
     const known = await findSubscriber(database, name);
+    if (known && known.revoked !== null) {
+      revoked.push(known.name);
+      continue;
+    }
     const id = known?.id ?? (await createSubscriber(database, name, now()));
-    if (!known || (await readmit(database, known))) {
+    if (!known) {
       counts.created++;
       if (inviteFor !== undefined)
         invitations.push({ name, code: await createCode(database, id, now() + inviteFor * DAY) });
@@ -106,5 +113,5 @@ async function takeAll(
       counts.begun++;
     }
   }
-  return { ...counts, invitations };
+  return { ...counts, revoked, invitations };
 }

@@ -98,6 +98,26 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
 }
 
 /**
+ * Makes a further one-time code for a subscriber, and grants nothing.
+ *
+ * @throws KeyServerError `no-such-subscriber`, `revoked`, `argument-invalid`
+ */
+export async function inviteAgain(
+  { database, now }: KeyServerState,
+  name: string,
+  validDays?: number,
+): Promise<Pick<Invitation, 'code' | 'expires'>> {
+  const expires = now() + checkedDays(validDays) * DAY;
+  return database.transaction(async () => {
+    const known = await findSubscriber(database, name);
+    if (!known) throw new KeyServerError('no-such-subscriber', 'there is no subscriber of this name');
+    if (known.revoked !== null)
+      throw new KeyServerError('revoked', 'this subscriber was revoked: begin a subscription first');
+    return { expires, code: await createCode(database, known.id, expires) };
+  });
+}
+
+/**
  * The link of an invitation, for every kind of reader. The code stands behind `#`, which browsers and devices do not send, and behind it the
  * publisher: docs/spec/keys.md section 7. A browser that opens the link is led on to the reading site.
  *
@@ -156,7 +176,7 @@ export async function createSubscriber(database: Database, name: string, now: nu
 }
 
 /**
- * A revoked subscriber starts anew: devices stay revoked, grants and password are deleted.
+ * A revoked subscriber starts anew: devices stay revoked; grants, subscriptions, password and sessions are deleted.
  *
  * @returns whether they had been revoked
  */
@@ -164,6 +184,7 @@ export async function readmit(database: Database, { id, revoked }: Subscriber): 
   if (revoked === null) return false;
   await database.run('UPDATE subscribers SET revoked = NULL WHERE id = ?', id);
   await database.run('DELETE FROM accounts WHERE subscriber = ?', id);
+  await database.run('DELETE FROM sessions WHERE subscriber = ?', id);
   await database.run('DELETE FROM grants WHERE subscriber = ?', id);
   await database.run('DELETE FROM subscriptions WHERE subscriber = ?', id);
   return true;

@@ -122,7 +122,7 @@ export function accountPage(masthead: Masthead, page: AccountPage): string {
   const named = page.grants.map((grant) => ({
     title: grant.pattern === '*' ? 'Everything' : titleOfSet(masthead.titles, grant.pattern),
     pattern: grant.pattern,
-    state: stateOf(grant, page.now),
+    state: stateOf({ ...grant, zone: null }, page.now),
   }));
   const grants = [...subscriptions, ...named];
   const devices = page.devices.map((device) => ({ ...device, ...wordsOf(device, page) }));
@@ -217,12 +217,16 @@ function wordsOf({ id, kind, created, lastSeen }: ListedDevice, { thisDevice }: 
   const other = kind === 'browser' ? 'A browser' : 'A Reader';
   return {
     title: id === thisDevice ? 'This browser' : other,
-    used: lastSeen === null ? `connected on ${day(created)}` : `last used on ${day(lastSeen)}`,
+    used: lastSeen === null ? `connected on ${dayInUtc(created)}` : `last used on ${dayInUtc(lastSeen)}`,
   };
 }
 
 /** When a grant begins or ends, in words. */
-function stateOf({ from, until }: Pick<Grant, 'from' | 'until'>, now: number): string {
+function stateOf({ from, until, zone }: Pick<HeldPlan, 'from' | 'until' | 'zone'>, now: number): string {
+  const day = (time: number) =>
+    zone === null
+      ? dayInUtc(time)
+      : new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: zone }).format(time * 1000);
   if (until !== null && until < now) return `ended on ${day(until)}`;
   if (from > now) return `from ${day(from)}`;
   return until === null ? 'no end date' : `until ${day(until)}`;
@@ -231,7 +235,7 @@ function stateOf({ from, until }: Pick<Grant, 'from' | 'until'>, now: number): s
 // Made once: to make one takes longer than a page.
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
-function day(time: number): string {
+function dayInUtc(time: number): string {
   return DAY.format(time * 1000);
 }
 

@@ -28,7 +28,7 @@ CREATE TABLE subscriptions (
   told ${integer},
   UNIQUE (source, plan)
 )${strict};
-CREATE INDEX subscriptions_subscriber ON subscriptions (subscriber);
+CREATE INDEX subscriptions_subscriber ON subscriptions (subscriber, plan);
 CREATE INDEX subscriptions_plan ON subscriptions (plan);
 ALTER TABLE tokens ADD COLUMN scope TEXT NOT NULL DEFAULT 'publish'`,
 ];

@@ -89,6 +89,14 @@ export function daySpan(date: string, zone: string): TimeSpan {
   return { start: beginningOf(day, zone), end: beginningOf(day.add({ days: 1 }), zone) };
 }
 
+/** The day of a moment in a time zone, such as `2026-11-16`. */
+export function dayOf(time: number, zone: string): string {
+  return Temporal.Instant.fromEpochMilliseconds(time * 1000)
+    .toZonedDateTimeISO(zone)
+    .toPlainDate()
+    .toString();
+}
+
 /** The first second of a day, which is no midnight where clocks are put forward then. */
 function beginningOf(day: Temporal.PlainDate, zone: string): number {
   return day.toZonedDateTime(zone).epochMilliseconds / 1000;

@@ -1,4 +1,5 @@
 /** Subscriptions: who subscribes to which plan, from when and until when. Earlier ones stay, for what dated plans gave for ever. */
+import { KeyServerError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
 import type { Access } from './access.ts';
 import { findPlan, noPlan } from './plans.ts';
@@ -20,6 +21,8 @@ interface SubscriptionRow {
 export interface HeldPlan {
   readonly plan: string;
   readonly title: string;
+  /** Of a dated plan: by which its days are counted. */
+  readonly zone: string | null;
   readonly from: number;
   /** `null`: without end. */
   readonly until: number | null;
@@ -27,7 +30,7 @@ export interface HeldPlan {
 
 /** The subscriptions of a subscriber, by plan and time. */
 export async function plansOf(database: Database, subscriber: number): Promise<HeldPlan[]> {
-  const sql = `SELECT plan, title, begins AS "from", ends AS until FROM subscriptions JOIN plans ON plans.name = plan
+  const sql = `SELECT plan, title, zone, begins AS "from", ends AS until FROM subscriptions JOIN plans ON plans.name = plan
     WHERE subscriber = ? ORDER BY plan, begins`;
   return database.all<HeldPlan>(sql, subscriber);
 }
@@ -58,11 +61,11 @@ export async function rightsOf(database: Database, subscriber: number): Promise<
 export type Subscribed = 'begun' | 'moved' | 'unchanged';
 
 /**
- * Begins a subscription, or moves the end of the one that stands at `from`. Done twice, it is the same.
+ * Begins a subscription, or moves the one that it meets: its end, and its beginning where this one is earlier. Done twice, it is the same.
  *
  * @param from - seconds since 1970
  * @param until - seconds since 1970, inclusive; `null`: without end
- * @throws KeyServerError `argument-invalid` where there is no such plan
+ * @throws KeyServerError `argument-invalid` where there is no such plan, or it ends before it begins
  */
 export async function subscribe(
   database: Database,
@@ -71,23 +74,27 @@ export async function subscribe(
   from: number,
   until: number | null,
 ): Promise<Subscribed> {
+  if (until !== null && until < from)
+    throw new KeyServerError('argument-invalid', 'it ends before it begins', { typed: true });
   if (!(await findPlan(database, plan))) throw noPlan(plan);
-  const sql = `SELECT id, begins, ends FROM subscriptions
-    WHERE subscriber = ? AND plan = ? AND source IS NULL AND begins <= ? AND (ends IS NULL OR ends >= ?) ORDER BY begins DESC`;
   // One that ended the second before goes on.
-  const standing = await database.first<SubscriptionRow>(sql, subscriber, plan, from, from - 1);
-  if (standing?.ends === until) return 'unchanged';
-  if (standing) {
-    await database.run('UPDATE subscriptions SET ends = ? WHERE id = ?', until, standing.id);
-    return 'moved';
+  const sql = `SELECT id, begins, ends FROM subscriptions
+    WHERE subscriber = ? AND plan = ? AND coalesce(source, '') = '' AND begins <= ? AND (ends IS NULL OR ends >= ?)
+    ORDER BY begins DESC`;
+  const met = await database.first<SubscriptionRow>(sql, subscriber, plan, until ?? Number.MAX_SAFE_INTEGER, from - 1);
+  if (met === undefined) {
+    const insert = 'INSERT INTO subscriptions (subscriber, plan, begins, ends) VALUES (?, ?, ?, ?)';
+    await database.run(insert, subscriber, plan, from, until);
+    return 'begun';
   }
-  const insert = 'INSERT INTO subscriptions (subscriber, plan, begins, ends) VALUES (?, ?, ?, ?)';
-  await database.run(insert, subscriber, plan, from, until);
-  return 'begun';
+  if (met.ends === until && met.begins <= from) return 'unchanged';
+  const update = 'UPDATE subscriptions SET begins = ?, ends = ? WHERE id = ?';
+  await database.run(update, Math.min(met.begins, from), until, met.id);
+  return 'moved';
 }
 
 /**
- * Ends the subscriptions that stand. What a dated plan gave for ever stays.
+ * Ends the subscriptions that stand, and takes back those that have not begun. What a dated plan gave for ever stays.
  *
  * @param plan - this one only
  * @param at - their last second, since 1970
@@ -99,10 +106,11 @@ export async function endSubscriptions(
   at: number,
   plan?: string,
 ): Promise<number> {
-  const sql = 'UPDATE subscriptions SET ends = ? WHERE subscriber = ? AND begins <= ? AND (ends IS NULL OR ends > ?)';
-  return plan === undefined
-    ? database.run(sql, at, subscriber, at, at)
-    : database.run(`${sql} AND plan = ?`, at, subscriber, at, at, plan);
+  const [of, values] =
+    plan === undefined ? ['subscriber = ?', [subscriber]] : ['subscriber = ? AND plan = ?', [subscriber, plan]];
+  const ended = `UPDATE subscriptions SET ends = ? WHERE ${of} AND begins <= ? AND (ends IS NULL OR ends > ?)`;
+  const notBegun = await database.run(`DELETE FROM subscriptions WHERE ${of} AND begins > ?`, ...values, at);
+  return notBegun + (await database.run(ended, at, ...values, at, at));
 }
 
 /** A subscription that another system keeps, such as a payment service. */
@@ -111,20 +119,32 @@ export interface KeptElsewhere {
   readonly source: string;
   /** When it was as it is told, in seconds since 1970: of two tellings the later one counts. */
   readonly at: number;
-  readonly plan: string;
+  /** All that it is for; others that it was for before end. */
+  readonly plans: readonly string[];
   readonly from: number;
   readonly until: number | null;
 }
 
-/** @returns whether it was news. @throws KeyServerError `argument-invalid` where there is no such plan */
+/** Within the caller's transaction. @returns whether it was news. @throws KeyServerError `argument-invalid` where there is no such plan */
 export async function noteKeptElsewhere(
   database: Database,
   subscriber: number,
-  { source, at, plan, from, until }: KeptElsewhere,
+  { source, at, plans, from, until }: KeptElsewhere,
 ): Promise<boolean> {
-  if (!(await findPlan(database, plan))) throw noPlan(plan);
-  const sql = `INSERT INTO subscriptions (subscriber, plan, begins, ends, source, told) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (source, plan) DO UPDATE SET subscriber = excluded.subscriber, begins = excluded.begins, ends = excluded.ends, told = excluded.told
-    WHERE subscriptions.told <= excluded.told`;
-  return (await database.run(sql, subscriber, plan, from, until, source, at)) > 0;
+  const known = await database.all<{ plan: string; told: number }>(
+    'SELECT plan, told FROM subscriptions WHERE source = ?',
+    source,
+  );
+  if (known.some(({ told }) => told > at)) return false;
+  for (const plan of plans) {
+    if (!(await findPlan(database, plan))) throw noPlan(plan);
+    const sql = `INSERT INTO subscriptions (subscriber, plan, begins, ends, source, told) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (source, plan) DO UPDATE SET subscriber = excluded.subscriber, begins = excluded.begins, ends = excluded.ends, told = excluded.told`;
+    await database.run(sql, subscriber, plan, from, until, source, at);
+  }
+  const other = known.filter(({ plan }) => !plans.includes(plan));
+  const end =
+    'UPDATE subscriptions SET told = ?, ends = CASE WHEN ends < ? THEN ends ELSE ? END WHERE source = ? AND plan = ?';
+  for (const { plan } of other) await database.run(end, at, at, at, source, plan);
+  return plans.length + other.length > 0;
 }

@@ -9,7 +9,12 @@ import { decideKey } from '../../keyserver/readers/entitlement.ts';
 import { importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
 import { definePlan, listPlans, removePlan } from '../../keyserver/subscriptions/plans.ts';
 import { findSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
-import { endSubscriptions, noteKeptElsewhere, subscribe } from '../../keyserver/subscriptions/subscriptions.ts';
+import {
+  endSubscriptions,
+  noteKeptElsewhere,
+  plansOf,
+  subscribe,
+} from '../../keyserver/subscriptions/subscriptions.ts';
 import { whyCanRead } from '../../keyserver/why.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish, setOf } from '../support/publisher-with-sets.ts';
@@ -126,12 +131,31 @@ describe('a subscriber', () => {
     const { database } = rig.server.state;
     await rig.invite({ name: 'emil', sets: ['none'] });
     const id = await idOf('emil');
-    const told = { source: 'stripe sub_1', plan: 'pictures', from: now - 10 };
+    const told = { source: 'stripe sub_1', plans: ['pictures'], from: now - 10 };
     expect(await noteKeptElsewhere(database, id, { ...told, at: now - 5, until: now + DAY })).toBe(true);
     expect(await readableBy('emil')).toEqual(['photos']);
     expect(await noteKeptElsewhere(database, id, { ...told, at: now - 1, until: now - 1 })).toBe(true);
     expect(await noteKeptElsewhere(database, id, { ...told, at: now - 3, until: now + 9 * DAY })).toBe(false);
     expect(await readableBy('emil')).toEqual([]);
+    // Another plan in its place ends this one.
+    const other = { ...told, source: 'stripe sub_2' };
+    expect(await noteKeptElsewhere(database, id, { ...other, at: now - 9, until: now + DAY })).toBe(true);
+    expect(await noteKeptElsewhere(database, id, { ...other, plans: ['daily'], at: now - 8, until: now + DAY })).toBe(
+      true,
+    );
+    expect(await readableBy('emil')).toEqual([TODAYS, TOMORROWS]);
+  });
+
+  it('who is met by an earlier beginning has one subscription, and none ends before it begins', async () => {
+    const { database } = rig.server.state;
+    await rig.invite({ name: 'frank', plan: 'daily' });
+    const id = await idOf('frank');
+    expect(await subscribe(database, id, 'daily', now - DAY, null)).toBe('moved');
+    expect(await plansOf(database, id)).toMatchObject([{ from: now - DAY, until: null }]);
+    await expect(subscribe(database, id, 'daily', now, now - 1)).rejects.toMatchObject({ code: 'argument-invalid' });
+    expect(await subscribe(database, id, 'pictures', now + DAY, null)).toBe('begun');
+    expect(await endSubscriptions(database, id, now)).toBe(2);
+    expect(await plansOf(database, id)).toMatchObject([{ plan: 'daily', until: now }]);
   });
 });
 
@@ -143,11 +167,16 @@ describe('a list of subscribers', () => {
     const list = `name,plan,from,until\nlist-1,daily,2026-01-01,${BEFORE}\nlist-2,pictures,,\n`;
     expect(await take(list, { dryRun: true })).toMatchObject({ created: 2, begun: 2 });
     expect(await names()).not.toContain('list-1');
-    expect(await take(list)).toEqual({ created: 2, begun: 2, moved: 0, unchanged: 0, invitations: [] });
+    expect(await take(list)).toEqual({ created: 2, begun: 2, moved: 0, unchanged: 0, revoked: [], invitations: [] });
     expect(await readableBy('list-1')).toEqual([YESTERDAYS]);
     expect(await take(list)).toMatchObject({ created: 0, begun: 0, moved: 0, unchanged: 2 });
     expect(await take(list.replace(BEFORE, '2099-11-30'))).toMatchObject({ moved: 1, unchanged: 1 });
     expect(await readableBy('list-1')).toEqual([YESTERDAYS, TODAYS, TOMORROWS]);
+  });
+
+  it('does not bring back who was revoked, and names them', async () => {
+    expect(await take('name,plan\none,daily\n')).toMatchObject({ created: 0, begun: 0, revoked: ['one'] });
+    expect(await readableBy('one')).toEqual([]);
   });
 
   it('with a line that is wrong changes nothing, and names it', async () => {
@@ -210,13 +239,21 @@ describe('links for a whole list', () => {
     writeFileSync(join(folder, 'people.csv'), 'name,plan\nfrida,daily\n');
     const run = (...args: string[]) => runWispr(args, { cwd: folder });
     const dry = await run('admin', 'import', 'people.csv', '--dry-run');
-    expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining('1 subscriber would be new')]);
+    expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining('it would make 1 new subscriber')]);
     const done = await run('admin', 'import', 'people.csv', '--links', 'links.csv');
     expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('1 link written to links.csv')]);
     expect(await readFile(join(folder, 'links.csv'), 'utf8')).toMatch(
       /^name,link\n"frida",http\S+#[0-9A-Z-]{19}\.[\w-]{43}\n$/,
     );
     expect((await stat(join(folder, 'links.csv'))).mode & 0o777).toBe(0o600);
+    // What is there already is never lost, and nobody is imported whose link would be.
+    writeFileSync(join(folder, 'more.csv'), 'name,plan\ngerd,daily\n');
+    for (const [file, status] of [
+      ['links.csv', 2],
+      ['absent/links.csv', 1],
+    ] as const)
+      expect((await run('admin', 'import', 'more.csv', '--links', file)).code).toBe(status);
+    expect((await run('admin', 'why', 'gerd', 'photos')).code).toBe(1);
     writeFileSync(join(folder, 'bad.csv'), 'name,plan\ngreta,weekly\n');
     const bad = await run('admin', 'import', 'bad.csv');
     expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('line 2: there is no plan "weekly"')]);
@@ -230,7 +267,7 @@ describe('links for a whole list', () => {
     const why = await run('admin', 'why', 'hugo', 'photos');
     expect([why.code, why.stdout]).toEqual([
       0,
-      expect.stringContaining('hugo can read the set photos: plan pictures, from'),
+      expect.stringContaining('hugo can read the set photos: plan pictures from'),
     ]);
     for (const args of [
       ['invite', 'hugo', '--plan', 'pictures', '--sets', '*'],

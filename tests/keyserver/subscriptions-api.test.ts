@@ -72,9 +72,17 @@ describe('another system', () => {
       sessions: 0,
       invitations: 1,
     });
-    // An invitation alone would readmit to everything.
+    // An invitation brings nobody back.
     expect(await ask('invite', { subscriber: 'bert' })).toEqual({ status: 409, error: 'revoked' });
     expect(await ask('begin', { subscriber: 'bert', plan: 'daily' })).toMatchObject({ created: true });
+  });
+
+  it('brings nobody back by an invitation that comes beside the revocation', async () => {
+    await ask('begin', { subscriber: 'dora', plan: 'daily' });
+    const asked = Array.from({ length: 10 }, () => ask('invite', { subscriber: 'dora' }));
+    await Promise.all([ask('revoke', { subscriber: 'dora' }), ...asked]);
+    expect(await ask('show', { subscriber: 'dora' })).toMatchObject({ revoked: true });
+    expect(await rig.server.state.database.all(`SELECT pattern FROM grants WHERE pattern = '*'`)).toEqual([]);
   });
 
   it.each([
@@ -149,6 +157,15 @@ describe('Stripe', () => {
     expect(await send({}, { created: now - 100 })).toEqual({ status: 204 });
     expect(await held()).toMatchObject([{ plan: 'daily', until: now }]);
     expect(rig.log()).not.toContain('emil');
+  });
+
+  it('brings nobody back who was revoked, and has no subscriber for what is no plan here', async () => {
+    await ask('revoke', { subscriber: 'emil@example.org' });
+    expect(await send({})).toEqual({ status: 204 });
+    expect(await ask('show', { subscriber: 'emil@example.org' })).toMatchObject({ revoked: true });
+    const items = { data: [{ price: { id: 'price_other' }, current_period_end: 1 }] };
+    expect(await send({ metadata: { subscriber: 'zoe@example.org' }, items })).toEqual({ status: 204 });
+    expect(await ask('show', { subscriber: 'zoe@example.org' })).toMatchObject({ status: 404 });
   });
 
   it('is not believed without its signature, and passes over what is not ours', async () => {
