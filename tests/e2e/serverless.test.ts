@@ -133,12 +133,22 @@ describe.each(STATIC_HOSTS)('an invitation opened at %s', (host) => {
 describe('who may read', () => {
   it('two friends in two browsers read what each was invited to', async () => {
     const [ada, ben] = [await newPage(), await newPage()];
+    await ada.addInitScript(() => {
+      const { attachShadow } = Element.prototype;
+      Element.prototype.attachShadow = function open(init) {
+        return attachShadow.call(this, { ...init, mode: 'open' });
+      };
+    });
     await ada.goto(linkAt('ada'));
     await ben.goto(`${linkAt('ben')}&to=${encodeURIComponent(ARTICLE)}`);
     await ben.waitForURL(originOf() + ARTICLE);
     await expectReading(ben);
     await ada.goto(originOf() + OTHER_DAY);
     await expectReading(ada);
+    await ada.click('[aria-label="About this page"]');
+    await ada.waitForSelector('dialog >> button:has-text("Keep this issue")');
+    expect(await ada.isVisible('dialog >> a:has-text("Saved pages")')).toBe(true);
+    expect(await ada.isVisible('dialog >> a:has-text("Your account")')).toBe(false);
     await ben.goto(originOf() + OTHER_DAY);
     await ben.waitForURL(originOf() + OTHER_DAY); // by way of the page that looks for the key
     expect(await ben.title()).toBe('Your invitation does not include this page.');
