@@ -21,7 +21,7 @@ import { openPage, pictures, playFilm, takePictures } from './browser.ts';
 const ARTICLE = '/2026/11/17/the%20great%20tide.html';
 const OTHER_DAY = '/2026/11/18/new-ferry.html';
 const PASSPHRASE = 'correct horse battery staple';
-const PASSWORD = 'the tide waits for no one';
+const PASSWORD = ' the tide waits for no one ';
 const ENDED = 'This invitation is not good any more, or the link is not whole.';
 
 let directory: string;
@@ -204,7 +204,7 @@ describe('who may read', () => {
     await page.fill('#answer', 'https://elsewhere.example/');
     await page.click('#ask button');
     expect(await refusalOf(page)).toBe(ENDED);
-    await page.fill('#answer', `Here you are: ${linkAt('ada')}`);
+    await page.fill('#answer', `Here you are: <${linkAt('ada')}>. Bye `);
     await page.click('#ask button');
     await page.waitForURL(originOf() + ARTICLE + rest);
     await expectReading(page);
@@ -219,7 +219,7 @@ describe('who may read', () => {
     ] as const;
     const { code, shown } = await runOnTerminal(['invite', 'the class', '--password'], answers, { cwd: directory });
     expect([code, shown]).toEqual([0, expect.stringContaining('can try passwords on their own computer')]);
-    expect(shown).not.toContain(PASSWORD);
+    expect(shown).not.toContain(PASSWORD.trim());
     links.set('the class', /http:\S+#p=[\w-]{22}(?=\s)/.exec(shown)?.[0] ?? '');
     await publish();
     const page = await newPage();
