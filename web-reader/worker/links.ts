@@ -8,7 +8,7 @@ const ATTRIBUTE = /\b(?:src|href|poster|srcset|data)\s*=\s*(?:"([^"]*)"|'([^']*)
 const STYLE = /url\(\s*["']?([^"')]+)|@import\s+["']([^"']+)/gi;
 
 /** Characters of a title. */
-const LONGEST_TITLE = 200;
+export const LONGEST_TITLE = 200;
 
 /** @param base - path of the page, as it stands in a URL. @returns paths on the same site, with their queries, each once */
 export function linksIn(text: string, base: string): Set<string> {
