@@ -26,7 +26,8 @@ export async function inviteByKeyFile(name: string, configurationFile: string, f
 
 function checkTogether(flags: InviteFlags): void {
   const foreign = (['plan', 'from', 'for', 'valid'] as const).find((each) => flags[each] !== undefined);
-  if (foreign) throw new UsageError(`--${foreign} is for a key server`, 'without one, invitations end with --until DATE');
+  if (foreign)
+    throw new UsageError(`--${foreign} is for a key server`, 'without one, invitations end with --until DATE');
   const { remove, password, sets, until } = flags;
   const other = [password && '--password', sets && '--sets', until && '--until'].find(Boolean);
   if (remove && other) throw new UsageError(`--remove and ${other} do not go together`);

@@ -9,8 +9,8 @@ import { keyFilePlaceOf, openKeyFile } from '../../core/keys/key-file.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
-import { keyPeriodOf } from '../../publisher/serverless/key-files.ts';
 import { invite } from '../../publisher/serverless/invitations.ts';
+import { keyPeriodOf } from '../../publisher/serverless/key-files.ts';
 import { READING_SITE_FILES } from '../../publisher/serverless/reading-site.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
@@ -294,13 +294,7 @@ it('has no configuration for nginx, which would lead readers in circles', async 
 });
 
 it('odd names, patterns and dates are refused', async () => {
-  for (const args of [
-    [''],
-    [' ada'],
-    ['a\u0000b'],
-    ['ada', '--sets', 'a b'],
-    ['ada', '--until', '2027-02-31'],
-  ])
+  for (const args of [[''], [' ada'], ['a\u0000b'], ['ada', '--sets', 'a b'], ['ada', '--until', '2027-02-31']])
     expect((await wispr('invite', ...args)).code).toBe(2);
 });
 
