@@ -47,7 +47,8 @@ beforeAll(async () => {
     .replace('// "accent"', '"accent"');
   await writeFile(file, configuration);
   for (const name of ['ada', 'ben', 'dora', 'erin', 'mallory']) await invite(name);
-  await invite('ben', '--sets', 'day-2026-11-17,subscribers');
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  await invite('ben', '--sets', 'day-2026-11-17,subscribers', '--until', tomorrow);
   await publish();
   for (const name of STATIC_HOSTS)
     hosts.set(name, await startStaticHost(name, out, name === 'nginx' ? port : undefined));
@@ -85,6 +86,26 @@ async function expectReading(page: Page): Promise<void> {
   await page.waitForSelector('html[data-reader="ready"]');
   expect((await pictures(page)).filter(({ width }) => width === 0)).toEqual([]);
 }
+
+/** What the browser keeps with a handle: the invitation, by its name, and set keys, by their ids. */
+const handlesIn = (page: Page) =>
+  page.evaluate(async () => {
+    const opening = indexedDB.open('wispr');
+    await new Promise((resolve) => {
+      opening.onsuccess = resolve;
+    });
+    const transaction = opening.result.transaction(['keys', 'state']);
+    const all = (table: string) =>
+      new Promise<unknown[]>((resolve) => {
+        const request = transaction.objectStore(table).getAll();
+        request.onsuccess = () => resolve(request.result);
+      });
+    const values = (await Promise.all([all('keys'), all('state')])).flat() as (Record<string, unknown> | undefined)[];
+    opening.result.close();
+    return values.flatMap(({ key, id, name, notAfter } = {}) =>
+      key instanceof CryptoKey ? { id, name, notAfter, extractable: key.extractable } : [],
+    );
+  });
 
 /** Leaves the key files of a publisher whose clock is wrong. */
 async function putKeysOf(now: number): Promise<void> {
@@ -168,26 +189,30 @@ describe('who may read', () => {
     await page.waitForURL(`${originOf()}/`);
     await expectReading(page);
     expect(seen.filter((url) => url.includes(secret))).toEqual([linkAt('ada')]); // where it was typed
-    const extractable = await page.evaluate(async () => {
-      const opening = indexedDB.open('wispr');
-      await new Promise((resolve) => {
-        opening.onsuccess = resolve;
-      });
-      const transaction = opening.result.transaction(['keys', 'state']);
-      const all = (table: string) =>
-        new Promise<unknown[]>((resolve) => {
-          const request = transaction.objectStore(table).getAll();
-          request.onsuccess = () => resolve(request.result);
-        });
-      const [keys, state] = [await all('keys'), await all('state')];
-      const handles = [...keys, ...state].flatMap((value) => (value as { key?: unknown } | undefined)?.key ?? []);
-      return handles.map((key) => key instanceof CryptoKey && key.extractable);
-    });
-    expect(extractable.length).toBeGreaterThan(3);
-    expect(new Set(extractable)).toEqual(new Set([false]));
+    const stored = await handlesIn(page);
+    expect(stored.length).toBeGreaterThan(3);
+    expect(new Set(stored.map(({ extractable }) => extractable))).toEqual(new Set([false]));
     await page.goBack();
     expect(page.url()).toBe('about:blank');
     await page.context().close();
+  });
+
+  it("another's link shortens no key, and takes the place of an invitation only if it gives more", async () => {
+    const [page, other] = [await newPage(), await newPage()];
+    await page.goto(linkAt('ada'));
+    await page.waitForURL(`${originOf()}/`);
+    const stored = await handlesIn(page);
+    for (const [each, name] of [
+      [page, 'ben'],
+      [other, 'ben'],
+      [other, 'ada'],
+    ] as const) {
+      await each.goto(linkAt(name));
+      await each.waitForURL(`${originOf()}/`);
+      if (each === other && name === 'ben') expect(await handlesIn(each)).not.toEqual(stored);
+      else expect(await handlesIn(each)).toEqual(stored);
+    }
+    await Promise.all([page, other].map((each) => each.context().close()));
   });
 
   it('without an invitation, a teaser leads to the page that takes one', async () => {
