@@ -1,4 +1,5 @@
 /** `wispr invite` on a site without a key server: docs/serverless.md. */
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { type Invited, invite, removeInvitation } from '../../publisher/serverless/invitations.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
@@ -8,11 +9,11 @@ import type { InviteFlags } from './invite.ts';
 
 /** @param configurationFile - `wispr.json` */
 export async function inviteByKeyFile(name: string, configurationFile: string, flags: InviteFlags): Promise<void> {
-  const { sets, until, valid, password, remove, passphraseFile, json } = flags;
+  const { sets, until, password, remove, passphraseFile, json } = flags;
   checkTogether(flags);
-  if (valid !== undefined) throw new UsageError('without a key server, links do not end by themselves', '--until DATE');
   const about = { name, configurationFile };
   const end = until === undefined ? undefined : dayArgument(until).end - 1;
+  if (end !== undefined && end < nowInSeconds()) throw new UsageError(`${until} is over`);
   const passphrase = await readPassphrase(passphraseFile);
   if (remove) return tellRemoved(await removeInvitation({ ...about, passphrase }), json);
   const invited = await invite({
@@ -23,7 +24,11 @@ export async function inviteByKeyFile(name: string, configurationFile: string, f
   else tell(invited);
 }
 
-function checkTogether({ remove, password, sets, until }: InviteFlags): void {
+function checkTogether(flags: InviteFlags): void {
+  const foreign = (['plan', 'from', 'for', 'valid'] as const).find((each) => flags[each] !== undefined);
+  if (foreign)
+    throw new UsageError(`--${foreign} is for a key server`, 'without one, invitations end with --until DATE');
+  const { remove, password, sets, until } = flags;
   const other = [password && '--password', sets && '--sets', until && '--until'].find(Boolean);
   if (remove && other) throw new UsageError(`--remove and ${other} do not go together`);
 }

@@ -21,7 +21,7 @@ import { openPage, pictures, playFilm, takePictures } from './browser.ts';
 const ARTICLE = '/2026/11/17/the%20great%20tide.html';
 const OTHER_DAY = '/2026/11/18/new-ferry.html';
 const PASSPHRASE = 'correct horse battery staple';
-const PASSWORD = 'the tide waits for no one';
+const PASSWORD = ' the tide waits for no one ';
 const ENDED = 'This invitation is not good any more, or the link is not whole.';
 
 let directory: string;
@@ -47,7 +47,8 @@ beforeAll(async () => {
     .replace('// "accent"', '"accent"');
   await writeFile(file, configuration);
   for (const name of ['ada', 'ben', 'dora', 'erin', 'mallory']) await invite(name);
-  await invite('ben', '--sets', 'day-2026-11-17,subscribers');
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  await invite('ben', '--sets', 'day-2026-11-17,subscribers', '--until', tomorrow);
   await publish();
   for (const name of STATIC_HOSTS)
     hosts.set(name, await startStaticHost(name, out, name === 'nginx' ? port : undefined));
@@ -85,6 +86,26 @@ async function expectReading(page: Page): Promise<void> {
   await page.waitForSelector('html[data-reader="ready"]');
   expect((await pictures(page)).filter(({ width }) => width === 0)).toEqual([]);
 }
+
+/** What the browser keeps with a handle: the invitation, by its name, and set keys, by their ids. */
+const handlesIn = (page: Page) =>
+  page.evaluate(async () => {
+    const opening = indexedDB.open('wispr');
+    await new Promise((resolve) => {
+      opening.onsuccess = resolve;
+    });
+    const transaction = opening.result.transaction(['keys', 'state']);
+    const all = (table: string) =>
+      new Promise<unknown[]>((resolve) => {
+        const request = transaction.objectStore(table).getAll();
+        request.onsuccess = () => resolve(request.result);
+      });
+    const values = (await Promise.all([all('keys'), all('state')])).flat() as (Record<string, unknown> | undefined)[];
+    opening.result.close();
+    return values.flatMap(({ key, id, name, notAfter } = {}) =>
+      key instanceof CryptoKey ? { id, name, notAfter, extractable: key.extractable } : [],
+    );
+  });
 
 /** Leaves the key files of a publisher whose clock is wrong. */
 async function putKeysOf(now: number): Promise<void> {
@@ -133,12 +154,22 @@ describe.each(STATIC_HOSTS)('an invitation opened at %s', (host) => {
 describe('who may read', () => {
   it('two friends in two browsers read what each was invited to', async () => {
     const [ada, ben] = [await newPage(), await newPage()];
+    await ada.addInitScript(() => {
+      const { attachShadow } = Element.prototype;
+      Element.prototype.attachShadow = function open(init) {
+        return attachShadow.call(this, { ...init, mode: 'open' });
+      };
+    });
     await ada.goto(linkAt('ada'));
     await ben.goto(`${linkAt('ben')}&to=${encodeURIComponent(ARTICLE)}`);
     await ben.waitForURL(originOf() + ARTICLE);
     await expectReading(ben);
     await ada.goto(originOf() + OTHER_DAY);
     await expectReading(ada);
+    await ada.click('[aria-label="About this page"]');
+    await ada.waitForSelector('dialog >> button:has-text("Keep this issue")');
+    expect(await ada.isVisible('dialog >> a:has-text("Saved pages")')).toBe(true);
+    expect(await ada.isVisible('dialog >> a:has-text("Your account")')).toBe(false);
     await ben.goto(originOf() + OTHER_DAY);
     await ben.waitForURL(originOf() + OTHER_DAY); // by way of the page that looks for the key
     expect(await ben.title()).toBe('Your invitation does not include this page.');
@@ -158,26 +189,30 @@ describe('who may read', () => {
     await page.waitForURL(`${originOf()}/`);
     await expectReading(page);
     expect(seen.filter((url) => url.includes(secret))).toEqual([linkAt('ada')]); // where it was typed
-    const extractable = await page.evaluate(async () => {
-      const opening = indexedDB.open('wispr');
-      await new Promise((resolve) => {
-        opening.onsuccess = resolve;
-      });
-      const transaction = opening.result.transaction(['keys', 'state']);
-      const all = (table: string) =>
-        new Promise<unknown[]>((resolve) => {
-          const request = transaction.objectStore(table).getAll();
-          request.onsuccess = () => resolve(request.result);
-        });
-      const [keys, state] = [await all('keys'), await all('state')];
-      const handles = [...keys, ...state].flatMap((value) => (value as { key?: unknown } | undefined)?.key ?? []);
-      return handles.map((key) => key instanceof CryptoKey && key.extractable);
-    });
-    expect(extractable.length).toBeGreaterThan(3);
-    expect(new Set(extractable)).toEqual(new Set([false]));
+    const stored = await handlesIn(page);
+    expect(stored.length).toBeGreaterThan(3);
+    expect(new Set(stored.map(({ extractable }) => extractable))).toEqual(new Set([false]));
     await page.goBack();
     expect(page.url()).toBe('about:blank');
     await page.context().close();
+  });
+
+  it("another's link shortens no key, and takes the place of an invitation only if it gives more", async () => {
+    const [page, other] = [await newPage(), await newPage()];
+    await page.goto(linkAt('ada'));
+    await page.waitForURL(`${originOf()}/`);
+    const stored = await handlesIn(page);
+    for (const [each, name] of [
+      [page, 'ben'],
+      [other, 'ben'],
+      [other, 'ada'],
+    ] as const) {
+      await each.goto(linkAt(name));
+      await each.waitForURL(`${originOf()}/`);
+      if (each === other && name === 'ben') expect(await handlesIn(each)).not.toEqual(stored);
+      else expect(await handlesIn(each)).toEqual(stored);
+    }
+    await Promise.all([page, other].map((each) => each.context().close()));
   });
 
   it('without an invitation, a teaser leads to the page that takes one', async () => {
@@ -194,7 +229,7 @@ describe('who may read', () => {
     await page.fill('#answer', 'https://elsewhere.example/');
     await page.click('#ask button');
     expect(await refusalOf(page)).toBe(ENDED);
-    await page.fill('#answer', `Here you are: ${linkAt('ada')}`);
+    await page.fill('#answer', `Here you are: <${linkAt('ada')}>. Bye `);
     await page.click('#ask button');
     await page.waitForURL(originOf() + ARTICLE + rest);
     await expectReading(page);
@@ -209,7 +244,7 @@ describe('who may read', () => {
     ] as const;
     const { code, shown } = await runOnTerminal(['invite', 'the class', '--password'], answers, { cwd: directory });
     expect([code, shown]).toEqual([0, expect.stringContaining('can try passwords on their own computer')]);
-    expect(shown).not.toContain(PASSWORD);
+    expect(shown).not.toContain(PASSWORD.trim());
     links.set('the class', /http:\S+#p=[\w-]{22}(?=\s)/.exec(shown)?.[0] ?? '');
     await publish();
     const page = await newPage();

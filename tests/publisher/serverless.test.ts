@@ -9,6 +9,7 @@ import { keyFilePlaceOf, openKeyFile } from '../../core/keys/key-file.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
+import { invite } from '../../publisher/serverless/invitations.ts';
 import { keyPeriodOf } from '../../publisher/serverless/key-files.ts';
 import { READING_SITE_FILES } from '../../publisher/serverless/reading-site.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
@@ -186,7 +187,8 @@ describe('invitations', () => {
     expect((await verifyTree(web)).findings).toEqual([]);
     const removed = await good('invite', 'ada', '--remove');
     expect(removed.stderr).toMatch(/their keys end on \d{4}-\d\d-\d\d at the latest/);
-    await good('invite', 'ben', '--until', '2026-01-01');
+    const configurationFile = join(directory, 'wispr.json');
+    await invite({ configurationFile, passphrase: PASSPHRASE, name: 'ben', until: nowInSeconds() - 1 });
     await good('publish');
     expect([await keyFiles(), await keyFiles(web)]).toEqual([[], []]);
     const { code, stderr } = await wispr('invite', 'ada', '--remove');
@@ -292,13 +294,21 @@ it('has no configuration for nginx, which would lead readers in circles', async 
 });
 
 it('odd names, patterns and dates are refused', async () => {
-  for (const args of [
-    [''],
-    [' ada'],
-    ['a\u0000b'],
-    ['ada', '--sets', 'a b'],
-    ['ada', '--until', '2027-02-31'],
-    ['ada', '--valid', '7'],
-  ])
+  for (const args of [[''], [' ada'], ['a\u0000b'], ['ada', '--sets', 'a b'], ['ada', '--until', '2027-02-31']])
     expect((await wispr('invite', ...args)).code).toBe(2);
+});
+
+it('what only a key server can do, and a day that is over, are refused', async () => {
+  const before = await readFile(join(directory, 'publisher.keys'));
+  for (const [option = '', value = '', word] of [
+    ['--plan', 'daily', 'is for a key server'],
+    ['--from', '2099-01-01', 'is for a key server'],
+    ['--for', '7', 'is for a key server'],
+    ['--valid', '7', 'is for a key server'],
+    ['--until', '2026-01-01', 'is over'],
+  ]) {
+    const { code, stderr } = await wispr('invite', 'ada', option, value);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`${word}`)]);
+  }
+  expect(await readFile(join(directory, 'publisher.keys'))).toEqual(before);
 });

@@ -17,6 +17,9 @@ import { KEY_FILES_PATH } from '../../core/site/path.ts';
 /** Makes the secret out of a password: web-reader/password/main.ts. */
 export type Stretch = (password: string, salt: Uint8Array) => Uint8Array;
 
+/** Mail programs and people leave full stops, brackets and quotes behind a link. */
+const VALUE = /^[\w-]+/;
+
 /** The longest wait for a key file, also on a slow line. In milliseconds. */
 const PATIENCE = 45_000;
 
@@ -46,8 +49,9 @@ export function parseFragment(hash: string, origin: string): Fragment {
 }
 
 function invitationIn(members: URLSearchParams): Fragment['invitation'] {
-  const [typed, password] = [members.get('i'), members.get('p')];
-  if (typed === null && password === null) return undefined;
+  const given = [members.get('i'), members.get('p')];
+  if (given.every((each) => each === null)) return undefined;
+  const [typed, password] = given.map((each) => VALUE.exec(each ?? '')?.[0]);
   const secret = fromBase64url(typed, INVITATION_SECRET_LENGTH);
   const salt = fromBase64url(password, INVITATION_SALT_LENGTH);
   return secret ? { secret } : salt ? { salt } : 'broken';

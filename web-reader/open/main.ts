@@ -38,7 +38,7 @@ interface Given {
 
 async function start(): Promise<void> {
   if (!isSecureContext || !('serviceWorker' in navigator)) return cannot(); // the address stays whole, for "open in another browser"
-  history.replaceState(null, '', location.pathname); // the secret stays in no history
+  history.replaceState(null, '', location.pathname); // the secret stays in no history of the window
   const store = await openStore().catch(() => undefined);
   if (store === undefined) return cannot();
   await open(store, await givenBy(store, fragment));
@@ -49,7 +49,7 @@ async function open(store: Store, { invitation, asksAgain }: Given): Promise<voi
   try {
     const keys = await fetchKeys(invitation, context);
     if (keys === undefined) return open(store, await asksAgain());
-    await store.state.put(STATE.invitation, invitation);
+    if (await isToKeep(store, invitation, keys)) await store.state.put(STATE.invitation, invitation);
     await takeKeys(store, keys, fragment.sets);
     await installWorker();
     location.replace(fragment.to);
@@ -101,8 +101,23 @@ async function loadStretch(): Promise<Stretch> {
   return found() as Stretch;
 }
 
+/** Another's link that gives nothing new does not take the place of an invitation that is good. */
+async function isToKeep(store: Store, { name }: KeptInvitation, { keys }: DocumentKeys): Promise<boolean> {
+  const kept = await store.state.get(STATE.invitation);
+  if (!isKept(kept) || kept.name === name) return true;
+  const known = await Promise.all(keys.map(({ id }) => store.keys.find(id)));
+  return known.includes(undefined) || (await fetchKeys(kept, context).catch(() => undefined)) === undefined;
+}
+
+/** The same key can arrive with several invitations: its latest end counts. */
 async function takeKeys(store: Store, { keys }: DocumentKeys, wanted: readonly KeyId[]): Promise<void> {
-  await store.keys.put(await Promise.all(keys.map(handleOf)));
+  const arrived = await Promise.all(
+    keys.map(async (each) => {
+      const { notAfter = 0 } = (await store.keys.find(each.id)) ?? {};
+      return handleOf({ ...each, notAfter: notAfter > each.notAfter ? notAfter : each.notAfter });
+    }),
+  );
+  await store.keys.put(arrived);
   await store.state.put(STATE.answered, Object.fromEntries(wanted.map((id) => [id, Date.now()])));
 }
 

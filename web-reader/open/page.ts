@@ -30,7 +30,7 @@ export function ask(what: keyof typeof QUESTIONS, problem = ''): Promise<string>
   return new Promise((resolve) => {
     form.onsubmit = (event) => {
       event.preventDefault();
-      if (answer.value !== '') resolve(answer.value.trim());
+      if (answer.value !== '') resolve(answer.value); // of a password, spaces at its ends are part
     };
   });
 }

@@ -9,7 +9,7 @@ const STYLE = `:host{all:initial!important;color-scheme:light dark}*{box-sizing:
 .pill{position:fixed;right:14px;bottom:14px;z-index:2147483647;width:44px;height:44px;border-radius:22px;border:1px solid #8888;background:#fffd;color:#333;opacity:.85;cursor:pointer;padding:0}
 dialog{position:fixed;inset:auto 0 0;margin:0 auto;width:100%;max-width:30em;max-height:85vh;overflow:auto;border:0;border-radius:16px 16px 0 0;padding:8px 20px 20px;background:var(--paper);color:var(--ink)}
 dialog::backdrop{background:#0008}
-.row{display:block;width:100%;text-align:left;padding:12px 0;border:0;border-bottom:1px solid #8884;background:none;color:inherit;text-decoration:none}
+.row{display:block;width:100%;text-align:left;padding:12px 0;border:0;border-bottom:1px solid #8884;background:none;color:inherit;text-decoration:none}[hidden]{display:none}
 a,button{cursor:pointer}h2,strong{font-weight:600;margin:0;display:block}p,small{margin:2px 0 0;font-size:14px;color:var(--quiet);display:block}
 progress{width:100%;accent-color:var(--accent)}.close{border:0;border-radius:8px;padding:10px 20px;margin-top:14px;background:var(--accent);color:var(--on)}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}
@@ -58,7 +58,7 @@ async function show(): Promise<void> {
   signed.textContent = `Signed by ${name}. Up to date ${ago(confirmed, Math.floor(Date.now() / 1000))}.`;
   shared.textContent ||= 'The public address of this page';
   account.hidden = vault === undefined;
-  account.href = `${vault}/-/account`;
+  if (vault !== undefined) account.href = `${vault}/-/account`;
   keep.hidden = set === undefined;
   const issue = issues.find(({ id }) => id === set);
   const called = issue?.title ?? about.title ?? '';

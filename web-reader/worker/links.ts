@@ -1,33 +1,37 @@
 /** What a page or a style sheet loads, and where it leads: enough to keep what belongs to it. A browser that runs scripts may find more. */
 
-const TAG = /<[a-z]+\s([^>]*)>/gi;
+/** Characters of a text that are looked at: what stands behind is read for its own sake only. No expression here goes over a text more than once. */
+const LOOKED_AT = 1_048_576;
+
+const TAG = /<[a-z]+\s([^<>]*)>/gi;
 const ATTRIBUTE = /\b(?:src|href|poster|srcset|data)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
 const STYLE = /url\(\s*["']?([^"')]+)|@import\s+["']([^"']+)/gi;
 
 /** Characters of a title. */
-const LONGEST_TITLE = 200;
+export const LONGEST_TITLE = 200;
 
 /** @param base - path of the page, as it stands in a URL. @returns paths on the same site, with their queries, each once */
 export function linksIn(text: string, base: string): Set<string> {
   const { origin } = self.location;
+  const seen = text.slice(0, LOOKED_AT);
   const links = new Set<string>();
   const add = (link: string | undefined) => {
     const url = link && URL.canParse(link, origin + base) ? new URL(link, origin + base) : undefined;
     if (url?.origin === origin) links.add(url.pathname + url.search);
   };
-  for (const [, attributes = ''] of text.matchAll(TAG)) {
+  for (const [, attributes = ''] of seen.matchAll(TAG)) {
     for (const [name, one, two, three] of attributes.matchAll(ATTRIBUTE)) {
       const value = (one ?? two ?? three ?? '').replaceAll('&amp;', '&').trim();
       if (name.startsWith('srcset')) for (const each of value.split(',')) add(each.trim().split(/\s/, 1)[0]);
       else add(value);
     }
   }
-  for (const [, one, two] of text.matchAll(STYLE)) add((one ?? two)?.trim());
+  for (const [, one, two] of seen.matchAll(STYLE)) add((one ?? two)?.trim());
   return links;
 }
 
 /** The title of a page, as it stands in its HTML; empty where it has none. */
 export function titleOf(html: string): string {
-  const [, title = ''] = /<title[^>]*>([^<]*)/i.exec(html) ?? [];
+  const [, title = ''] = /<title[^<>]*>([^<]*)/i.exec(html.slice(0, LOOKED_AT)) ?? [];
   return title.trim().slice(0, LONGEST_TITLE);
 }

@@ -7,6 +7,7 @@ import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
 import type { About } from '../about.ts';
 import { type IssueKeeper, keepIssue, removeIssue, room, shownIssues } from './issues.ts';
 import { nameOf, namesKept } from './kept-objects.ts';
+import { LONGEST_TITLE } from './links.ts';
 import { answerScript, scriptTag } from './own-scripts.ts';
 import { shellFor } from './pages.ts';
 import { nowInSeconds } from './publication.ts';
@@ -49,7 +50,7 @@ async function change(reader: WebReader, event: FetchEvent, members: URLSearchPa
   const [keep, remove] = [members.get('keep'), members.get('remove')];
   if (remove !== null) await removeIssue(work, remove || undefined);
   const set = keep === null ? undefined : (await entryAt(work, keep))?.set;
-  if (set !== undefined) event.waitUntil(keepIssue(work, set, members.get('title') ?? ''));
+  if (set !== undefined) event.waitUntil(keepIssue(work, set, (members.get('title') ?? '').slice(0, LONGEST_TITLE)));
   return new Response(null, { status: 204 });
 }
 

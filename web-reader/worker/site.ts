@@ -1,8 +1,10 @@
 /** Which site is read at this origin: site and root id are part of the program that the origin gives, and its content hosts may change. */
+import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { isOrigin, isSite } from '../../core/site/site.ts';
 import { WebReaderError } from '../errors.ts';
 import { STATE, type Store } from '../store.ts';
+import { fetchSmall } from './fetching.ts';
 import { scope } from './scope.ts';
 
 export interface ReadSite {
@@ -14,6 +16,9 @@ export interface ReadSite {
 }
 
 const FILE = '/-/site.json';
+
+/** Bytes. */
+const LONGEST = 16_384;
 
 /** Milliseconds. */
 const TIMEOUT = 10_000;
@@ -72,9 +77,10 @@ function hostsOf({ content }: ReadSite): readonly string[] {
 /** Without cookies: published scripts can set more of them than the origin takes. */
 async function fetchSite(): Promise<ReadSite> {
   try {
-    const options = { cache: 'no-cache', credentials: 'omit', signal: AbortSignal.timeout(TIMEOUT) } as const;
-    const answer = await fetch(FILE, options);
-    const value: unknown = answer.ok ? await answer.json() : undefined;
+    const { origin } = scope.location;
+    const wish = { maximumLength: LONGEST, milliseconds: TIMEOUT, cache: 'no-cache' } as const;
+    const bytes = (await fetchSmall({ origin, path: FILE, ...wish })) ?? new Uint8Array();
+    const value: unknown = bytes.length > LONGEST ? undefined : JSON.parse(fromUtf8(bytes) ?? '');
     if (isReadSite(value)) return value;
   } catch (cause) {
     throw new WebReaderError('site-unavailable', `${FILE} cannot be fetched`, { cause });

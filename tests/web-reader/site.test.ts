@@ -1,0 +1,28 @@
+/** What the worker takes of `/-/site.json`. */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { Store } from '../../web-reader/store.ts';
+import { KnownSite } from '../../web-reader/worker/site.ts';
+
+const SITE = { site: 'news.example', root: 'A'.repeat(43), content: ['https://cache.example'] };
+
+beforeEach(() => {
+  vi.stubGlobal('location', { origin: 'https://pages.example' }); // the worker's own
+  vi.stubGlobal('wisprSite', { ...SITE, reading: 'https://read.example' });
+});
+afterEach(() => vi.unstubAllGlobals());
+
+const store = { state: { get: async () => undefined, put: async () => undefined } } as unknown as Store;
+
+it.each([
+  ['no more than 16 KiB', () => new Response(JSON.stringify(SITE).padEnd(16_385))],
+  ['no such text', () => new Response('<!doctype html>')],
+  ['no refusal', () => new Response(JSON.stringify(SITE), { status: 500 })],
+])('%s', async (_, answer) => {
+  vi.stubGlobal('fetch', async () => answer());
+  await expect(new KnownSite(store).read()).rejects.toMatchObject({ code: 'site-unavailable' });
+});
+
+it('the site, as it is said', async () => {
+  vi.stubGlobal('fetch', async () => new Response(JSON.stringify(SITE).padEnd(16_384)));
+  expect(await new KnownSite(store).read()).toEqual(SITE);
+});
