@@ -13,7 +13,7 @@ import { parseConfiguration } from '../../publisher/workspace/configuration/read
 import { hasReadingSite } from '../../publisher/workspace/configuration/schema.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { collect } from '../io/arguments.ts';
-import { UsageError } from '../io/voice.ts';
+import { say, UsageError } from '../io/voice.ts';
 
 /** What the command line gives; `undefined` stands for the configuration's own default. */
 export interface CacheConfigOptions {
@@ -111,7 +111,10 @@ export function addCacheConfigCommand(program: Command): void {
 /** Nothing in them is secret: the server's own user reads them. */
 function writeFiles(directory: string, files: ReadonlyMap<string, string>): void {
   mkdirSync(directory, { recursive: true });
-  for (const [file, text] of files) writeFileSync(join(directory, file), text, { mode: 0o644 });
+  for (const [file, text] of files) {
+    writeFileSync(join(directory, file), text, { mode: 0o644 });
+    say(`wrote ${join(directory, file)}`);
+  }
 }
 
 /** What the publisher's configuration says, where there is one. */
