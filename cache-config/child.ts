@@ -33,7 +33,7 @@ export interface ChildOptions {
   readonly stopSignal: NodeJS.Signals;
   /** Further files that it leaves behind, removed too. */
   readonly moreRemains?: readonly string[];
-  /** Who it runs as; whoever runs this process, if left out. */
+  /** The user it runs as; the user of this process, if left out. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
 }
 

@@ -100,7 +100,7 @@ export const VALUES: { readonly [Name in ConfigName]: (p: CompleteParameters[Nam
   fastly: () => ({}),
 };
 
-/** For hosts that send nobody anywhere by themselves: what they answer where there is no file. */
+/** For hosts that cannot redirect: the page they answer with where there is no file. */
 function notFound({ readingOrigin }: { readonly readingOrigin: string }): Values {
   const page = readFileSync(new URL('templates/not-found.html', import.meta.url), 'utf8');
   return { notFoundPage: page.trimEnd().replaceAll('{{readingOrigin}}', readingOrigin) };

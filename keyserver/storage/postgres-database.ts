@@ -2,7 +2,6 @@
  * The key server's database at a PostgreSQL server, or at one that speaks its language: nothing is used that CockroachDB and YugabyteDB
  * do not have.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg, { type Pool, type PoolClient, type QueryResult } from 'pg';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
@@ -11,7 +10,7 @@ import type { Store, Value } from './database.ts';
 import { checkVersion, type Migratable, migrate } from './migrations.ts';
 import { findPassword } from './postgres-password.ts';
 import type { SqlTypes } from './schema.ts';
-import { Turns } from './turns.ts';
+import { Transactions } from './transactions.ts';
 
 const MAXIMUM_CONNECTIONS = 10;
 /** Milliseconds: for a connection; by the server's clock for a statement, and between two of a transaction; by ours where the server is gone. */
@@ -116,8 +115,7 @@ class PostgresDatabase implements Migratable {
   readonly #pool: Pool;
   readonly #statements = new Map<string, { readonly name: string; readonly text: string }>();
   /** Transactions of one process would get into each other's way, and be done again and again. */
-  readonly #turns = new Turns();
-  readonly #current = new AsyncLocalStorage<{ readonly client: PoolClient; isOpen: boolean }>();
+  readonly #transactions = new Transactions<PoolClient>();
 
   constructor(connectionString: string) {
     const types = { getTypeParser: parserOf as typeof pg.types.getTypeParser };
@@ -140,13 +138,13 @@ class PostgresDatabase implements Migratable {
   }
 
   async transaction<Result>(work: () => Promise<Result>): Promise<Result> {
-    return this.#client()
+    return this.#transactions.connection()
       ? work()
-      : this.#turns.take(() => repeated(() => this.#begin(work), [...IN_THE_WAY, ...MADE_MEANWHILE]));
+      : this.#transactions.takeTurn(() => repeated(() => this.#begin(work), [...IN_THE_WAY, ...MADE_MEANWHILE]));
   }
 
   async close(): Promise<void> {
-    await this.#turns.idle();
+    await this.#transactions.idle();
     await this.#pool.end();
   }
 
@@ -173,13 +171,13 @@ class PostgresDatabase implements Migratable {
   }
 
   async execute(script: string): Promise<void> {
-    const client = this.#client() ?? this.#pool;
+    const client = this.#transactions.connection() ?? this.#pool;
     await client.query(script).catch(rethrow);
   }
 
   async #query(sql: string, values: readonly Value[]): Promise<QueryResult> {
     const query = { ...this.#prepared(sql), values: [...values] };
-    const client = this.#client();
+    const client = this.#transactions.connection();
     return client
       ? client.query(query).catch(rethrow)
       : repeated(() => this.#pool.query(query).catch(rethrow), IN_THE_WAY);
@@ -197,20 +195,12 @@ class PostgresDatabase implements Migratable {
     return made;
   }
 
-  /** Of the transaction that this belongs to. */
-  #client(): PoolClient | undefined {
-    const current = this.#current.getStore();
-    if (current?.isOpen === false) throw new Error('a transaction was not waited for, and has ended');
-    return current?.client;
-  }
-
   async #begin<Result>(work: () => Promise<Result>): Promise<Result> {
     const client = await this.#pool.connect().catch(rethrow);
-    const current = { client, isOpen: true };
     let isBroken = false;
     try {
       await client.query('BEGIN ISOLATION LEVEL SERIALIZABLE').catch(rethrow);
-      const result = await this.#current.run(current, work);
+      const result = await this.#transactions.within(client, work);
       const { command } = await client.query('COMMIT').catch(rethrow);
       if (command !== 'COMMIT') throw new Error('a statement of the transaction has failed, and nothing said so');
       return result;
@@ -220,7 +210,6 @@ class PostgresDatabase implements Migratable {
       });
       throw error;
     } finally {
-      current.isOpen = false;
       client.release(isBroken);
     }
   }

@@ -1,5 +1,4 @@
 /** The key server's database as an SQLite file. Nothing is written before every check has passed. */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -9,7 +8,7 @@ import { KeyServerError } from '../errors.ts';
 import type { Database, Store, Value } from './database.ts';
 import { checkVersion, type Migratable, migrate } from './migrations.ts';
 import { APPLICATION_ID, type SqlTypes } from './schema.ts';
-import { Turns } from './turns.ts';
+import { Transactions } from './transactions.ts';
 
 /** Milliseconds to wait for another process (`wispr invite` beside the running server) to end its transaction, and between two attempts. */
 const BUSY_TIMEOUT = 10_000;
@@ -89,8 +88,7 @@ class SqliteDatabase implements Migratable {
   readonly types = TYPES;
   readonly #writing: Connection;
   readonly #reading: Connection;
-  readonly #turns = new Turns();
-  readonly #current = new AsyncLocalStorage<{ isOpen: boolean }>();
+  readonly #transactions = new Transactions<Connection>();
 
   constructor(writing: DatabaseSync, reading: DatabaseSync) {
     this.#writing = new Connection(writing);
@@ -111,11 +109,11 @@ class SqliteDatabase implements Migratable {
   }
 
   async transaction<Result>(work: () => Promise<Result>): Promise<Result> {
-    return this.#isInside() ? work() : this.#turns.take(() => this.#begin(work));
+    return this.#transactions.connection() ? work() : this.#transactions.takeTurn(() => this.#begin(work));
   }
 
   async close(): Promise<void> {
-    await this.#turns.idle();
+    await this.#transactions.idle();
     for (const { database } of [this.#writing, this.#reading]) database.close();
   }
 
@@ -132,31 +130,23 @@ class SqliteDatabase implements Migratable {
   }
 
   async #do<Result>(sql: string, work: (statement: StatementSync) => Result): Promise<Result> {
-    if (this.#isInside()) return work(this.#writing.prepared(sql));
+    const inside = this.#transactions.connection();
+    if (inside) return work(inside.prepared(sql));
     if (sql.startsWith('SELECT ')) return work(this.#reading.prepared(sql));
-    return this.#turns.take(() => whenFree(() => work(this.#writing.prepared(sql))));
-  }
-
-  #isInside(): boolean {
-    const current = this.#current.getStore();
-    if (current?.isOpen === false) throw new Error('a transaction was not waited for, and has ended');
-    return current !== undefined;
+    return this.#transactions.takeTurn(() => whenFree(() => work(this.#writing.prepared(sql))));
   }
 
   async #begin<Result>(work: () => Promise<Result>): Promise<Result> {
     const { database } = this.#writing;
-    const current = { isOpen: true };
     await whenFree(() => database.exec('BEGIN IMMEDIATE'));
     try {
-      const result = await this.#current.run(current, work);
+      const result = await this.#transactions.within(this.#writing, work);
       database.exec('COMMIT');
       return result;
     } catch (error) {
       // SQLite ends the transaction itself on some errors, a full disk for one.
       if (database.isTransaction) database.exec('ROLLBACK');
       throw error;
-    } finally {
-      current.isOpen = false;
     }
   }
 }

@@ -35,7 +35,7 @@ export async function plansOf(database: Database, subscriber: number): Promise<H
   return database.all<HeldPlan>(sql, subscriber);
 }
 
-/** Everything that a subscriber may read by: named sets, and subscriptions of now and of before. */
+/** Everything that entitles a subscriber: named sets, and current and ended subscriptions. */
 export async function rightsOf(database: Database, subscriber: number): Promise<Right[]> {
   const grants = await grantsOf(database, subscriber);
   const rows = await database.all<

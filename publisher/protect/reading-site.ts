@@ -41,7 +41,7 @@ export async function putReadingSite(run: ReadingSiteRun): Promise<number | unde
 }
 
 /**
- * Writes the key files that are other than before, and removes those of invitations that ended or were removed.
+ * Writes the key files that changed, and removes those of invitations that ended or were removed.
  *
  * @returns their paths
  * @throws PublishError `output-failed`, `argument-invalid`

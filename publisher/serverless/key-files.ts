@@ -44,7 +44,7 @@ export function keyPeriodOf(now: number): Pick<DocumentKey, 'notBefore' | 'notAf
 /**
  * Every key file that there has to be.
  *
- * @param there - where those of before lie: one that says the same stays as it is
+ * @param there - where the previous key files are: a file with the same keys is kept
  * @param now - seconds since 1970
  * @returns by path
  * @throws PublishError `argument-invalid` for an invitation to more sets than a file can have keys

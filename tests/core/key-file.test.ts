@@ -92,7 +92,7 @@ describe('a key file', () => {
     await expect(openKeyFile(file, unasked, CONTEXT)).rejects.toMatchObject(REFUSED);
   });
 
-  it('attack 43: is refused where what is in it is not what it should be, though whoever made it had the key', async () => {
+  it('attack 43: is refused where its content is invalid, even if it opens with the right key', async () => {
     const [one, two] = (await someKeys(2)).map(member) as [JsonObject, JsonObject];
     const many = Array.from({ length: MAXIMUM_KEYS_PER_FILE + 1 }, (_, index) => {
       return { ...one, id: toBase64url(new Uint8Array(32).fill(index % 256).with(0, index >> 8)) };

@@ -72,7 +72,7 @@ async function invite(name: string, ...more: string[]): Promise<void> {
   links.set(name, (await wispr('invite', name, ...more)).trim());
 }
 
-/** Of somebody, at one of the hosts, which all have the same files. */
+/** The link of one invitation, at one of the hosts. All have the same files. */
 function linkAt(name: string, host: StaticHostName = 'nginx'): string {
   const { origin } = hosts.get(host) as StaticHost;
   return (links.get(name) ?? '').replace(/^http:\/\/[^/]*/, origin);

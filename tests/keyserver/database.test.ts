@@ -125,7 +125,7 @@ describe('a transaction', () => {
     expect(await names(one)).toEqual([]);
   });
 
-  it('refuses a statement that nobody has waited for, once it has ended', async () => {
+  it('refuses a statement that was not awaited, once the transaction has ended', async () => {
     const ended = gate();
     let late: Promise<unknown> = Promise.resolve();
     await one.transaction(async () => {

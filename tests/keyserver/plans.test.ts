@@ -246,7 +246,7 @@ describe('links for a whole list', () => {
       /^name,link\n"frida",http\S+#[0-9A-Z-]{19}\.[\w-]{43}\n$/,
     );
     expect((await stat(join(folder, 'links.csv'))).mode & 0o777).toBe(0o600);
-    // What is there already is never lost, and nobody is imported whose link would be.
+    // What is there already is never lost, and no one is imported if the links would be lost.
     writeFileSync(join(folder, 'more.csv'), 'name,plan\ngerd,daily\n');
     for (const [file, status] of [
       ['links.csv', 2],

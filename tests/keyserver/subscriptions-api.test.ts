@@ -72,12 +72,12 @@ describe('another system', () => {
       sessions: 0,
       invitations: 1,
     });
-    // An invitation brings nobody back.
+    // An invitation does not readmit a revoked person.
     expect(await ask('invite', { subscriber: 'bert' })).toEqual({ status: 409, error: 'revoked' });
     expect(await ask('begin', { subscriber: 'bert', plan: 'daily' })).toMatchObject({ created: true });
   });
 
-  it('brings nobody back by an invitation that comes beside the revocation', async () => {
+  it('does not readmit by an invitation that comes beside the revocation', async () => {
     await ask('begin', { subscriber: 'dora', plan: 'daily' });
     const asked = Array.from({ length: 10 }, () => ask('invite', { subscriber: 'dora' }));
     await Promise.all([ask('revoke', { subscriber: 'dora' }), ...asked]);
@@ -159,7 +159,7 @@ describe('Stripe', () => {
     expect(rig.log()).not.toContain('emil');
   });
 
-  it('brings nobody back who was revoked, and has no subscriber for what is no plan here', async () => {
+  it('does not readmit a revoked person, and adds no subscriber for an unknown plan', async () => {
     await ask('revoke', { subscriber: 'emil@example.org' });
     expect(await send({})).toEqual({ status: 204 });
     expect(await ask('show', { subscriber: 'emil@example.org' })).toMatchObject({ revoked: true });
