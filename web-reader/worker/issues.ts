@@ -37,7 +37,8 @@ export interface IssueKeeper {
   readonly read: (found: { readonly path: string; readonly entry: DocumentEntry }) => Promise<Response>;
 }
 
-const running = new Set<string>();
+/** By id, the run that keeps it: one that was removed, or begun anew since, is not this one any more, and stops. */
+const running = new Map<string, Issue>();
 /** As they are at this moment: where there is no room, no note of it is kept either. */
 const begun = new Map<string, Issue>();
 
@@ -75,15 +76,15 @@ export async function removeIssue({ store }: IssueKeeper, id: string | undefined
  */
 export async function keepIssue(work: IssueKeeper, id: string, title: string): Promise<void> {
   if (running.has(id)) return;
-  running.add(id);
-  const { store } = work;
-  const known = (await store.keys.find(id))?.title;
-  const issue: Issue = { title: known ?? title, documents: [], pages: [], left: [], bytes: 0 };
+  const issue: Issue = { title, documents: [], pages: [], left: [], bytes: 0 };
+  running.set(id, issue);
   begun.set(id, issue);
+  const { store } = work;
   const note = async () => {
-    if (running.has(id)) await store.state.put(STATE.issues, { ...(await readIssues(store)), [id]: issue });
+    if (running.get(id) === issue) await store.state.put(STATE.issues, { ...(await readIssues(store)), [id]: issue });
   };
   try {
+    issue.title = (await store.keys.find(id))?.title ?? title;
     await note();
     if ((await room()).left < ROOM) issue.trouble = 'full';
     else await keepAll(work, id, issue, note);
@@ -91,7 +92,7 @@ export async function keepIssue(work: IssueKeeper, id: string, title: string): P
     issue.trouble = error instanceof DOMException && error.name === 'QuotaExceededError' ? 'full' : 'network';
   } finally {
     await note().catch(() => undefined);
-    running.delete(id);
+    if (running.get(id) === issue) running.delete(id);
   }
 }
 
@@ -114,7 +115,7 @@ async function keepAll(work: IssueKeeper, id: string, issue: Issue, note: () => 
   const lane = async () => {
     while (next < issue.documents.length && !issue.trouble) {
       const path = issue.documents[next++] ?? '';
-      if (!running.has(id)) return; // it was removed
+      if (running.get(id) !== issue) return;
       for (const link of await keepOne(work, id, issue, path).catch(passOver)) {
         if (known.has(link) || known.size >= MOST_DOCUMENTS) continue;
         known.add(link);
@@ -142,7 +143,7 @@ async function keepOne({ keeper, read }: IssueKeeper, id: string, issue: Issue, 
   const [isPage, isStyle] = ['text/html', 'text/css'].map((each) => type.startsWith(each));
   const text = isPage || isStyle ? await answer.text() : '';
   if (!isPage && !isStyle) await body?.pipeTo(new WritableStream());
-  if (!running.has(id)) return [];
+  if (running.get(id) !== issue) return [];
   const kept = await keepFor(id, path, entry);
   if (kept === undefined) issue.trouble = 'full';
   else issue.bytes += kept;
