@@ -16,6 +16,9 @@ const SCRIPTS = ['worker', 'start', 'vault', 'ml-kem', 'sheet', 'library', 'open
 /** Those that the worker's own pages load: it has their addresses in front. */
 export const SCRIPTS_OF_WORKER = ['library', 'sheet'] as const;
 
+/** Those at the origin of the documents; the others are at the reading site's own. */
+export const SCRIPTS_WITH_DOCUMENTS: readonly string[] = ['worker', 'start', ...SCRIPTS_OF_WORKER];
+
 /** Those of sites that have no key server. */
 const WITHOUT_KEY_SERVER: readonly string[] = ['open', 'password'];
 

@@ -1,8 +1,7 @@
 /** Fetches from content hosts, by CORS. They are not trusted: no cookie goes out, no redirect leads elsewhere, no header of theirs is looked at. */
-import { ByteReader } from '../../core/encoding/byte-reader.ts';
-import type { ByteRange } from '../../core/object/geometry.ts';
-import { ReadingError } from '../../core/reading/errors.ts';
-import { scope } from './scope.ts';
+import { ByteReader } from '../core/encoding/byte-reader.ts';
+import type { ByteRange } from '../core/object/geometry.ts';
+import { ReadingError } from '../core/reading/errors.ts';
 
 /** Milliseconds. */
 export interface BodyTimes {
@@ -45,7 +44,7 @@ export class HostAttempt {
   ): Promise<HostAnswer> => {
     try {
       const answer = await fetch(this.origin + urlPath, {
-        ...(this.origin === scope.location.origin ? HERE : ELSEWHERE),
+        ...(this.origin === location.origin ? HERE : ELSEWHERE),
         credentials: 'omit',
         referrerPolicy: 'no-referrer',
         cache,

@@ -59,9 +59,18 @@ export const STATE = {
 
 /** A set key as it is kept: its bytes do not come out any more. */
 export async function handleOf({ id, key, notBefore, notAfter, title }: DocumentKey): Promise<StoredKey> {
+  return { id, key: await importHandle(key), notBefore, notAfter, title };
+}
+
+/** A key of HMAC with SHA-512 that is not extractable. */
+export function importHandle(key: Uint8Array): Promise<CryptoKey> {
   const bytes = key as Uint8Array<ArrayBuffer>;
-  const handle = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-512' }, false, ['sign']);
-  return { id, key: handle, notBefore, notAfter, title };
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-512' }, false, ['sign']);
+}
+
+/** HMAC under a key that the browser holds. */
+export function macOf(key: CryptoKey): (data: Uint8Array) => Promise<Uint8Array> {
+  return async (data) => new Uint8Array(await crypto.subtle.sign('HMAC', key, data as Uint8Array<ArrayBuffer>));
 }
 
 const DATABASE = 'wispr';

@@ -2,7 +2,7 @@
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { encodeSettings, type SiteSettings } from '../../core/publication/settings.ts';
 import { isOtherKeyStore } from '../keys/note-key-store.ts';
-import { siteSettingsOf, withProgram } from '../site/site-settings.ts';
+import { signedSettingsOf } from '../site/site-settings.ts';
 import { openIndexReadOnly } from '../workspace/index/open.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { appearanceOf } from './appearance.ts';
@@ -34,11 +34,7 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
   const context = { ...place, index, output, sections, appearance, rekey: due, checkNotStopped, readOnly: true };
   const plan = await makePlan(context);
-  const settings = withProgram(
-    siteSettingsOf(configuration, (path) => index.planned(path)),
-    configuration,
-    rootId ?? '',
-  );
+  const settings = signedSettingsOf(configuration, (path) => index.planned(path), rootId ?? '');
   checkRekey(options.rekey ?? [], plan.sets);
   return {
     ...summarisePlan(place, plan),

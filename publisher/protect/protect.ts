@@ -15,7 +15,7 @@ import { stopped } from '../errors.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
 import { noteKeyStore } from '../keys/note-key-store.ts';
-import { siteSettingsOf, withProgram } from '../site/site-settings.ts';
+import { signedSettingsOf } from '../site/site-settings.ts';
 import { hasKeyServer } from '../workspace/configuration/schema.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore, withLock } from '../workspace/workspace.ts';
@@ -147,11 +147,7 @@ async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, optio
     onFound: (done) => onProgress?.({ stage: 'looking', done, total: undefined }),
   });
   checkRekey(wanted, plan.sets);
-  const settings = withProgram(
-    siteSettingsOf(configuration, (path) => index.planned(path)),
-    configuration,
-    rootId,
-  );
+  const settings = signedSettingsOf(configuration, (path) => index.planned(path), rootId);
   const found = { keys, roles, sections, index, output, appearance, plan, settings, recipient };
   return { ...place, ...found, rekey, areKeysOlder: areOlder };
 }

@@ -9,6 +9,7 @@ import { isKeyFilePath, keyFilesOf } from '../serverless/key-files.ts';
 import { READING_SITE_FILES, readingSiteFiles } from '../serverless/reading-site.ts';
 import { type Configuration, hasReadingSite, originsOf } from '../workspace/configuration/schema.ts';
 import { entriesOf, putIfDifferent, removeFiles } from './files.ts';
+import { replaceOutputFile } from './writers/files.ts';
 
 export interface ReadingSiteRun {
   readonly configuration: Configuration;
@@ -49,7 +50,7 @@ export async function putReadingSite(run: ReadingSiteRun): Promise<number | unde
 export async function putKeyFiles({ configuration, out, contents, rootId, now }: ReadingSiteRun): Promise<string[]> {
   const context = { root: rootId, site: configuration.site };
   const files = await keyFilesOf(contents, context, placeInDirectory(out), now);
-  for (const [path, bytes] of files) await putIfDifferent(join(out, path), bytes);
+  for (const [path, bytes] of files) if (bytes) replaceOutputFile(join(out, path), bytes);
   removeFiles(
     out,
     keyFilesIn(out).filter((path) => !files.has(path)),

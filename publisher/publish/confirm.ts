@@ -20,6 +20,7 @@ import { type Delivery, deliver } from './deliver.ts';
 import { eachTarget, TARGET_LIMIT } from './each-target.ts';
 import { findHighest, type Reached } from './highest.ts';
 import { keepTimestamp, type Site } from './site.ts';
+import { holdsNow, plainFile } from './upload.ts';
 
 export interface Confirmation extends Delivery {
   /** Whether it is a closing publication: readers are shown nothing. */
@@ -52,10 +53,8 @@ async function renewKeyFiles(site: Site, { reachable }: Reached): Promise<void> 
   const paths = await putKeyFiles({ configuration, out, contents: store.contents, rootId: store.rootId, now: now() });
   const put = async (target: Target) => {
     for (const path of paths) {
-      const local = { file: join(out, path) };
-      const there = await target.head(path);
-      const headers = headersOf({ path, kind: 'plain', immutable: false, optional: true });
-      if (!there || !(await target.holds(there, local))) await target.put(path, local, headers);
+      const isThere = await holdsNow(path, { site, target });
+      if (!isThere) await target.put(path, { file: join(out, path) }, headersOf(plainFile(path)));
     }
   };
   await eachTarget(reachable, put, { limit: TARGET_LIMIT, signal });

@@ -136,7 +136,12 @@ async function* documentFiles(
 
 function siteFiles({ configuration, out }: Site): PublicationFile[] {
   const alone = hasReadingSite(configuration) ? [] : [...keyFilesIn(out), ...READING_SITE_FILES];
-  return [...SITE_FILES, ...alone].map((path) => ({ path, kind: 'plain', immutable: false, optional: true }));
+  return [...SITE_FILES, ...alone].map(plainFile);
+}
+
+/** A file that is not signed, and need not be there. */
+export function plainFile(path: string): PublicationFile {
+  return { path, kind: 'plain', immutable: false, optional: true };
 }
 
 function* metadata({ state }: SnapshotPublication): Generator<PublicationFile> {
@@ -172,7 +177,7 @@ async function put(file: PublicationFile, length: number, context: Context): Pro
   } catch (error) {
     const wasChanged = error instanceof StorageError && error.code === 'target-changed';
     // By a request whose answer was lost, or the same by another program.
-    if (!wasChanged || !(await holdsNow(file, context))) throw error;
+    if (!wasChanged || !(await holdsNow(file.path, context))) throw error;
   }
 }
 
@@ -181,7 +186,8 @@ function conditionOf({ path, kind }: PublicationFile, { inventory }: Context): P
   return kind === 'metadata' ? { replacing: inventory.tagOf(path) } : {};
 }
 
-async function holdsNow({ path }: PublicationFile, { site, target }: Context): Promise<boolean> {
+/** Whether the target has a file as `out` does, without a look at what it had before. */
+export async function holdsNow(path: string, { site, target }: Pick<Context, 'site' | 'target'>): Promise<boolean> {
   const there = await target.head(path);
   return there !== undefined && target.holds(there, { file: join(site.out, path) });
 }

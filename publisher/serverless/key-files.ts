@@ -46,7 +46,7 @@ export function keyPeriodOf(now: number): Pick<DocumentKey, 'notBefore' | 'notAf
  *
  * @param there - where the previous key files are: a file with the same keys is kept
  * @param now - seconds since 1970
- * @returns by path
+ * @returns by path; `undefined` where the previous file is kept
  * @throws PublishError `argument-invalid` for an invitation to more sets than a file can have keys
  */
 export async function keyFilesOf(
@@ -54,18 +54,18 @@ export async function keyFilesOf(
   context: KeyFileContext,
   there: PublicationPlace,
   now: number,
-): Promise<Map<string, Uint8Array>> {
+): Promise<Map<string, Uint8Array | undefined>> {
   const pairs = [...sets, ...kept.map(({ name, key }) => [name, key] as const)];
   const named = await Promise.all(pairs.map(async ([name, key]) => ({ name, key, id: await keyIdOf('set', key) })));
   named.sort((a, b) => (a.id < b.id ? -1 : 1));
-  const files = new Map<string, Uint8Array>();
+  const files = new Map<string, Uint8Array | undefined>();
   for (const invitation of invitations.filter(({ until = now }) => now <= until)) {
     const keys = keysFor(invitation, named, now);
     const place = await keyFilePlaceOf(invitation.secret, context);
     const path = KEY_FILES_PATH + place.name;
     const before = await there.read(path, MESSAGE_LIMITS.keyFile);
     const isSame = before && (await saysTheSame(before, keys, place, context));
-    files.set(path, isSame ? before : await encodeKeyFile(keys, place.key, context));
+    files.set(path, isSame ? undefined : await encodeKeyFile(keys, place.key, context));
   }
   return files;
 }

@@ -1,5 +1,6 @@
 /** The reading site of a site without a key server, as plain files that any host serves: docs/serverless.md. */
 
+import { escapeHtml } from '../../core/encoding/html.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { accentOf, ON_DARK_ACCENT, ON_LIGHT_ACCENT } from '../../core/site/accent.ts';
 import { OPEN_PAGE, ROOT_WORKER } from '../../core/site/path.ts';
@@ -26,7 +27,7 @@ const SHEET_SCRIPT = '/-/sheet.js';
 const LIBRARY_SCRIPT = '/-/library.js';
 
 /** Their paths. The page comes last: it names the others. */
-export const READING_SITE_FILES: readonly string[] = [
+const PATHS = [
   STYLE,
   SCRIPT,
   PASSWORD_SCRIPT,
@@ -35,7 +36,8 @@ export const READING_SITE_FILES: readonly string[] = [
   SITE_FILE,
   ROOT_WORKER,
   OPEN_PAGE,
-];
+] as const;
+export const READING_SITE_FILES: readonly string[] = PATHS;
 
 /**
  * The files, by their paths.
@@ -52,17 +54,17 @@ export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8A
     );
   const { open, password, sheet, library } = built;
   const described = { content, reading: content[0], root, site };
-  const files: readonly (readonly [string, Uint8Array])[] = [
-    [STYLE, Buffer.from(styleOf(accent))],
-    [SCRIPT, open.content],
-    [PASSWORD_SCRIPT, password.content],
-    [SHEET_SCRIPT, sheet.content],
-    [LIBRARY_SCRIPT, library.content],
-    [SITE_FILE, Buffer.from(`${JSON.stringify(described)}\n`)],
-    [ROOT_WORKER, workerFor(built, { keys: OPEN_PAGE, root, site }).content],
-    [OPEN_PAGE, Buffer.from(pageOf(about, open, password))],
-  ];
-  return new Map(files);
+  const files: Readonly<Record<(typeof PATHS)[number], Uint8Array>> = {
+    [STYLE]: Buffer.from(styleOf(accent)),
+    [SCRIPT]: open.content,
+    [PASSWORD_SCRIPT]: password.content,
+    [SHEET_SCRIPT]: sheet.content,
+    [LIBRARY_SCRIPT]: library.content,
+    [SITE_FILE]: Buffer.from(`${JSON.stringify(described)}\n`),
+    [ROOT_WORKER]: workerFor(built, { keys: OPEN_PAGE, root, site }).content,
+    [OPEN_PAGE]: Buffer.from(pageOf(about, open, password)),
+  };
+  return new Map(PATHS.map((path) => [path, files[path]]));
 }
 
 /** No header says it, so the page does. That it may be in no frame cannot be said so, and nothing in it is worth a click. */
@@ -79,13 +81,13 @@ function pageOf({ site, root, name }: ReadingSite, open: WebReaderFile, password
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-<title>${escaped(name)}</title>
+<title>${escapeHtml(name)}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${STYLE}">
 <script src="${addressOf(SCRIPT, open).src}" integrity="${open.integrity}" defer></script>
 </head>
 <body>
-<header><p class="publisher">${escaped(name)}</p>${name === site ? '' : `<p class="site">${site}</p>`}</header>
+<header><p class="publisher">${escapeHtml(name)}</p>${name === site ? '' : `<p class="site">${site}</p>`}</header>
 <main>
 <div id="opening" role="status"><h1>Opening …</h1><div class="skeleton" aria-hidden="true"><span></span><span></span><span></span></div></div>
 <form id="ask" hidden>
@@ -101,10 +103,6 @@ function pageOf({ site, root, name }: ReadingSite, open: WebReaderFile, password
 </body>
 </html>
 `;
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 function styleOf(accent: string | undefined): string {

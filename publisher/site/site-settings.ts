@@ -36,11 +36,14 @@ export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocum
 }
 
 /**
- * The settings with the program of this wispr, which readers' browsers should get. Left out where it was not built.
+ * The settings that are signed: those of the site, with the program of this wispr, which readers' browsers should get. Left out where it was
+ * not built.
  *
  * @param root - root id
+ * @throws PublishError `configuration-invalid`, as {@link siteSettingsOf}
  */
-export function withProgram(settings: SiteSettings, configuration: Configuration, root: KeyId): SiteSettings {
+export function signedSettingsOf(configuration: Configuration, lookUp: LookUpDocument, root: KeyId): SiteSettings {
+  const settings = siteSettingsOf(configuration, lookUp);
   if (!hasReadingSite(configuration)) return settings; // the program lies beside the publication
   const { reading, site } = configuration;
   const files = readWebReader();

@@ -2,6 +2,7 @@
 import { request } from 'undici';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { type ReaderProgram, versionOfProgram } from '../../core/publication/reader-program.ts';
+import { SCRIPTS_WITH_DOCUMENTS } from '../../node-support/web-reader-files.ts';
 import { PublishError } from '../errors.ts';
 import { WebPlace } from './places.ts';
 import type { VerifyReport } from './report.ts';
@@ -11,9 +12,6 @@ import type { KnownSite } from './site.ts';
 const TIMEOUT = 10_000;
 /** Bytes of the longest script that is read. */
 const LONGEST = 1_048_576;
-
-/** Scripts at the origin of the documents; the others are at the reading site's own. */
-const WITH_DOCUMENTS: readonly string[] = ['worker', 'start', 'sheet', 'library'];
 
 /** A reading site that does not answer says nothing about the publication. */
 export async function checkReadingSite({ reading, program }: KnownSite, report: VerifyReport): Promise<void> {
@@ -45,7 +43,7 @@ async function programAt(reading: string, names: readonly string[]): Promise<Rea
   const places = { own: new WebPlace(reading), documents: new WebPlace(await documentsOf(reading)) };
   const program: Record<string, string> = {};
   for (const name of names) {
-    const place = WITH_DOCUMENTS.includes(name) ? places.documents : places.own;
+    const place = SCRIPTS_WITH_DOCUMENTS.includes(name) ? places.documents : places.own;
     const script = await place.read(`/-/${name}.js`, LONGEST);
     if (script) program[name] = await hexDigest(script);
   }

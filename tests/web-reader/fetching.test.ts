@@ -5,7 +5,7 @@ import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import { faultOf } from '../../core/reading/host-faults.ts';
 import { payloadUrl } from '../../core/reading/open-at.ts';
-import { HostAttempt } from '../../web-reader/worker/fetching.ts';
+import { HostAttempt } from '../../web-reader/fetching.ts';
 import { Payload } from '../../web-reader/worker/payload.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 

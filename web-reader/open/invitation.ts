@@ -1,6 +1,5 @@
 /** An invitation as its link says it, and as this browser keeps it: docs/spec/web-reader.md, "Key files". */
 import { fromBase64url } from '../../core/encoding/base64url.ts';
-import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { type DocumentKeys, MAXIMUM_SETS_WANTED } from '../../core/keys/document-keys.ts';
 import {
   INVITATION_SALT_LENGTH,
@@ -13,6 +12,8 @@ import { isKeyId, type KeyId } from '../../core/keys/key-id.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { documentTarget } from '../../core/reading/local-target.ts';
 import { KEY_FILES_PATH } from '../../core/site/path.ts';
+import { fetchSmall } from '../fetching.ts';
+import { importHandle, macOf } from '../store.ts';
 
 /** Makes the secret out of a password: web-reader/password/main.ts. */
 export type Stretch = (password: string, salt: Uint8Array) => Uint8Array;
@@ -60,9 +61,7 @@ function invitationIn(members: URLSearchParams): Fragment['invitation'] {
 /** Forgets the secret, and keeps what it is for. */
 export async function keep(secret: Uint8Array, context: KeyFileContext): Promise<KeptInvitation> {
   const { name, key } = await keyFilePlaceOf(secret, context);
-  const algorithm = { name: 'HMAC', hash: 'SHA-512' };
-  const handle = await crypto.subtle.importKey('raw', key as Uint8Array<ArrayBuffer>, algorithm, false, ['sign']);
-  return { name, key: handle };
+  return { name, key: await importHandle(key) };
 }
 
 /** Whether what was kept is an invitation: published scripts can write there. */
@@ -75,28 +74,18 @@ export function isKept(value: unknown): value is KeptInvitation {
  * Fetches the keys of an invitation anew.
  *
  * @returns `undefined` where the host has no such file: the link is not good, or the invitation was removed
- * @throws TypeError, DOMException where the network fails; KeyError `key-file-malformed`
+ * @throws ReadingError `content-host-unreachable`, `content-host-answer`; KeyError `key-file-malformed`
  */
 export async function fetchKeys(
   { name, key }: KeptInvitation,
   context: KeyFileContext,
 ): Promise<DocumentKeys | undefined> {
-  const signal = AbortSignal.timeout(PATIENCE);
-  const answer = await fetch(KEY_FILES_PATH + name, { cache: 'no-store', credentials: 'omit', signal });
-  if (answer.status === 404 || answer.status === 410) return undefined;
-  if (!answer.ok || answer.body === null) throw new TypeError(`the host answered ${answer.status}`);
-  const file = await new ByteReader(piecesOf(answer.body)).readUpTo(MESSAGE_LIMITS.keyFile + 1);
-  const handle = async (data: Uint8Array) =>
-    new Uint8Array(await crypto.subtle.sign('HMAC', key, data as Uint8Array<ArrayBuffer>));
-  return openKeyFile(file, handle, context);
-}
-
-/** What a host sends beyond what is read is let go. */
-async function* piecesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
-  const reader = body.getReader();
-  try {
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) yield piece.value;
-  } finally {
-    reader.cancel().catch(() => undefined);
-  }
+  const file = await fetchSmall({
+    origin: location.origin,
+    path: KEY_FILES_PATH + name,
+    maximumLength: MESSAGE_LIMITS.keyFile,
+    milliseconds: PATIENCE,
+    cache: 'no-store',
+  });
+  return file && openKeyFile(file, macOf(key), context);
 }

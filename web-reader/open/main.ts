@@ -7,6 +7,7 @@ import type { DocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { ROOT_WORKER } from '../../core/site/path.ts';
+import { loadScript } from '../load-script.ts';
 import { handleOf, openStore, STATE, type Store } from '../store.ts';
 import {
   type Fragment,
@@ -91,13 +92,7 @@ async function givenByPassword(salt: Uint8Array, problem?: string): Promise<Give
 /** Argon2id comes only where it is needed. @throws TypeError */
 async function loadStretch(): Promise<Stretch> {
   const found = () => (globalThis as { wisprStretch?: Stretch }).wisprStretch;
-  if (found() === undefined)
-    await new Promise((resolve, reject) => {
-      const script = Object.assign(document.createElement('script'), { src: passwordScript, onload: resolve });
-      script.integrity = passwordIntegrity;
-      script.onerror = () => reject(new TypeError('the script for passwords was not loaded'));
-      document.head.append(script);
-    });
+  if (found() === undefined) await loadScript({ src: passwordScript, integrity: passwordIntegrity });
   return found() as Stretch;
 }
 

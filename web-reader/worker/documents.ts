@@ -4,7 +4,7 @@ import type { DocumentReader, OpenedDocument, ReadingContext } from '../../core/
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { describeAt, openAt, payloadUrl, type WantedDocument } from '../../core/reading/open-at.ts';
 import { openKept, payloadAt, withPayload } from '../../core/reading/payload.ts';
-import type { HostAttempt } from './fetching.ts';
+import type { HostAttempt } from '../fetching.ts';
 import { askHosts } from './hosts.ts';
 import { dropKept, findKept } from './kept-objects.ts';
 import { Payload, type Supply } from './payload.ts';

@@ -1,7 +1,7 @@
 /** Asks content hosts in the publisher's order, but those that failed lately come last. All are verified, so the order is a matter of time only. */
 import { ReadingError } from '../../core/reading/errors.ts';
 import { faultOf, moreTelling } from '../../core/reading/host-faults.ts';
-import { HostAttempt } from './fetching.ts';
+import { HostAttempt } from '../fetching.ts';
 
 /** Milliseconds for which a failure counts. */
 const COUNTS_FOR = 60_000;

@@ -1,4 +1,5 @@
 /** The worker's own pages, in place of a document: one sentence, one button, and for the publisher the code. They need nothing from anywhere. */
+import { escapeHtml } from '../../core/encoding/html.ts';
 import { type CodedError, reasonOf } from '../../core/errors.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { ago, CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
@@ -81,7 +82,7 @@ export function refusalFor(error: CodedError, request: Request, target: string, 
     ? `<p>What you have read before still opens: <a href="${LIBRARY}">Saved pages</a>.</p>`
     : '';
   const front = target === '/' ? '' : '<p><a href="/">Back to the front page</a></p>';
-  const detail = `${others}${front}<details><summary>For the publisher</summary><p><code>${escaped(error.code)}</code> ${escaped(reasonOf(error))}</p></details>`;
+  const detail = `${others}${front}<details><summary>For the publisher</summary><p><code>${escapeHtml(error.code)}</code> ${escapeHtml(reasonOf(error))}</p></details>`;
   return page(status, { masthead, sentence, button: 'Try again', target, detail }, headers);
 }
 
@@ -129,14 +130,10 @@ interface Page {
 
 function page(status: number, shown: Page, headers: Record<string, string>): Response {
   const { masthead, button, detail } = shown;
-  const [sentence, name, target] = [shown.sentence, masthead.name, shown.target].map(escaped);
+  const [sentence, name, target] = [shown.sentence, masthead.name, shown.target].map(escapeHtml);
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${sentence}</title><style>${coloursOf(masthead.accent)}${STYLE}</style><header>${name}</header><main><h1>${sentence}</h1><p><a class="b" href="${target}">${button}</a></p>${detail}</main></html>`;
   return new Response(html, {
     status,
     headers: { ...headers, ...HEADERS, 'content-type': HTML, 'content-security-policy': POLICY },
   });
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -9,7 +9,7 @@ import { headBytes } from '../../core/object/head.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { faultOf } from '../../core/reading/host-faults.ts';
 import { payloadAt } from '../../core/reading/payload.ts';
-import { HostAttempt } from './fetching.ts';
+import { HostAttempt } from '../fetching.ts';
 import { askHosts, noteFailure } from './hosts.ts';
 import { dropKept, type KeptObject, ObjectWriter } from './kept-objects.ts';
 

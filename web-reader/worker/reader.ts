@@ -11,8 +11,9 @@ import { localRedirect } from '../../core/reading/local-redirect.ts';
 import { accentOf } from '../../core/site/accent.ts';
 import { READING_SITE_PAGES, urlPathOf } from '../../core/site/path.ts';
 import { WebReaderError } from '../errors.ts';
-import { openStore, STATE, type Store } from '../store.ts';
+import { macOf, openStore, STATE, type Store } from '../store.ts';
 import { answerDocument } from './answer.ts';
+import { isOpened } from './opened.ts';
 import { type Masthead, noticeFor, pastNoticeFor, refusalFor } from './pages.ts';
 import { nowInSeconds, ReadPublication } from './publication.ts';
 import { requestKeys } from './request.ts';
@@ -198,9 +199,7 @@ async function findKey(store: Store, id: string): Promise<HeldSetKey | undefined
   const found = await store.keys.find(id);
   if (found === undefined) return undefined;
   const { key, notBefore, notAfter } = found;
-  const handle = async (data: Uint8Array) =>
-    new Uint8Array(await crypto.subtle.sign('HMAC', key, data as Uint8Array<ArrayBuffer>));
-  return { id: found.id, notBefore, notAfter, handle };
+  return { id: found.id, notBefore, notAfter, handle: macOf(key) };
 }
 
 /** Leads a window to where keys are had. `undefined`: it was answered for this set a moment ago, and not with a key that is good here. */
@@ -224,11 +223,6 @@ async function isNoticeDue(store: Store): Promise<boolean> {
 
 function redirect(status: number, location: string, cacheControl: string): Response {
   return new Response(null, { status, headers: { location, 'cache-control': cacheControl } });
-}
-
-/** Whether a page is opened in a window of its own. */
-function isOpened({ method, mode, destination }: Request): boolean {
-  return method === 'GET' && mode === 'navigate' && destination === 'document';
 }
 
 /** Whether a page of this site leads there: the notice in front of it, above all. */

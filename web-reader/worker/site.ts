@@ -3,8 +3,8 @@ import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { isOrigin, isSite } from '../../core/site/site.ts';
 import { WebReaderError } from '../errors.ts';
+import { fetchSmall } from '../fetching.ts';
 import { STATE, type Store } from '../store.ts';
-import { fetchSmall } from './fetching.ts';
 import { scope } from './scope.ts';
 
 export interface ReadSite {

@@ -9,7 +9,7 @@ import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import type { SiteSource } from '../../core/publication/site-publication.ts';
 import { type IsGood, inTurn, type TimestampAnswer } from '../../core/publication/sources.ts';
-import { fetchSmall, type SmallFile } from './fetching.ts';
+import { fetchSmall, type SmallFile } from '../fetching.ts';
 import { scope } from './scope.ts';
 
 /** Milliseconds: for one file, and for one that is asked for to learn whether there is one. */
