@@ -232,9 +232,7 @@ async function takeStripe(
 }
 
 function spanOf(day: string, zone: string) {
-  try {
-    return daySpan(day, zone);
-  } catch {
-    throw new KeyServerError('argument-invalid', 'there is no such day');
-  }
+  const span = daySpan(day, zone);
+  if (span) return span;
+  throw new KeyServerError('argument-invalid', 'there is no such day');
 }
