@@ -9,7 +9,13 @@ import { KeyServerError } from '../errors.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import { readProviderRow } from '../publication/provider.ts';
-import { admitSubscriber, createSubscriber, invitationLink, inviteAgain } from '../readers/invitations.ts';
+import {
+  admitSubscriber,
+  createSubscriber,
+  invitationLink,
+  inviteAgain,
+  MAXIMUM_VALID_DAYS,
+} from '../readers/invitations.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { daySpan } from '../subscriptions/access.ts';
 import { findPlan, listPlans, noPlan } from '../subscriptions/plans.ts';
@@ -68,7 +74,12 @@ const beginning = z.strictObject({
 const ending = z.strictObject({ subscriber, plan: plan.optional().meta({ description: 'All plans, if left out.' }) });
 const inviting = z.strictObject({
   subscriber,
-  days: z.int().min(1).max(90).optional().meta({ description: 'Validity of the link; 7, if left out.' }),
+  days: z
+    .int()
+    .min(1)
+    .max(MAXIMUM_VALID_DAYS)
+    .optional()
+    .meta({ description: 'Validity of the link; 7, if left out.' }),
 });
 
 /** All take POST, and a token for subscriptions. */

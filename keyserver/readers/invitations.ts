@@ -22,7 +22,8 @@ const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const CODE_LENGTH = 16;
 const DAY = 86_400;
 const DEFAULT_VALID_DAYS = 7;
-const MAXIMUM_VALID_DAYS = 90;
+/** For which an invitation can be used at most. */
+export const MAXIMUM_VALID_DAYS = 90;
 /** Every set. */
 const ALL_SETS = '*';
 
