@@ -246,7 +246,6 @@ async function serveHttpcrypt(
   if (!config.httpcrypt) return undefined;
   const started = await startHttpcrypt({
     config: config.httpcrypt,
-    masterKey: config.masterKey,
     behindProxy: config.behindProxy === true,
     state,
     provider: new ProviderReader(state.database),

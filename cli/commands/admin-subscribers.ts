@@ -1,16 +1,17 @@
 /** `wispr admin import FILE.csv`: a whole list of subscribers at once. */
-import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { readConfig } from '../../keyserver/config.ts';
 import { KeyServerError } from '../../keyserver/errors.ts';
 import { knownOrigins } from '../../keyserver/origins.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { type ImportOutcome, importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
-import { invitationLink } from '../../keyserver/readers/invitations.ts';
+import { invitationLink, MAXIMUM_VALID_DAYS } from '../../keyserver/readers/invitations.ts';
 import { withState } from '../../keyserver/storage/state.ts';
 import { MAXIMUM_LIST_LENGTH } from '../../keyserver/subscriptions/subscriber-list.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { count, someOf } from '../../publisher/text.ts';
+import { readBounded } from '../io/bounded-file.ts';
 import { showProgress } from '../io/progress.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 
@@ -38,7 +39,7 @@ export async function importList(
   { config: configFile, json, dryRun, links, valid }: ListOptions,
 ): Promise<void> {
   const config = readConfig(configFile);
-  const bytes = readList(file);
+  const bytes = readBounded(file, MAXIMUM_LIST_LENGTH);
   const isDry = dryRun === true;
   const inviteFor = links === undefined ? undefined : daysOf(valid);
   // Before anything is imported: a link that cannot be written would be lost.
@@ -101,16 +102,7 @@ function writeLinks(file: number, { invitations }: ImportOutcome, linkOf: (code:
   fsyncSync(file);
 }
 
-function readList(file: string): Uint8Array {
-  try {
-    if (statSync(file).size > MAXIMUM_LIST_LENGTH) throw new Error(`it is longer than ${MAXIMUM_LIST_LENGTH} bytes`);
-    return readFileSync(file);
-  } catch (cause) {
-    throw new KeyServerError('argument-invalid', describeUnreadable(file, cause), { cause, typed: true });
-  }
-}
-
 function daysOf(text: string): number {
-  if (/^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= 90) return Number(text);
-  throw new UsageError('--valid takes 1 to 90 days');
+  if (/^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= MAXIMUM_VALID_DAYS) return Number(text);
+  throw new UsageError(`--valid takes 1 to ${MAXIMUM_VALID_DAYS} days`);
 }

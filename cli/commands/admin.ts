@@ -1,15 +1,13 @@
-import { readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
-import { KeyServerError } from '../../keyserver/errors.ts';
 import { knownOrigins } from '../../keyserver/origins.ts';
 import { type DeviceOverview, type Overview, overview, type SubscriberOverview } from '../../keyserver/overview.ts';
 import { type ImportResult, importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { withState } from '../../keyserver/storage/state.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
-import { describeUnreadable } from '../../node-support/system-error.ts';
 import { count } from '../../publisher/text.ts';
+import { readBounded } from '../io/bounded-file.ts';
 import { print, say } from '../io/voice.ts';
 import { addPlanCommand, describePlan } from './admin-plan.ts';
 import { addListOptions, importList, type ListOptions } from './admin-subscribers.ts';
@@ -58,7 +56,7 @@ async function runImport(file: string, options: ImportCommand): Promise<void> {
   if (file.toLowerCase().endsWith('.csv')) return importList(file, options);
   const { config: configFile, json, newPublisherKey } = options;
   const config = readConfig(configFile);
-  const bytes = readBundle(file);
+  const bytes = readBounded(file, MESSAGE_LIMITS.bundle, ', which no key bundle is');
   const result = await withState(config, async (state) =>
     importBundle(state, bytes, await knownOrigins(state.database, config), { newPublisherKey }),
   );
@@ -133,14 +131,4 @@ function describeSubscriber(subscriber: SubscriberOverview): string[] {
 function describeDevice({ id, kind, created, lastSeen, revoked }: DeviceOverview): string {
   const seen = lastSeen === null ? 'not seen yet' : `last seen ${isoDay(lastSeen)}`;
   return `    ${kind === 'browser' ? 'browser' : 'device'} ${id}…, connected ${isoDay(created)}, ${revoked === null ? seen : `revoked on ${isoDay(revoked)}`}`;
-}
-
-function readBundle(file: string): Uint8Array {
-  try {
-    if (statSync(file).size > MESSAGE_LIMITS.bundle)
-      throw new Error(`it is longer than ${MESSAGE_LIMITS.bundle} bytes, which no key bundle is`);
-    return readFileSync(file);
-  } catch (cause) {
-    throw new KeyServerError('argument-invalid', describeUnreadable(file, cause), { cause, typed: true });
-  }
 }

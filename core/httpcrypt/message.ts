@@ -4,6 +4,7 @@ import { randomBytes, sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, concatAll, fromUtf8, readU32, u32, utf8 } from '../encoding/bytes.ts';
 import { padmeLength } from '../object/padding.ts';
+import { TAG_LENGTH } from '../primitives/contract.ts';
 import { ChannelError } from './errors.ts';
 import { SERVER_KEY_ID_LENGTH } from './record.ts';
 
@@ -12,7 +13,6 @@ const ANSWER_LABEL = utf8('wispr/1 httpcrypt answer\n');
 /** Bytes of a ticket, of its secret, and of an X25519 key, which takes the ticket's place. */
 export const SHOWN_LENGTH = 32;
 const LEAST_MESSAGE = 4096;
-const TAG_LENGTH = 16;
 const MAXIMUM_COOKIE_PADDING = 31;
 
 export const MAXIMUM_REQUEST = 32_768;

@@ -84,7 +84,7 @@ export const XWING_CIPHERTEXT_LENGTH = 1120;
 /** Bytes of message in a full chunk. */
 export const CHUNK_LENGTH = 16_384;
 
-/** Bytes of an AES-GCM tag. */
+/** Bytes of the tag of AES-GCM, and of XChaCha20-Poly1305. */
 export const TAG_LENGTH = 16;
 
 /** Bytes of a full chunk once encrypted. */

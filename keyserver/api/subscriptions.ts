@@ -9,16 +9,22 @@ import { KeyServerError } from '../errors.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import { readProviderRow } from '../publication/provider.ts';
-import { createSubscriber, invitationLink, inviteAgain, readmit } from '../readers/invitations.ts';
+import {
+  admitSubscriber,
+  createSubscriber,
+  invitationLink,
+  inviteAgain,
+  MAXIMUM_VALID_DAYS,
+} from '../readers/invitations.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { daySpan } from '../subscriptions/access.ts';
 import { findPlan, listPlans, noPlan } from '../subscriptions/plans.ts';
 import { MAXIMUM_EVENT_LENGTH, readStripeEvent } from '../subscriptions/stripe.ts';
 import {
   findSubscriber,
+  knownSubscriber,
   parseSubscriberName,
   revokeSubscriber,
-  type Subscriber,
 } from '../subscriptions/subscribers.ts';
 import { endSubscriptions, noteKeptElsewhere, plansOf, subscribe } from '../subscriptions/subscriptions.ts';
 import { body, bytesOf, demandToken, noStore, refuseTooMany } from './answers.ts';
@@ -68,7 +74,12 @@ const beginning = z.strictObject({
 const ending = z.strictObject({ subscriber, plan: plan.optional().meta({ description: 'All plans, if left out.' }) });
 const inviting = z.strictObject({
   subscriber,
-  days: z.int().min(1).max(90).optional().meta({ description: 'Validity of the link; 7, if left out.' }),
+  days: z
+    .int()
+    .min(1)
+    .max(MAXIMUM_VALID_DAYS)
+    .optional()
+    .meta({ description: 'Validity of the link; 7, if left out.' }),
 });
 
 /** All take POST, and a token for subscriptions. */
@@ -159,8 +170,7 @@ function jsonOf(bytes: Uint8Array): unknown {
   }
 }
 
-async function begin({ state }: SubscriptionOptions, request: z.infer<typeof beginning>) {
-  const { database, now } = state;
+async function begin({ state: { database, now } }: SubscriptionOptions, request: z.infer<typeof beginning>) {
   const name = parseSubscriberName(request.subscriber);
   return database.transaction(async () => {
     const wanted = await findPlan(database, request.plan);
@@ -168,26 +178,18 @@ async function begin({ state }: SubscriptionOptions, request: z.infer<typeof beg
     const zone = wanted.zone ?? 'UTC';
     const from = request.from === undefined ? now() : spanOf(request.from, zone).start;
     const until = typeof request.until === 'string' ? spanOf(request.until, zone).end - 1 : null;
-    const { id, created } = await admit(state, name);
-    return { outcome: await subscribe(database, id, wanted.name, from, until), created };
+    const { id, anew } = await admitSubscriber(database, name, now());
+    return { outcome: await subscribe(database, id, wanted.name, from, until), created: anew };
   });
 }
 
-/** The subscriber of this name, who is made where there is none. */
-async function admit({ database, now }: KeyServerState, name: string): Promise<{ id: number; created: boolean }> {
-  const known = await findSubscriber(database, name);
-  const id = known?.id ?? (await createSubscriber(database, name, now()));
-  return { id, created: !known || (await readmit(database, known)) };
-}
-
-async function end({ state }: SubscriptionOptions, request: z.infer<typeof ending>) {
-  const { database, now } = state;
-  const { id } = await known(state, request.subscriber);
+async function end({ state: { database, now } }: SubscriptionOptions, request: z.infer<typeof ending>) {
+  const { id } = await knownSubscriber(database, request.subscriber);
   return { ended: await endSubscriptions(database, id, now(), request.plan) };
 }
 
 async function show({ state }: SubscriptionOptions, request: z.infer<typeof person>) {
-  const { id, name, revoked } = await known(state, request.subscriber);
+  const { id, name, revoked } = await knownSubscriber(state.database, request.subscriber);
   const subscriptions = (await plansOf(state.database, id)).map(({ zone: _, ...each }) => each);
   return { subscriber: name, revoked: revoked !== null, subscriptions };
 }
@@ -199,20 +201,16 @@ async function invite({ state, origins }: SubscriptionOptions, request: z.infer<
 }
 
 async function revoke({ state }: SubscriptionOptions, request: z.infer<typeof person>) {
-  const { name: _, ...ended } = await revokeSubscriber(state, (await known(state, request.subscriber)).name);
+  const { name: _, ...ended } = await revokeSubscriber(
+    state,
+    (await knownSubscriber(state.database, request.subscriber)).name,
+  );
   return ended;
 }
 
 async function plans({ state }: SubscriptionOptions) {
   const all = await listPlans(state);
   return { plans: all.map(({ name, title, subscriptions }) => ({ name, title, subscriptions })) };
-}
-
-/** @throws KeyServerError `no-such-subscriber` */
-async function known({ database }: KeyServerState, name: string): Promise<Subscriber> {
-  const found = await findSubscriber(database, name);
-  if (found) return found;
-  throw new KeyServerError('no-such-subscriber', 'there is no subscriber of this name');
 }
 
 /**
@@ -245,9 +243,7 @@ async function takeStripe(
 }
 
 function spanOf(day: string, zone: string) {
-  try {
-    return daySpan(day, zone);
-  } catch {
-    throw new KeyServerError('argument-invalid', 'there is no such day');
-  }
+  const span = daySpan(day, zone);
+  if (span) return span;
+  throw new KeyServerError('argument-invalid', 'there is no such day');
 }

@@ -1,16 +1,13 @@
 /** Starts what stands behind the HTTPCrypt door: the channel key, the server keys, and their announcement in DNS. */
 import type { RequestListener } from 'node:http';
 import { isIP } from 'node:net';
-import { ed25519KeyPair, type KeyPair } from '#primitives';
+import { ed25519KeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { lengthPrefixed, utf8 } from '../../core/encoding/bytes.ts';
 import type { HttpcryptDoor } from '../../core/httpcrypt/door.ts';
 import { recordAddresses, recordText } from '../../core/httpcrypt/record.ts';
-import { hkdfExpand } from '../../core/keys/hkdf.ts';
 import { writeFileAtomic } from '../../node-support/files/write-file.ts';
 import type { HttpcryptConfig } from '../config.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import { readMasterKeys } from '../storage/master-key.ts';
 import { createHttpcryptDoor } from './door.ts';
 import { answerMessages, type MessagesOptions } from './messages.ts';
 import { ServerKeys } from './server-keys.ts';
@@ -26,17 +23,14 @@ export interface StartedHttpcrypt {
 
 export interface HttpcryptOptions extends MessagesOptions {
   readonly config: HttpcryptConfig;
-  /** The file of the master key. */
-  readonly masterKey: string;
   readonly behindProxy: boolean;
   readonly metrics: Metrics;
 }
 
-/** @throws KeyServerError `storage-key-refused` */
 export async function startHttpcrypt(options: HttpcryptOptions): Promise<StartedHttpcrypt> {
-  const { config, masterKey, behindProxy, state, provider, log, limits, metrics } = options;
+  const { config, behindProxy, state, provider, log, limits, metrics } = options;
   const { url, zone, rotateMinutes } = config;
-  const signer = await channelKey(masterKey);
+  const signer = ed25519KeyPair(state.vault.channelSeed);
   const timeToLive = rotateMinutes * 60;
   const announce = async (record: Uint8Array) => {
     try {
@@ -59,13 +53,6 @@ export async function startHttpcrypt(options: HttpcryptOptions): Promise<Started
   const answer = answerMessages(options);
   const app = createHttpcryptDoor({ url, keys, requestsPerAddress, behindProxy, answer, note });
   return { app, announced, stop: () => keys.stop() };
-}
-
-/** The Ed25519 key pair that signs server keys. It stays when a master key is added. */
-async function channelKey(masterKeyFile: string): Promise<KeyPair> {
-  const masterKeys = readMasterKeys(masterKeyFile);
-  const oldest = masterKeys.get(Math.min(...masterKeys.keys())) ?? new Uint8Array(0);
-  return ed25519KeyPair(await hkdfExpand(oldest, lengthPrefixed(utf8('wispr/1 httpcrypt channel key')), 32));
 }
 
 /** The DNS records of one server key, for a zone to include. A host that is an IP address has none. */

@@ -9,7 +9,7 @@ import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { decideAccess } from '../subscriptions/access.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import { rightsOf } from '../subscriptions/subscriptions.ts';
+import { type Right, rightsOf } from '../subscriptions/subscriptions.ts';
 
 export type Denial = 'not-entitled' | 'lapsed' | 'revoked';
 
@@ -26,17 +26,26 @@ interface SetRow {
 }
 
 /**
- * The decision for one set.
+ * The decision for each of several sets, in their order. The rights are read once, and so is each set.
  *
+ * @param sites - a set of another site is `not-entitled`, even where the subscriber was revoked; left out: all sites
  * @throws KeyServerError `store-unusable` where the database was tampered with
  */
-export async function decideKey(state: KeyServerState, subscriber: Subscriber, setKeyId: KeyId): Promise<KeyDecision> {
-  if (subscriber.revoked !== null) return { denied: 'revoked' };
-  const set = await findSet(state, setKeyId);
-  if (!set) return { denied: 'not-entitled' };
-  const verdict = decideAccess(await rightsOf(state.database, subscriber.id), set.name, state.now());
-  if (verdict.denied) return { denied: verdict.denied };
-  return { denied: undefined, key: await openSetKey(state, set), notAfter: verdict.notAfter };
+export async function decideKeys(
+  state: KeyServerState,
+  subscriber: Subscriber,
+  setKeyIds: readonly KeyId[],
+  sites?: readonly string[],
+): Promise<KeyDecision[]> {
+  if (sites?.length === 0) return setKeyIds.map(() => ({ denied: 'not-entitled' }));
+  const rights = await standingRights(state, subscriber);
+  return Promise.all(
+    setKeyIds.map(async (id) => {
+      const set = await findSet(state, id);
+      if (sites && !(set && sites.includes(set.site))) return { denied: 'not-entitled' };
+      return decideSet(state, rights, set);
+    }),
+  );
 }
 
 /** The newest sets of a site that a subscriber may read now, newest first. */
@@ -57,28 +66,41 @@ export async function readableSets(
   return readable.slice(0, most);
 }
 
-/** The same for the reading site, in the form that `openDocument` asks for; a set of another site is none. */
+/** The decision for one set for the reading site, in the form that `openDocument` asks for; a set of another site is none. */
 export async function findKeyForReading(
   state: KeyServerState,
   subscriber: Subscriber,
   site: string,
   setKeyId: KeyId,
 ): Promise<SetKey | Denial | undefined> {
-  if (!(await isSetOfSite(state, setKeyId, site))) return undefined;
-  const decision = await decideKey(state, subscriber, setKeyId);
+  const set = await findSet(state, setKeyId);
+  if (set?.site !== site) return undefined;
+  const decision = await decideSet(state, await standingRights(state, subscriber), set);
   if (decision.denied) return decision.denied;
   return { key: decision.key, notBefore: 0, notAfter: decision.notAfter };
-}
-
-/** Whether a set is known here, and of this site. */
-export async function isSetOfSite(state: KeyServerState, id: KeyId, site: string): Promise<boolean> {
-  return (await findSet(state, id))?.site === site;
 }
 
 /** Those patterns that match no set which is known here. */
 export async function patternsWithoutSet(database: Database, patterns: readonly string[]): Promise<string[]> {
   const sets = await database.all<{ name: string }>('SELECT DISTINCT name FROM sets');
   return patterns.filter((pattern) => !sets.some(({ name }) => matchesPattern(pattern, name)));
+}
+
+/** `undefined` for who was revoked. */
+async function standingRights({ database }: KeyServerState, { id, revoked }: Subscriber): Promise<Right[] | undefined> {
+  return revoked === null ? rightsOf(database, id) : undefined;
+}
+
+async function decideSet(
+  state: KeyServerState,
+  rights: readonly Right[] | undefined,
+  set: SetRow | undefined,
+): Promise<KeyDecision> {
+  if (!rights) return { denied: 'revoked' };
+  if (!set) return { denied: 'not-entitled' };
+  const verdict = decideAccess(rights, set.name, state.now());
+  if (verdict.denied) return { denied: verdict.denied };
+  return { denied: undefined, key: await openSetKey(state, set), notAfter: verdict.notAfter };
 }
 
 async function findSet({ database }: KeyServerState, id: KeyId): Promise<SetRow | undefined> {

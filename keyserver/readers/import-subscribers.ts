@@ -88,6 +88,7 @@ async function takeAll(
   const spanOf = (date: string, zone: string) => {
     const key = `${date} ${zone}`;
     const span = spans.get(key) ?? daySpan(date, zone);
+    if (!span) throw new RangeError('a list was read with a day that there is not');
     spans.set(key, span);
     return span;
   };

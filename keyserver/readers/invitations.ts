@@ -9,6 +9,7 @@ import {
   findSubscriber,
   type Grant,
   grantsOf,
+  knownSubscriber,
   nameKey,
   parseSetPattern,
   parseSubscriberName,
@@ -21,7 +22,8 @@ const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const CODE_LENGTH = 16;
 const DAY = 86_400;
 const DEFAULT_VALID_DAYS = 7;
-const MAXIMUM_VALID_DAYS = 90;
+/** For which an invitation can be used at most. */
+export const MAXIMUM_VALID_DAYS = 90;
 /** Every set. */
 const ALL_SETS = '*';
 
@@ -76,9 +78,7 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
   const expires = now() + checkedDays(request.validDays) * DAY;
   checkUntil(request.until, now());
   return database.transaction(async () => {
-    const known = await findSubscriber(database, name);
-    const id = known?.id ?? (await createSubscriber(database, name, now()));
-    const anew = !known || (await readmit(database, known));
+    const { id, known, anew } = await admitSubscriber(database, name, now());
     if (request.plan === undefined)
       await grant(database, id, patterns ?? (anew ? [ALL_SETS] : undefined), request.until, now());
     else await subscribe(database, id, request.plan, request.from ?? now(), request.until ?? null);
@@ -109,8 +109,7 @@ export async function inviteAgain(
 ): Promise<Pick<Invitation, 'code' | 'expires'>> {
   const expires = now() + checkedDays(validDays) * DAY;
   return database.transaction(async () => {
-    const known = await findSubscriber(database, name);
-    if (!known) throw new KeyServerError('no-such-subscriber', 'there is no subscriber of this name');
+    const known = await knownSubscriber(database, name);
     if (known.revoked !== null)
       throw new KeyServerError('revoked', 'this subscriber was revoked: begin a subscription first');
     return { expires, code: await createCode(database, known.id, expires) };
@@ -176,11 +175,26 @@ export async function createSubscriber(database: Database, name: string, now: nu
 }
 
 /**
+ * Makes the subscriber of this name, where there is none; one who was revoked starts anew.
+ *
+ * @returns `known`: as they were before; `anew`: whether they are new, or had been revoked
+ */
+export async function admitSubscriber(
+  database: Database,
+  name: string,
+  now: number,
+): Promise<{ id: number; known: Subscriber | undefined; anew: boolean }> {
+  const known = await findSubscriber(database, name);
+  if (!known) return { id: await createSubscriber(database, name, now), known, anew: true };
+  return { id: known.id, known, anew: await readmit(database, known) };
+}
+
+/**
  * A revoked subscriber starts anew: devices stay revoked; grants, subscriptions, password and sessions are deleted.
  *
  * @returns whether they had been revoked
  */
-export async function readmit(database: Database, { id, revoked }: Subscriber): Promise<boolean> {
+async function readmit(database: Database, { id, revoked }: Subscriber): Promise<boolean> {
   if (revoked === null) return false;
   await database.run('UPDATE subscribers SET revoked = NULL WHERE id = ?', id);
   await database.run('DELETE FROM accounts WHERE subscriber = ?', id);

@@ -13,10 +13,9 @@ import type { RefusalReason } from '../../core/keys/refused-key.ts';
 import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { type BrowserSession, noteDevice } from './browser-devices.ts';
 import { devicePlace } from './devices.ts';
-import { decideKey, isSetOfSite } from './entitlement.ts';
+import { decideKeys, type KeyDecision } from './entitlement.ts';
 
 /** Seconds between two notes of when a device was last seen. */
 const LAST_SEEN_INTERVAL = 3600;
@@ -78,12 +77,7 @@ export async function answerBrowserKeyRequest(
     request,
     ({ kind, subscriber }) => kind === 'browser' && subscriber === session.subscriber.id,
   );
-  const answer = await decide(
-    state,
-    device,
-    request,
-    async (id) => site !== undefined && (await isSetOfSite(state, id, site)),
-  );
+  const answer = await decide(state, device, request, site === undefined ? [] : [site]);
   const renewed = answer.keys.length > 0;
   if (renewed) await noteDevice(state, session, device.row.id);
   return { answer: await encodeKeyAnswer(answer, bytes, device.key.key), renewed };
@@ -108,21 +102,20 @@ async function authenticate(
   throw new KeyServerError('request-refused', 'the request does not prove possession of a device key');
 }
 
-/** @param isKnown - whether a set is one that this place hands out keys of */
+/** @param sites - those of whose sets this place hands out keys; left out: all */
 async function decide(
   state: KeyServerState,
   { row, key }: Device,
   request: KeyRequest,
-  isKnown: (id: KeyId) => Promise<boolean> = async () => true,
+  sites?: readonly string[],
 ): Promise<KeyAnswer> {
   const time = state.now();
   const refusal = row.revoked !== null ? 'revoked' : await checkFreshness(state, row, request);
   if (refusal) return { keys: [], refused: request.keys.map((id) => ({ id, reason: refusal })), time };
   const subscriber = { id: row.subscriber, name: row.name, revoked: row.subscriber_revoked };
+  const found = await decideKeys(state, subscriber, request.keys, sites);
   const decisions = await Promise.all(
-    request.keys.map(async (id) =>
-      (await isKnown(id)) ? decideOne(state, subscriber, key, id, time) : { id, reason: 'not-entitled' as const },
-    ),
+    request.keys.map((id, index) => answerOne(key, id, found[index] ?? { denied: 'not-entitled' }, time)),
   );
   return {
     keys: decisions.filter((decision) => 'wrapped' in decision),
@@ -131,14 +124,12 @@ async function decide(
   };
 }
 
-async function decideOne(
-  state: KeyServerState,
-  subscriber: Subscriber,
+async function answerOne(
   device: NamedKey,
   id: KeyId,
+  decision: KeyDecision,
   time: number,
 ): Promise<WrappedKey | { id: KeyId; reason: RefusalReason }> {
-  const decision = await decideKey(state, subscriber, id);
   if (decision.denied) return { id, reason: decision.denied };
   // The device's clock may be behind by as much as its request may be.
   const validity = { notBefore: time - REQUEST_TIME_TOLERANCE, notAfter: decision.notAfter };

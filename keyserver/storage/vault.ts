@@ -38,12 +38,19 @@ export class Vault {
   readonly #current: number;
   readonly #macKey: Uint8Array;
   readonly #decoy: Sealed;
+  readonly #channelSeed: Uint8Array;
 
-  private constructor(rowKeys: ReadonlyMap<number, Uint8Array>, macKey: Uint8Array, decoy: Sealed) {
+  private constructor(
+    rowKeys: ReadonlyMap<number, Uint8Array>,
+    macKey: Uint8Array,
+    decoy: Sealed,
+    channelSeed: Uint8Array,
+  ) {
     this.#rowKeys = rowKeys;
     this.#current = Math.max(...rowKeys.keys());
     this.#macKey = macKey;
     this.#decoy = decoy;
+    this.#channelSeed = channelSeed;
   }
 
   static async create(masterKeys: MasterKeys): Promise<Vault> {
@@ -54,7 +61,8 @@ export class Vault {
     rowKeys.set(DECOY_VERSION, decoyKey);
     const sealed = await seal(decoyKey, DECOY_VERSION, DECOY_PLACE, randomBytes(32));
     const macKey = await deriveKey(oldest, 'wispr/1 known browsers');
-    return new Vault(rowKeys, macKey, { place: DECOY_PLACE, sealed });
+    const channelSeed = await deriveKey(oldest, 'wispr/1 httpcrypt channel key');
+    return new Vault(rowKeys, macKey, { place: DECOY_PLACE, sealed }, channelSeed);
   }
 
   /** Encrypts `secret` for one place in the database. */
@@ -98,6 +106,11 @@ export class Vault {
   /** HMAC-SHA-256 under a key of its own, by which something that was given out is known again. */
   macOf(message: Uint8Array): Promise<Uint8Array> {
     return hmacSha256(this.#macKey, message);
+  }
+
+  /** Seed of the Ed25519 key pair that signs the server keys of HTTPCrypt. It stays when a master key is added. */
+  get channelSeed(): Uint8Array {
+    return this.#channelSeed;
   }
 
   #rowKey(version: number): Uint8Array {

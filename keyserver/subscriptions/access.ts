@@ -81,12 +81,17 @@ export function timeOf(setName: string, zone: string): TimeSpan | undefined {
 /**
  * The seconds of a day in a time zone: the first one, and the first one after it.
  *
- * @param date - such as `2026-11-16`
- * @throws RangeError where there is no such day
+ * @param date - such as `2026-11-16`, and in no other form
+ * @returns `undefined` where there is no such day
  */
-export function daySpan(date: string, zone: string): TimeSpan {
-  const day = Temporal.PlainDate.from(date, { overflow: 'reject' });
-  return { start: beginningOf(day, zone), end: beginningOf(day.add({ days: 1 }), zone) };
+export function daySpan(date: string, zone: string): TimeSpan | undefined {
+  if (!/^\d{4}-\d\d-\d\d$/.test(date)) return undefined;
+  try {
+    const day = Temporal.PlainDate.from(date, { overflow: 'reject' });
+    return { start: beginningOf(day, zone), end: beginningOf(day.add({ days: 1 }), zone) };
+  } catch {
+    return undefined; // 2026-02-31
+  }
 }
 
 /** The day of a moment in a time zone, such as `2026-11-16`. */

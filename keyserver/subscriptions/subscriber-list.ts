@@ -8,6 +8,7 @@ import { CsvError, type InfoRecord, parse } from 'csv-parse/sync';
 import { CodedError } from '../../core/errors.ts';
 import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
+import { daySpan } from './access.ts';
 import { nameKey, parseSetPattern, parseSubscriberName } from './subscribers.ts';
 
 /** Bytes of the longest list: about a million subscribers. */
@@ -127,10 +128,7 @@ function subscriberOf(
 }
 
 function day(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  try {
-    if (/^\d{4}-\d\d-\d\d$/.test(text)) return Temporal.PlainDate.from(text).toString();
-  } catch {}
+  if (text === undefined || daySpan(text, 'UTC')) return text;
   throw invalid(`"${printable(text.slice(0, 40))}" is no day such as 2026-11-30`);
 }
 

@@ -60,6 +60,13 @@ export async function findSubscriber(database: Database, name: string): Promise<
   return database.first<Subscriber>('SELECT id, name, revoked FROM subscribers WHERE name_key = ?', nameKey(name));
 }
 
+/** Like {@link findSubscriber}. @throws KeyServerError `no-such-subscriber` */
+export async function knownSubscriber(database: Database, name: string): Promise<Subscriber> {
+  const found = await findSubscriber(database, name);
+  if (found) return found;
+  throw new KeyServerError('no-such-subscriber', 'there is no subscriber of this name');
+}
+
 /** The grants of a subscriber, in the order of their patterns. */
 export async function grantsOf(database: Database, subscriber: number): Promise<Grant[]> {
   const sql =

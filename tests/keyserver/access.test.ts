@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { matchesPattern } from '../../core/keys/set-pattern.ts';
-import { type Access, decideAccess, isTimeZone, timeOf } from '../../keyserver/subscriptions/access.ts';
+import { type Access, daySpan, decideAccess, isTimeZone, timeOf } from '../../keyserver/subscriptions/access.ts';
 
 const NOW = 1_800_000_000;
 const DAY = 86_400;
@@ -12,6 +12,26 @@ const at = (time: string) => Date.parse(time) / 1000;
 function right(pattern: string, from: number, until: number | null, zone: string | null = null): Access {
   return { patterns: [pattern], from, until, zone };
 }
+
+describe('a day', () => {
+  it('has its first second, and the first one after it, in a time zone', () => {
+    const span = { start: at('2026-10-24T22:00:00Z'), end: at('2026-10-25T23:00:00Z') };
+    expect(daySpan('2026-10-25', 'Europe/Berlin')).toEqual(span);
+  });
+
+  it.each([
+    '2026-02-31',
+    '2026-13-01',
+    '20261125',
+    '2026-11-25T10:00',
+    '2026-11-25[u-ca=hebrew]',
+    '+002026-11-25',
+    '2026-11-25\n',
+    '',
+  ])('is not %j', (text) => {
+    expect(daySpan(text, 'UTC')).toBeUndefined();
+  });
+});
 
 describe('a pattern of set names', () => {
   it.each([

@@ -8,12 +8,14 @@ import {
   encodeBrowserBindingRequest,
 } from '../../core/keys/binding.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
+import type { KeyId } from '../../core/keys/key-id.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { createNobleMlKem } from '../../core/primitives/noble-ml-kem.ts';
 import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
+import { decideKeys } from '../../keyserver/readers/entitlement.ts';
 import { findSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { bind, post } from '../support/device.ts';
@@ -142,6 +144,19 @@ describe('a browser', () => {
     const atApi = await encodeKeyRequest(deviceKey, rig.server.url, [day2], now());
     const given = new Uint8Array(await (await post(rig.server.url, KEY_REQUEST_PATH, atApi)).arrayBuffer());
     expect(await openKeyAnswer(given, atApi, deviceKey.key)).toMatchObject({ keys: [{ id: day2 }], refused: [] });
+  });
+
+  it('attack 77: is told nothing of other sites, not even who was revoked', async () => {
+    const { state } = rig.server;
+    const { id, site } = (await state.database.first<{ id: KeyId; site: string }>('SELECT id, site FROM sets')) ?? {};
+    if (id === undefined || site === undefined) throw new Error('there is no set');
+    const revoked = { id: await subscriber('lisa'), name: 'lisa', revoked: now() };
+    const denials = async (sites?: string[]) =>
+      (await decideKeys(state, revoked, [id], sites)).map(({ denied }) => denied);
+    expect(await denials([site])).toEqual(['revoked']);
+    expect(await denials()).toEqual(['revoked']);
+    expect(await denials(['elsewhere.example'])).toEqual(['not-entitled']);
+    expect(await denials([])).toEqual(['not-entitled']);
   });
 
   it('attack 44: cannot ask twice by one request, nor late', async () => {

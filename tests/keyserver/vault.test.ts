@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
+import { lengthPrefixed, utf8 } from '../../core/encoding/bytes.ts';
+import { hkdfExpand } from '../../core/keys/hkdf.ts';
 import { Vault } from '../../keyserver/storage/vault.ts';
 
 const PLACE = { table: 'sets', row: 'a', keyId: 'a' };
@@ -61,5 +63,11 @@ describe('the vault', () => {
     const message = randomBytes(20);
     expect(await old.macOf(message)).toEqual(await both.macOf(message));
     expect(await old.macOf(message)).not.toEqual(await old.macOf(randomBytes(20)));
+  });
+
+  it('has the seed of the channel key of the oldest master key, of the label that descriptors rely on', async () => {
+    const seed = await hkdfExpand(first, lengthPrefixed(utf8('wispr/1 httpcrypt channel key')), 32);
+    expect(old.channelSeed).toEqual(seed);
+    expect(both.channelSeed).toEqual(seed);
   });
 });
