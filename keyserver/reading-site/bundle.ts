@@ -5,6 +5,7 @@
 import { gzipSync } from 'node:zlib';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
+import { isBinName } from '../../core/publication/bins.ts';
 import { readSettingsFile } from '../../core/publication/kept-settings.ts';
 import { listDocuments } from '../../core/publication/listing.ts';
 import {
@@ -49,7 +50,7 @@ export class PublicationBundle {
     if (state?.root.version === roots.length) {
       for (const [path, bytes] of await filesOf(provider, state, storeFor(provider.publisher, store)))
         files.set(path, bytes);
-      if (this.#listed !== state.snapshot && lengthOfLists(state) <= LISTS_LENGTH) {
+      if (this.#listed !== state.snapshot && areSmall(state)) {
         this.#listed = state.snapshot;
         void readAll(listDocuments(keeper.publication, now(), () => undefined));
       }
@@ -60,7 +61,7 @@ export class PublicationBundle {
   }
 }
 
-/** What makes up a state, as far as it is at hand. */
+/** What makes up a state, as far as it is at hand. Bins are left out where the lists are long: of many, a browser needs few. */
 async function filesOf(
   { descriptorBytes }: Provider,
   { snapshot, targets }: TrustedState,
@@ -71,6 +72,7 @@ async function filesOf(
   put(METADATA_PATH + TIMESTAMP_FILE, await store.read(IN_USE.timestamp));
   put(METADATA_PATH + metadataFile('snapshot', snapshot.version), await store.read(IN_USE.snapshot));
   for (const [role, { version, sha256 }] of snapshot.roles) {
+    if (isBinName(role) && !areSmall({ snapshot })) continue;
     const bytes = await store.read(role);
     if (bytes && (await hexDigest(bytes)) === sha256) put(METADATA_PATH + metadataFile(role, version), bytes);
   }
@@ -82,8 +84,9 @@ async function filesOf(
   return files;
 }
 
-function lengthOfLists({ snapshot }: TrustedState): number {
-  return [...snapshot.roles.values()].reduce((sum, { length }) => sum + (length ?? Number.POSITIVE_INFINITY), 0);
+function areSmall({ snapshot }: Pick<TrustedState, 'snapshot'>): boolean {
+  const lengths = Array.from(snapshot.roles.values(), ({ length }) => length ?? Number.POSITIVE_INFINITY);
+  return lengths.reduce((sum, length) => sum + length, 0) <= LISTS_LENGTH;
 }
 
 async function readAll(documents: AsyncIterable<unknown>): Promise<void> {
