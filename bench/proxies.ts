@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { accepts, freePort, until } from '../cache-config/child.ts';
 import { type CacheServer, startNginx } from '../cache-config/servers.ts';
-import { NODE, WISPR, type Workspace } from './workspace.ts';
+import { NODE, runToReady, WISPR } from './processes.ts';
+import type { Workspace } from './workspace.ts';
 
 export const SITE = 'bench.example';
 const READING_SITE = 'https://read.bench.example';
@@ -50,7 +50,7 @@ export class Stage {
   static async open(workspace: Workspace, endings: (() => Promise<void>)[]): Promise<Stage> {
     const { directory, passphraseFile, source, wispr } = workspace;
     await writeFile(join(directory, 'keyserver.json'), KEY_SERVER_ON_FREE_PORTS);
-    const { line, stop } = await startAndReadLine([NODE, WISPR, 'keyserver', '--dev', '--json'], directory);
+    const { line, stop } = await runToReady([NODE, WISPR, 'keyserver', '--dev', '--json'], directory);
     endings.push(stop);
     const { keyserver, reading } = JSON.parse(line) as Record<string, unknown>;
     await adaptConfiguration(directory, keyserver, reading);
@@ -60,8 +60,8 @@ export class Stage {
     const plain = await startNginx({ root: source, readingOrigin: READING_SITE });
     endings.push(nginx.stop, plain.stop);
     const stage = new Stage(workspace, endings, nginx, plain);
-    const invitation = JSON.parse(await wispr('invite', 'ada', '--json')) as { reader: { link: string } };
-    await wispr('bind', invitation.reader.link, '--trust-site', SITE, '--yes', ...stage.#readerOptions('reader'));
+    const invitation = JSON.parse(await wispr('invite', 'ada', '--json')) as { link: string };
+    await wispr('bind', invitation.link, '--trust-site', SITE, '--yes', ...stage.#readerOptions('reader'));
     return stage;
   }
 
@@ -82,14 +82,14 @@ export class Stage {
     const folder = `reader-${++this.#readers}`;
     await cp(join(directory, 'reader'), join(directory, folder), { recursive: true });
     const command = [WISPR, 'proxy', '--port', '0', '--json', '--quiet', ...this.#readerOptions(folder)];
-    const { line, pid, stop } = await startAndReadLine([NODE, ...command, ...options], directory);
+    const { line, pid, stop } = await runToReady([NODE, ...command, ...options], directory);
     this.#endings.push(stop);
     return { url: String((JSON.parse(line) as { proxy: string }).proxy), pid, stop };
   }
 
   /** The least forward proxy that node:http allows. */
   async startFloor(): Promise<StartedProxy> {
-    const { line, pid, stop } = await startAndReadLine([NODE, FLOOR, this.plainUrl]);
+    const { line, pid, stop } = await runToReady([NODE, FLOOR, this.plainUrl]);
     this.#endings.push(stop);
     return { url: `http://127.0.0.1:${line.trim()}`, pid, stop };
   }
@@ -118,27 +118,4 @@ async function adaptConfiguration(directory: string, keyServer: unknown, reading
     .replace(/"keyServer": "[^"]*"/, `"keyServer": "${keyServer}"`)
     .replace(/"reading": "[^"]*"/, `"reading": "${reading}"`);
   await writeFile(file, adapted);
-}
-
-/** Starts a program that prints a line when it is ready. */
-async function startAndReadLine(
-  [command = '', ...args]: readonly string[],
-  directory?: string,
-): Promise<{ line: string; pid: number; stop: () => Promise<void> }> {
-  const child = spawn(command, args, { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  const ended = once(child, 'close');
-  const lines = createInterface(child.stdout);
-  const [line] = (await Promise.race([
-    once(lines, 'line'),
-    ended.then(() => Promise.reject(new Error(`${args.join(' ')} ended before it was ready: ${said}`))),
-  ])) as [string];
-  const stop = async () => {
-    child.kill('SIGTERM');
-    await ended;
-  };
-  return { line, pid: child.pid ?? -1, stop };
 }

@@ -1,11 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { runCommand } from './measure.ts';
-
-export const WISPR = fileURLToPath(new URL('../bin/wispr.js', import.meta.url));
-export const NODE = process.execPath;
+import { NODE, WISPR } from './processes.ts';
 
 /** A publisher's workspace in a temporary directory, made with the command line as a user would. */
 export interface Workspace {

@@ -13,7 +13,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Asked } from '../key-server.ts';
 import { compare, measureAlternately, type Row } from '../measure.ts';
 import { startCluster } from '../postgres-cluster.ts';
-import { NODE } from '../workspace.ts';
+import { NODE } from '../processes.ts';
 
 const SERVER = fileURLToPath(new URL('../key-server.ts', import.meta.url));
 const RUNS = 7;

@@ -10,7 +10,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { writeArticles, writeSparse } from '../articles.ts';
 import { type Contestant, compare, type Row, runCommand, sideBySide, timeCommand } from '../measure.ts';
-import { inWorkspace, NODE, WISPR, type Workspace } from '../workspace.ts';
+import { NODE, WISPR } from '../processes.ts';
+import { inWorkspace, type Workspace } from '../workspace.ts';
 
 const RUNS = 3;
 const MiB = 1024 * 1024;

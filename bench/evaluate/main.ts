@@ -1,0 +1,44 @@
+/** `npm run evaluate [-- FIGURE…]`: the figures of docs/evaluation.md. Each is measured whole, and takes its place there when it is done. */
+import { parseArgs } from 'node:util';
+import { runCommand } from '../measure.ts';
+import { type Figure, writeFigure } from './document.ts';
+import { pageFigure } from './page/figure.ts';
+
+interface Evaluated {
+  readonly what: string;
+  /** @param say - tells how far it is */
+  readonly run: (say: (text: string) => void) => Promise<Figure>;
+}
+
+const FIGURES: Readonly<Record<string, Evaluated>> = {
+  page: { what: 'page load in Chromium, and bytes on the link, over eight links', run: pageFigure },
+};
+
+const WIDTH = Math.max(...Object.keys(FIGURES).map((name) => name.length));
+const HELP = `npm run evaluate [-- FIGURE…]
+
+measures the figures that are named, or all, and writes them into docs/evaluation.md; needs root and /dev/net/tun
+
+${Object.entries(FIGURES)
+  .map(([name, { what }]) => `  ${name.padEnd(WIDTH)}  ${what}\n`)
+  .join('')}`;
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({ options: { help: { type: 'boolean' } }, allowPositionals: true });
+  const unknown = positionals.filter((name) => !Object.hasOwn(FIGURES, name));
+  if (unknown.length > 0) process.stderr.write(`evaluate: no such figure: ${unknown.join(', ')}\n`);
+  if (unknown.length > 0) return 2;
+  if (values.help) process.stdout.write(HELP);
+  else await evaluate(positionals.length > 0 ? positionals : Object.keys(FIGURES));
+  return 0;
+}
+
+async function evaluate(names: readonly string[]): Promise<void> {
+  await runCommand('ip', ['link', 'set', 'lo', 'up']);
+  for (const name of names) {
+    const figure = await FIGURES[name]?.run((text) => process.stderr.write(`${name}: ${text}\n`));
+    if (figure) await writeFigure(name, figure);
+  }
+}

@@ -1,0 +1,116 @@
+/** The far side: the newspaper and a page of the Debian handbook in clear, the same protected, and the key server; nginx ends TLS for all. */
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startChild, until } from '../../../cache-config/child.ts';
+import { startNginx } from '../../../cache-config/servers.ts';
+import { chooseSite } from '../../../demo/site.ts';
+import { initWorkspace } from '../../../publisher/init.ts';
+import { runCommand } from '../../measure.ts';
+import { NODE, runToReady, WISPR } from '../../processes.ts';
+import { makeChain } from './certificates.ts';
+import { CDN, HTTP2_PORT, KEYS, type NearSetting, PAGES, PLAIN, PROTECTED_PORT, READ, SITE } from './setting.ts';
+
+const HANDBOOK = '/usr/share/doc/debian-handbook/html/en-US';
+const PASSPHRASE = 'evaluate evaluate evaluate';
+const PORTS = { keys: 7001, read: 7002, pages: 7003 };
+
+/** Starts everything in `directory`. @returns what the near side has to know */
+export async function startFar(
+  directory: string,
+  endings: (() => Promise<unknown>)[],
+): Promise<Omit<NearSetting, 'directory'>> {
+  const source = await makeSource(directory);
+  const chain = await makeChain(directory, [PLAIN, CDN, KEYS, READ, PAGES]);
+  const wispr = (...args: string[]) => runCommand(NODE, [WISPR, ...args], directory);
+  await startKeyServer(directory, endings);
+  await initWorkspace({
+    directory,
+    url: `https://${SITE}`,
+    passphrase: PASSPHRASE,
+    settings: await settingsOf(source),
+  });
+  await writeFile(join(directory, 'passphrase'), PASSPHRASE, { mode: 0o600 });
+  await wispr('protect', '--quiet', '--passphrase-file', 'passphrase');
+  await wispr('admin', 'import', 'keys.bundle');
+  const host = await startNginx({ root: join(directory, 'protected'), readingOrigin: `https://${READ}` });
+  endings.push(() => host.stop());
+  await startFront(directory, source, host.port, chain, endings);
+  const link = async (name: string) => (JSON.parse(await wispr('invite', name, '--json')) as { link: string }).link;
+  return { ...chain, links: [await link('reader'), await link('browser')] };
+}
+
+/** The newspaper, and a chapter of the handbook with all that it loads. */
+async function makeSource(directory: string): Promise<string> {
+  const source = join(directory, 'source');
+  const { source: newspaper = '' } = await chooseSite();
+  await cp(newspaper, source, { recursive: true });
+  await cp(HANDBOOK, join(source, 'handbook'), { recursive: true, dereference: true });
+  return source;
+}
+
+async function settingsOf(source: string) {
+  const settings = await chooseSite();
+  const places = {
+    source,
+    out: 'protected',
+    content: `https://${CDN}`,
+    keyServer: `https://${KEYS}`,
+    reading: `https://${READ}`,
+  };
+  return { ...settings, ...places };
+}
+
+async function startKeyServer(directory: string, endings: (() => Promise<unknown>)[]): Promise<void> {
+  const at = (port: number) => ({ host: '127.0.0.1', port });
+  const documents = { origin: `https://${PAGES}`, listen: at(PORTS.pages) };
+  const configuration = {
+    ...{ origin: `https://${KEYS}`, listen: at(PORTS.keys), behindProxy: true },
+    reading: { origin: `https://${READ}`, listen: at(PORTS.read), documents },
+    ...{ data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' },
+    fetchFrom: { [SITE]: `http://127.0.0.1:${PROTECTED_PORT}` },
+  };
+  await mkdir(directory, { recursive: true });
+  await writeFile(join(directory, 'keyserver.json'), JSON.stringify(configuration));
+  const { stop } = await runToReady([NODE, WISPR, 'keyserver', '--json'], directory);
+  endings.push(stop);
+}
+
+/** Listens where the near side looks. */
+async function startFront(
+  directory: string,
+  source: string,
+  port: number,
+  { chain, key }: { chain: string; key: string },
+  endings: (() => Promise<unknown>)[],
+): Promise<void> {
+  const home = join(directory, 'front');
+  await mkdir(home);
+  const tls = `ssl_certificate ${chain}; ssl_certificate_key ${key}; ssl_protocols TLSv1.3;`;
+  const clear = `root ${source}; index index.html;`;
+  const passed = (name: string, to: number) =>
+    `server { listen 443 ssl; server_name ${name}; ${tls} location / { proxy_pass http://127.0.0.1:${to}; proxy_set_header Host $host; proxy_set_header X-Forwarded-For $remote_addr; } }`;
+  const file = join(home, 'nginx.conf');
+  await writeFile(
+    file,
+    `user root; worker_processes 1; daemon off; pid ${home}/pid; error_log stderr;
+events { worker_connections 512; }
+http {
+  include /etc/nginx/mime.types; access_log off; sendfile on; tcp_nopush on; keepalive_timeout 75;
+  gzip on; gzip_min_length 256; gzip_types text/css text/javascript application/javascript image/svg+xml;
+  server { listen 80; server_name ${PLAIN}; ${clear} }
+  server { listen 443 ssl; server_name ${PLAIN}; ${tls} ${clear} }
+  server { listen ${HTTP2_PORT} ssl http2; server_name ${PLAIN}; ${tls} ${clear} }
+  server { listen ${PROTECTED_PORT}; location / { gzip off; proxy_http_version 1.1; proxy_set_header Host $host; proxy_pass http://127.0.0.1:${port}; } }
+  ${passed(KEYS, PORTS.keys)} ${passed(READ, PORTS.read)} ${passed(PAGES, PORTS.pages)}
+}
+`,
+  );
+  const child = startChild(['/usr/sbin/nginx', '-c', file, '-p', home], home, { stopSignal: 'SIGTERM' });
+  endings.push(() => child.stop());
+  await until(async () => (await readFile(join(home, 'pid'), 'utf8').catch(() => '')) !== '', 10_000);
+  if (child.ended() !== undefined) throw new Error(`nginx: ${await readFile(join(home, 'output.log'), 'utf8')}`);
+}
+
+export async function removeFolder(directory: string): Promise<void> {
+  await rm(directory, { recursive: true, force: true });
+}

@@ -1,0 +1,49 @@
+/** What both sides know of the page loads: names, ports, and what a reader is told. */
+
+export const SITE = 'news.example';
+/** In clear, from the origin: by HTTP, by HTTPS, and by HTTP/2 on a port of its own. */
+export const PLAIN = 'plain.news.example';
+export const HTTP2_PORT = 8443;
+export const CDN = 'cdn.news.example';
+export const KEYS = 'keys.news.example';
+export const READ = 'read.news.example';
+export const PAGES = 'pages.read.news.example';
+/** Where the far side serves the protected site to caches. */
+export const PROTECTED_PORT = 8081;
+
+/** Ways to the same page. */
+export const WAYS = [
+  'HTTP',
+  'HTTPS',
+  'HTTP/2',
+  'gateway, cold',
+  'gateway, second',
+  'browser, cold',
+  'browser, second',
+] as const;
+export type Way = (typeof WAYS)[number];
+
+/** What the near side is started with. */
+export interface NearSetting {
+  /** A folder of its own. */
+  readonly directory: string;
+  /** PEM files: the chain, its key, and the authority. */
+  readonly chain: string;
+  readonly key: string;
+  readonly authority: string;
+  /** For Chromium: SHA-256 of the certificate's public key, base64. */
+  readonly pin: string;
+  /** For the Reader, and for the browser. */
+  readonly links: readonly [string, string];
+}
+
+/** A page is prepared while the link is fast, and loaded while it is as slow as it is. */
+export type NearCommand =
+  | { readonly do: 'prepare'; readonly way: Way }
+  | { readonly do: 'load'; readonly path: string };
+
+/** `milliseconds` of a load. */
+export interface NearAnswer {
+  readonly milliseconds?: number;
+  readonly error?: string;
+}

@@ -1,0 +1,119 @@
+/** Plots as SVG: bars in groups, and lines; both axes by d3-scale, lines by d3-shape. */
+import { scaleBand, scaleLinear, scaleLog } from 'd3-scale';
+import { line } from 'd3-shape';
+
+const [WIDTH, HEIGHT] = [860, 380];
+const EDGE = { top: 36, right: 16, bottom: 66, left: 70 };
+const COLOURS = ['#8a8f98', '#c98a1b', '#7b5ea7', '#0b5d66', '#3aa6a0', '#a3301d'];
+
+/** One colour of a plot. */
+export interface Series {
+  readonly name: string;
+  /** One for each group, or for each x; `undefined`: not measured. */
+  readonly values: readonly (number | undefined)[];
+}
+
+interface About {
+  readonly title: string;
+  /** What the vertical axis counts. */
+  readonly unit: string;
+  readonly series: readonly Series[];
+  readonly logarithmic?: boolean;
+}
+
+/** Bars in groups, such as a group for each link and a bar for each way of reading. */
+export function bars(about: About & { readonly groups: readonly string[] }): string {
+  const { groups, series } = about;
+  const y = vertical(about, 'bars');
+  const x = scaleBand(groups, [EDGE.left, WIDTH - EDGE.right])
+    .paddingInner(0.2)
+    .paddingOuter(0.1);
+  const inner = scaleBand(
+    series.map(({ name }) => name),
+    [0, x.bandwidth()],
+  ).paddingInner(0.08);
+  const bottom = HEIGHT - EDGE.bottom;
+  const drawn = series.flatMap(({ name, values }, index) =>
+    groups.map((group, place) => {
+      const value = values[place];
+      if (value === undefined) return '';
+      const left = (x(group) ?? 0) + (inner(name) ?? 0);
+      const top = y(value);
+      return `<rect x="${fixed(left)}" y="${fixed(top)}" width="${fixed(inner.bandwidth())}" height="${fixed(bottom - top)}" fill="${COLOURS[index]}"/>`;
+    }),
+  );
+  const names = groups.map((group) => label(group, (x(group) ?? 0) + x.bandwidth() / 2, bottom + 16, 'middle'));
+  return framed(about, y, [...drawn, ...names]);
+}
+
+/** Lines over a common horizontal axis. */
+export function lines(
+  about: About & { readonly xs: readonly number[]; readonly xTitle: string; readonly logarithmicX?: boolean },
+): string {
+  const { xs, series, xTitle } = about;
+  const y = vertical(about, 'lines');
+  const domain = [Math.min(...xs), Math.max(...xs)];
+  const range = [EDGE.left, WIDTH - EDGE.right];
+  const x = about.logarithmicX ? scaleLog(domain, range) : scaleLinear(domain, range);
+  const drawn = series.map(({ values }, index) => {
+    const points = xs.flatMap((at, place): [number, number][] => {
+      const value = values[place];
+      return value === undefined ? [] : [[x(at), y(value)]];
+    });
+    const dots = points.map(
+      ([cx, cy]) => `<circle cx="${fixed(cx)}" cy="${fixed(cy)}" r="3" fill="${COLOURS[index]}"/>`,
+    );
+    return `<path d="${line()(points) ?? ''}" fill="none" stroke="${COLOURS[index]}" stroke-width="2"/>${dots.join('')}`;
+  });
+  const bottom = HEIGHT - EDGE.bottom;
+  const ticks = xs.map((at) => label(short(at), x(at), bottom + 16, 'middle'));
+  return framed(about, y, [...drawn, ...ticks, label(xTitle, (EDGE.left + WIDTH) / 2, bottom + 34, 'middle')]);
+}
+
+type Vertical = ReturnType<typeof scaleLinear<number>> | ReturnType<typeof scaleLog<number>>;
+
+function vertical({ series, logarithmic }: About, kind: 'bars' | 'lines'): Vertical {
+  const values = series.flatMap((each) => each.values).filter((value) => value !== undefined);
+  const range = [HEIGHT - EDGE.bottom, EDGE.top];
+  if (!logarithmic) return scaleLinear([0, Math.max(...values)], range).nice(6);
+  const least = Math.min(...values.filter((value) => value > 0));
+  return scaleLog([kind === 'bars' ? least / 2 : least, Math.max(...values)], range).nice();
+}
+
+function framed({ title, unit, series }: About, y: Vertical, drawn: readonly string[]): string {
+  const grid = y
+    .ticks(6)
+    .filter(isShown(y))
+    .map(
+      (tick) =>
+        `<line x1="${EDGE.left}" x2="${WIDTH - EDGE.right}" y1="${fixed(y(tick))}" y2="${fixed(y(tick))}" stroke="#ddd"/>${label(short(tick), EDGE.left - 8, y(tick) + 4, 'end')}`,
+    );
+  const share = (WIDTH - EDGE.left) / series.length;
+  const legend = series.map(({ name }, index) => {
+    const left = EDGE.left + index * share;
+    return `<rect x="${fixed(left)}" y="${HEIGHT - 20}" width="12" height="12" fill="${COLOURS[index]}"/>${label(name, left + 17, HEIGHT - 10, 'start')}`;
+  });
+  const heading = `${label(title, EDGE.left, 18, 'start', 'font-weight="600" font-size="14"')}${label(unit, EDGE.left - 8, 30, 'end')}`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="#fff"/>
+${[heading, ...grid, ...drawn, ...legend].filter((each) => each !== '').join('\n')}
+</svg>
+`;
+}
+
+/** Of a logarithmic axis, powers of ten alone have room. */
+function isShown(y: Vertical): (tick: number) => boolean {
+  return 'base' in y ? (tick) => Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-9 : () => true;
+}
+
+function label(text: string, x: number, y: number, anchor: string, more = ''): string {
+  const safe = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  return `<text x="${fixed(x)}" y="${fixed(y)}" text-anchor="${anchor}" fill="#222" ${more}>${safe}</text>`;
+}
+
+function fixed(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
+
+function short(value: number): string {
+  return new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 }).format(value);
+}
