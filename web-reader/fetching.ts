@@ -36,12 +36,12 @@ export class HostAttempt {
     this.#times = times;
   }
 
-  /** Fetches one path, or a range of it. @throws ReadingError `content-host-unreachable` */
-  readonly fetch = async (
-    urlPath: string,
-    range?: ByteRange,
-    cache: RequestCache = 'no-store',
-  ): Promise<HostAnswer> => {
+  /**
+   * Fetches one path, or a range of it. With `no-store` browsers would send `no-cache`, and shared caches fetch anew.
+   *
+   * @throws ReadingError `content-host-unreachable`
+   */
+  readonly fetch = async (urlPath: string, range?: ByteRange, cache: RequestCache = 'default'): Promise<HostAnswer> => {
     try {
       const answer = await fetch(this.origin + urlPath, {
         ...(this.origin === location.origin ? HERE : ELSEWHERE),
