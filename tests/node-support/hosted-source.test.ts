@@ -62,6 +62,8 @@ function rig(
 }
 
 const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
+/** What asked for a root. Beside that the key server is asked for its timestamp. */
+const roots = (asked: readonly string[]) => asked.filter((one) => one.endsWith('.root.json'));
 const hashOf = (content: string) => hexDigest(utf8(content));
 
 describe('a file of a publication comes from', () => {
@@ -136,7 +138,7 @@ describe('the next root, which mostly there is none of,', () => {
       expect(await source.metadata(ROOT, 10)).toBeUndefined();
       expect([slow, ended]).toEqual([['b'], ['b']]);
     });
-    expect(asked.map((one) => one[0])).toEqual(['a', 'b']);
+    expect(roots(asked).map((one) => one[0])).toEqual(['a', 'b']);
   });
 
   it('is not waited for any further from a host that was late in this look already, but in the next', async () => {
@@ -148,16 +150,26 @@ describe('the next root, which mostly there is none of,', () => {
       expect(await source.metadata('3.root.json', 10)).toBeUndefined();
     });
     const file = source.within(PATIENT, () => source.metadata('3.root.json', 10));
-    await expect.poll(() => asked.length).toBe(5);
+    await expect.poll(() => roots(asked).length).toBe(5);
     answer('a', 'newest');
     expect(text(await file)).toBe('newest');
-    expect(asked.map((one) => one[0])).toEqual(['a', 'b', 'b', 'a', 'b']);
+    expect(roots(asked).map((one) => one[0])).toEqual(['a', 'b', 'b', 'a', 'b']);
+  });
+
+  it('is not waited for before the key server is asked for its timestamp, which is then asked for once', async () => {
+    const { source, asked, answer } = rig({ a: 'late' }, PATIENT, 'own');
+    const root = source.metadata(ROOT, 10);
+    await expect.poll(() => asked).toEqual([expect.stringMatching(/^a .*root.json$/), 'key server timestamp.json']);
+    answer('a', 'here');
+    await root;
+    const [first] = await Array.fromAsync(source.timestamps(10, () => true));
+    expect([first && 'bytes' in first && text(first.bytes), asked.length]).toEqual(['own', 2]);
   });
 
   it('is asked for everywhere at once as soon as one has none, and the first with it wins; none counts as slow', async () => {
     const { source, asked, slow, answer } = rig({ a: undefined, b: 'late', c: 'late', d: 'late' });
     const file = source.metadata(ROOT, 10);
-    await expect.poll(() => asked.length).toBe(4);
+    await expect.poll(() => roots(asked).length).toBe(4);
     answer('c', 'here');
     expect(text(await file)).toBe('here');
     expect(slow).toEqual([]);
@@ -170,7 +182,7 @@ describe('the next root, which mostly there is none of,', () => {
     expect(source.passOver(1)).toBe(true);
     Object.assign(answers, { a: 'here', c: 'late' });
     expect(text(await source.metadata(ROOT, 10))).toBe('here');
-    expect(asked.map((one) => one[0])).toEqual(['a', 'b', 'c', 'a']);
+    expect(roots(asked).map((one) => one[0])).toEqual(['a', 'b', 'c', 'a']);
   });
 
   it('is none where no host answers and the key server has none', async () => {
