@@ -68,6 +68,13 @@ const stripe = z
   })
   .meta({ description: "Takes Stripe's events about subscriptions at `/v1/stripe`." });
 
+const limits = z.strictObject({
+  devices: z.int().min(1).max(1000).meta({
+    description:
+      'Readers of one subscriber, and as many browsers; 20 if left out. A further Reader is refused; a further browser replaces the one unused for longest.',
+  }),
+});
+
 const metrics = z.strictObject({
   listen: listen
     .refine(({ host }) => host === '::1' || isLoopback(host), {
@@ -133,6 +140,7 @@ const configuration = z
       description: 'A door for encrypted key requests over plain HTTP (docs/spec/httpcrypt.md); off if left out.',
     }),
     metrics: metrics.optional(),
+    limits: limits.optional(),
     stripe: stripe.optional(),
   })
   .superRefine(({ origin, reading }, context) => {

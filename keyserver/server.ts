@@ -34,7 +34,7 @@ export interface KeyServerDependencies {
   readonly publications: ReadPublications;
   readonly keeper: TimestampKeeper;
   readonly metrics: Metrics;
-  readonly limits?: Partial<RequestLimits>;
+  readonly limits: RequestLimits;
   readonly webReader: WebReaderFiles | undefined;
   readonly stripe: StripeConfig | undefined;
 }
@@ -92,7 +92,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
     state,
     log,
     provider: new ProviderReader(state.database),
-    limits: { ...DEFAULT_LIMITS, ...dependencies.limits },
+    limits: dependencies.limits,
     dev: config.dev === true,
     behindProxy: config.behindProxy === true,
   };
@@ -194,7 +194,7 @@ async function serve(
     publications,
     keeper,
     metrics,
-    limits,
+    limits: { ...DEFAULT_LIMITS, ...limitsOf(config), ...limits },
     webReader: webReaderFor(config, folder, log),
     stripe: readStripe(config),
   };
@@ -250,12 +250,17 @@ async function serveHttpcrypt(
     state,
     provider: new ProviderReader(state.database),
     origin: origins.keyServer,
-    limits: { ...DEFAULT_LIMITS, ...limits },
+    limits,
     log,
     metrics,
   });
   listener.serve(started.app);
   return started;
+}
+
+/** Those limits that the configuration sets. */
+function limitsOf({ limits }: KeyServerConfig): Partial<RequestLimits> {
+  return limits ? { devicesPerSubscriber: limits.devices } : {};
 }
 
 /** The in-browser reader, where it is wanted and there. @throws KeyServerError `configuration-invalid` where it is wanted by name, and not there */

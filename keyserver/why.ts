@@ -9,11 +9,14 @@ import { createContentHosts } from './reading-site/content-host.ts';
 import { ReadPublications } from './reading-site/publications.ts';
 import type { KeyServerState } from './storage/state.ts';
 import { decideAccess } from './subscriptions/access.ts';
+import { groupOf } from './subscriptions/seats.ts';
 import { findSubscriber } from './subscriptions/subscribers.ts';
 import { type Right, rightsOf } from './subscriptions/subscriptions.ts';
 
 export interface Why {
   readonly subscriber: string;
+  /** The group whose member they are. */
+  readonly group: string | undefined;
   /** Path of the document; `undefined` where a set was asked about. */
   readonly path: string | undefined;
   /** `undefined` where the document is public. */
@@ -42,7 +45,15 @@ export async function whyCanRead(
   const subscriber = await findSubscriber(database, name);
   if (!subscriber) throw invalid(`there is no subscriber "${name}"`);
   const found = await findSet(config, state, what);
-  const about = { subscriber: subscriber.name, path: found.path, set: found.set, by: undefined, notAfter: undefined };
+  const group = await groupOf(database, subscriber.id);
+  const about = {
+    subscriber: subscriber.name,
+    group,
+    path: found.path,
+    set: found.set,
+    by: undefined,
+    notAfter: undefined,
+  };
   if (found.set === undefined)
     return { ...about, ...(found.isPublic ? { can: true, reason: 'public' } : { can: false, reason: 'no-key' }) };
   if (subscriber.revoked !== null) return { ...about, can: false, reason: 'revoked' };

@@ -8,6 +8,7 @@ const FILES = [
   'commands',
   'crash',
   'database',
+  'groups',
   'import-bundle',
   'key-requests',
   'plans',
