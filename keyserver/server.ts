@@ -12,6 +12,7 @@ import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
+import { createPaywall } from './paywall/paywall.ts';
 import type { Origins } from './publication/import-bundle.ts';
 import { TimestampKeeper } from './publication/keeper.ts';
 import { ProviderReader, siteReadAt } from './publication/provider.ts';
@@ -176,11 +177,13 @@ interface Doors {
 
 async function serve(
   config: KeyServerConfig,
-  state: KeyServerState,
+  opened: KeyServerState,
   doors: Doors,
   { log = createLog(), limits = {}, webReader: folder }: StartOptions,
 ): Promise<RunningKeyServer> {
   const { api, reading, documents } = doors;
+  const paywall = createPaywall(config, opened, log);
+  const state = { ...opened, renewRights: paywall?.renew };
   const listeners = Object.values(doors).filter((door) => door !== undefined);
   const origins = { keyServer: api.origin, reading: reading.origin };
   const hosts = createContentHosts(config.fetchFrom ?? {});
@@ -230,7 +233,7 @@ async function serve(
     close: async () => {
       await Promise.all(listeners.map(({ close }) => close()));
       encrypted?.stop();
-      await Promise.all([keeper.stop(), hosts.close()]);
+      await Promise.all([keeper.stop(), hosts.close(), paywall?.close()]);
       await state.database.close();
       log.info('stopped');
     },

@@ -4,6 +4,7 @@ import { PublicationError } from '../core/publication/errors.ts';
 import { localTarget } from '../core/reading/local-target.ts';
 import type { KeyServerConfig } from './config.ts';
 import { KeyServerError } from './errors.ts';
+import { createPaywall } from './paywall/paywall.ts';
 import { ProviderReader } from './publication/provider.ts';
 import { createContentHosts } from './reading-site/content-host.ts';
 import { ReadPublications } from './reading-site/publications.ts';
@@ -57,6 +58,7 @@ export async function whyCanRead(
   if (found.set === undefined)
     return { ...about, ...(found.isPublic ? { can: true, reason: 'public' } : { can: false, reason: 'no-key' }) };
   if (subscriber.revoked !== null) return { ...about, can: false, reason: 'revoked' };
+  await renewRights(config, state, subscriber.id);
   const rights = await rightsOf(database, subscriber.id);
   const verdict = decideAccess(rights, found.set, now());
   if (verdict.denied === undefined)
@@ -64,6 +66,13 @@ export async function whyCanRead(
   const { set } = found;
   const near = rights.find(({ patterns }) => patterns.some((pattern) => matchesPattern(pattern, set)));
   return { ...about, can: false, reason: verdict.denied, by: verdict.denied === 'lapsed' ? verdict.by : near };
+}
+
+/** As a key request would. */
+async function renewRights(config: KeyServerConfig, state: KeyServerState, subscriber: number): Promise<void> {
+  const paywall = createPaywall(config, state, { warn: () => undefined });
+  await paywall?.renew(subscriber);
+  await paywall?.close();
 }
 
 interface Found {

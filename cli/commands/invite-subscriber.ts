@@ -25,7 +25,7 @@ export async function inviteSubscriberTo(name: string, flags: InviteFlags): Prom
   checkTogether(flags);
   await withState(config, async (state) => {
     const origins = await knownOrigins(state.database, config);
-    const invitation = await inviteSubscriber(state, await requestOf(state, name, flags));
+    const invitation = await inviteSubscriber(state, await requestOf(config, state, name, flags));
     const provider = await readProviderRow(state.database);
     const link = invitationLink(invitation, origins.keyServer, provider?.root);
     if (flags.json) print(JSON.stringify({ ...asJson(invitation), link }));
@@ -43,14 +43,19 @@ async function takeBack(config: KeyServerConfig, name: string, json: boolean): P
   sayHint('who has used one reads on; `wispr admin revoke NAME` takes access away');
 }
 
-/** Days are those of the plan's time zone. */
-async function requestOf(state: KeyServerState, name: string, flags: InviteFlags): Promise<InvitationRequest> {
+/** Days are those of the plan's time zone. Where the publisher's own system says who may read what, nothing is granted here. */
+async function requestOf(
+  { entitlement }: KeyServerConfig,
+  state: KeyServerState,
+  name: string,
+  flags: InviteFlags,
+): Promise<InvitationRequest> {
   const { sets, plan, from, until, for: days, valid, seats } = flags;
   const zone = (plan === undefined ? undefined : (await findPlan(state.database, plan))?.zone) ?? 'UTC';
   const end = days === undefined ? undefined : state.now() + wholeDays(days) * 86_400;
   return {
     name,
-    sets: sets?.split(','),
+    sets: sets?.split(',') ?? (entitlement && plan === undefined ? [] : undefined),
     plan,
     from: from === undefined ? undefined : dayArgument(from, zone).start,
     until: until === undefined ? end : dayArgument(until, zone).end - 1,
@@ -74,7 +79,7 @@ function sayInvitation(invitation: Invitation, link: string): void {
   const { subscriber, created, grants, subscriptions, kept, seats, expires } = invitation;
   const who = created ? 'is a new subscriber' : 'was a subscriber already, and may read in all';
   const rights = [...subscriptions.map(describeHeldPlan), ...grants.map(describeGrant)];
-  say(`${subscriber} ${who}: ${rights.join(', ')}`);
+  say(`${subscriber} ${who}: ${rights.join(', ') || 'nothing that is noted here'}`);
   if (kept.length > 0) {
     say(`nothing was taken away; granted before: ${kept.map(describeGrant).join(', ')}`);
     sayHint('"wispr admin revoke NAME" takes everything away; with --sets after that, those sets only are granted');

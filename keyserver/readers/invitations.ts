@@ -108,17 +108,19 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
 }
 
 /**
- * Makes a further one-time code for a subscriber, and grants nothing.
+ * Makes a further one-time code for a subscriber, and grants nothing. Where another system says who may read what, it makes the subscriber too.
  *
  * @throws KeyServerError `no-such-subscriber`, `revoked`, `argument-invalid`
  */
 export async function inviteAgain(
-  { database, now }: KeyServerState,
+  { database, now, renewRights }: KeyServerState,
   name: string,
   validDays?: number,
 ): Promise<Pick<Invitation, 'code' | 'expires'>> {
   const expires = now() + checkedDays(validDays) * DAY;
   return database.transaction(async () => {
+    if (renewRights && !(await findSubscriber(database, name)))
+      await createSubscriber(database, parseSubscriberName(name), now());
     const known = await knownSubscriber(database, name);
     if (known.revoked !== null)
       throw new KeyServerError('revoked', 'this subscriber was revoked: begin a subscription first');

@@ -142,6 +142,7 @@ async function showAccount(
   if (!subscriber) return sendSignIn(pages, response, 401, { to: '/-/account', name: '', failed: false });
   const { state } = pages;
   const { id, name, revoked } = subscriber;
+  await state.renewRights?.(id);
   const page = {
     name,
     revoked: revoked !== null,

@@ -11,6 +11,7 @@ const FILES = [
   'groups',
   'import-bundle',
   'key-requests',
+  'paywall',
   'plans',
   'publication-crash',
   'publication-hand-over',
