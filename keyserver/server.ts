@@ -76,6 +76,8 @@ export interface RunningKeyServer {
     readonly httpcrypt: number | undefined;
   };
   readonly state: KeyServerState;
+  /** What answers at each door. */
+  readonly apps: KeyServerApps;
   /** Keeps the publication fresh. */
   readonly keeper: TimestampKeeper;
   /** What the reading site reads. */
@@ -227,6 +229,7 @@ async function serve(
       httpcrypt: doors.httpcrypt?.port,
     },
     state,
+    apps,
     keeper,
     publications,
     reload: () => listeners.forEach(({ reload }) => void reload()),
