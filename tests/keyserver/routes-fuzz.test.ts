@@ -219,16 +219,12 @@ describe('attack 49: every route', () => {
 });
 
 describe('attack 45: no answer tells who exists', () => {
-  /** Without what was sent, and without what is random. */
-  const without = (text: string, name: string, value: string) =>
-    value.length < 8
-      ? text.replaceAll(`${name}=${value}`, 'X')
-      : [
-          value,
-          encodeURIComponent(value),
-          encodeURIComponent(encodeURIComponent(value)),
-          value.replaceAll('-', ''),
-        ].reduce((all, one) => all.replaceAll(one, 'X'), text);
+  /** Without what was sent, however often it was encoded, and without what is random. */
+  function without(text: string, value: string): string {
+    const once = encodeURIComponent(value);
+    const forms = [value, once, encodeURIComponent(once), value.replaceAll('-', '')];
+    return forms.reduce((all, one) => all.replaceAll(one, 'X'), text).replace(/[\w-]{40,}/g, 'R');
+  }
 
   async function seen({ door, method, path }: Target, name: string, value: string, headers: Record<string, string>) {
     const query = new URLSearchParams({ [name]: value });
@@ -236,11 +232,8 @@ describe('attack 45: no answer tells who exists', () => {
     const sent = door === 'api' ? JSON.stringify({ [name]: value }) : query;
     const init = { method, redirect: 'manual', headers, body: method === 'GET' ? null : sent } as const;
     const answer = await fetch(url, init);
-    return without(
-      [answer.status, answer.headers.get('location'), await answer.text()].join('\n'),
-      name,
-      value,
-    ).replace(/[\w-]{40,}/g, 'R');
+    const text = [answer.status, answer.headers.get('location'), await answer.text()].join('\n');
+    return value.length < 8 ? text : without(text, value); // a number stands in many places
   }
 
   it.each([
@@ -260,6 +253,7 @@ describe('attack 45: no answer tells who exists', () => {
     ] as const;
     const compare = async (target: Target, name: string) => {
       for (const [fits, one, other] of pairs) {
+        if (target.method === 'GET' && one.length < 8) continue; // it would be led on with the address
         if (!fits.test(name) || (target.path === '/-/sign-in' && name !== 'name')) continue; // each costs a password
         const headers = { origin: origins[target.door], cookie: cookie() };
         const answers = [await seen(target, name, one, headers), await seen(target, name, other, headers)];
