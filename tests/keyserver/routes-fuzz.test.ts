@@ -41,7 +41,8 @@ let known: { readonly code: string; readonly device: string };
 beforeAll(async () => {
   const endless = Object.entries(DEFAULT_LIMITS).filter(([name]) => /Per|Refusals/.test(name));
   const limits = Object.fromEntries(endless.map(([name]) => [name, 1_000_000_000]));
-  rig = await startRig({ limits });
+  const listen = { host: '127.0.0.1', port: 0 };
+  rig = await startRig({ limits, config: { reading: { listen, documents: { listen, inBrowser: true } } } });
   const { state, apps } = rig.server;
   await definePlan(state, { name: 'daily', sets: ['day-*'], zone: 'UTC' });
   await publish(rig.publisher, rig.host, { path: '/index.html', content: '<h1>Front</h1>', mediaType: 'text/html' });
@@ -67,7 +68,7 @@ async function signIn(): Promise<void> {
 
 it('there are routes to send to, and fields to fill', () => {
   const all = targets.map(({ door, method, path }) => `${door} ${method} ${path}`);
-  for (const one of ['api POST /v1/keys', 'api PUT /v1/bundle', 'reading POST /-/sign-in', 'documents GET /-/enter'])
+  for (const one of ['api POST /v1/keys', 'api PUT /v1/bundle', 'reading POST /-/device', 'documents GET /-/enter'])
     expect(all).toContain(one);
   expect(fieldNames()).toEqual(expect.arrayContaining(['name', 'password', 'code', 'to', 'subscriber', 'plan']));
 });
