@@ -37,7 +37,7 @@ export function checkSeats(name: string, seats: number): void {
 }
 
 /**
- * Makes a subscriber a group, or changes how many seats it has. Fewer than are taken keep nobody out who is in.
+ * Makes a subscriber a group, or changes how many seats it has. Where fewer are left than are taken, members stay.
  *
  * @throws KeyServerError `argument-invalid`
  */
