@@ -77,6 +77,14 @@ export const READER_ERRORS = {
     means: 'the code is mistyped, used, or expired; or too many were tried',
     remedy: 'copy it whole, or ask for a new invitation',
   },
+  'seats-taken': {
+    means: 'all seats of the group that the invitation is for are taken',
+    remedy: 'ask who gave you the invitation, then use the same link again',
+  },
+  'too-many-devices': {
+    means: 'as many Readers are connected for this subscriber as the publisher allows',
+    remedy: 'remove one in your account on the reading site, then use the same link again',
+  },
   'clock-off': {
     means: "this machine's clock and the key server's differ by more than five minutes",
     remedy: 'set the clock of this machine, and try again',

@@ -68,6 +68,27 @@ const stripe = z
   })
   .meta({ description: "Takes Stripe's events about subscriptions at `/v1/stripe`." });
 
+const entitlement = z
+  .strictObject({
+    url: z
+      .string()
+      .refine(isHttpsUrl, 'must be an https address without a user, like https://paywall.news.example/wispr')
+      .meta({ format: 'uri', description: 'Where the question is sent; `http:` on loopback only.' }),
+    secretFile: file('The file with the secret that signs the questions, `whsec_…`.'),
+    cacheMinutes: z.int().min(1).max(1440).default(15).meta({ description: 'Minutes for which an answer is kept.' }),
+    outageHours: z.int().min(1).max(720).default(72).meta({
+      description: 'Hours for which a plan without an end may be read after the last answer.',
+    }),
+  })
+  .meta({ description: "The publisher's own system, which is asked who may read which plan." });
+
+const limits = z.strictObject({
+  devices: z.int().min(1).max(1000).meta({
+    description:
+      'Readers of one subscriber, and as many browsers; 20 if left out. A further Reader is refused; a further browser replaces the one unused for longest.',
+  }),
+});
+
 const metrics = z.strictObject({
   listen: listen
     .refine(({ host }) => host === '::1' || isLoopback(host), {
@@ -133,6 +154,8 @@ const configuration = z
       description: 'A door for encrypted key requests over plain HTTP (docs/spec/httpcrypt.md); off if left out.',
     }),
     metrics: metrics.optional(),
+    limits: limits.optional(),
+    entitlement: entitlement.optional(),
     stripe: stripe.optional(),
   })
   .superRefine(({ origin, reading }, context) => {
@@ -205,6 +228,9 @@ export function readConfig(file: string): KeyServerConfig {
     masterKey: from(config.masterKey),
     publicKey: from(config.publicKey),
     ...(config.stripe && { stripe: { ...config.stripe, secretFile: from(config.stripe.secretFile) } }),
+    ...(config.entitlement && {
+      entitlement: { ...config.entitlement, secretFile: from(config.entitlement.secretFile) },
+    }),
     ...(config.httpcrypt && { httpcrypt: httpcryptFrom(config.httpcrypt, from) }),
     ...(config.publication && { publication: publicationFrom(config.publication, from) }),
   };
@@ -242,6 +268,13 @@ export function isPostgresUrl(text: string): boolean {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
   const { password, searchParams, hash } = new URL(text);
   return password === '' && !searchParams.has('password') && hash === '';
+}
+
+function isHttpsUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password, hash } = new URL(text);
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+  return isSafe && username === '' && password === '' && hash === '';
 }
 
 /** Whether a target is no path. */

@@ -34,6 +34,14 @@ export const KEY_SERVER_ERRORS = {
     means: 'the invitation code is mistyped, used, expired or unknown',
     remedy: 'copy it whole, or ask for a new invitation',
   },
+  'seats-taken': {
+    means: 'all seats of the group that the invitation is for are taken',
+    remedy: 'ask who gave the invitation: `wispr invite GROUP --seats N` adds some, and removing a member frees one',
+  },
+  'too-many-devices': {
+    means: 'the subscriber has as many Readers as `limits.devices` allows',
+    remedy: 'remove one in the account of the reading site, or with `wispr admin device`; the invitation stays good',
+  },
   'stale-request': {
     means: 'the clocks of device and key server differ by more than five minutes',
     remedy: 'set the clock',

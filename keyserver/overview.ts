@@ -46,6 +46,11 @@ export interface SubscriberOverview {
   readonly name: string;
   /** Seconds since 1970, or `null`. */
   readonly revoked: number | null;
+  /** Of a group: how many members it can have, and how many it has. */
+  readonly seats: number | null;
+  readonly taken: number;
+  /** The group whose member they are, and whose rights they have. */
+  readonly group: string | null;
   readonly grants: readonly Grant[];
   readonly subscriptions: readonly HeldPlan[];
   readonly devices: readonly DeviceOverview[];
@@ -66,6 +71,9 @@ export interface DeviceOverview {
 }
 
 type SubscriberRow = Subscriber & {
+  readonly seats: number | null;
+  readonly taken: number;
+  readonly group: string | null;
   readonly accounts: number;
   readonly sessions: number;
   readonly openInvitations: number;
@@ -99,7 +107,9 @@ async function describePublication({ database }: KeyServerState): Promise<Public
 /** All in three queries: however many there are, a database elsewhere is not asked for each. */
 async function describeSubscribers({ database, now }: KeyServerState): Promise<SubscriberOverview[]> {
   const subscribers = await database.all<SubscriberRow>(
-    `SELECT id, name, revoked,
+    `SELECT id, name, revoked, seats,
+       (SELECT count(*) FROM subscribers AS member WHERE member_of = subscribers.id AND revoked IS NULL) AS taken,
+       (SELECT name FROM subscribers AS its WHERE its.id = subscribers.member_of) AS "group",
        (SELECT count(*) FROM accounts WHERE subscriber = subscribers.id) AS accounts,
        (SELECT count(*) FROM sessions WHERE subscriber = subscribers.id AND expires >= ?) AS sessions,
        (SELECT count(*) FROM invitations WHERE subscriber = subscribers.id AND used_by IS NULL AND expires >= ?) AS "openInvitations"

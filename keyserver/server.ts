@@ -12,6 +12,7 @@ import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
+import { createPaywall } from './paywall/paywall.ts';
 import type { Origins } from './publication/import-bundle.ts';
 import { TimestampKeeper } from './publication/keeper.ts';
 import { ProviderReader, siteReadAt } from './publication/provider.ts';
@@ -34,7 +35,7 @@ export interface KeyServerDependencies {
   readonly publications: ReadPublications;
   readonly keeper: TimestampKeeper;
   readonly metrics: Metrics;
-  readonly limits?: Partial<RequestLimits>;
+  readonly limits: RequestLimits;
   readonly webReader: WebReaderFiles | undefined;
   readonly stripe: StripeConfig | undefined;
 }
@@ -75,6 +76,8 @@ export interface RunningKeyServer {
     readonly httpcrypt: number | undefined;
   };
   readonly state: KeyServerState;
+  /** What answers at each door. */
+  readonly apps: KeyServerApps;
   /** Keeps the publication fresh. */
   readonly keeper: TimestampKeeper;
   /** What the reading site reads. */
@@ -92,7 +95,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
     state,
     log,
     provider: new ProviderReader(state.database),
-    limits: { ...DEFAULT_LIMITS, ...dependencies.limits },
+    limits: dependencies.limits,
     dev: config.dev === true,
     behindProxy: config.behindProxy === true,
   };
@@ -176,11 +179,13 @@ interface Doors {
 
 async function serve(
   config: KeyServerConfig,
-  state: KeyServerState,
+  opened: KeyServerState,
   doors: Doors,
   { log = createLog(), limits = {}, webReader: folder }: StartOptions,
 ): Promise<RunningKeyServer> {
   const { api, reading, documents } = doors;
+  const paywall = createPaywall(config, opened, log);
+  const state = { ...opened, renewRights: paywall?.renew };
   const listeners = Object.values(doors).filter((door) => door !== undefined);
   const origins = { keyServer: api.origin, reading: reading.origin };
   const hosts = createContentHosts(config.fetchFrom ?? {});
@@ -194,7 +199,7 @@ async function serve(
     publications,
     keeper,
     metrics,
-    limits,
+    limits: { ...DEFAULT_LIMITS, ...limitsOf(config), ...limits },
     webReader: webReaderFor(config, folder, log),
     stripe: readStripe(config),
   };
@@ -224,13 +229,14 @@ async function serve(
       httpcrypt: doors.httpcrypt?.port,
     },
     state,
+    apps,
     keeper,
     publications,
     reload: () => listeners.forEach(({ reload }) => void reload()),
     close: async () => {
       await Promise.all(listeners.map(({ close }) => close()));
       encrypted?.stop();
-      await Promise.all([keeper.stop(), hosts.close()]);
+      await Promise.all([keeper.stop(), hosts.close(), paywall?.close()]);
       await state.database.close();
       log.info('stopped');
     },
@@ -250,12 +256,17 @@ async function serveHttpcrypt(
     state,
     provider: new ProviderReader(state.database),
     origin: origins.keyServer,
-    limits: { ...DEFAULT_LIMITS, ...limits },
+    limits,
     log,
     metrics,
   });
   listener.serve(started.app);
   return started;
+}
+
+/** Those limits that the configuration sets. */
+function limitsOf({ limits }: KeyServerConfig): Partial<RequestLimits> {
+  return limits ? { devicesPerSubscriber: limits.devices } : {};
 }
 
 /** The in-browser reader, where it is wanted and there. @throws KeyServerError `configuration-invalid` where it is wanted by name, and not there */

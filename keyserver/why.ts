@@ -4,16 +4,20 @@ import { PublicationError } from '../core/publication/errors.ts';
 import { localTarget } from '../core/reading/local-target.ts';
 import type { KeyServerConfig } from './config.ts';
 import { KeyServerError } from './errors.ts';
+import { createPaywall } from './paywall/paywall.ts';
 import { ProviderReader } from './publication/provider.ts';
 import { createContentHosts } from './reading-site/content-host.ts';
 import { ReadPublications } from './reading-site/publications.ts';
 import type { KeyServerState } from './storage/state.ts';
 import { decideAccess } from './subscriptions/access.ts';
+import { groupOf } from './subscriptions/seats.ts';
 import { findSubscriber } from './subscriptions/subscribers.ts';
 import { type Right, rightsOf } from './subscriptions/subscriptions.ts';
 
 export interface Why {
   readonly subscriber: string;
+  /** The group whose member they are. */
+  readonly group: string | undefined;
   /** Path of the document; `undefined` where a set was asked about. */
   readonly path: string | undefined;
   /** `undefined` where the document is public. */
@@ -42,10 +46,19 @@ export async function whyCanRead(
   const subscriber = await findSubscriber(database, name);
   if (!subscriber) throw invalid(`there is no subscriber "${name}"`);
   const found = await findSet(config, state, what);
-  const about = { subscriber: subscriber.name, path: found.path, set: found.set, by: undefined, notAfter: undefined };
+  const group = await groupOf(database, subscriber.id);
+  const about = {
+    subscriber: subscriber.name,
+    group,
+    path: found.path,
+    set: found.set,
+    by: undefined,
+    notAfter: undefined,
+  };
   if (found.set === undefined)
     return { ...about, ...(found.isPublic ? { can: true, reason: 'public' } : { can: false, reason: 'no-key' }) };
   if (subscriber.revoked !== null) return { ...about, can: false, reason: 'revoked' };
+  await renewRights(config, state, subscriber.id);
   const rights = await rightsOf(database, subscriber.id);
   const verdict = decideAccess(rights, found.set, now());
   if (verdict.denied === undefined)
@@ -53,6 +66,13 @@ export async function whyCanRead(
   const { set } = found;
   const near = rights.find(({ patterns }) => patterns.some((pattern) => matchesPattern(pattern, set)));
   return { ...about, can: false, reason: verdict.denied, by: verdict.denied === 'lapsed' ? verdict.by : near };
+}
+
+/** As a key request would. */
+async function renewRights(config: KeyServerConfig, state: KeyServerState, subscriber: number): Promise<void> {
+  const paywall = createPaywall(config, state, { warn: () => undefined });
+  await paywall?.renew(subscriber);
+  await paywall?.close();
 }
 
 interface Found {

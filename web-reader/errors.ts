@@ -10,6 +10,18 @@ export const WEB_READER_ERRORS = {
     means: 'the reading site did not say which site is read here',
     remedy: 'check the connection, and try again',
   },
+  'not-entitled': {
+    means: "the subscription does not include the document's set",
+    remedy: 'see what subscriptions there are, or ask the publisher',
+  },
+  lapsed: {
+    means: 'the subscription has ended',
+    remedy: 'renew it',
+  },
+  revoked: {
+    means: 'the publisher has ended the access',
+    remedy: 'ask for a new invitation',
+  },
   'coding-unsupported': {
     means: 'this browser cannot undo the coding in which the document was published',
     remedy: 'use a newer browser, or the Reader',

@@ -23,9 +23,10 @@ async function run(name: string, what: string, { config: configFile, json }: Opt
   if (hint !== undefined) sayHint(hint);
 }
 
-function describeWhy({ subscriber, path, set, can, reason, by }: Why): string {
+function describeWhy({ subscriber, group, path, set, can, reason, by }: Why): string {
   const what = path === undefined ? `the set ${set}` : set === undefined ? path : `${path} (set ${set})`;
-  const begin = `${subscriber} ${can ? 'can' : 'cannot'} read ${what}: `;
+  const who = group === undefined ? subscriber : `${subscriber}, a member of ${group},`;
+  const begin = `${who} ${can ? 'can' : 'cannot'} read ${what}: `;
   switch (reason) {
     case 'public':
       return `${begin}it is public`;

@@ -9,6 +9,7 @@ import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { count } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
 import { print, say } from '../io/voice.ts';
+import { addDeviceCommand, addRenameCommand } from './admin-device.ts';
 import { addPlanCommand, describePlan } from './admin-plan.ts';
 import { addListOptions, importList, type ListOptions } from './admin-subscribers.ts';
 import { addTokenCommand, describeToken } from './admin-token.ts';
@@ -41,6 +42,8 @@ export function addAdminCommand(program: Command): void {
   addWhyCommand(
     addSubcommand(admin, 'why <name> <url>', 'say why a subscriber can or cannot read a document, or a set'),
   );
+  addDeviceCommand(addSubcommand(admin, 'device <name>', 'list the devices of a subscriber, or remove one'));
+  addRenameCommand(addSubcommand(admin, 'rename <name> <new>', 'give a subscriber another name'));
   addTokenCommand(addSubcommand(admin, 'token', 'make, list or revoke publishing tokens'));
 }
 
@@ -87,9 +90,11 @@ async function runRevoke(name: string, { config: configFile, json, dryRun }: Rev
     revokeSubscriber(state, name, { dryRun: dryRun === true }),
   );
   if (json) return print(JSON.stringify(result));
-  const { devices, sessions, invitations } = result;
+  const { members, devices, sessions, invitations } = result;
+  const who = members > 0 ? `${result.name} and its ${count(members, 'member')}` : result.name;
+  const verb = dryRun ? 'would be' : members > 0 ? 'are' : 'is';
   say(
-    `${result.name} ${dryRun ? 'would be' : 'is'} revoked: ${count(devices, 'device')} refused, ${count(sessions, 'session')} ended, ${count(invitations, 'open invitation')} void`,
+    `${who} ${verb} revoked: ${count(devices, 'device')} refused, ${count(sessions, 'session')} ended, ${count(invitations, 'open invitation')} void`,
   );
   say('keys that a device holds already stay good until they expire, after 30 days at the latest');
   if (dryRun) say('nothing was changed');
@@ -119,8 +124,14 @@ function describeOverview({ publisher, publication, tokens, sets, plans, subscri
 }
 
 function describeSubscriber(subscriber: SubscriberOverview): string[] {
-  const { name, revoked, grants, subscriptions, devices, account, sessions, openInvitations } = subscriber;
-  const rights = [...subscriptions.map(describeHeldPlan), ...grants.map(describeGrant)];
+  const { name, revoked, grants, subscriptions, devices, account, sessions, openInvitations, seats, taken, group } =
+    subscriber;
+  const rights = [
+    ...(group === null ? [] : [`member of ${group}`]),
+    ...subscriptions.map(describeHeldPlan),
+    ...grants.map(describeGrant),
+    ...(seats === null ? [] : [`${taken} of ${seats} seats taken`]),
+  ];
   const access = revoked === null ? rights.join(', ') || 'no sets' : `revoked on ${isoDay(revoked)}`;
   const password = account ? ', password set' : '';
   const reading = account || sessions > 0 ? `${password}, ${count(sessions, 'session')}` : '';

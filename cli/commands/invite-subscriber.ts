@@ -1,5 +1,5 @@
 /** `wispr invite` on a key server: a one-time link, for any browser and for the Reader. */
-import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
+import { DEFAULT_CONFIG_FILE, type KeyServerConfig, readConfig } from '../../keyserver/config.ts';
 import { knownOrigins } from '../../keyserver/origins.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import {
@@ -7,9 +7,11 @@ import {
   type InvitationRequest,
   invitationLink,
   inviteSubscriber,
+  withdrawInvitations,
 } from '../../keyserver/readers/invitations.ts';
 import { type KeyServerState, withState } from '../../keyserver/storage/state.ts';
 import { findPlan } from '../../keyserver/subscriptions/plans.ts';
+import { count } from '../../publisher/text.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { dayArgument } from './day-argument.ts';
 import { describeGrant, describeHeldPlan, isoDay } from './describe.ts';
@@ -18,12 +20,12 @@ import type { InviteFlags } from './invite.ts';
 /** @throws UsageError for what only a site without a key server knows */
 export async function inviteSubscriberTo(name: string, flags: InviteFlags): Promise<void> {
   if (flags.password) throw new UsageError('on a key server, readers choose their passwords themselves');
-  if (flags.remove) throw new UsageError('on a key server, access is taken away', '"wispr admin revoke NAME"');
   const config = readConfig(flags.config ?? DEFAULT_CONFIG_FILE);
+  if (flags.remove) return takeBack(config, name, flags.json === true);
   checkTogether(flags);
   await withState(config, async (state) => {
     const origins = await knownOrigins(state.database, config);
-    const invitation = await inviteSubscriber(state, await requestOf(state, name, flags));
+    const invitation = await inviteSubscriber(state, await requestOf(config, state, name, flags));
     const provider = await readProviderRow(state.database);
     const link = invitationLink(invitation, origins.keyServer, provider?.root);
     if (flags.json) print(JSON.stringify({ ...asJson(invitation), link }));
@@ -33,17 +35,31 @@ export async function inviteSubscriberTo(name: string, flags: InviteFlags): Prom
   });
 }
 
-/** Days are those of the plan's time zone. */
-async function requestOf(state: KeyServerState, name: string, flags: InviteFlags): Promise<InvitationRequest> {
-  const { sets, plan, from, until, for: days, valid } = flags;
+/** Who has used one stays a subscriber. */
+async function takeBack(config: KeyServerConfig, name: string, json: boolean): Promise<void> {
+  const taken = await withState(config, (state) => withdrawInvitations(state, name));
+  if (json) return print(JSON.stringify({ subscriber: name, invitations: taken }));
+  say(`${count(taken, 'open invitation')} of ${name} ${taken === 1 ? 'is' : 'are'} taken back`);
+  sayHint('who has used one reads on; `wispr admin revoke NAME` takes access away');
+}
+
+/** Days are those of the plan's time zone. Where the publisher's own system says who may read what, nothing is granted here. */
+async function requestOf(
+  { entitlement }: KeyServerConfig,
+  state: KeyServerState,
+  name: string,
+  flags: InviteFlags,
+): Promise<InvitationRequest> {
+  const { sets, plan, from, until, for: days, valid, seats } = flags;
   const zone = (plan === undefined ? undefined : (await findPlan(state.database, plan))?.zone) ?? 'UTC';
   const end = days === undefined ? undefined : state.now() + wholeDays(days) * 86_400;
   return {
     name,
-    sets: sets?.split(','),
+    sets: sets?.split(',') ?? (entitlement && plan === undefined ? [] : undefined),
     plan,
     from: from === undefined ? undefined : dayArgument(from, zone).start,
     until: until === undefined ? end : dayArgument(until, zone).end - 1,
+    seats: seats === undefined ? undefined : Number(seats),
     validDays: valid === undefined ? undefined : Number(valid),
   };
 }
@@ -59,15 +75,17 @@ function wholeDays(text: string): number {
   throw new UsageError('--for takes a number of days');
 }
 
-function sayInvitation({ subscriber, created, grants, subscriptions, kept, expires }: Invitation, link: string): void {
+function sayInvitation(invitation: Invitation, link: string): void {
+  const { subscriber, created, grants, subscriptions, kept, seats, expires } = invitation;
   const who = created ? 'is a new subscriber' : 'was a subscriber already, and may read in all';
   const rights = [...subscriptions.map(describeHeldPlan), ...grants.map(describeGrant)];
-  say(`${subscriber} ${who}: ${rights.join(', ')}`);
+  say(`${subscriber} ${who}: ${rights.join(', ') || 'nothing that is noted here'}`);
   if (kept.length > 0) {
     say(`nothing was taken away; granted before: ${kept.map(describeGrant).join(', ')}`);
     sayHint('"wispr admin revoke NAME" takes everything away; with --sets after that, those sets only are granted');
   }
-  say(`send this link; it works once, until ${isoDay(expires)}`);
+  if (seats) say(`${seats.taken} of ${seats.seats} seats are taken; an earlier link of this group works no more`);
+  say(`send this link; it works ${seats ? 'for each free seat' : 'once'}, until ${isoDay(expires)}`);
   print(link);
   sayHint('it opens in any browser, and offers the Reader too; `wispr bind` asks for it');
 }
@@ -84,6 +102,6 @@ function sayUnmatched(patterns: readonly string[]): void {
   sayHint('`wispr admin list` shows the sets that there are');
 }
 
-function asJson({ subscriber, created, grants, subscriptions, kept, expires, code }: Invitation) {
-  return { subscriber, created, grants, subscriptions, kept, expires, code };
+function asJson({ subscriber, created, grants, subscriptions, kept, seats, expires, code }: Invitation) {
+  return { subscriber, created, grants, subscriptions, kept, seats, expires, code };
 }

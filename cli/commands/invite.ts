@@ -17,6 +17,7 @@ export interface InviteFlags {
   readonly until?: string;
   readonly for?: string;
   readonly valid?: string;
+  readonly seats?: string;
   readonly password?: boolean;
   readonly remove?: boolean;
   readonly passphraseFile?: string;
@@ -39,8 +40,9 @@ export function addInviteCommand(program: Command): void {
     .option('--until <date>', 'last day, like 2027-06-30 (default: no end)')
     .option('--for <days>', 'on a key server: length in place of --until, like 7 for a trial')
     .option('--valid <days>', 'on a key server: validity of the link (default: 7)')
+    .option('--seats <number>', 'on a key server: a group, such as a school; the link works for so many people')
     .option('--password', 'without a key server: make a link that asks for a password')
-    .option('--remove', 'without a key server: take the invitation back')
+    .option('--remove', 'take the invitation back')
     .option('--passphrase-file <file>', 'without a key server: take the passphrase from a file')
     .option('--json', 'print JSON')
     .action(run);

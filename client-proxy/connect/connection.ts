@@ -6,6 +6,7 @@ import { acceptBinding, encodeBindingRequest } from '../../core/keys/binding.ts'
 import { isServerless } from '../../core/keys/descriptor.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
+import { ACCOUNT_PAGE } from '../../core/site/path.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError } from '../errors.ts';
 import { gatewayLabel } from '../gateway/label.ts';
@@ -141,6 +142,11 @@ function checkLabels(bindings: readonly StoredBinding[], sites: readonly StoredS
   if (clash) throw siteTaken(clash.site);
 }
 
+/** Where a person sees their subscription, and removes devices. @param reading - origin of the reading site */
+export function accountAt(reading: string): string {
+  return reading + ACCOUNT_PAGE;
+}
+
 async function bindDevice(
   store: ReaderStore,
   upstream: Upstream,
@@ -150,7 +156,8 @@ async function bindDevice(
   const provider = { keyServer: descriptor.keyServer, publisher: descriptor.publisher };
   const device = await deriveDeviceKeys(await store.deviceSeed(), provider);
   const request = encodeBindingRequest(device, provider.publisher, code, nowInSeconds());
-  const answer = await sendBindingRequest(channelTo(upstream, descriptor), request);
+  const account = accountAt(descriptor.sites[0]?.reading ?? '');
+  const answer = await sendBindingRequest(channelTo(upstream, descriptor), request, account);
   return acceptBinding(request, answer, device, provider);
 }
 

@@ -1,5 +1,5 @@
 /** The page in front of every new connection: who asks to be trusted with what. */
-import { type ConnectionRequest, connect, type Proposal } from '../connect/connection.ts';
+import { accountAt, type ConnectionRequest, connect, type Proposal } from '../connect/connection.ts';
 import { ReaderError } from '../errors.ts';
 import { alertOf, connectPage } from './connect.ts';
 import type { Asked, PageAnswer, PagesContext } from './context.ts';
@@ -77,8 +77,18 @@ export async function acceptProposal(
     if (proposal === undefined) throw error;
     if (error instanceof ReaderError && error.code === 'code-refused')
       return connectPage(context, { ...proposal.wanted, link: '', alert: alertOf(error) }); // room for another code
-    return { html: renderProposal(context, name, proposal, alertOf(error)), status: 422 };
+    return {
+      html: renderProposal(context, name, proposal, { ...alertOf(error), way: wayOn(error, proposal) }),
+      status: 422,
+    };
   }
+}
+
+/** Where devices are removed. */
+function wayOn(error: unknown, { request: { sites } }: Offer): PageAlert['way'] {
+  const [site] = sites;
+  if (!(error instanceof ReaderError && error.code === 'too-many-devices') || !site) return undefined;
+  return { text: 'Your account', url: accountAt(site.reading) };
 }
 
 /** Back to the document that the reader wanted, where its site was connected. */

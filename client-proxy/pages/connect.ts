@@ -39,6 +39,14 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
     text: 'This invitation no longer works: its code is mistyped, used or too old.',
     hint: 'Copy the whole link once more. If it was used on another device, ask the publisher for a new invitation.',
   },
+  'seats-taken': {
+    text: 'All seats of this invitation are taken.',
+    hint: 'Ask who sent it to you to free one, or to add some; then try again. The link stays good.',
+  },
+  'too-many-devices': {
+    text: 'You read on as many devices as your publisher allows.',
+    hint: 'Remove one in your account, then come back and connect. Your invitation still works.',
+  },
   'site-taken': {
     text: 'One of these sites is connected already, with another publisher.',
     hint: 'Two publishers never share a site. If the site has changed hands, disconnect the previous publisher first.',

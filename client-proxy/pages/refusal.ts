@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CodedError, reasonOf } from '../../core/errors.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { ago, CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
-import { documentPathOf } from '../../core/site/path.ts';
+import { ACCOUNT_PAGE, documentPathOf } from '../../core/site/path.ts';
 import { ReaderError } from '../errors.ts';
 import { VIA } from '../network/answer-fields.ts';
 import { MissingSoFar } from '../site/missing-so-far.ts';
@@ -110,9 +110,13 @@ export function refusalPage(
 }
 
 /** The one button; none where it would lead to the same refusal. */
-function actionOf(way: WayOn, code: string, { again, firstPage, look }: RefusedAddresses): Page['action'] {
-  const subscribe = way === 'subscribe' ? look?.().subscribe : undefined;
-  if (subscribe !== undefined) return { text: code === 'lapsed' ? 'Renew' : 'See subscriptions', url: subscribe };
+function actionOf(way: WayOn, code: string, addresses: RefusedAddresses): Page['action'] {
+  const { again, firstPage, look, readingUrl } = addresses;
+  const subscribe = look?.().subscribe;
+  if (way === 'subscribe' && subscribe !== undefined)
+    return { text: code === 'lapsed' ? 'Renew' : 'See subscriptions', url: subscribe };
+  if (way === 'subscribe' && readingUrl !== undefined)
+    return { text: 'Your account', url: new URL(ACCOUNT_PAGE, readingUrl()).href };
   if (way === 'again' && again !== undefined) return { text: 'Try again', url: again };
   return way === 'front' && firstPage !== undefined ? { text: 'Front page', url: firstPage() } : undefined;
 }

@@ -44,6 +44,8 @@ export interface PageAlert {
   readonly code?: string | undefined;
   /** The message of the error, folded away. */
   readonly detail?: string | undefined;
+  /** The page that changes it. */
+  readonly way?: WayLink | undefined;
 }
 
 export type Fact = readonly [name: string, value: string];
@@ -140,10 +142,11 @@ const LAYOUT = `<% const { title, place, alert, status, lead, look } = it.page; 
 </header>
 <main id="main" tabindex="-1">
 <h1><%= title %></h1>
-<% if (alert) { const { text, hint, code, detail } = alert; %>
+<% if (alert) { const { text, hint, code, detail, way } = alert; %>
 <div class="box alarm" role="alert" tabindex="-1" autofocus>
 <p><strong><%= text %></strong></p>
 <% if (hint) { %><p><%= hint %></p><% } %>
+<% if (way) { %><p class="action"><a class="button" href="<%= way.url %>" rel="noreferrer"><%= way.text %></a></p><% } %>
 <% if (code) { %><p class="soft">Code: <code><%= code %></code></p><% } %>
 <% if (detail) { %><details><summary>Details</summary><p><%= detail %></p></details><% } %>
 </div>

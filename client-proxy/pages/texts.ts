@@ -12,8 +12,8 @@ import type { ReaderErrorCode } from '../errors.ts';
 import type { PageAlert } from './template.ts';
 
 /**
- * Where the one button leads: the same address `again`, the `front` page of the site, or where people `subscribe`; there is none where the
- * publisher names no such address. Never to what is refused for the same reason.
+ * Where the one button leads: the same address `again`, the `front` page of the site, or where people `subscribe`; the account on the reading
+ * site, where the publisher names no such address. Never to what is refused for the same reason.
  */
 export type WayOn = 'again' | 'front' | 'subscribe' | 'none';
 

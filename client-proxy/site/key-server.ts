@@ -62,14 +62,23 @@ export function channelTo(
 /**
  * Sends a binding request; the answer is for `acceptBinding`.
  *
- * @throws as the channel; ReaderError `code-refused`, `clock-off`
+ * @param account - address of the page on which devices are removed
+ * @throws as the channel; ReaderError `code-refused`, `seats-taken`, `too-many-devices`, `clock-off`
  */
-export async function sendBindingRequest(channel: KeyServerChannel, body: Uint8Array): Promise<Uint8Array> {
+export async function sendBindingRequest(
+  channel: KeyServerChannel,
+  body: Uint8Array,
+  account: string,
+): Promise<Uint8Array> {
   const { keyServer } = channel;
   const answer = await post(channel, BINDING_PATH, body, MESSAGE_LIMITS.bindingAnswer);
   if (answer.status === 200) return answer.body;
   const code = codeOf(answer);
   if (answer.status === 429) throw new ReaderError('code-refused', `${keyServer} was asked too often`);
+  if (code === 'seats-taken')
+    throw new ReaderError(code, 'all seats of the group that this invitation is for are taken');
+  if (code === 'too-many-devices')
+    throw new ReaderError(code, `no further Reader may be connected: remove one at ${account}`);
   if (code === 'code-refused' || answer.status === 403)
     throw new ReaderError(
       'code-refused',

@@ -14,6 +14,9 @@ export const READING_SITE_PAGES = '/-';
 /** Where keys are asked for at the vault, and arrive at the documents' origin: docs/spec/web-reader.md, "The bounce". */
 export const KEYS_PAGE = '/-/keys';
 
+/** The page of the reading site with a person's subscription and devices. */
+export const ACCOUNT_PAGE = '/-/account';
+
 /** Where keys are had on a site without a key server: docs/spec/web-reader.md, "Key files". */
 export const OPEN_PAGE = '/-/open.html';
 

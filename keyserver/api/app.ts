@@ -43,7 +43,11 @@ export function createApiApp(options: ApiOptions): Express {
     bindingLimit(limits),
     body(MESSAGE_LIMITS.bindingRequest),
     async (request, response) => {
-      send(response, 'application/json', await bindDevice(state, provider, origin, bytesOf(request.body)));
+      send(
+        response,
+        'application/json',
+        await bindDevice(state, provider, origin, bytesOf(request.body), limits.devicesPerSubscriber),
+      );
     },
   );
   app.post(

@@ -8,6 +8,8 @@ const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
   'no-such-subscriber': 404,
   revoked: 409,
   'code-refused': 403,
+  'seats-taken': 409,
+  'too-many-devices': 409,
   'request-refused': 403,
   'stale-request': 400,
   'no-provider': 503,

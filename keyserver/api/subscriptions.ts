@@ -19,6 +19,7 @@ import {
 import type { KeyServerState } from '../storage/state.ts';
 import { daySpan } from '../subscriptions/access.ts';
 import { findPlan, listPlans, noPlan } from '../subscriptions/plans.ts';
+import { seatsOf, setSeats } from '../subscriptions/seats.ts';
 import { MAXIMUM_EVENT_LENGTH, readStripeEvent } from '../subscriptions/stripe.ts';
 import {
   findSubscriber,
@@ -63,6 +64,7 @@ interface Operation {
   readonly run: (options: SubscriptionOptions, request: never) => Promise<unknown>;
 }
 
+const seats = z.int().min(1).max(100_000).meta({ description: 'Of a group: how many members it can have.' });
 const held = z.object({ plan, title: z.string(), from: z.number(), until: z.number().nullable() });
 const person = z.strictObject({ subscriber });
 const beginning = z.strictObject({
@@ -70,6 +72,9 @@ const beginning = z.strictObject({
   plan,
   from: date.optional().meta({ description: 'First day; from now on, if left out.' }),
   until: date.nullish().meta({ description: 'Last day; without end, if left out or null.' }),
+  seats: seats
+    .optional()
+    .meta({ description: 'Makes the subscriber a group, or changes how many members it can have.' }),
 });
 const ending = z.strictObject({ subscriber, plan: plan.optional().meta({ description: 'All plans, if left out.' }) });
 const inviting = z.strictObject({
@@ -102,21 +107,28 @@ export const OPERATIONS: readonly Operation[] = [
     path: '/v1/subscriptions/show',
     summary: 'Show the subscriptions of a subscriber. Times are seconds since 1970.',
     request: person,
-    answer: z.object({ subscriber, revoked: z.boolean(), subscriptions: z.array(held) }),
+    answer: z.object({
+      subscriber,
+      revoked: z.boolean(),
+      subscriptions: z.array(held),
+      seats: seats.optional(),
+      taken: z.number().optional(),
+    }),
     run: show,
   },
   {
     path: '/v1/subscriptions/invite',
-    summary: 'Make the one-time link with which a subscriber begins to read.',
+    summary:
+      'Make the one-time link with which a subscriber begins to read; of a group, the link for all of its seats, in place of the one before.',
     request: inviting,
     answer: z.object({ link: z.string(), expires: z.number() }),
     run: invite,
   },
   {
     path: '/v1/subscriptions/revoke',
-    summary: 'Withdraw all access: devices are refused, sessions end.',
+    summary: 'Withdraw all access, of a group also that of its members: devices are refused, sessions end.',
     request: person,
-    answer: z.object({ devices: z.number(), sessions: z.number(), invitations: z.number() }),
+    answer: z.object({ members: z.number(), devices: z.number(), sessions: z.number(), invitations: z.number() }),
     run: revoke,
   },
   {
@@ -179,6 +191,7 @@ async function begin({ state: { database, now } }: SubscriptionOptions, request:
     const from = request.from === undefined ? now() : spanOf(request.from, zone).start;
     const until = typeof request.until === 'string' ? spanOf(request.until, zone).end - 1 : null;
     const { id, anew } = await admitSubscriber(database, name, now());
+    if (request.seats !== undefined) await setSeats(database, { id, name }, request.seats);
     return { outcome: await subscribe(database, id, wanted.name, from, until), created: anew };
   });
 }
@@ -191,7 +204,7 @@ async function end({ state: { database, now } }: SubscriptionOptions, request: z
 async function show({ state }: SubscriptionOptions, request: z.infer<typeof person>) {
   const { id, name, revoked } = await knownSubscriber(state.database, request.subscriber);
   const subscriptions = (await plansOf(state.database, id)).map(({ zone: _, ...each }) => each);
-  return { subscriber: name, revoked: revoked !== null, subscriptions };
+  return { subscriber: name, revoked: revoked !== null, subscriptions, ...(await seatsOf(state.database, id)) };
 }
 
 async function invite({ state, origins }: SubscriptionOptions, request: z.infer<typeof inviting>) {

@@ -33,6 +33,8 @@ export interface RequestLimits {
   readonly subscriptionsPerAddress: number;
   /** Requests for timestamp and roots a minute of one address. */
   readonly metadataPerAddress: number;
+  /** Readers of one subscriber, and as many browsers: `limits.devices` of the configuration. */
+  readonly devicesPerSubscriber: number;
 }
 
 export const DEFAULT_LIMITS: RequestLimits = {
@@ -51,6 +53,7 @@ export const DEFAULT_LIMITS: RequestLimits = {
   publishingPerAddress: 60,
   subscriptionsPerAddress: 1200,
   metadataPerAddress: 1200,
+  devicesPerSubscriber: 20,
 };
 
 /** Bytes of a form's body; those of the API are in `MESSAGE_LIMITS`. */

@@ -52,7 +52,7 @@ function bindingOf({ state, provider, origin, limits }: MessagesOptions) {
     if (!fresh) return refuse(425, 'too-early');
     if (failures.increment(address).totalHits > limits.bindingsPerAddress) return refuse(429, 'too-many-requests');
     try {
-      const answer = await bindDevice(state, provider, origin, content);
+      const answer = await bindDevice(state, provider, origin, content, limits.devicesPerSubscriber);
       failures.decrement(address);
       return { status: 200, content: answer };
     } catch (error) {

@@ -5,7 +5,7 @@ import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { findSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
-import { findInvitation, markUsed } from './invitations.ts';
+import { findInvitation, useInvitation } from './invitations.ts';
 import { hashPassword, verifyPassword } from './passwords.ts';
 
 /** Seconds for which a session lasts. */
@@ -38,10 +38,11 @@ export interface NewSession {
  * Uses an invitation to sign a browser in, without a password. Other sessions, and a password that there was, stay.
  *
  * @param code - as `normaliseCode` returned it
- * @throws KeyServerError `code-refused`
+ * @param present - who is signed in already in this browser: a member of a group takes no second seat
+ * @throws KeyServerError `code-refused`, `seats-taken`
  */
-export async function joinWithCode(state: KeyServerState, code: string): Promise<NewSession> {
-  return state.database.transaction(async () => createSession(state, await takeInvitation(state, code)));
+export async function joinWithCode(state: KeyServerState, code: string, present?: number): Promise<NewSession> {
+  return state.database.transaction(async () => createSession(state, await takeInvitation(state, code, present)));
 }
 
 /**
@@ -49,7 +50,7 @@ export async function joinWithCode(state: KeyServerState, code: string): Promise
  *
  * @param code - as `normaliseCode` returned it
  * @param password - one that `isAcceptablePassword`
- * @throws KeyServerError `code-refused`, `busy`
+ * @throws KeyServerError `code-refused`, `seats-taken`, `busy`
  */
 export async function joinWithPassword(
   state: KeyServerState,
@@ -88,10 +89,8 @@ export async function setFirstPassword(
   });
 }
 
-async function takeInvitation(state: KeyServerState, code: string): Promise<number> {
-  const invitation = await findInvitation(state, code, '');
-  await markUsed(state.database, invitation, BROWSER_USER);
-  return invitation.subscriber;
+async function takeInvitation(state: KeyServerState, code: string, present?: number): Promise<number> {
+  return useInvitation(state, await findInvitation(state, code, ''), BROWSER_USER, present);
 }
 
 async function storePassword({ database, now }: KeyServerState, subscriber: number, stored: string): Promise<void> {

@@ -11,11 +11,12 @@ import type { KeyId } from '../../core/keys/key-id.ts';
 import { REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
 import { KeyServerError } from '../errors.ts';
 import type { ProviderReader } from '../publication/provider.ts';
+import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type BrowserSession, isLiveSession, noteDevice, removeSurplusBrowsers } from './browser-devices.ts';
-import { devicePlace } from './devices.ts';
-import { findInvitation, markUsed } from './invitations.ts';
+import { demandRoomForReader, devicePlace } from './devices.ts';
+import { findInvitation, useInvitation } from './invitations.ts';
 
 /** A device that was answered, and is not stored yet. */
 interface Answered {
@@ -30,22 +31,27 @@ interface Answered {
  * asks again with the same code, and takes its own place.
  *
  * @param keyServer - the origin that readers use
- * @throws KeyError as `verifyBindingRequest`; KeyServerError `no-provider`, `request-refused`, `stale-request`, `code-refused`
+ * @param most - Readers that a subscriber can have
+ * @throws KeyError as `verifyBindingRequest`; KeyServerError `no-provider`, `request-refused`, `stale-request`, `code-refused`, `seats-taken`, `too-many-devices`
  */
 export async function bindDevice(
   state: KeyServerState,
   provider: ProviderReader,
   keyServer: string,
   request: Uint8Array,
+  most: number,
 ): Promise<Uint8Array> {
   const verified = await verifyBindingRequest(request);
   await checkRequest(state, provider, verified);
   await findInvitation(state, verified.code, keysDigestOf(verified)); // before the costly part
   const device = await answer(state, keyServer, request, verified);
   await state.database.transaction(async () => {
-    const invitation = await findInvitation(state, verified.code, device.keysDigest);
-    await markUsed(state.database, invitation, device.keysDigest);
-    await storeDevice(state, invitation.subscriber, 'reader', device);
+    const { keysDigest } = device;
+    const invitation = await findInvitation(state, verified.code, keysDigest);
+    const before = await ownerOf(state.database, keysDigest);
+    const subscriber = await useInvitation(state, invitation, keysDigest, before);
+    await demandRoomForReader(state.database, subscriber, keysDigest, most);
+    await storeDevice(state, subscriber, 'reader', device);
   });
   return device.answer;
 }
@@ -54,6 +60,7 @@ export async function bindDevice(
  * Answers the binding request of a browser that is signed in: its session stands for the code.
  *
  * @param vault - the origin that the browser asks
+ * @param most - browsers that a subscriber can have
  * @throws KeyError as `verifyBrowserBindingRequest`; KeyServerError `no-provider`, `request-refused`, `stale-request`, `not-signed-in`, `revoked`
  */
 export async function bindBrowser(
@@ -62,6 +69,7 @@ export async function bindBrowser(
   vault: string,
   session: BrowserSession,
   request: Uint8Array,
+  most: number,
 ): Promise<Uint8Array> {
   const verified = await verifyBrowserBindingRequest(request);
   if (session.subscriber.revoked !== null) throw new KeyServerError('revoked', 'the access was withdrawn');
@@ -72,7 +80,7 @@ export async function bindBrowser(
       throw new KeyServerError('not-signed-in', 'the session has ended meanwhile');
     const id = await storeDevice(state, session.subscriber.id, 'browser', device);
     await noteDevice(state, session, id);
-    await removeSurplusBrowsers(state, session.subscriber);
+    await removeSurplusBrowsers(state, session.subscriber, most);
   });
   return device.answer;
 }
@@ -87,6 +95,12 @@ async function answer(
   const { answer, deviceKey } = await answerBinding(request, verified, origin);
   const sealed = await state.vault.seal(devicePlace(keysDigest, deviceKey.id), deviceKey.key);
   return { answer, keysDigest, keyId: deviceKey.id, sealed };
+}
+
+/** Whose the device with these keys is, or was. */
+async function ownerOf(database: Database, keysDigest: string): Promise<number | undefined> {
+  const sql = 'SELECT subscriber FROM devices WHERE keys_digest = ?';
+  return (await database.first<{ subscriber: number }>(sql, keysDigest))?.subscriber;
 }
 
 /** A device that binds again takes its own place. @returns its number */

@@ -3,9 +3,6 @@ import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { SESSION_LIFETIME, sessionHashOf } from './accounts.ts';
 
-/** Devices of one subscriber that are browsers. */
-const MAXIMUM_BROWSERS = 20;
-
 /** A browser that is signed in. */
 export interface BrowserSession {
   readonly token: string;
@@ -40,13 +37,17 @@ export async function noteDevice(
 }
 
 /** Private windows make a device each time: those that were not used for longest go. Their sessions go with them. */
-export async function removeSurplusBrowsers({ database }: KeyServerState, { id }: Subscriber): Promise<void> {
+export async function removeSurplusBrowsers(
+  { database }: KeyServerState,
+  { id }: Subscriber,
+  most: number,
+): Promise<void> {
   await database.run(
     `DELETE FROM devices WHERE subscriber = ? AND kind = 'browser' AND id NOT IN (
        SELECT id FROM devices WHERE subscriber = ? AND kind = 'browser'
        ORDER BY CASE WHEN last_seen > created THEN last_seen ELSE created END DESC, id DESC LIMIT ?)`,
     id,
     id,
-    MAXIMUM_BROWSERS,
+    most,
   );
 }

@@ -1,5 +1,6 @@
 /** Devices of subscribers: Readers, and browsers that hold keys themselves. */
 import type { KeyId } from '../../core/keys/key-id.ts';
+import { KeyServerError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
@@ -7,6 +8,8 @@ import type { KeyServerState } from '../storage/state.ts';
 export interface ListedDevice {
   /** By which it is removed. */
   readonly id: number;
+  /** The first characters of its key id, by which commands name it. */
+  readonly short: string;
   readonly kind: 'browser' | 'reader';
   /** Seconds since 1970. */
   readonly created: number;
@@ -20,9 +23,30 @@ export function devicePlace(keysDigest: string, keyId: KeyId) {
 
 /** The devices of a subscriber that get keys, newest first. */
 export async function devicesOf(database: Database, subscriber: number): Promise<ListedDevice[]> {
-  const sql = `SELECT id, kind, created, last_seen AS "lastSeen" FROM devices
+  const sql = `SELECT id, substr(key_id, 1, 8) AS short, kind, created, last_seen AS "lastSeen" FROM devices
     WHERE subscriber = ? AND revoked IS NULL ORDER BY created DESC, id DESC`;
   return database.all<ListedDevice>(sql, subscriber);
+}
+
+/**
+ * @param keysDigest - of the Reader that connects: it may be one of them
+ * @param most - Readers that a subscriber can have
+ * @throws KeyServerError `too-many-devices`
+ */
+export async function demandRoomForReader(
+  database: Database,
+  subscriber: number,
+  keysDigest: string,
+  most: number,
+): Promise<void> {
+  const sql = `SELECT count(*) AS n FROM devices
+    WHERE subscriber = ? AND kind = 'reader' AND revoked IS NULL AND keys_digest <> ?`;
+  const { n } = (await database.first<{ n: number }>(sql, subscriber, keysDigest)) ?? { n: 0 };
+  if (n >= most)
+    throw new KeyServerError(
+      'too-many-devices',
+      `this subscriber reads on ${most} devices already: one has to be removed`,
+    );
 }
 
 /**

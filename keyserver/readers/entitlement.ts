@@ -56,8 +56,8 @@ export async function readableSets(
   most: number,
 ): Promise<Pick<SetRow, 'id' | 'name'>[]> {
   const { database, now } = state;
-  if (subscriber.revoked !== null) return [];
-  const rights = await rightsOf(database, subscriber.id);
+  const rights = await standingRights(state, subscriber);
+  if (!rights) return [];
   const sets = await database.all<Pick<SetRow, 'id' | 'name'>>(
     'SELECT id, name FROM sets WHERE site = ? ORDER BY imported DESC, name DESC',
     site,
@@ -86,9 +86,14 @@ export async function patternsWithoutSet(database: Database, patterns: readonly 
   return patterns.filter((pattern) => !sets.some(({ name }) => matchesPattern(pattern, name)));
 }
 
-/** `undefined` for who was revoked. */
-async function standingRights({ database }: KeyServerState, { id, revoked }: Subscriber): Promise<Right[] | undefined> {
-  return revoked === null ? rightsOf(database, id) : undefined;
+/** Rights for a decision: `undefined` for who was revoked. */
+async function standingRights(
+  { database, renewRights }: KeyServerState,
+  { id, revoked }: Subscriber,
+): Promise<Right[] | undefined> {
+  if (revoked !== null) return undefined;
+  await renewRights?.(id);
+  return rightsOf(database, id);
 }
 
 async function decideSet(

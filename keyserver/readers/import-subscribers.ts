@@ -3,6 +3,7 @@ import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { daySpan } from '../subscriptions/access.ts';
 import { listPlans } from '../subscriptions/plans.ts';
+import { setSeats } from '../subscriptions/seats.ts';
 import { type ListedSubscriber, type ListProblem, parseSubscriberList } from '../subscriptions/subscriber-list.ts';
 import { findSubscriber } from '../subscriptions/subscribers.ts';
 import { type Subscribed, subscribe } from '../subscriptions/subscriptions.ts';
@@ -92,7 +93,7 @@ async function takeAll(
     spans.set(key, span);
     return span;
   };
-  for (const [index, { name, plan, sets, from, until }] of subscribers.entries()) {
+  for (const [index, { name, plan, sets, from, until, seats }] of subscribers.entries()) {
     if (index % 1000 === 0) onProgress?.(index, subscribers.length);
     const known = await findSubscriber(database, name);
     if (known && known.revoked !== null) {
@@ -105,6 +106,7 @@ async function takeAll(
       if (inviteFor !== undefined)
         invitations.push({ name, code: await createCode(database, id, now() + inviteFor * DAY) });
     }
+    if (seats !== undefined) await setSeats(database, { id, name }, seats);
     const zone = (plan && zones.get(plan)) ?? 'UTC';
     const begins = from === undefined ? now() : spanOf(from, zone).start;
     const ends = until === undefined ? null : spanOf(until, zone).end - 1;

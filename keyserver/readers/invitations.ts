@@ -5,6 +5,7 @@ import { KeyServerError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { checkSeats, type Seats, seatsOf, setSeats, takeSeat } from '../subscriptions/seats.ts';
 import {
   findSubscriber,
   type Grant,
@@ -37,6 +38,8 @@ export interface InvitationRequest {
   readonly from?: number | undefined;
   /** Seconds since 1970, inclusive. Left out: without end for new grants and subscriptions, unchanged for other grants. */
   readonly until?: number | undefined;
+  /** Makes the subscriber a group, or changes its seats. */
+  readonly seats?: number | undefined;
   /** Days for which the code can be used; 7 if left out. */
   readonly validDays?: number | undefined;
 }
@@ -51,6 +54,8 @@ export interface Invitation {
   readonly kept: readonly Grant[];
   /** Those of the patterns named now that match no set yet: misspelt, or of sets to come. */
   readonly unmatched: readonly string[];
+  /** Of a group: the code is good for as many people as there are free ones. */
+  readonly seats: Seats | undefined;
   /** When the code expires: seconds since 1970. */
   readonly expires: number;
   readonly code: string;
@@ -61,6 +66,8 @@ export interface UsableInvitation {
   readonly subscriber: number;
   /** Of the subscriber. */
   readonly name: string;
+  /** `null`: good once. Else of a group. */
+  readonly seats: number | null;
   readonly codeHash: Uint8Array;
 }
 
@@ -77,11 +84,13 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
     throw new KeyServerError('argument-invalid', 'name a plan or sets, not both');
   const expires = now() + checkedDays(request.validDays) * DAY;
   checkUntil(request.until, now());
+  if (request.seats !== undefined) checkSeats(name, request.seats);
   return database.transaction(async () => {
     const { id, known, anew } = await admitSubscriber(database, name, now());
     if (request.plan === undefined)
       await grant(database, id, patterns ?? (anew ? [ALL_SETS] : undefined), request.until, now());
     else await subscribe(database, id, request.plan, request.from ?? now(), request.until ?? null);
+    if (request.seats !== undefined) await setSeats(database, { id, name: known?.name ?? name }, request.seats);
     await database.run('DELETE FROM invitations WHERE expires < ?', now());
     const grants = await grantsOf(database, id);
     return {
@@ -91,28 +100,31 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
       subscriptions: await plansOf(database, id),
       kept: patterns ? grants.filter(({ pattern }) => !patterns.includes(pattern)) : [],
       unmatched: await patternsWithoutSet(database, patterns ?? []),
+      seats: await seatsOf(database, id),
       expires,
-      code: await createCode(database, id, expires),
+      code: await createCodeOrReplace(database, id, expires),
     };
   });
 }
 
 /**
- * Makes a further one-time code for a subscriber, and grants nothing.
+ * Makes a further one-time code for a subscriber, and grants nothing. Where another system says who may read what, it makes the subscriber too.
  *
  * @throws KeyServerError `no-such-subscriber`, `revoked`, `argument-invalid`
  */
 export async function inviteAgain(
-  { database, now }: KeyServerState,
+  { database, now, renewRights }: KeyServerState,
   name: string,
   validDays?: number,
 ): Promise<Pick<Invitation, 'code' | 'expires'>> {
   const expires = now() + checkedDays(validDays) * DAY;
   return database.transaction(async () => {
+    if (renewRights && !(await findSubscriber(database, name)))
+      await createSubscriber(database, parseSubscriberName(name), now());
     const known = await knownSubscriber(database, name);
     if (known.revoked !== null)
       throw new KeyServerError('revoked', 'this subscriber was revoked: begin a subscription first');
-    return { expires, code: await createCode(database, known.id, expires) };
+    return { expires, code: await createCodeOrReplace(database, known.id, expires) };
   });
 }
 
@@ -139,8 +151,8 @@ export async function findInvitation(
   user: string,
 ): Promise<UsableInvitation> {
   const codeHash = hashOf(code);
-  const row = await database.first<{ subscriber: number; name: string }>(
-    `SELECT subscriber, name FROM invitations JOIN subscribers ON subscribers.id = subscriber
+  const row = await database.first<Omit<UsableInvitation, 'codeHash'>>(
+    `SELECT subscriber, name, seats FROM invitations JOIN subscribers ON subscribers.id = subscriber
      WHERE code_hash = ? AND expires >= ? AND (used_by IS NULL OR used_by = ?) AND revoked IS NULL`,
     codeHash,
     now(),
@@ -150,9 +162,44 @@ export async function findInvitation(
   throw new KeyServerError('code-refused', 'the invitation code is not good: mistyped, used, or expired');
 }
 
-/** Notes who used an invitation. */
-export async function markUsed(database: Database, { codeHash }: UsableInvitation, user: string): Promise<void> {
+/**
+ * Uses an invitation, within the caller's transaction, and notes who used it. That of a group stays good for others.
+ *
+ * @param present - whom the browser or device belongs to already
+ * @returns the subscriber; of a group, the member
+ * @throws KeyServerError `seats-taken`
+ */
+export async function useInvitation(
+  { database, now }: KeyServerState,
+  { subscriber, name, seats, codeHash }: UsableInvitation,
+  user: string,
+  present: number | undefined,
+): Promise<number> {
+  if (seats !== null) return takeSeat(database, { id: subscriber, name }, present, now());
   await database.run('UPDATE invitations SET used_by = ? WHERE code_hash = ?', user, codeHash);
+  return subscriber;
+}
+
+/**
+ * Takes the open invitations of a subscriber back.
+ *
+ * @returns how many
+ * @throws KeyServerError `no-such-subscriber`
+ */
+export async function withdrawInvitations({ database, now }: KeyServerState, name: string): Promise<number> {
+  return database.transaction(async () => {
+    const { id } = await knownSubscriber(database, name);
+    const sql = 'DELETE FROM invitations WHERE subscriber = ? AND used_by IS NULL AND expires >= ?';
+    return database.run(sql, id, now());
+  });
+}
+
+/** A group has one open invitation: a new one takes its place. */
+async function createCodeOrReplace(database: Database, subscriber: number, expires: number): Promise<string> {
+  const ofGroup =
+    'DELETE FROM invitations WHERE subscriber IN (SELECT id FROM subscribers WHERE id = ? AND seats IS NOT NULL)';
+  await database.run(ofGroup, subscriber);
+  return createCode(database, subscriber, expires);
 }
 
 export async function createCode(database: Database, subscriber: number, expires: number): Promise<string> {
@@ -190,13 +237,13 @@ export async function admitSubscriber(
 }
 
 /**
- * A revoked subscriber starts anew: devices stay revoked; grants, subscriptions, password and sessions are deleted.
+ * A revoked subscriber starts anew, as a member of no group: devices stay revoked; grants, subscriptions, password and sessions are deleted.
  *
  * @returns whether they had been revoked
  */
 async function readmit(database: Database, { id, revoked }: Subscriber): Promise<boolean> {
   if (revoked === null) return false;
-  await database.run('UPDATE subscribers SET revoked = NULL WHERE id = ?', id);
+  await database.run('UPDATE subscribers SET revoked = NULL, member_of = NULL WHERE id = ?', id);
   await database.run('DELETE FROM accounts WHERE subscriber = ?', id);
   await database.run('DELETE FROM sessions WHERE subscriber = ?', id);
   await database.run('DELETE FROM grants WHERE subscriber = ?', id);

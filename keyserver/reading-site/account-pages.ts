@@ -21,6 +21,7 @@ import { createEntryCode } from '../readers/document-sessions.ts';
 import { findInvitation } from '../readers/invitations.ts';
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../readers/passwords.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { demandSeat } from '../subscriptions/seats.ts';
 import { grantsOf, type Subscriber } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
 import { documentLimit, noStore, openedOnly, refuseTooMany } from './own-pages.ts';
@@ -141,6 +142,7 @@ async function showAccount(
   if (!subscriber) return sendSignIn(pages, response, 401, { to: '/-/account', name: '', failed: false });
   const { state } = pages;
   const { id, name, revoked } = subscriber;
+  await state.renewRights?.(id);
   const page = {
     name,
     revoked: revoked !== null,
@@ -176,8 +178,15 @@ async function takeJoin(pages: AccountPages, request: Request, response: Respons
   const [code, to, password] = [field(request, 'code'), field(request, 'to'), optionalField(request, 'password')];
   if (password !== undefined && !isAcceptablePassword(password))
     return sendJoin(pages, request, response, 400, { code, to, problem: 'password' });
-  const session = await join(pages.state, code, { password, address: addressOf(request) });
-  if (!session) return sendJoin(pages, request, response, 403, { code, to, problem: 'code' });
+  const present = (await subscriberOf(pages, request))?.id;
+  const joined = await join(pages.state, code, { password, address: addressOf(request), present });
+  if ('problem' in joined)
+    return sendJoin(pages, request, response, joined.problem === 'seats' ? 409 : 403, {
+      code,
+      to,
+      problem: joined.problem,
+    });
+  const { session } = joined;
   await beginSession(pages, request, response, session);
   if (to !== '') return response.redirect(303, afterJoining(to, pages.origin));
   response.redirect(303, password === undefined ? '/' : '/-/account');
@@ -186,13 +195,17 @@ async function takeJoin(pages: AccountPages, request: Request, response: Respons
 async function join(
   state: KeyServerState,
   text: string,
-  { password, address }: { readonly password: string | undefined; readonly address: string },
-): Promise<NewSession | undefined> {
-  const code = codeIn(text);
-  if (code === undefined) return undefined;
-  return unlessRefused(() =>
-    password === undefined ? joinWithCode(state, code) : joinWithPassword(state, code, { password, address }),
-  );
+  {
+    password,
+    address,
+    present,
+  }: { readonly password: string | undefined; readonly address: string; readonly present: number | undefined },
+): Promise<{ readonly session: NewSession } | CodeProblem> {
+  return withCode(text, async (code) => ({
+    session: await (password === undefined
+      ? joinWithCode(state, code, present)
+      : joinWithPassword(state, code, { password, address })),
+  }));
 }
 
 /** The code in what a person typed or pasted, which may be the whole link. */
@@ -201,20 +214,35 @@ function codeIn(text: string): string | undefined {
   return normaliseCode(code);
 }
 
-/** Whose an invitation is, for its page: the code is not used up. */
-async function nameInvited({ state }: AccountPages, request: Request, response: Response): Promise<void> {
-  const code = codeIn(field(request, 'code'));
-  const found = code === undefined ? undefined : await unlessRefused(() => findInvitation(state, code, ''));
-  if (found) response.json({ name: found.name });
+/** Whose an invitation is, for its page: the code is not used up, and no seat taken. */
+async function nameInvited(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  const { state } = pages;
+  const present = (await subscriberOf(pages, request))?.id;
+  const found = await withCode(field(request, 'code'), async (code) => {
+    const { subscriber, name, seats } = await findInvitation(state, code, '');
+    if (seats !== null) await demandSeat(state.database, subscriber, present);
+    return { name, ...(seats !== null && { again: true }) };
+  });
+  if ('name' in found) response.json(found);
+  else if (found.problem === 'seats') response.status(409).json({ error: 'seats-taken' });
   else response.status(403).json({ error: 'code-refused' });
 }
 
-async function unlessRefused<Found>(find: () => Promise<Found>): Promise<Found | undefined> {
+interface CodeProblem {
+  readonly problem: 'code' | 'seats';
+}
+
+/** Does something with the code in what a person typed; says where the code is not good, or its group has no free seat. */
+async function withCode<Found>(text: string, use: (code: string) => Promise<Found>): Promise<Found | CodeProblem> {
+  const code = codeIn(text);
+  if (code === undefined) return { problem: 'code' };
   try {
-    return await find();
+    return await use(code);
   } catch (error) {
-    if (!(error instanceof KeyServerError && error.code === 'code-refused')) throw error;
-    return undefined;
+    if (!(error instanceof KeyServerError)) throw error;
+    if (error.code === 'code-refused') return { problem: 'code' };
+    if (error.code === 'seats-taken') return { problem: 'seats' };
+    throw error;
   }
 }
 

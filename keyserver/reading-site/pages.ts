@@ -62,7 +62,7 @@ export interface JoinPage {
   readonly code: string;
   /** Path and query to go to afterwards; empty for the account. */
   readonly to: string;
-  readonly problem: 'code' | 'password' | undefined;
+  readonly problem: 'code' | 'password' | 'seats' | undefined;
   /** Who is signed in here already. */
   readonly present: string | undefined;
   readonly minimumLength: number;

@@ -62,7 +62,9 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
     ...asked,
     body(MESSAGE_LIMITS.bindingRequest),
     inJson(async (request, response) => {
-      const answer = await bindBrowser(state, provider, origin, await sessionOf(pages, request), bytesOf(request.body));
+      const session = await sessionOf(pages, request);
+      const most = limits.devicesPerSubscriber;
+      const answer = await bindBrowser(state, provider, origin, session, bytesOf(request.body), most);
       send(response, 'application/json', answer);
     }),
   );

@@ -31,6 +31,17 @@ CREATE TABLE subscriptions (
 CREATE INDEX subscriptions_subscriber ON subscriptions (subscriber, plan);
 CREATE INDEX subscriptions_plan ON subscriptions (plan);
 ALTER TABLE tokens ADD COLUMN scope TEXT NOT NULL DEFAULT 'publish'`,
+  ({ integer, strict }) => `
+-- Of a group: how many members it can have. Members have its rights.
+ALTER TABLE subscribers ADD COLUMN seats ${integer};
+ALTER TABLE subscribers ADD COLUMN member_of ${integer} REFERENCES subscribers ON DELETE CASCADE;
+CREATE INDEX subscribers_member_of ON subscribers (member_of);
+-- When the publisher's own system was asked last about a subscriber, and when it answered last.
+CREATE TABLE entitlements (
+  subscriber ${integer} PRIMARY KEY REFERENCES subscribers ON DELETE CASCADE,
+  asked ${integer} NOT NULL,
+  answered ${integer}
+)${strict}`,
 ];
 
 /** The newest version of the schema. */

@@ -22,6 +22,11 @@ export interface KeyServerState {
   readonly recipient: KeyPair;
   /** Seconds since 1970. */
   readonly now: () => number;
+  /**
+   * Before the rights of a subscriber are read for a decision: brings what another system says of them up to date, in no more than seconds.
+   * Outside transactions. `undefined`: all rights are from here.
+   */
+  readonly renewRights?: ((subscriber: number) => Promise<void>) | undefined;
 }
 
 /**

@@ -9,12 +9,13 @@ import { CodedError } from '../../core/errors.ts';
 import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
 import { daySpan } from './access.ts';
+import { checkSeats } from './seats.ts';
 import { nameKey, parseSetPattern, parseSubscriberName } from './subscribers.ts';
 
 /** Bytes of the longest list: about a million subscribers. */
 export const MAXIMUM_LIST_LENGTH = 134_217_728;
 
-const COLUMNS = ['name', 'plan', 'sets', 'from', 'until'] as const;
+const COLUMNS = ['name', 'plan', 'sets', 'from', 'until', 'seats'] as const;
 type Column = (typeof COLUMNS)[number];
 
 /** One subscriber of a list. */
@@ -30,6 +31,8 @@ export interface ListedSubscriber {
   readonly from: string | undefined;
   /** The last day; `undefined`: without end. */
   readonly until: string | undefined;
+  /** Of a group. */
+  readonly seats: number | undefined;
 }
 
 /** What is wrong with a line. */
@@ -124,7 +127,15 @@ function subscriberOf(
   if ((plan === undefined) === (sets === undefined)) throw invalid('it has to name a plan or sets, and not both');
   if (plan !== undefined && !plans.has(plan)) throw invalid(`there is no plan "${printable(plan.slice(0, 64))}"`);
   if (from !== undefined && until !== undefined && until < from) throw invalid('it ends before it begins');
-  return { line, name, plan, sets: sets?.split(/\s+/).map(parseSetPattern) ?? [], from, until };
+  const seats = seatsIn(field('seats'), name);
+  return { line, name, plan, sets: sets?.split(/\s+/).map(parseSetPattern) ?? [], from, until, seats };
+}
+
+function seatsIn(text: string | undefined, name: string): number | undefined {
+  if (text === undefined) return undefined;
+  const seats = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  checkSeats(name, seats);
+  return seats;
 }
 
 function day(text: string | undefined): string | undefined {

@@ -67,27 +67,35 @@ export async function knownSubscriber(database: Database, name: string): Promise
   throw new KeyServerError('no-such-subscriber', 'there is no subscriber of this name');
 }
 
+/** SQL: rows of a subscriber, and of the group that they are a member of. The id stands for both `?`. */
+export const OWN_OR_OF_GROUP = 'subscriber IN (?, (SELECT member_of FROM subscribers WHERE subscribers.id = ?))';
+
 /** The grants of a subscriber, in the order of their patterns. */
 export async function grantsOf(database: Database, subscriber: number): Promise<Grant[]> {
-  const sql =
-    'SELECT pattern, granted_from AS "from", granted_until AS until FROM grants WHERE subscriber = ? ORDER BY pattern';
-  return database.all<Grant>(sql, subscriber);
+  const sql = `SELECT pattern, granted_from AS "from", granted_until AS until FROM grants
+    WHERE ${OWN_OR_OF_GROUP} ORDER BY pattern`;
+  return database.all<Grant>(sql, subscriber, subscriber);
 }
 
 /** What ends with a revocation. */
 export interface Revoked {
   readonly name: string;
+  /** Of a group, who are revoked with it; devices, sessions and invitations are theirs too. */
+  readonly members: number;
   readonly devices: number;
   readonly sessions: number;
   /** Open ones. */
   readonly invitations: number;
 }
 
+/** SQL: the ids of a subscriber and of a group's members who were not revoked before. The id stands for both `?`. */
+const WITH_MEMBERS = 'SELECT id FROM subscribers WHERE id = ? OR (member_of = ? AND revoked IS NULL)';
+
 /**
- * Withdraws a subscriber's access: devices are refused from now on, sessions end, open invitations are void. Keys that a device already holds
+ * Withdraws the access of a subscriber, and of all members of a group: devices are refused from now on, sessions end, open invitations are void. Keys that a device already holds
  * stay good until their validity ends.
  *
- * @returns how many devices, sessions and invitations it had; with `dryRun`, nothing is changed
+ * @returns how many members, devices, sessions and invitations it had; with `dryRun`, nothing is changed
  * @throws KeyServerError `argument-invalid`
  */
 export async function revokeSubscriber(
@@ -100,21 +108,50 @@ export async function revokeSubscriber(
     if (!subscriber) throw new KeyServerError('argument-invalid', `there is no subscriber ${quoted(name)}`);
     const { id } = subscriber;
     const counted = await database.first<Omit<Revoked, 'name'>>(
-      `SELECT (SELECT count(*) FROM devices WHERE subscriber = ? AND revoked IS NULL) AS devices,
-         (SELECT count(*) FROM sessions WHERE subscriber = ?) AS sessions,
-         (SELECT count(*) FROM invitations WHERE subscriber = ? AND used_by IS NULL AND expires >= ?) AS invitations`,
-      id,
-      id,
-      id,
+      `SELECT (SELECT count(*) FROM subscribers WHERE member_of = ? AND revoked IS NULL) AS members,
+         (SELECT count(*) FROM devices WHERE subscriber IN (${WITH_MEMBERS}) AND revoked IS NULL) AS devices,
+         (SELECT count(*) FROM sessions WHERE subscriber IN (${WITH_MEMBERS})) AS sessions,
+         (SELECT count(*) FROM invitations WHERE subscriber IN (${WITH_MEMBERS}) AND used_by IS NULL AND expires >= ?) AS invitations`,
+      ...Array.from({ length: 7 }, () => id),
       now(),
     );
-    const revoked = { devices: 0, sessions: 0, invitations: 0, ...counted, name: subscriber.name };
+    const revoked = { members: 0, devices: 0, sessions: 0, invitations: 0, ...counted, name: subscriber.name };
     if (dryRun) return revoked;
-    await database.run('UPDATE subscribers SET revoked = coalesce(revoked, ?) WHERE id = ?', now(), id);
-    await database.run('DELETE FROM invitations WHERE subscriber = ?', id);
-    await database.run('DELETE FROM sessions WHERE subscriber = ?', id);
-    await database.run('UPDATE devices SET revoked = ? WHERE subscriber = ? AND revoked IS NULL', now(), id);
+    const devices = `UPDATE devices SET revoked = ? WHERE subscriber IN (${WITH_MEMBERS}) AND revoked IS NULL`;
+    await database.run(devices, now(), id, id);
+    for (const table of ['invitations', 'sessions'])
+      await database.run(`DELETE FROM ${table} WHERE subscriber IN (${WITH_MEMBERS})`, id, id);
+    // At the end: what went before finds the members by it.
+    await database.run(
+      `UPDATE subscribers SET revoked = coalesce(revoked, ?) WHERE id IN (${WITH_MEMBERS})`,
+      now(),
+      id,
+      id,
+    );
     return revoked;
+  });
+}
+
+/**
+ * Gives a subscriber another name. Rights, devices and password stay.
+ *
+ * @returns both names, as they are kept
+ * @throws KeyServerError `argument-invalid`
+ */
+export async function renameSubscriber(
+  { database }: KeyServerState,
+  name: string,
+  to: string,
+): Promise<{ readonly from: string; readonly to: string }> {
+  const wanted = parseSubscriberName(to);
+  return database.transaction(async () => {
+    const subscriber = await findSubscriber(database, name);
+    if (!subscriber) throw invalid(`there is no subscriber ${quoted(name)}`);
+    const taken = await findSubscriber(database, wanted);
+    if (taken && taken.id !== subscriber.id) throw invalid(`there is a subscriber ${quoted(taken.name)} already`);
+    const sql = 'UPDATE subscribers SET name = ?, name_key = ? WHERE id = ?';
+    await database.run(sql, wanted, nameKey(wanted), subscriber.id);
+    return { from: subscriber.name, to: wanted };
   });
 }
 

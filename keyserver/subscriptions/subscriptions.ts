@@ -3,7 +3,7 @@ import { KeyServerError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
 import type { Access } from './access.ts';
 import { findPlan, noPlan } from './plans.ts';
-import { grantsOf } from './subscribers.ts';
+import { grantsOf, OWN_OR_OF_GROUP } from './subscribers.ts';
 
 /** A right, and where it comes from. */
 export interface Right extends Access {
@@ -28,21 +28,22 @@ export interface HeldPlan {
   readonly until: number | null;
 }
 
-/** The subscriptions of a subscriber, by plan and time. */
+/** The subscriptions of a subscriber, and of their group, by plan and time. */
 export async function plansOf(database: Database, subscriber: number): Promise<HeldPlan[]> {
   const sql = `SELECT plan, title, zone, begins AS "from", ends AS until FROM subscriptions JOIN plans ON plans.name = plan
-    WHERE subscriber = ? ORDER BY plan, begins`;
-  return database.all<HeldPlan>(sql, subscriber);
+    WHERE ${OWN_OR_OF_GROUP} ORDER BY plan, begins`;
+  return database.all<HeldPlan>(sql, subscriber, subscriber);
 }
 
-/** Everything that entitles a subscriber: named sets, and current and ended subscriptions. */
+/** Everything that entitles a subscriber: named sets, and current and ended subscriptions; their own, and those of their group. */
 export async function rightsOf(database: Database, subscriber: number): Promise<Right[]> {
   const grants = await grantsOf(database, subscriber);
   const rows = await database.all<
     { name: string; title: string; patterns: string; zone: string | null } & SubscriptionRow
   >(
     `SELECT plans.name, title, patterns, zone, begins, ends FROM subscriptions JOIN plans ON plans.name = plan
-     WHERE subscriber = ? ORDER BY plans.name, begins`,
+     WHERE ${OWN_OR_OF_GROUP} ORDER BY plans.name, begins`,
+    subscriber,
     subscriber,
   );
   return [

@@ -5,6 +5,7 @@ import { parseConnectTo, ReaderError } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { alertOf } from '../../client-proxy/pages/connect.ts';
 import { Proposals } from '../../client-proxy/pages/proposals.ts';
+import { BINDING_PATH } from '../../core/keys/binding.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { type Received, send } from '../support/http-client.ts';
 import { type InvitedReader, startInvitedReader } from '../support/invited-reader.ts';
@@ -74,6 +75,26 @@ describe('a code that is refused', () => {
       303,
       '/?done=connected',
     ]);
+  });
+});
+
+describe('a device for which there is no room', () => {
+  it.each([
+    ['too-many-devices', true],
+    ['seats-taken', false],
+  ])('is told so (%s), and connects by the same page when there is', async (code, hasPage) => {
+    const looked = await post('/connect', { link: await reader.keyServer.invite() });
+    const connecting = () => post(looked.headers.location ?? '', { site: 'news.example' });
+    reader.keyServer.instead = ({ url }, response) => {
+      if (url === BINDING_PATH) response.writeHead(409).end(JSON.stringify({ error: code }));
+      return url === BINDING_PATH;
+    };
+    const refused = await connecting();
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining(`<code>${code}</code>`)]);
+    const button = `class="button" href="${reader.publisher.reading}/-/account"`;
+    expect(refused.text.includes(button)).toBe(hasPage);
+    reader.keyServer.instead = () => false;
+    expect(whereTo(await connecting())).toEqual([303, '/?done=connected']);
   });
 });
 

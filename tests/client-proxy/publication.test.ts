@@ -300,7 +300,8 @@ describe('a page in place of a document', () => {
       return [page.action?.url, page.second?.url];
     };
     expect(linksOf('lapsed', { look })).toEqual([LOOK.subscribe, undefined]);
-    expect(linksOf('lapsed')).toEqual([undefined, undefined]);
+    expect(linksOf('lapsed')).toEqual(['https://read/-/account', undefined]);
+    expect(linksOf('lapsed', { readingUrl: undefined })).toEqual([undefined, undefined]);
     expect(linksOf('key-server-unreachable', { look })).toEqual([again, 'https://read/']);
   });
 

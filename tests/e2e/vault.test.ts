@@ -252,7 +252,8 @@ describe('two readers in two profiles', () => {
     expect((await keptKeys(one.page)).ids).toEqual([setOf(rig.publisher, 'day-1').id]);
     expect((await keptKeys(other.page)).ids).toEqual([setOf(rig.publisher, 'day-2').id]);
     await one.page.goto(`${CONTENT}/second.html`);
-    await one.page.waitForSelector('text=key-missing', { state: 'attached' });
+    await one.page.waitForSelector('text=not-entitled', { state: 'attached' });
+    expect(await one.page.getAttribute('a.b', 'href')).toBe(`${VAULT}/-/account`);
     for (const { context } of [one, other]) await context.close();
   });
 
@@ -305,7 +306,8 @@ describe('a device', () => {
     await page.fill('#password', 'correct horse battery');
     await page.click('form#sign-in button');
     await page.waitForSelector('#problem:not([hidden])');
-    expect(await page.textContent('#problem')).toContain('withdrawn');
+    expect(await page.textContent('h1')).toBe('The publisher has ended your access');
+    expect(await page.textContent('#problem')).toContain('new invitation');
     await takePictures(page, 'vault-withdrawn');
     expect((await contentKeys(context)).ids).toEqual([]);
     expect((await devicesOf('jens')).filter(({ revoked }) => revoked === null)).toEqual([]);

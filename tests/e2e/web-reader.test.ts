@@ -6,7 +6,7 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import { fileOf, publish, setOf } from '../support/publisher-with-sets.ts';
 import { signOnto } from '../support/signed-publication.ts';
 import { startWebReaderRig, visit, type WebReaderRig } from '../support/web-reader-rig.ts';
-import { playFilm } from './browser.ts';
+import { playFilm, takePictures } from './browser.ts';
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 const FILM = 'examples/newspaper/site/2026/11/17/film/high-water.webm';
@@ -69,11 +69,16 @@ async function expectStory(): Promise<void> {
 }
 
 /** Insists on a page of one sentence that names the code, and holds nothing of a document. */
-async function expectRefusal(response: Response | null, status: number, code: string): Promise<void> {
+async function expectRefusal(
+  response: Response | null,
+  status: number,
+  code: string,
+  button: string = 'Try again',
+): Promise<void> {
   expect([response?.status(), response?.headers()['wispr-refusal']]).toEqual([status, code]);
   expect(await page.textContent('code')).toBe(code);
   expect(await page.isVisible('code')).toBe(false);
-  expect(await page.locator('a.b').allTextContents()).toEqual(['Try again']);
+  expect(await page.locator('a.b').allTextContents()).toEqual([button]);
   expect(await page.textContent('header')).toBe('The Harbour News');
   expect(await page.content()).not.toContain('Ships');
 }
@@ -183,7 +188,14 @@ describe('a reader', () => {
     await putState('answered', { [id]: Date.now() });
     await expectRefusal(await open('/21/story.html'), 403, 'key-missing');
     expect(await page.title()).toBe('Your subscription does not include this page.');
+    // Where the vault said why, so does the page.
     await open('/');
+    await putState('refused', [{ id, reason: 'lapsed' }]);
+    await expectRefusal(await open('/21/story.html'), 403, 'lapsed', 'Your account');
+    expect(await page.getAttribute('a.b', 'href')).toBe(`${rig.account}/-/account`);
+    await takePictures(page, 'web-reader-lapsed');
+    await open('/');
+    await putState('refused', [{ id, reason: '<b>' }, null, 1]);
     const answer = await page.evaluate(async () => {
       const { status, headers } = await fetch('/21/story.html');
       return [status, headers.get('wispr-refusal')];

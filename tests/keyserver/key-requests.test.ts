@@ -79,6 +79,7 @@ describe('a key request', () => {
     const device = await connect('emil');
     expect(await revokeSubscriber(rig.server.state, 'EMIL')).toEqual({
       name: 'emil',
+      members: 0,
       devices: 1,
       sessions: 0,
       invitations: 0,

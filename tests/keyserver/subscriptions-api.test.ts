@@ -60,6 +60,15 @@ describe('another system', () => {
     expect(await ask('end', { subscriber: 'ada@example.org' })).toEqual({ status: 200, ended: 0 });
   });
 
+  it('gives a group its seats', async () => {
+    const group = { subscriber: 'Rope Walk', plan: 'daily', seats: 12 };
+    expect(await ask('begin', group)).toMatchObject({ outcome: 'begun' });
+    expect(await ask('begin', { ...group, seats: 14 })).toMatchObject({ outcome: 'unchanged' });
+    expect(await ask('show', { subscriber: 'rope walk' })).toMatchObject({ seats: 14, taken: 0 });
+    expect(await ask('begin', { ...group, seats: 0 })).toEqual({ status: 400, error: 'argument-invalid' });
+    await ask('revoke', { subscriber: 'rope walk' });
+  });
+
   it('makes invitations, and withdraws access', async () => {
     await ask('begin', { subscriber: 'bert', plan: 'daily' });
     const { link, expires } = await ask('invite', { subscriber: 'bert', days: 3 });
@@ -68,6 +77,7 @@ describe('another system', () => {
     expect((await ask('show', { subscriber: 'bert' })).subscriptions).toHaveLength(1);
     expect(await ask('revoke', { subscriber: 'bert' })).toEqual({
       status: 200,
+      members: 0,
       devices: 0,
       sessions: 0,
       invitations: 1,

@@ -8,7 +8,7 @@ import { obtainKeys } from './keys.ts';
 import { Refused, readPage } from './page.ts';
 
 const PROBLEMS: Readonly<Record<string, string>> = {
-  revoked: 'The publisher has withdrawn the access of this name.',
+  revoked: 'Ask the publisher for a new invitation.',
   'too-many-requests': 'There were too many attempts from your network. Try again in a minute.',
   'no-provider': 'There is nothing to read here yet.',
   unsupported: 'This browser cannot keep keys, perhaps because the window is private. Open the page in another one.',
@@ -58,7 +58,7 @@ function show(code: string): void {
   );
   if (!state || !problem || !actions) return;
   const [title, again] = [document.querySelector('h1'), document.querySelector<HTMLElement>('#again')];
-  if (title) title.textContent = code === 'revoked' ? 'Your access was withdrawn' : 'Something went wrong';
+  if (title) title.textContent = code === 'revoked' ? 'The publisher has ended your access' : 'Something went wrong';
   if (again) again.hidden = code === 'revoked';
   state.hidden = true;
   problem.textContent = PROBLEMS[code] ?? `${UNFORESEEN} (${code})`;

@@ -4,6 +4,7 @@ import { type CodedError, reasonOf } from '../../core/errors.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { ago, CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
 import type { Accent } from '../../core/site/accent.ts';
+import { ACCOUNT_PAGE } from '../../core/site/path.ts';
 import { scope } from './scope.ts';
 
 /** What stands at the head of a page. */
@@ -11,6 +12,8 @@ export interface Masthead {
   /** What the publisher calls itself. */
   readonly name: string;
   readonly accent: Accent;
+  /** Where people subscribe, by the signed settings. */
+  readonly subscribe?: string | undefined;
 }
 
 interface Text {
@@ -19,6 +22,8 @@ interface Text {
   readonly sentence: string;
   /** Whether what was read before still opens. */
   readonly othersOpen?: true;
+  /** What the button to where people subscribe says; without one, it tries again. */
+  readonly subscribe?: string;
 }
 
 const CHANGED: Text = { sentence: 'This page was changed on its way to you, so it is not shown.' };
@@ -33,6 +38,13 @@ const NO_PAGE: Text = { status: 404, sentence: 'There is no such page.' };
 
 /** By code. What is not here has failed a check. */
 const TEXTS: Readonly<Record<string, Text>> = {
+  'not-entitled': {
+    status: 403,
+    sentence: 'Your subscription does not include this page.',
+    subscribe: 'See subscriptions',
+  },
+  lapsed: { status: 403, sentence: 'Your subscription has ended.', subscribe: 'Renew' },
+  revoked: { status: 403, sentence: 'The publisher has ended your access.', subscribe: 'See subscriptions' },
   'key-missing': { status: 403, sentence: 'Your subscription does not include this page.' },
   'key-not-valid-now': { status: 403, sentence: 'Your key for this page is not valid now.' },
   'path-refused': NO_PAGE,
@@ -70,8 +82,9 @@ const POLICY =
 
 /** What is shown instead of a document. Pictures, styles and scripts get a line of text. @param target - path and query of what was asked for */
 export function refusalFor(error: CodedError, request: Request, target: string, masthead: Masthead): Response {
-  const { status = 502, sentence: usual, othersOpen } = TEXTS[error.code] ?? CHANGED;
-  const sentence = scope.wisprSite.reading === undefined ? usual.replace('subscription', 'invitation') : usual;
+  const { status = 502, sentence: usual, othersOpen, subscribe } = TEXTS[error.code] ?? CHANGED;
+  const { reading } = scope.wisprSite;
+  const sentence = reading === undefined ? usual.replace('subscription', 'invitation') : usual;
   const headers = { 'wispr-refusal': error.code };
   if (request.mode !== 'navigate')
     return new Response(`${sentence} (${error.code})\n`, {
@@ -82,8 +95,12 @@ export function refusalFor(error: CodedError, request: Request, target: string, 
     ? `<p>What you have read before still opens: <a href="${LIBRARY}">Saved pages</a>.</p>`
     : '';
   const front = target === '/' ? '' : '<p><a href="/">Back to the front page</a></p>';
-  const detail = `${others}${front}<details><summary>For the publisher</summary><p><code>${escapeHtml(error.code)}</code> ${escapeHtml(reasonOf(error))}</p></details>`;
-  return page(status, { masthead, sentence, button: 'Try again', target, detail }, headers);
+  const account = subscribe && reading ? { text: 'Your account', url: reading + ACCOUNT_PAGE } : undefined;
+  const renewal = subscribe && masthead.subscribe ? { text: subscribe, url: masthead.subscribe } : undefined;
+  const button = renewal ?? account ?? { text: 'Try again', url: target };
+  const also = renewal && account ? `<p><a href="${escapeHtml(account.url)}">${account.text}</a></p>` : '';
+  const detail = `${others}${also}${front}<details><summary>For the publisher</summary><p><code>${escapeHtml(error.code)}</code> ${escapeHtml(reasonOf(error))}</p></details>`;
+  return page(status, { masthead, sentence, button, detail }, headers);
 }
 
 /** Stands in front of a site that has not been confirmed for long, once in a while. */
@@ -96,7 +113,7 @@ export function noticeFor(
 ): Response {
   const sentence = `${site} was up to date ${ago(freshness.confirmed, now)}: there may be something newer.`;
   const headers = { 'wispr-notice': 'stale', [CONFIRMED_HEADER]: confirmedAt(freshness) };
-  return page(503, { masthead, sentence, button: 'Read on', target, detail: '' }, headers);
+  return page(503, { masthead, sentence, button: { text: 'Read on', url: target }, detail: '' }, headers);
 }
 
 /** Stands in front of what is kept here of a site that cannot be confirmed any more, whenever the reader comes to it. */
@@ -105,7 +122,7 @@ export function pastNoticeFor(freshness: Freshness, target: string, masthead: Ma
   const sentence = `This is the page as of ${day}; nothing newer could be checked.`;
   const detail = `<p><a href="${LIBRARY}">Saved pages</a></p>`;
   const headers = { 'wispr-notice': 'past', [CONFIRMED_HEADER]: confirmedAt(freshness) };
-  return page(503, { masthead, sentence, button: 'Show it', target, detail }, headers);
+  return page(503, { masthead, sentence, button: { text: 'Show it', url: target }, detail }, headers);
 }
 
 /** The page that a script of this origin fills. @param head - what loads it */
@@ -123,15 +140,14 @@ const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosnif
 interface Page {
   readonly masthead: Masthead;
   readonly sentence: string;
-  readonly button: string;
-  readonly target: string;
+  readonly button: { readonly text: string; readonly url: string };
   readonly detail: string;
 }
 
 function page(status: number, shown: Page, headers: Record<string, string>): Response {
   const { masthead, button, detail } = shown;
-  const [sentence, name, target] = [shown.sentence, masthead.name, shown.target].map(escapeHtml);
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${sentence}</title><style>${coloursOf(masthead.accent)}${STYLE}</style><header>${name}</header><main><h1>${sentence}</h1><p><a class="b" href="${target}">${button}</a></p>${detail}</main></html>`;
+  const [sentence, name, target] = [shown.sentence, masthead.name, button.url].map(escapeHtml);
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${sentence}</title><style>${coloursOf(masthead.accent)}${STYLE}</style><header>${name}</header><main><h1>${sentence}</h1><p><a class="b" href="${target}">${button.text}</a></p>${detail}</main></html>`;
   return new Response(html, {
     status,
     headers: { ...headers, ...HEADERS, 'content-type': HTML, 'content-security-policy': POLICY },

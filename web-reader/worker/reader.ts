@@ -48,6 +48,9 @@ interface Visit extends Session {
   readonly past: PastPublication | undefined;
 }
 
+/** Reasons why there is no key that a reader can do something about. */
+const REASONS = ['lapsed', 'not-entitled', 'revoked'] as const;
+
 const NO_PARTS = { publication: undefined };
 
 export class WebReader {
@@ -81,7 +84,8 @@ export class WebReader {
   async masthead(): Promise<Masthead> {
     const { publication } = this.#parts ? await this.#parts.catch(() => NO_PARTS) : NO_PARTS;
     const { name } = (await publication?.publisher(true).catch(() => undefined)) ?? { name: scope.wisprSite.site };
-    return { name, accent: accentOf(publication?.publication.settings.accent) };
+    const { accent, subscribe } = publication?.publication.settings ?? {};
+    return { name, accent: accentOf(accent), subscribe };
   }
 
   /** A document as a page gets it. @throws what keeps it from being shown */
@@ -178,6 +182,7 @@ async function show(visit: Visit, { path, entry }: Found, status: 200 | 404): Pr
     const isUsable = key !== undefined && key.notBefore <= now && now <= key.notAfter;
     const asking = !past && !isUsable && isOpened(request) && (await askForKey(visit, set));
     if (asking) return asking;
+    if (!past && !isUsable) await sayWhy(store, set);
     if (key === undefined) throw new ObjectError('key-missing', 'there is no key for the set of this document');
   }
   const { key: publisherKey } = await publication.publisher();
@@ -212,6 +217,14 @@ async function askForKey({ store, to }: Visit, set: string): Promise<Response | 
     ? `${keys}#${new URLSearchParams({ to, sets: set })}`
     : await requestKeys(store, reading, to, [set]);
   return redirect(303, address, 'no-store');
+}
+
+/** Published scripts can write what is read here: it chooses words, and nothing else. @throws WebReaderError the reason why the vault gave no key */
+async function sayWhy(store: Store, set: string): Promise<void> {
+  const kept = await store.state.get(STATE.refused);
+  const refused: readonly { id?: unknown; reason?: unknown }[] = Array.isArray(kept) ? kept : [];
+  const reason = REASONS.find((each) => refused.some((one) => one?.id === set && one.reason === each));
+  if (reason !== undefined) throw new WebReaderError(reason, 'the key of this document was refused');
 }
 
 async function isNoticeDue(store: Store): Promise<boolean> {

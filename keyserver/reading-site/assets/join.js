@@ -23,10 +23,12 @@ async function takeInvitation() {
 /** Whose the invitation is; it is not used up by this. */
 async function nameInvited(code) {
   const response = await fetch('/-/invitation', { method: 'POST', body: new URLSearchParams({ code }) });
-  const isRefused = response.status === 403;
+  const [isRefused, isFull] = [response.status === 403, response.status === 409];
   invited.querySelector('#refused').hidden = !isRefused;
-  invited.querySelector('#choices').hidden = isRefused;
-  const { name = '' } = response.ok ? await response.json() : {};
+  invited.querySelector('#full').hidden = !isFull;
+  invited.querySelector('#choices').hidden = isRefused || isFull;
+  const { name = '', again = false } = response.ok ? await response.json() : {};
+  invited.querySelector('#once').hidden = again;
   invited.querySelector('#name').textContent = name;
   invited.querySelector('#as').hidden = name === '';
 }

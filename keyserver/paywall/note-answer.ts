@@ -1,0 +1,69 @@
+/** Keeps what the publisher's own system said as subscriptions, so that all else finds them where it finds the others. */
+import type { Database } from '../storage/database.ts';
+import type { AnsweredPlan } from './question.ts';
+
+interface KeptPlan {
+  readonly id: number;
+  readonly plan: string;
+  readonly begins: number;
+  readonly ends: number;
+}
+
+/**
+ * Within the caller's transaction. A subscription that is in the answer begins, or is moved; one that is not in it any more ends. Time that a
+ * subscription had stays its time: what a dated plan gave for ever is not taken back by a later beginning.
+ *
+ * @param at - seconds since 1970
+ * @param outage - seconds for which a plan without an end counts after this answer
+ * @returns how many plans of the answer are unknown here
+ */
+export async function noteAnswer(
+  database: Database,
+  subscriber: number,
+  answered: readonly AnsweredPlan[],
+  at: number,
+  outage: number,
+): Promise<number> {
+  const sql = `SELECT id, plan, begins, ends FROM subscriptions WHERE subscriber = ? AND source LIKE 'paywall %'`;
+  const kept = await database.all<KeptPlan>(sql, subscriber);
+  const plans = new Set((await database.all<{ name: string }>('SELECT name FROM plans')).map(({ name }) => name));
+  const known = answered.filter(({ plan }) => plans.has(plan));
+  const now: KeptPlan[] = [];
+  for (const { plan, from, until } of known) {
+    const ends = until ?? Math.max(from, at + outage);
+    const meets = (each: KeptPlan) => each.plan === plan && each.begins <= ends && each.ends >= from - 1;
+    const same = now.findIndex(meets);
+    const met = now[same] ?? kept.find((each) => meets(each) && !now.some(({ id }) => id === each.id));
+    const begins = Math.min(met?.begins ?? from, from);
+    const noted = { plan, begins, ends: Math.max(now[same]?.ends ?? 0, ends) };
+    const id = met ? await move(database, met.id, noted, at) : await begin(database, subscriber, noted, at);
+    now.splice(same < 0 ? now.length : same, 1, { ...noted, id });
+  }
+  for (const { id, plan, begins, ends } of kept) {
+    if (now.some((each) => each.id === id)) continue;
+    if (begins >= at) await database.run('DELETE FROM subscriptions WHERE id = ?', id);
+    else if (ends >= at) await move(database, id, { plan, begins, ends: at - 1 }, at);
+  }
+  return answered.length - known.length;
+}
+
+type Noted = Omit<KeptPlan, 'id'>;
+
+async function move(database: Database, id: number, { begins, ends }: Noted, at: number): Promise<number> {
+  const sql = 'UPDATE subscriptions SET begins = ?, ends = ?, told = ? WHERE id = ?';
+  await database.run(sql, begins, ends, at, id);
+  return id;
+}
+
+async function begin(
+  database: Database,
+  subscriber: number,
+  { plan, begins, ends }: Noted,
+  at: number,
+): Promise<number> {
+  const sql = `INSERT INTO subscriptions (subscriber, plan, begins, ends, source, told) VALUES (?, ?, ?, ?, ?, ?) RETURNING id`;
+  const source = `paywall ${subscriber} ${begins}`;
+  const made = await database.first<{ id: number }>(sql, subscriber, plan, begins, ends, source, at);
+  if (!made) throw new Error('a subscription was not stored');
+  return made.id;
+}

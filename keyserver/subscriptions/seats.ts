@@ -1,0 +1,100 @@
+/**
+ * Groups, such as a school or a company: a subscriber with seats, whose invitation makes a member for each person who uses it. Members are
+ * subscribers with the rights of their group, which are looked up through it at every decision: what ends for the group ends for them.
+ */
+import { KeyServerError } from '../errors.ts';
+import type { Database } from '../storage/database.ts';
+import { findSubscriber, nameKey, type Subscriber } from './subscribers.ts';
+
+const MAXIMUM_SEATS = 100_000;
+/** Characters of a group's name: a number follows it. */
+const MAXIMUM_NAME_LENGTH = 57;
+
+export interface Seats {
+  readonly seats: number;
+  readonly taken: number;
+}
+
+/** The seats of a group; `undefined` for who is none. */
+export async function seatsOf(database: Database, subscriber: number): Promise<Seats | undefined> {
+  const sql = `SELECT seats, (SELECT count(*) FROM subscribers WHERE member_of = ? AND revoked IS NULL) AS taken
+    FROM subscribers WHERE id = ? AND seats IS NOT NULL`;
+  return database.first<Seats>(sql, subscriber, subscriber);
+}
+
+/** The name of the group that a subscriber is a member of. */
+export async function groupOf(database: Database, subscriber: number): Promise<string | undefined> {
+  const sql = 'SELECT name FROM subscribers WHERE id = (SELECT member_of FROM subscribers WHERE id = ?)';
+  return (await database.first<{ name: string }>(sql, subscriber))?.name;
+}
+
+/** @throws KeyServerError `argument-invalid` */
+export function checkSeats(name: string, seats: number): void {
+  if (!Number.isInteger(seats) || seats < 1 || seats > MAXIMUM_SEATS)
+    throw invalid(`a group has 1 to ${MAXIMUM_SEATS} seats`);
+  if (name.length > MAXIMUM_NAME_LENGTH)
+    throw invalid(`the name of a group has ${MAXIMUM_NAME_LENGTH} characters at most`);
+}
+
+/**
+ * Makes a subscriber a group, or changes how many seats it has. Where fewer are left than are taken, members stay.
+ *
+ * @throws KeyServerError `argument-invalid`
+ */
+export async function setSeats(
+  database: Database,
+  { id, name }: Pick<Subscriber, 'id' | 'name'>,
+  seats: number,
+): Promise<void> {
+  checkSeats(name, seats);
+  const changed = await database.run('UPDATE subscribers SET seats = ? WHERE id = ? AND member_of IS NULL', seats, id);
+  if (changed === 0) throw invalid('a member of a group cannot be a group');
+}
+
+/**
+ * Takes a seat, within the caller's transaction.
+ *
+ * @param present - whom the browser or device belongs to already: a member of this group keeps the one seat
+ * @returns the member
+ * @throws KeyServerError `seats-taken`
+ */
+export async function takeSeat(
+  database: Database,
+  group: Pick<Subscriber, 'id' | 'name'>,
+  present: number | undefined,
+  now: number,
+): Promise<number> {
+  if (await isMember(database, group.id, present)) return present as number;
+  await demandSeat(database, group.id);
+  const sql = 'INSERT INTO subscribers (name, name_key, created, member_of) VALUES (?, ?, ?, ?) RETURNING id';
+  const name = await freeName(database, group);
+  const made = await database.first<{ id: number }>(sql, name, nameKey(name), now, group.id);
+  if (!made) throw new Error('a member was not stored');
+  return made.id;
+}
+
+/** @throws KeyServerError `seats-taken` where it is a group without a free seat, and `present` is none of its members */
+export async function demandSeat(database: Database, group: number, present?: number): Promise<void> {
+  const { seats, taken } = (await seatsOf(database, group)) ?? { seats: 1, taken: 0 };
+  if (taken < seats || (await isMember(database, group, present))) return;
+  throw new KeyServerError('seats-taken', 'all seats of the group are taken');
+}
+
+async function isMember(database: Database, group: number, subscriber: number | undefined): Promise<boolean> {
+  if (subscriber === undefined) return false;
+  const sql = 'SELECT 1 FROM subscribers WHERE id = ? AND member_of = ? AND revoked IS NULL';
+  return (await database.first(sql, subscriber, group)) !== undefined;
+}
+
+/** The group's name and a number: the next one that no subscriber has, also among those who were removed. */
+async function freeName(database: Database, { id, name }: Pick<Subscriber, 'id' | 'name'>): Promise<string> {
+  const members = await database.first<{ n: number }>('SELECT count(*) AS n FROM subscribers WHERE member_of = ?', id);
+  for (let number = (members?.n ?? 0) + 1; ; number++) {
+    const free = `${name} ${number}`;
+    if (!(await findSubscriber(database, free))) return free;
+  }
+}
+
+function invalid(message: string): KeyServerError {
+  return new KeyServerError('argument-invalid', message, { typed: true });
+}

@@ -1,0 +1,51 @@
+/** A publisher's own paywall on loopback: it checks signatures by the rules of Standard Webhooks, and misbehaves as it is told. */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Paywall {
+  readonly url: string;
+  /** Whom it was asked about, with a good signature. */
+  readonly asked: string[];
+  /** How it answers from now on; with an answer, or by itself. */
+  answer: unknown | ((response: ServerResponse) => void);
+  readonly close: () => Promise<void>;
+}
+
+export async function startPaywall(secret: string): Promise<Paywall> {
+  const paywall = { asked: [] as string[], answer: { plans: [] } as Paywall['answer'] };
+  const server = createServer(async (request, response) => {
+    const subscriber = verified(await bodyOf(request), request, secret);
+    if (subscriber === undefined) return void response.writeHead(401).end();
+    paywall.asked.push(subscriber);
+    if (typeof paywall.answer === 'function') paywall.answer(response);
+    else response.end(JSON.stringify(paywall.answer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return Object.assign(paywall, {
+    url: `http://127.0.0.1:${port}/wispr`,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  });
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces).toString();
+}
+
+/** @returns whom the question is about */
+function verified(body: string, { headers, method }: IncomingMessage, secret: string): string | undefined {
+  const [id, time] = [headers['webhook-id'], headers['webhook-timestamp']];
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const wanted = Buffer.from(`v1,${createHmac('sha256', key).update(`${id}.${time}.${body}`).digest('base64')}`);
+  const given = Buffer.from(String(headers['webhook-signature']));
+  if (method !== 'POST' || given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined;
+  const question = JSON.parse(body) as { subscriber: string; time: number };
+  return String(question.time) === time && /^msg_[\w-]{22}$/.test(String(id)) ? question.subscriber : undefined;
+}
