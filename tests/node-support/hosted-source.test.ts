@@ -159,11 +159,12 @@ describe('the next root, which mostly there is none of,', () => {
   it('is not waited for before the key server is asked for its timestamp, which is then asked for once', async () => {
     const { source, asked, answer } = rig({ a: 'late' }, PATIENT, 'own');
     const root = source.metadata(ROOT, 10);
-    await expect.poll(() => asked).toEqual([expect.stringMatching(/^a .*root.json$/), 'key server timestamp.json']);
+    await expect.poll(() => asked.length).toBe(2);
+    expect(asked).toContain('key server timestamp.json');
     answer('a', 'here');
     await root;
     const [first] = await Array.fromAsync(source.timestamps(10, () => true));
-    expect([first && 'bytes' in first && text(first.bytes), asked.length]).toEqual(['own', 2]);
+    expect([text(first?.result), asked.length]).toEqual(['own', 2]);
   });
 
   it('is asked for everywhere at once as soon as one has none, and the first with it wins; none counts as slow', async () => {
