@@ -68,6 +68,21 @@ const stripe = z
   })
   .meta({ description: "Takes Stripe's events about subscriptions at `/v1/stripe`." });
 
+const openid = z
+  .strictObject({
+    issuer: z
+      .string()
+      .refine(isIssuer, 'must be an https address without a query, like https://accounts.example')
+      .meta({ format: 'uri', description: 'The address of the provider, as it calls itself.' }),
+    clientId: z.string().min(1).meta({ description: 'What the provider calls this reading site.' }),
+    clientSecretFile: file('The file with the secret that the provider gave.'),
+    title: z.string().min(1).max(60).meta({ description: 'Text of the button: `Sign in with Example School`.' }),
+    plan: z.string().min(1).optional().meta({
+      description: 'The plan that a new subscriber gets, without end. Left out: none, until you give one.',
+    }),
+  })
+  .meta({ description: 'Lets people sign in at an OpenID Connect provider; off if left out.' });
+
 const metrics = z.strictObject({
   listen: listen
     .refine(({ host }) => host === '::1' || isLoopback(host), {
@@ -134,6 +149,7 @@ const configuration = z
     }),
     metrics: metrics.optional(),
     stripe: stripe.optional(),
+    openid: openid.optional(),
   })
   .superRefine(({ origin, reading }, context) => {
     const own = hostOf(reading.documents.origin);
@@ -205,6 +221,7 @@ export function readConfig(file: string): KeyServerConfig {
     masterKey: from(config.masterKey),
     publicKey: from(config.publicKey),
     ...(config.stripe && { stripe: { ...config.stripe, secretFile: from(config.stripe.secretFile) } }),
+    ...(config.openid && { openid: { ...config.openid, clientSecretFile: from(config.openid.clientSecretFile) } }),
     ...(config.httpcrypt && { httpcrypt: httpcryptFrom(config.httpcrypt, from) }),
     ...(config.publication && { publication: publicationFrom(config.publication, from) }),
   };
@@ -242,6 +259,16 @@ export function isPostgresUrl(text: string): boolean {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
   const { password, searchParams, hash } = new URL(text);
   return password === '' && !searchParams.has('password') && hash === '';
+}
+
+/** Whether `text` can name an OpenID provider: by https, or on this machine. */
+function isIssuer(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password, search, hash } = new URL(text);
+  return (
+    (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))) &&
+    username + password + search + hash === ''
+  );
 }
 
 /** Whether a target is no path. */

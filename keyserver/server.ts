@@ -11,6 +11,7 @@ import { checkDoor, checkHttpcryptDoor, type Listener, listenFor } from './http/
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
+import { type OpenIdDoor, openOpenId } from './openid/config.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
 import type { Origins } from './publication/import-bundle.ts';
 import { TimestampKeeper } from './publication/keeper.ts';
@@ -37,6 +38,7 @@ export interface KeyServerDependencies {
   readonly limits?: Partial<RequestLimits>;
   readonly webReader: WebReaderFiles | undefined;
   readonly stripe: StripeConfig | undefined;
+  readonly openid: OpenIdDoor | undefined;
 }
 
 export interface KeyServerApps {
@@ -108,6 +110,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
       documents,
       publications,
       keyServer: origins.keyServer,
+      door: dependencies.openid,
       webReader,
     }),
     documents: createDocumentsSite({
@@ -197,6 +200,7 @@ async function serve(
     limits,
     webReader: webReaderFor(config, folder, log),
     stripe: readStripe(config),
+    openid: await openOpenId(config, state.now),
   };
   const apps = createKeyServer(config, { ...shared, documents: documents.origin });
   await warnOfDescriptor(state, origins, log);

@@ -22,6 +22,8 @@ import { addPasskey, findPasskey, notePasskeyUse, type PasskeyTable, passkeysOf 
 
 /** Characters of an answer of a browser: an id of 1,023 bytes and a large public key, each of which it may name three times. */
 export const MAXIMUM_ANSWER_LENGTH = 16_384;
+/** EdDSA, ES256 and RS256 (RFC 8152, RFC 8812): what Node.js checks without calling it an experiment. */
+const ALGORITHMS = [-8, -7, -257];
 const TIMEOUT = CHALLENGE_LIFETIME * 1000;
 
 /** The passkeys of one kind of people at one origin. */
@@ -58,6 +60,7 @@ export async function registrationOptions(
     challenge: await createChallenge(state, registration(table, owner.id)),
     timeout: TIMEOUT,
     attestationType: 'none',
+    supportedAlgorithmIDs: ALGORITHMS,
     excludeCredentials: known.map(({ id }) => ({ id })),
     authenticatorSelection: { residentKey: 'required', userVerification },
   });
@@ -76,7 +79,11 @@ export async function addNewPasskey(passkeys: Passkeys, owner: number, answer: s
   const challenge = await usedChallenge(passkeys, registration(table, owner), response);
   const { verified, registrationInfo } = await checked(() => {
     checkAttestation(response);
-    return verifyRegistrationResponse({ response, ...expected(passkeys, challenge) });
+    return verifyRegistrationResponse({
+      response,
+      supportedAlgorithmIDs: ALGORITHMS,
+      ...expected(passkeys, challenge),
+    });
   });
   if (!verified) throw refused();
   const { id, publicKey, counter } = registrationInfo.credential;

@@ -190,7 +190,7 @@ export async function admitSubscriber(
 }
 
 /**
- * A revoked subscriber starts anew: devices stay revoked; grants, subscriptions, password and sessions are deleted.
+ * A revoked subscriber starts anew: devices stay revoked; grants, subscriptions, sessions and all ways to sign in are deleted.
  *
  * @returns whether they had been revoked
  */
@@ -198,6 +198,8 @@ async function readmit(database: Database, { id, revoked }: Subscriber): Promise
   if (revoked === null) return false;
   await database.run('UPDATE subscribers SET revoked = NULL WHERE id = ?', id);
   await database.run('DELETE FROM accounts WHERE subscriber = ?', id);
+  await database.run('DELETE FROM reader_passkeys WHERE owner = ?', id);
+  await database.run('DELETE FROM identities WHERE subscriber = ?', id);
   await database.run('DELETE FROM sessions WHERE subscriber = ?', id);
   await database.run('DELETE FROM grants WHERE subscriber = ?', id);
   await database.run('DELETE FROM subscriptions WHERE subscriber = ?', id);

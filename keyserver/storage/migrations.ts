@@ -37,7 +37,16 @@ CREATE TABLE passkey_challenges (
   expires ${types.integer} NOT NULL
 )${types.keyed};
 CREATE INDEX passkey_challenges_expires ON passkey_challenges (expires);
-${passkeyTable(types, 'reader_passkeys', 'subscribers')}`,
+${passkeyTable(types, 'reader_passkeys', 'subscribers')};
+-- Who a person at an OpenID provider is here.
+CREATE TABLE identities (
+  issuer TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  subscriber ${types.integer} NOT NULL REFERENCES subscribers ON DELETE CASCADE,
+  created ${types.integer} NOT NULL,
+  PRIMARY KEY (issuer, subject)
+)${types.keyed};
+CREATE INDEX identities_subscriber ON identities (subscriber)`,
 ];
 
 /** A table of passkeys: keyserver/passkeys/store.ts. @param owners - the table of those whose they are */
