@@ -59,7 +59,7 @@ export async function notePasskeyUse(
   counter: number,
   now: number,
 ): Promise<boolean> {
-  const sql = `UPDATE ${table} SET counter = ?, last_used = ? WHERE id = ? AND (counter < ? OR (counter = 0 AND ? = 0))`;
+  const sql = `UPDATE ${table} SET counter = ?, last_used = ? WHERE id = ? AND (counter < ? OR (counter = 0 AND counter = ?))`;
   return (await database.run(sql, counter, now, id, counter, counter)) === 1;
 }
 

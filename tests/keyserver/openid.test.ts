@@ -1,26 +1,27 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { savePlan } from '../../keyserver/subscriptions/plans.ts';
+import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
-import { configIn, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { CLIENT, type OpenIdProviderRig, startOpenIdProvider } from '../support/openid-provider.ts';
 import { createReader, createVisitor, type Page, type Reader } from '../support/reading-site-visitor.ts';
 
+let folder: string;
 let rig: Rig;
 let provider: OpenIdProviderRig;
 beforeAll(async () => {
   provider = await startOpenIdProvider(() => `${rig.server.readingUrl}/-/openid/back`);
-  const clientSecretFile = join(temporaryFolder(), 'client.secret');
-  writeFileSync(clientSecretFile, CLIENT.secret);
-  chmodSync(clientSecretFile, 0o600);
+  folder = temporaryFolder();
+  const clientSecretFile = join(folder, 'client.secret');
+  writeFileSync(clientSecretFile, CLIENT.secret, { mode: 0o600 });
   const openid = { issuer: provider.issuer, clientId: CLIENT.id, clientSecretFile, title: 'School', plan: 'daily' };
-  rig = await startRig({ config: { ...configIn(temporaryFolder()), openid } });
-  await savePlan(rig.server.state.database, { name: 'daily', title: 'Weekday paper', patterns: ['day-*'], zone: null });
+  rig = await startRig({ config: { openid } });
+  await definePlan(rig.server.state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'] });
 });
 afterAll(async () => {
   await rig.close();
-  await provider.stop();
+  rmSync(folder, { recursive: true });
 });
 afterEach(() => {
   provider.person = undefined;
@@ -105,7 +106,7 @@ describe('an unverified one', () => {
     ['a look-alike', { email: 'ｖictim@example.org', email_verified: true }],
     ['a nickname', { preferred_username: 'victim@example.org' }],
     ['a name', { preferred_username: 'victim' }],
-  ])('links to nobody: %s', async (what, claims) => {
+  ])('attack 118: links to nobody: %s', async (what, claims) => {
     for (const name of ['victim@example.org', 'victim']) await rig.invite({ name });
     provider.person = { sub: what, ...claims };
     expect(nameIn(await account((await signIn()).reader))).toMatch(/^(victim|reader|)-[0-9a-f]{8}$/);
@@ -122,7 +123,7 @@ describe('what is refused', () => {
     expect(page.text).toContain('name="to" value="/-/account"');
   });
 
-  it('a code is used again', async () => {
+  it('attack 117: a code is used again', async () => {
     provider.person = dora;
     const reader = createReader(rig.server);
     const at = await begin(reader);
@@ -135,7 +136,7 @@ describe('what is refused', () => {
     await expectRefusal(await thief.get(back, FOREIGN_PAGE), thief, 403);
   });
 
-  it('attack 50: a way that was begun in another browser, or in none', async () => {
+  it('attacks 50 and 117: a way that was begun in another browser, or in none', async () => {
     provider.person = dora;
     const [attacker, victim, stranger] = [1, 2, 3].map(() => createReader(rig.server)) as [Reader, Reader, Reader];
     const back = await sign(await begin(attacker));
@@ -144,7 +145,7 @@ describe('what is refused', () => {
     await expectRefusal(await stranger.get(back, FOREIGN_PAGE), stranger, 403);
   });
 
-  it.each(['state', 'nonce', 'code_challenge'])('another %s', async (name) => {
+  it.each(['state', 'nonce', 'code_challenge'])('attack 117: another %s', async (name) => {
     provider.person = dora;
     const reader = createReader(rig.server);
     const at = await begin(reader);

@@ -105,7 +105,7 @@ describe('a passkey', () => {
     expect(await page.locator('#passkeys li').count()).toBe(1);
   });
 
-  it('attack 46: an answer works once, and not after five minutes', async () => {
+  it('attack 116: an answer works once, and not after five minutes', async () => {
     const origin = rig.server.readingUrl;
     const answer = await answerAt(ada, origin, await options());
     const [first, again] = [await send(answer, '/-/account'), await send(answer)];
@@ -116,14 +116,14 @@ describe('a passkey', () => {
     expect((await send(late)).text).toBe(again.text);
   });
 
-  it('an answer made at another origin is refused, though its host is the same', async () => {
+  it('attack 116: an answer made at another origin is refused, though its host is the same', async () => {
     const elsewhere = rig.host.origin.replace('127.0.0.1', 'localhost');
     rig.host.handlers.set('/-/style.css', (_request, response) => response.end());
     const answer = await answerAt(ada, elsewhere, await options());
     expect((await send(answer)).status).toBe(403);
   });
 
-  it('challenges are good for their own ceremony, and answers for their own signature', async () => {
+  it('attack 116: challenges are good for their own ceremony, and answers for their own signature', async () => {
     const origin = rig.server.readingUrl;
     const asked = await options();
     const made = { ...JSON.parse(await answerAt(ada, origin, asked)) };
@@ -153,7 +153,7 @@ describe('a passkey', () => {
     expect((await send(answer, '//evil.example/')).headers.location).toBe('/');
   });
 
-  it('that counts backwards is a copy, and refused', async () => {
+  it('attack 116: that counts backwards is a copy, and refused', async () => {
     const answer = await answerAt(ada, rig.server.readingUrl, await options());
     await rig.server.state.database.run('UPDATE reader_passkeys SET counter = counter + 1000');
     expect((await send(answer)).status).toBe(403);

@@ -33,6 +33,7 @@ export async function startOpenIdProvider(back: () => string): Promise<OpenIdPro
       clients: [{ client_id: CLIENT.id, client_secret: CLIENT.secret, redirect_uris: [back()] }],
       claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['preferred_username'] },
       features: { devInteractions: { enabled: false } },
+      ttl: { AccessToken: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
       cookies: { keys: ['a key of the test'] },
       interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
       findAccount: (_context, id) => ({ accountId: id, claims: async () => ({ ...people.get(id), sub: id }) }),
