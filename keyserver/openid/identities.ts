@@ -48,8 +48,8 @@ async function admit(state: KeyServerState, person: OpenIdPerson, plan: string |
 }
 
 /**
- * A name that is nobody else's, now or later: a nickname can be chosen freely, so by itself it could be the name or the mail address under which
- * another person will be invited.
+ * A name that no other person has or will be invited by: a nickname can be chosen freely, so by itself it could be the name or the mail address
+ * of another person.
  */
 async function freeName(database: Database, { issuer, subject, nickname = '' }: OpenIdPerson): Promise<string> {
   const suffix = Buffer.from(digest('openid name', issuer, subject))
