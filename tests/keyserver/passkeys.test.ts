@@ -2,7 +2,7 @@ import type { Browser, CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { launchChromium } from '../support/chromium.ts';
-import { configIn, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, type Rig, startRig } from '../support/keyserver-rig.ts';
 import { createReader } from '../support/reading-site-visitor.ts';
 
 const AUTHENTICATOR = {
@@ -18,7 +18,7 @@ let browser: Browser;
 beforeAll(async () => {
   // Passkeys belong to names, not to addresses.
   const listen = { host: 'localhost', port: 0 };
-  const { reading } = configIn(temporaryFolder());
+  const { reading } = configIn('');
   rig = await startRig({ config: { reading: { ...reading, listen } } });
   browser = await launchChromium();
 });
