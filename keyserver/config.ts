@@ -88,6 +88,20 @@ const limits = z.strictObject({
       'Readers of one subscriber, and as many browsers; 20 if left out. A further Reader is refused; a further browser replaces the one unused for longest.',
   }),
 });
+const openid = z
+  .strictObject({
+    issuer: z
+      .string()
+      .refine(isIssuer, 'must be an https address without a query, like https://accounts.example')
+      .meta({ format: 'uri', description: 'The address of the provider, as it calls itself.' }),
+    clientId: z.string().min(1).meta({ description: 'What the provider calls this reading site.' }),
+    clientSecretFile: file('The file with the secret that the provider gave.'),
+    title: z.string().min(1).max(60).meta({ description: 'Text of the button: `Sign in with Example School`.' }),
+    plan: z.string().min(1).optional().meta({
+      description: 'The plan that a new subscriber gets, without end. Left out: none, until you give one.',
+    }),
+  })
+  .meta({ description: 'Lets people sign in at an OpenID Connect provider; off if left out.' });
 
 const metrics = z.strictObject({
   listen: listen
@@ -157,6 +171,7 @@ const configuration = z
     limits: limits.optional(),
     entitlement: entitlement.optional(),
     stripe: stripe.optional(),
+    openid: openid.optional(),
   })
   .superRefine(({ origin, reading }, context) => {
     const own = hostOf(reading.documents.origin);
@@ -231,6 +246,7 @@ export function readConfig(file: string): KeyServerConfig {
     ...(config.entitlement && {
       entitlement: { ...config.entitlement, secretFile: from(config.entitlement.secretFile) },
     }),
+    ...(config.openid && { openid: { ...config.openid, clientSecretFile: from(config.openid.clientSecretFile) } }),
     ...(config.httpcrypt && { httpcrypt: httpcryptFrom(config.httpcrypt, from) }),
     ...(config.publication && { publication: publicationFrom(config.publication, from) }),
   };
@@ -270,11 +286,17 @@ export function isPostgresUrl(text: string): boolean {
   return password === '' && !searchParams.has('password') && hash === '';
 }
 
+/** Whether `text` is an address by https, or on this machine, without a user. */
 function isHttpsUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password, hash } = new URL(text);
   const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
-  return isSafe && username === '' && password === '' && hash === '';
+  return isSafe && username + password + hash === '';
+}
+
+/** Whether `text` can name an OpenID provider. */
+function isIssuer(text: string): boolean {
+  return isHttpsUrl(text) && new URL(text).search === '';
 }
 
 /** Whether a target is no path. */

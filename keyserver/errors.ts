@@ -62,6 +62,26 @@ export const KEY_SERVER_ERRORS = {
     means: 'signing in was not begun in this browser, took too long, or the browser keeps no cookies',
     remedy: 'open the page again, with cookies permitted',
   },
+  'passkey-refused': {
+    means: 'the passkey is unknown or was removed, its signature is wrong, or the attempt took more than five minutes',
+    remedy: 'try again, or sign in another way',
+  },
+  'openid-cancelled': {
+    means: 'the person did not sign in at the OpenID provider',
+    remedy: 'try again, or sign in another way',
+  },
+  'openid-unreachable': {
+    means: 'the OpenID provider does not answer, or its `issuer` is another one',
+    remedy: 'try again later; the operator compares `openid` with what the provider says',
+  },
+  'openid-clock-off': {
+    means: 'by the clock of the key server, the answer of the OpenID provider is too old or from the future',
+    remedy: 'the operator sets the clock',
+  },
+  'openid-refused': {
+    means: "the OpenID provider's answer was not asked for by this browser, was used before, or fails a check",
+    remedy: 'try again; the operator finds the reason in the log',
+  },
   'foreign-worker': {
     means: 'a page of the site tried to install a service worker',
     remedy: 'leave that script out of the site',

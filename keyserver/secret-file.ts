@@ -1,9 +1,12 @@
-/** Secrets that the configuration names a file for. */
 import { readFileSync, statSync } from 'node:fs';
 import { describeUnreadable } from '../node-support/system-error.ts';
 import { KeyServerError } from './errors.ts';
 
-/** @throws KeyServerError `configuration-invalid` where the file cannot be read, is empty, or may be read by others */
+/**
+ * A secret that the configuration names a file of.
+ *
+ * @throws KeyServerError `configuration-invalid` where the file cannot be read, is empty, or may be read by others
+ */
 export function readSecretFile(file: string): string {
   try {
     const secret = readFileSync(file, 'utf8').trim();

@@ -11,6 +11,7 @@ import { checkDoor, checkHttpcryptDoor, type Listener, listenFor } from './http/
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
+import { type OpenIdDoor, openOpenId } from './openid/config.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
 import { createPaywall } from './paywall/paywall.ts';
 import type { Origins } from './publication/import-bundle.ts';
@@ -38,6 +39,7 @@ export interface KeyServerDependencies {
   readonly limits: RequestLimits;
   readonly webReader: WebReaderFiles | undefined;
   readonly stripe: StripeConfig | undefined;
+  readonly openid: OpenIdDoor | undefined;
 }
 
 export interface KeyServerApps {
@@ -111,6 +113,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
       documents,
       publications,
       keyServer: origins.keyServer,
+      door: dependencies.openid,
       webReader,
     }),
     documents: createDocumentsSite({
@@ -202,6 +205,7 @@ async function serve(
     limits: { ...DEFAULT_LIMITS, ...limitsOf(config), ...limits },
     webReader: webReaderFor(config, folder, log),
     stripe: readStripe(config),
+    openid: await openOpenId(config, state.now),
   };
   const apps = createKeyServer(config, { ...shared, documents: documents.origin });
   await warnOfDescriptor(state, origins, log);

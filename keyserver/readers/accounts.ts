@@ -141,7 +141,8 @@ export async function findAccount(database: Database, subscriber: number = -1): 
   return database.first('SELECT subscriber, password FROM accounts WHERE subscriber = ?', subscriber);
 }
 
-async function createSession({ database, now }: KeyServerState, subscriber: number): Promise<NewSession> {
+/** Makes a session for a subscriber who has proven who they are. Within the caller's transaction. */
+export async function createSession({ database, now }: KeyServerState, subscriber: number): Promise<NewSession> {
   const secret = randomBytes(TOKEN_LENGTH);
   await database.run('DELETE FROM sessions WHERE expires < ?', now());
   const sql = 'INSERT INTO sessions (token_hash, subscriber, expires) VALUES (?, ?, ?)';

@@ -237,7 +237,8 @@ export async function admitSubscriber(
 }
 
 /**
- * A revoked subscriber starts anew, as a member of no group: devices stay revoked; grants, subscriptions, password and sessions are deleted.
+ * A revoked subscriber starts anew, as a member of no group: devices stay revoked; grants, subscriptions, sessions and all ways to sign in are
+ * deleted.
  *
  * @returns whether they had been revoked
  */
@@ -245,6 +246,8 @@ async function readmit(database: Database, { id, revoked }: Subscriber): Promise
   if (revoked === null) return false;
   await database.run('UPDATE subscribers SET revoked = NULL, member_of = NULL WHERE id = ?', id);
   await database.run('DELETE FROM accounts WHERE subscriber = ?', id);
+  await database.run('DELETE FROM reader_passkeys WHERE owner = ?', id);
+  await database.run('DELETE FROM identities WHERE subscriber = ?', id);
   await database.run('DELETE FROM sessions WHERE subscriber = ?', id);
   await database.run('DELETE FROM grants WHERE subscriber = ?', id);
   await database.run('DELETE FROM subscriptions WHERE subscriber = ?', id);

@@ -5,6 +5,8 @@ import { documentTarget, localTarget } from '../../core/reading/local-target.ts'
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { KeyServerError } from '../errors.ts';
 import { addressOf, limitRequests, MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
+import type { OpenIdDoor } from '../openid/config.ts';
+import { MAXIMUM_PASSKEYS, passkeysOf } from '../passkeys/store.ts';
 import {
   endSession,
   findAccount,
@@ -39,6 +41,8 @@ export interface AccountPages extends SignInLimits {
   readonly keyServer: string;
   readonly cookie: ReadingCookie;
   readonly masthead: () => Promise<Masthead>;
+  /** Where else people can sign in. */
+  readonly door: Pick<OpenIdDoor, 'title'> | undefined;
   /** What opens documents in browsers; `undefined` where they are decrypted here, or while the publication is not known. */
   readonly program: () => Promise<ProgramVersion | undefined>;
 }
@@ -77,13 +81,13 @@ export async function sendSignIn(
   pages: AccountPages,
   response: Response,
   status: number,
-  page: Omit<SignInPage, 'wanted'>,
+  page: Omit<SignInPage, 'openid' | 'wanted'>,
 ): Promise<void> {
   const wanted = wantedBy(page.to, pages);
   response
     .status(status)
     .type('html')
-    .send(signInPage(await pages.masthead(), { ...page, wanted }));
+    .send(signInPage(await pages.masthead(), { ...page, wanted, openid: pages.door?.title }));
 }
 
 /** The document that signing in leads to in the end. */
@@ -151,6 +155,8 @@ async function showAccount(
     now: state.now(),
     devices: await devicesOf(state.database, id),
     thisDevice: await deviceOfSession(state, pages.cookie.read(request) ?? ''),
+    passkeys: await passkeysOf(state.database, 'reader_passkeys', id),
+    maximumPasskeys: MAXIMUM_PASSKEYS,
     hasPassword: (await findAccount(state.database, id)) !== undefined,
     minimumLength: MINIMUM_PASSWORD_LENGTH,
     program: await pages.program(),
@@ -279,7 +285,7 @@ async function takeSignOut(pages: AccountPages, request: Request, response: Resp
 }
 
 /** The token is always new; a session that the browser had ends. From now on the browser is known. */
-async function beginSession(
+export async function beginSession(
   pages: AccountPages,
   request: Request,
   response: Response,
@@ -297,7 +303,7 @@ async function endSessionOf({ state, cookie }: AccountPages, request: Request): 
 }
 
 /** A field of a form; one that is missing or repeated is empty. */
-function field(request: Request, name: string): string {
+export function field(request: Request, name: string): string {
   return optionalField(request, name) ?? '';
 }
 

@@ -7,10 +7,12 @@ import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import type { DoorOptions } from '../http/door.ts';
 import type { RequestLimits } from '../http/limits.ts';
+import type { OpenIdDoor } from '../openid/config.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type AccountPages, addAccountPages, subscriberOf } from './account-pages.ts';
 import { isReadInBrowser } from './in-browser.ts';
+import { addOpenIdPages } from './openid-pages.ts';
 import {
   createReadingDoor,
   documentLimit,
@@ -22,10 +24,11 @@ import {
   refuseForeign,
   sendRefusal,
 } from './own-pages.ts';
+import { addPasskeyPages } from './passkey-pages.ts';
 import { programVersion } from './program.ts';
 import type { ReadPublications } from './publications.ts';
 import { refusalFor } from './refusals.ts';
-import { knownBrowserCookie, sessionCookie } from './session-cookie.ts';
+import { knownBrowserCookie, openIdCookie, sessionCookie } from './session-cookie.ts';
 import { isOpened } from './targets.ts';
 import { addVault } from './vault.ts';
 
@@ -38,6 +41,8 @@ export interface ReadingSiteOptions extends DoorOptions {
   readonly documents: string;
   /** The origin of devices. */
   readonly keyServer: string;
+  /** The OpenID provider at which people can sign in. */
+  readonly door: OpenIdDoor | undefined;
   /** The in-browser reader; `undefined`: documents are decrypted by the server. */
   readonly webReader: WebReaderFiles | undefined;
 }
@@ -62,6 +67,9 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   const assets = ['/-/style.css', '/-/join.js', '/-/sign-in.js'];
   const app = createReadingDoor({ ...options, formsLeadTo: [documents] }, pages, assets);
   addAccountPages(app, pages);
+  addPasskeyPages(app, pages);
+  const { door } = options;
+  if (door) addOpenIdPages(app, { ...options, ...pages, door, way: openIdCookie(origin, dev) });
   // Browsers ask for it by themselves. The publisher's logo is a published byte, of which there are none here.
   app.get(
     '/favicon.ico',

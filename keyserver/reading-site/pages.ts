@@ -5,6 +5,8 @@ import { type SetTitle, titleOfSet } from '../../core/publication/set-titles.ts'
 import type { Accent } from '../../core/site/accent.ts';
 import { openInReaderUrl, READER_PORT } from '../../core/site/open-in-reader.ts';
 import type { ScriptAddress } from '../../node-support/web-reader-files.ts';
+import type { KeyServerErrorCode } from '../errors.ts';
+import type { ListedPasskey } from '../passkeys/store.ts';
 import type { ListedDevice } from '../readers/devices.ts';
 import type { Grant } from '../subscriptions/subscribers.ts';
 import type { HeldPlan } from '../subscriptions/subscriptions.ts';
@@ -46,6 +48,9 @@ export interface Masthead {
   readonly titles: readonly SetTitle[];
 }
 
+/** Codes of {@link KeyServerError}. */
+export type RefusedSignIn = Extract<KeyServerErrorCode, `openid-${string}` | 'passkey-refused'>;
+
 export interface SignInPage {
   /** Path and query to go to afterwards. */
   readonly to: string;
@@ -54,6 +59,10 @@ export interface SignInPage {
   readonly name: string;
   /** Whether name and password were tried, and did not fit. */
   readonly failed: boolean;
+  /** Why signing in another way has failed. */
+  readonly refused?: RefusedSignIn;
+  /** What the way to sign in elsewhere is called, if there is one. */
+  readonly openid: string | undefined;
   /** Whether the reader has just signed out here. */
   readonly left?: boolean;
 }
@@ -79,6 +88,8 @@ export interface AccountPage {
   readonly devices: readonly ListedDevice[];
   /** The device that this browser is. */
   readonly thisDevice: number | undefined;
+  readonly passkeys: readonly ListedPasskey[];
+  readonly maximumPasskeys: number;
   readonly hasPassword: boolean;
   readonly minimumLength: number;
   /** What opens documents in browsers. */
@@ -105,8 +116,20 @@ export interface VaultPage {
   readonly time: number;
 }
 
+const REFUSED_SIGN_INS: Readonly<Record<RefusedSignIn, string>> = {
+  'passkey-refused':
+    'That passkey doesn’t work here, or it took more than five minutes. Try again, or sign in another way.',
+  'openid-cancelled': 'You have not signed in there. Try again, or sign in another way.',
+  'openid-unreachable':
+    'Signing in there doesn’t work at the moment. Try again in a few minutes, or sign in another way.',
+  'openid-clock-off':
+    'Signing in there doesn’t work: a clock is wrong, and not yours. Sign in another way, and tell the publisher.',
+  'openid-refused': 'Signing in there was not completed: it took too long, or was begun in another browser. Try again.',
+};
+
 export function signInPage(masthead: Masthead, page: SignInPage): string {
-  return eta.render('@sign-in', { masthead, page, reader: readerUrl(masthead, page.wanted) });
+  const refused = page.refused && REFUSED_SIGN_INS[page.refused];
+  return eta.render('@sign-in', { masthead, page, refused, reader: readerUrl(masthead, page.wanted) });
 }
 
 export function joinPage(masthead: Masthead, page: JoinPage): string {
@@ -126,7 +149,12 @@ export function accountPage(masthead: Masthead, page: AccountPage): string {
   }));
   const grants = [...subscriptions, ...named];
   const devices = page.devices.map((device) => ({ ...device, ...wordsOf(device, page) }));
-  return eta.render('@account', { masthead, page: { ...page, grants, devices }, reader: readerUrl(masthead, '/') });
+  const passkeys = page.passkeys.map((passkey) => ({ ...passkey, used: useOf(passkey) }));
+  return eta.render('@account', {
+    masthead,
+    page: { ...page, grants, devices, passkeys },
+    reader: readerUrl(masthead, '/'),
+  });
 }
 
 export interface NoticePage {
@@ -219,6 +247,12 @@ function wordsOf({ id, kind, created, lastSeen }: ListedDevice, { thisDevice }: 
     title: id === thisDevice ? 'This browser' : other,
     used: lastSeen === null ? `connected on ${dayInUtc(created)}` : `last used on ${dayInUtc(lastSeen)}`,
   };
+}
+
+/** When a passkey was made and last used, in words. */
+function useOf({ created, lastUsed }: ListedPasskey): string {
+  const added = `added on ${dayInUtc(created)}`;
+  return lastUsed === null ? added : `${added}, last used on ${dayInUtc(lastUsed)}`;
 }
 
 /** When a grant begins or ends, in words. */

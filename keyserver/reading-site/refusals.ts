@@ -150,6 +150,12 @@ const TEXTS: Readonly<Record<string, Text>> = {
     text: 'A page of another site tried to load it into itself. Open it by a link or its address.',
     way: 'again',
   },
+  'passkey-refused': {
+    status: 403,
+    title: 'The passkey was not added',
+    text: 'It took more than five minutes, is here already, or there are too many. Try again from your account.',
+    way: 'sign-in',
+  },
   'foreign-worker': {
     status: 403,
     title: 'Pages of this site install nothing',

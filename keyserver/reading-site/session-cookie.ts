@@ -4,6 +4,9 @@ import { KeyServerError } from '../errors.ts';
 import { SESSION_LIFETIME } from '../readers/accounts.ts';
 import { KNOWN_BROWSER_LIFETIME } from '../readers/known-browsers.ts';
 
+/** Seconds that a person may take at the OpenID provider. */
+const OPENID_LIFETIME = 900;
+
 export interface ReadingCookie {
   readonly read: (request: Request) => string | undefined;
   readonly set: (response: Response, token: string) => void;
@@ -27,6 +30,12 @@ export function entryCookie(origin: string, dev: boolean): ReadingCookie {
 export function knownBrowserCookie(origin: string, dev: boolean): ReadingCookie {
   const name = dev ? `wispr-known-${new URL(origin).port}` : '__Host-wispr-known';
   return cookieOf(name, dev, { maxAge: KNOWN_BROWSER_LIFETIME * 1000 });
+}
+
+/** Holds what a browser has to bring back from the OpenID provider. */
+export function openIdCookie(origin: string, dev: boolean): ReadingCookie {
+  const name = dev ? `wispr-openid-${new URL(origin).port}` : '__Host-wispr-openid';
+  return cookieOf(name, dev, { maxAge: OPENID_LIFETIME * 1000 });
 }
 
 function cookieOf(name: string, dev: boolean, lifetime: CookieOptions = {}): ReadingCookie {

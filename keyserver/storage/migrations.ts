@@ -42,7 +42,38 @@ CREATE TABLE entitlements (
   asked ${integer} NOT NULL,
   answered ${integer}
 )${strict}`,
+  (types) => `
+CREATE TABLE passkey_challenges (
+  challenge_hash ${types.blob} PRIMARY KEY,
+  expires ${types.integer} NOT NULL
+)${types.keyed};
+CREATE INDEX passkey_challenges_expires ON passkey_challenges (expires);
+${passkeyTable(types, 'reader_passkeys', 'subscribers')};
+-- Who a person at an OpenID provider is here.
+CREATE TABLE identities (
+  issuer TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  subscriber ${types.integer} NOT NULL REFERENCES subscribers ON DELETE CASCADE,
+  created ${types.integer} NOT NULL,
+  PRIMARY KEY (issuer, subject)
+)${types.keyed};
+CREATE INDEX identities_subscriber ON identities (subscriber)`,
 ];
+
+/** A table of passkeys: keyserver/passkeys/store.ts. @param owners - the table of those whose they are */
+function passkeyTable({ integer, blob, keyed }: SqlTypes, name: string, owners: string): string {
+  return `
+CREATE TABLE ${name} (
+  id TEXT PRIMARY KEY,
+  owner ${integer} NOT NULL REFERENCES ${owners} ON DELETE CASCADE,
+  label TEXT NOT NULL,
+  public_key ${blob} NOT NULL,
+  counter ${integer} NOT NULL,
+  created ${integer} NOT NULL,
+  last_used ${integer}
+)${keyed};
+CREATE INDEX ${name}_owner ON ${name} (owner)`;
+}
 
 /** The newest version of the schema. */
 export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length;

@@ -55,6 +55,9 @@ it('on PostgreSQL several processes take the steps at once, each of them once', 
     'ALTER TABLE subscribers DROP COLUMN seats',
     'ALTER TABLE subscribers DROP COLUMN member_of',
     'DROP TABLE entitlements',
+    'DROP TABLE passkey_challenges',
+    'DROP TABLE reader_passkeys',
+    'DROP TABLE identities',
   ])
     await first.database.run(undo);
   await first.database.run('UPDATE wispr_key_server SET version = 3');

@@ -1,0 +1,27 @@
+/** What the configuration says of OpenID Connect, with the secret that is in a file of its own. */
+import type { KeyServerConfig } from '../config.ts';
+import { readSecretFile } from '../secret-file.ts';
+import type { OpenIdProvider } from './provider.ts';
+
+/** A way to sign in. */
+export interface OpenIdDoor {
+  /** Of the button. */
+  readonly title: string;
+  /** To which a new subscriber subscribes. */
+  readonly plan: string | undefined;
+  readonly provider: OpenIdProvider;
+}
+
+/**
+ * Only who has a provider loads the library.
+ *
+ * @param now - seconds since 1970
+ * @throws KeyServerError `configuration-invalid`
+ */
+export async function openOpenId({ openid }: KeyServerConfig, now: () => number): Promise<OpenIdDoor | undefined> {
+  if (openid === undefined) return undefined;
+  const { issuer, clientId, clientSecretFile, title, plan } = openid;
+  const clientSecret = readSecretFile(clientSecretFile);
+  const { OpenIdProvider } = await import('./provider.ts');
+  return { title, plan, provider: new OpenIdProvider({ issuer, clientId, clientSecret, now }) };
+}

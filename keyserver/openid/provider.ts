@@ -1,0 +1,167 @@
+/**
+ * Signing in at an OpenID provider (https://openid.net/specs/openid-connect-core-1_0.html): the code flow with PKCE (RFC 7636), state and nonce.
+ * All three are derived from a secret that only the browser has, in a cookie. So nothing is stored meanwhile, and any process can go on.
+ */
+import * as client from 'openid-client';
+import { randomBytes } from '#primitives';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { isLoopback } from '../../core/site/site.ts';
+import { KeyServerError } from '../errors.ts';
+import { digest } from '../storage/digest.ts';
+
+const SECRET_LENGTH = 32;
+/** Seconds for which a request to the provider may last. */
+const TIMEOUT = 5;
+/** Seconds after which the provider's description is fetched again. */
+const DESCRIPTION_LIFETIME = 3600;
+/** Bytes of an answer of the provider. */
+const MAXIMUM_ANSWER_LENGTH = 262_144;
+const SCOPE = 'openid email profile';
+
+export interface OpenIdOptions {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Who signed in, as the provider says. */
+export interface OpenIdPerson {
+  readonly issuer: string;
+  /** Names the person at the issuer, for ever. */
+  readonly subject: string;
+  /** The mail address, if the provider has verified that it is this person's. */
+  readonly mail: string | undefined;
+  /** What the person wants to be called. Anyone may choose any. */
+  readonly nickname: string | undefined;
+}
+
+/** The provider that `keyserver.json` names. What it says of itself is fetched when the first person needs it. */
+export class OpenIdProvider {
+  readonly #options: OpenIdOptions;
+  #known: { readonly configuration: Promise<client.Configuration>; readonly since: number } | undefined;
+
+  constructor(options: OpenIdOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Where a browser goes to sign in, and the secret that it has to bring back.
+   *
+   * @param back - the address that the provider leads back to
+   * @throws KeyServerError `openid-unreachable`
+   */
+  async begin(back: string): Promise<{ readonly url: URL; readonly secret: string }> {
+    const secret = toBase64url(randomBytes(SECRET_LENGTH));
+    const { state, nonce, verifier } = flowOf(secret);
+    const url = client.buildAuthorizationUrl(await this.#configuration(), {
+      redirect_uri: back,
+      scope: SCOPE,
+      state,
+      nonce,
+      code_challenge: await client.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    });
+    return { url, secret };
+  }
+
+  /**
+   * Who came back from the provider.
+   *
+   * @param secret - of the browser; empty if it has none
+   * @param current - the address that was asked for, with the code
+   * @throws KeyServerError `openid-cancelled`, `openid-clock-off`, `openid-refused`, `openid-unreachable`
+   */
+  async person(secret: string, current: URL): Promise<OpenIdPerson> {
+    if (!fromBase64url(secret, SECRET_LENGTH)) throw refusal(new Error('the browser has no cookie'));
+    const { state, nonce, verifier } = flowOf(secret);
+    const configuration = await this.#configuration();
+    try {
+      const tokens = await client.authorizationCodeGrant(configuration, current, {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims();
+      if (!claims) throw new Error('no identity came with the code');
+      const more = claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
+      const told = more ? await client.fetchUserInfo(configuration, tokens.access_token, claims.sub) : claims;
+      const { email, email_verified: isVerified, preferred_username: nickname } = told;
+      return {
+        issuer: claims.iss,
+        subject: claims.sub,
+        mail: isVerified === true && typeof email === 'string' ? email : undefined,
+        nickname: typeof nickname === 'string' ? nickname : undefined,
+      };
+    } catch (error) {
+      throw refusal(error);
+    }
+  }
+
+  #configuration(): Promise<client.Configuration> {
+    const { now } = this.#options;
+    if (!this.#known || this.#known.since + DESCRIPTION_LIFETIME < now() || this.#known.since > now()) {
+      const configuration = this.#discover();
+      this.#known = { configuration, since: now() };
+      configuration.catch(() => {
+        if (this.#known?.configuration === configuration) this.#known = undefined;
+      });
+    }
+    return this.#known.configuration;
+  }
+
+  async #discover(): Promise<client.Configuration> {
+    const { issuer, clientId, clientSecret, now } = this.#options;
+    const url = new URL(issuer);
+    // Plain HTTP is for this machine; the configuration permits no other.
+    const isPlain = url.protocol === 'http:' && isLoopback(url.hostname);
+    const metadata = { [client.clockSkew]: now() - Math.floor(Date.now() / 1000) };
+    const options = {
+      timeout: TIMEOUT,
+      [client.customFetch]: boundedFetch,
+      ...(isPlain && { execute: [client.allowInsecureRequests] }),
+    };
+    try {
+      return await client.discovery(url, clientId, metadata, client.ClientSecretBasic(clientSecret), options);
+    } catch (cause) {
+      throw new KeyServerError('openid-unreachable', 'the OpenID provider does not describe itself', { cause });
+    }
+  }
+}
+
+/** Nothing of it leads to the secret, or to another part. */
+function flowOf(secret: string): { state: string; nonce: string; verifier: string } {
+  const part = (label: string) => toBase64url(digest(`openid ${label}`, secret));
+  return { state: part('state'), nonce: part('nonce'), verifier: part('code verifier') };
+}
+
+/** No answer takes more memory than it may. */
+const boundedFetch: client.CustomFetch = async (url, options) => {
+  const response = await fetch(url, options as RequestInit);
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of response.body ?? []) {
+    length += part.length;
+    if (length > MAXIMUM_ANSWER_LENGTH) throw new TypeError('the answer is too long');
+    parts.push(part);
+  }
+  return new Response(response.body && Buffer.concat(parts), response);
+};
+
+function refusal(error: unknown): KeyServerError {
+  const options = { cause: error };
+  if (error instanceof client.AuthorizationResponseError && error.error === 'access_denied')
+    return new KeyServerError('openid-cancelled', 'the person did not sign in at the OpenID provider', options);
+  const code = error instanceof client.ClientError ? error.code : undefined;
+  if (code === 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED')
+    return new KeyServerError(
+      'openid-clock-off',
+      'by this clock the answer of the OpenID provider is too old',
+      options,
+    );
+  if (code === 'OAUTH_TIMEOUT' || error instanceof TypeError)
+    return new KeyServerError('openid-unreachable', 'the OpenID provider does not answer', options);
+  return new KeyServerError('openid-refused', 'the answer of the OpenID provider is not accepted', options);
+}

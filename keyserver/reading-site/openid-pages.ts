@@ -1,0 +1,84 @@
+/** Signing in at an OpenID provider: there by `/-/openid`, and back by `/-/openid/back`. */
+import type { Express, Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { localTarget } from '../../core/reading/local-target.ts';
+import { KeyServerError } from '../errors.ts';
+import { limitRequests } from '../http/limits.ts';
+import type { OpenIdDoor } from '../openid/config.ts';
+import { signInPerson } from '../openid/identities.ts';
+import { type AccountPages, beginSession, sendSignIn } from './account-pages.ts';
+import { documentLimit, noStore, openedOnly, refuseTooMany } from './own-pages.ts';
+import type { RefusedSignIn } from './pages.ts';
+import { type ReadingCookie, sameOriginOnly } from './session-cookie.ts';
+import { queryOf } from './targets.ts';
+
+const BACK = '/-/openid/back';
+/** Characters: browsers keep cookies of 4,096. */
+const MAXIMUM_TARGET_LENGTH = 2800;
+
+export interface OpenIdPages extends AccountPages {
+  readonly door: OpenIdDoor;
+  readonly log: Logger;
+  /** Holds the browser's secret, and where the person wanted to go. */
+  readonly way: ReadingCookie;
+}
+
+/** Adds both routes to the reading site. */
+export function addOpenIdPages(app: Express, pages: OpenIdPages): void {
+  const { origin, limits } = pages;
+  const failures = limitRequests(limits.signInsPerAddress, 'address', refuseTooMany);
+  // From a page of this origin only: no other can have a reader sign in as a person whom it chooses.
+  app.get('/-/openid', noStore, openedOnly, sameOriginOnly(origin), documentLimit(limits), async (request, response) =>
+    sendAway(pages, request, response),
+  );
+  app.get(BACK, noStore, openedOnly, failures, async (request, response) => takeBack(pages, request, response));
+}
+
+async function sendAway(pages: OpenIdPages, request: Request, response: Response): Promise<void> {
+  const { origin, door, way } = pages;
+  const wanted = localTarget(queryOf(request, 'to') + queryOf(request, 'place'), origin);
+  const to = wanted.length > MAXIMUM_TARGET_LENGTH ? '/' : wanted;
+  try {
+    const { url, secret } = await door.provider.begin(origin + BACK);
+    way.set(response, `${secret}.${Buffer.from(to).toString('base64url')}`);
+    response.redirect(303, url.href);
+  } catch (error) {
+    await refuse(pages, response, to, error);
+  }
+}
+
+/** The cookie is used up by the first who comes back. */
+async function takeBack(pages: OpenIdPages, request: Request, response: Response): Promise<void> {
+  const { origin, state, door, way } = pages;
+  const [secret = '', target = ''] = (way.read(request) ?? '').split('.');
+  const to = localTarget(Buffer.from(target, 'base64url').toString(), origin);
+  way.clear(response);
+  try {
+    const person = await door.provider.person(secret, new URL(request.originalUrl, origin));
+    await beginSession(pages, request, response, await signInPerson(state, person, door.plan));
+    response.redirect(303, to);
+  } catch (error) {
+    await refuse(pages, response, to, error);
+  }
+}
+
+const STATUS: Readonly<Record<string, number>> = { 'openid-unreachable': 502, 'openid-clock-off': 502 };
+
+/** All that can go wrong leads to the sign-in page, from where the person can try again. */
+async function refuse(pages: OpenIdPages, response: Response, to: string, error: unknown): Promise<void> {
+  if (!(error instanceof KeyServerError && isRefusal(error.code))) throw error;
+  const { code, cause } = error;
+  if (code !== 'openid-cancelled') pages.log.warn({ code, reason: reasonOf(cause) }, 'refused');
+  await sendSignIn(pages, response, STATUS[code] ?? 403, { to, name: '', failed: false, refused: code });
+}
+
+function isRefusal(code: string): code is RefusedSignIn {
+  return code.startsWith('openid-');
+}
+
+/** What the provider or the library calls it. Messages could quote an answer. */
+function reasonOf(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  const { error, code, name } = cause as Error & { error?: unknown; code?: unknown };
+  return String(error ?? code ?? name).slice(0, 100);
+}

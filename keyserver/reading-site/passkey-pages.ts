@@ -1,0 +1,91 @@
+/** Passkeys of readers: adding and removing them at the account, and signing in by one. */
+import express, { type Express, type Request, type Response } from 'express';
+import { localTarget } from '../../core/reading/local-target.ts';
+import { KeyServerError } from '../errors.ts';
+import { limitRequests } from '../http/limits.ts';
+import {
+  addNewPasskey,
+  authenticationOptions,
+  MAXIMUM_ANSWER_LENGTH,
+  ownerOfPasskey,
+  type Passkeys,
+  registrationOptions,
+} from '../passkeys/ceremonies.ts';
+import { PASSKEY_SCRIPT } from '../passkeys/script.ts';
+import { removePasskey } from '../passkeys/store.ts';
+import { createSession, type NewSession } from '../readers/accounts.ts';
+import { type AccountPages, beginSession, field, sendSignIn, subscriberOf } from './account-pages.ts';
+import { documentLimit, noStore, refuseTooMany } from './own-pages.ts';
+import { sameOriginOnly } from './session-cookie.ts';
+
+/** Each character of an answer may take three in a form. */
+const form = express.urlencoded({
+  extended: false,
+  limit: 3 * MAXIMUM_ANSWER_LENGTH,
+  parameterLimit: 10,
+  inflate: false,
+});
+
+/** Adds the routes below `/-/passkey/` to the reading site. */
+export function addPasskeyPages(app: Express, pages: AccountPages): void {
+  const { origin, limits } = pages;
+  const asked = [noStore, sameOriginOnly(origin), documentLimit(limits)];
+  const failures = limitRequests(limits.signInsPerAddress, 'address', refuseTooMany);
+  app.get('/-/passkeys.js', (_request, response) => {
+    response.set({ 'Content-Type': PASSKEY_SCRIPT.type, 'Cache-Control': 'no-cache' }).end(PASSKEY_SCRIPT.content);
+  });
+  app.post('/-/passkey/options', ...asked, async (_request, response) => {
+    response.json(await authenticationOptions(passkeysOf(pages)));
+  });
+  app.post('/-/passkey/new', ...asked, async (request, response) => sendNew(pages, request, response));
+  app.post('/-/passkey/sign-in', ...asked, failures, form, async (request, response) =>
+    takeSignIn(pages, request, response),
+  );
+  app.post('/-/passkey/add', ...asked, form, async (request, response) => takeNew(pages, request, response));
+  app.post('/-/passkey/remove', ...asked, form, async (request, response) => {
+    const subscriber = await subscriberOf(pages, request);
+    if (subscriber)
+      await removePasskey(pages.state.database, 'reader_passkeys', subscriber.id, field(request, 'passkey'));
+    response.redirect(303, '/-/account');
+  });
+}
+
+function passkeysOf({ state, origin }: AccountPages): Passkeys {
+  return { state, origin, table: 'reader_passkeys', userVerification: 'preferred' };
+}
+
+async function sendNew(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  const subscriber = await subscriberOf(pages, request);
+  if (!subscriber) return void response.status(401).json({ error: 'not-signed-in' });
+  const { publisher } = await pages.masthead();
+  response.json(await registrationOptions(passkeysOf(pages), subscriber, publisher));
+}
+
+async function takeNew(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  const subscriber = await subscriberOf(pages, request);
+  if (subscriber)
+    await addNewPasskey(passkeysOf(pages), subscriber.id, field(request, 'answer'), field(request, 'label'));
+  response.redirect(303, '/-/account');
+}
+
+async function takeSignIn(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  const to = localTarget(field(request, 'to'), pages.origin);
+  try {
+    await beginSession(pages, request, response, await signIn(pages, field(request, 'answer')));
+    response.redirect(303, to);
+  } catch (error) {
+    if (!(error instanceof KeyServerError && error.code === 'passkey-refused')) throw error;
+    await sendSignIn(pages, response, 403, { to, name: '', failed: false, refused: error.code });
+  }
+}
+
+/** @throws KeyServerError `passkey-refused`, also where the subscriber was revoked or is no more */
+async function signIn(pages: AccountPages, answer: string): Promise<NewSession> {
+  const { state } = pages;
+  const owner = await ownerOfPasskey(passkeysOf(pages), answer);
+  return state.database.transaction(async () => {
+    const sql = 'SELECT id FROM subscribers WHERE id = ? AND revoked IS NULL';
+    if (await state.database.first(sql, owner)) return createSession(state, owner);
+    throw new KeyServerError('passkey-refused', 'the subscriber was revoked');
+  });
+}
