@@ -9,6 +9,7 @@ import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { count } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
 import { print, say } from '../io/voice.ts';
+import { addAuditCommand } from './admin-audit.ts';
 import { addPlanCommand, describePlan } from './admin-plan.ts';
 import { addListOptions, importList, type ListOptions } from './admin-subscribers.ts';
 import { addTokenCommand, describeToken } from './admin-token.ts';
@@ -42,6 +43,7 @@ export function addAdminCommand(program: Command): void {
     addSubcommand(admin, 'why <name> <url>', 'say why a subscriber can or cannot read a document, or a set'),
   );
   addTokenCommand(addSubcommand(admin, 'token', 'make, list or revoke publishing tokens'));
+  addAuditCommand(addSubcommand(admin, 'audit', 'show, export or check what was changed, and by whom'));
 }
 
 function addSubcommand(admin: Command, nameAndArguments: string, description: string): Command {

@@ -16,6 +16,7 @@ import {
   inviteAgain,
   MAXIMUM_VALID_DAYS,
 } from '../readers/invitations.ts';
+import { as, audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { daySpan } from '../subscriptions/access.ts';
 import { findPlan, listPlans, noPlan } from '../subscriptions/plans.ts';
@@ -27,7 +28,7 @@ import {
   revokeSubscriber,
 } from '../subscriptions/subscribers.ts';
 import { endSubscriptions, noteKeptElsewhere, plansOf, subscribe } from '../subscriptions/subscriptions.ts';
-import { body, bytesOf, demandToken, noStore, refuseTooMany } from './answers.ts';
+import { actingState, body, bytesOf, demandToken, noStore, refuseTooMany } from './answers.ts';
 
 export interface SubscriptionOptions {
   readonly state: KeyServerState;
@@ -158,7 +159,7 @@ function answerWith(options: SubscriptionOptions, { request: form, run }: Operat
     const { data, error } = form.safeParse(jsonOf(bytesOf(request.body)));
     if (error)
       throw new KeyServerError('argument-invalid', 'the request is not of the form that docs/openapi.json has');
-    response.json(await run(options, data as never));
+    response.json(await run({ ...options, state: actingState(options.state, response) }, data as never));
   };
 }
 
@@ -170,7 +171,8 @@ function jsonOf(bytes: Uint8Array): unknown {
   }
 }
 
-async function begin({ state: { database, now } }: SubscriptionOptions, request: z.infer<typeof beginning>) {
+async function begin({ state }: SubscriptionOptions, request: z.infer<typeof beginning>) {
+  const { database, now } = state;
   const name = parseSubscriberName(request.subscriber);
   return database.transaction(async () => {
     const wanted = await findPlan(database, request.plan);
@@ -178,14 +180,22 @@ async function begin({ state: { database, now } }: SubscriptionOptions, request:
     const zone = wanted.zone ?? 'UTC';
     const from = request.from === undefined ? now() : spanOf(request.from, zone).start;
     const until = typeof request.until === 'string' ? spanOf(request.until, zone).end - 1 : null;
-    const { id, anew } = await admitSubscriber(database, name, now());
-    return { outcome: await subscribe(database, id, wanted.name, from, until), created: anew };
+    const { id, known, anew } = await admitSubscriber(database, name, now());
+    const outcome = await subscribe(database, id, wanted.name, from, until);
+    if (outcome !== 'unchanged')
+      await audit(state, 'begin', known?.name ?? name, { plan: wanted.name, outcome, from, until });
+    return { outcome, created: anew };
   });
 }
 
-async function end({ state: { database, now } }: SubscriptionOptions, request: z.infer<typeof ending>) {
-  const { id } = await knownSubscriber(database, request.subscriber);
-  return { ended: await endSubscriptions(database, id, now(), request.plan) };
+async function end({ state }: SubscriptionOptions, request: z.infer<typeof ending>) {
+  const { database, now } = state;
+  return database.transaction(async () => {
+    const { id, name } = await knownSubscriber(database, request.subscriber);
+    const ended = await endSubscriptions(database, id, now(), request.plan);
+    if (ended > 0) await audit(state, 'end', name, { plan: request.plan, ended });
+    return { ended };
+  });
 }
 
 async function show({ state }: SubscriptionOptions, request: z.infer<typeof person>) {
@@ -238,7 +248,11 @@ async function takeStripe(
     }
     if (!before && wanted.length === 0) return false;
     const id = before?.id ?? (await createSubscriber(database, name, now()));
-    return noteKeptElsewhere(database, id, { ...told, source: `stripe ${source}`, plans: wanted });
+    const isNews = await noteKeptElsewhere(database, id, { ...told, source: `stripe ${source}`, plans: wanted });
+    const { from, until } = told;
+    if (isNews)
+      await audit(as(state, 'stripe'), 'subscription', before?.name ?? name, { plans: wanted, from, until, source });
+    return isNews;
   });
 }
 

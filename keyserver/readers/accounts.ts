@@ -1,10 +1,11 @@
 /** Accounts on the reading site, and their sessions. A session's token is stored as its digest only. */
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { as, audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { findSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
+import { findSubscriber, nameOfSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
 import { findInvitation, markUsed } from './invitations.ts';
 import { hashPassword, verifyPassword } from './passwords.ts';
 
@@ -94,10 +95,13 @@ async function takeInvitation(state: KeyServerState, code: string): Promise<numb
   return invitation.subscriber;
 }
 
-async function storePassword({ database, now }: KeyServerState, subscriber: number, stored: string): Promise<void> {
+async function storePassword(state: KeyServerState, subscriber: number, stored: string): Promise<void> {
+  const { database, now } = state;
   const sql = `INSERT INTO accounts (subscriber, password, changed) VALUES (?, ?, ?)
     ON CONFLICT (subscriber) DO UPDATE SET password = excluded.password, changed = excluded.changed`;
   await database.run(sql, subscriber, stored, now());
+  const name = await nameOfSubscriber(database, subscriber);
+  await audit(as(state, `reader ${name}`), 'password', name);
 }
 
 /**

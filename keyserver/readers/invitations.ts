@@ -2,6 +2,7 @@
 import { randomBytes } from '#primitives';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { KeyServerError } from '../errors.ts';
+import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -83,6 +84,9 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
       await grant(database, id, patterns ?? (anew ? [ALL_SETS] : undefined), request.until, now());
     else await subscribe(database, id, request.plan, request.from ?? now(), request.until ?? null);
     await database.run('DELETE FROM invitations WHERE expires < ?', now());
+    const { plan, from, until } = request;
+    const granted = { plan, sets: patterns ?? (anew && plan === undefined ? [ALL_SETS] : undefined), from, until };
+    await audit(state, 'invite', known?.name ?? name, { ...granted, expires });
     const grants = await grantsOf(database, id);
     return {
       subscriber: known?.name ?? name,
@@ -103,15 +107,17 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
  * @throws KeyServerError `no-such-subscriber`, `revoked`, `argument-invalid`
  */
 export async function inviteAgain(
-  { database, now }: KeyServerState,
+  state: KeyServerState,
   name: string,
   validDays?: number,
 ): Promise<Pick<Invitation, 'code' | 'expires'>> {
+  const { database, now } = state;
   const expires = now() + checkedDays(validDays) * DAY;
   return database.transaction(async () => {
     const known = await knownSubscriber(database, name);
     if (known.revoked !== null)
       throw new KeyServerError('revoked', 'this subscriber was revoked: begin a subscription first');
+    await audit(state, 'invite-again', known.name, { expires });
     return { expires, code: await createCode(database, known.id, expires) };
   });
 }

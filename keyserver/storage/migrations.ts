@@ -31,6 +31,36 @@ CREATE TABLE subscriptions (
 CREATE INDEX subscriptions_subscriber ON subscriptions (subscriber, plan);
 CREATE INDEX subscriptions_plan ON subscriptions (plan);
 ALTER TABLE tokens ADD COLUMN scope TEXT NOT NULL DEFAULT 'publish'`,
+  ({ integer, identity, strict, keyed }) => `
+-- What changes have noted: audit.ts moves it into the chain.
+CREATE TABLE audit_news (
+  id ${identity},
+  time ${integer} NOT NULL,
+  who TEXT NOT NULL,
+  action TEXT NOT NULL,
+  about TEXT NOT NULL,
+  details TEXT NOT NULL
+)${strict};
+CREATE TABLE audit (
+  number ${integer} PRIMARY KEY,
+  time ${integer} NOT NULL,
+  who TEXT NOT NULL,
+  action TEXT NOT NULL,
+  about TEXT NOT NULL,
+  details TEXT NOT NULL,
+  hash TEXT NOT NULL
+)${strict};
+CREATE INDEX audit_time ON audit (time);
+CREATE INDEX audit_who ON audit (who, number);
+CREATE INDEX audit_about ON audit (about, number);
+-- What was answered, by hour: counts.ts.
+CREATE TABLE counts (
+  hour ${integer} NOT NULL,
+  what TEXT NOT NULL,
+  n ${integer} NOT NULL,
+  PRIMARY KEY (hour, what)
+)${keyed};
+CREATE INDEX devices_last_seen ON devices (last_seen)`,
 ];
 
 /** The newest version of the schema. */

@@ -1,6 +1,7 @@
 /** Subscribers: who they are, what they were granted, and how a grant ends. */
 import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
+import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
@@ -67,6 +68,11 @@ export async function knownSubscriber(database: Database, name: string): Promise
   throw new KeyServerError('no-such-subscriber', 'there is no subscriber of this name');
 }
 
+/** The name of a subscriber who is there. */
+export async function nameOfSubscriber(database: Database, id: number): Promise<string> {
+  return (await database.first<{ name: string }>('SELECT name FROM subscribers WHERE id = ?', id))?.name ?? '';
+}
+
 /** The grants of a subscriber, in the order of their patterns. */
 export async function grantsOf(database: Database, subscriber: number): Promise<Grant[]> {
   const sql =
@@ -90,11 +96,8 @@ export interface Revoked {
  * @returns how many devices, sessions and invitations it had; with `dryRun`, nothing is changed
  * @throws KeyServerError `argument-invalid`
  */
-export async function revokeSubscriber(
-  { database, now }: KeyServerState,
-  name: string,
-  { dryRun = false } = {},
-): Promise<Revoked> {
+export async function revokeSubscriber(state: KeyServerState, name: string, { dryRun = false } = {}): Promise<Revoked> {
+  const { database, now } = state;
   return database.transaction(async () => {
     const subscriber = await findSubscriber(database, name);
     if (!subscriber) throw new KeyServerError('argument-invalid', `there is no subscriber ${quoted(name)}`);
@@ -114,6 +117,8 @@ export async function revokeSubscriber(
     await database.run('DELETE FROM invitations WHERE subscriber = ?', id);
     await database.run('DELETE FROM sessions WHERE subscriber = ?', id);
     await database.run('UPDATE devices SET revoked = ? WHERE subscriber = ? AND revoked IS NULL', now(), id);
+    const { name: _, ...ended } = revoked;
+    await audit(state, 'revoke', subscriber.name, ended);
     return revoked;
   });
 }

@@ -52,6 +52,10 @@ it('on PostgreSQL several processes take the steps at once, each of them once', 
     'DROP TABLE subscriptions',
     'DROP TABLE plans',
     'ALTER TABLE tokens DROP COLUMN scope',
+    'DROP TABLE audit_news',
+    'DROP TABLE audit',
+    'DROP TABLE counts',
+    'DROP INDEX devices_last_seen',
   ])
     await first.database.run(undo);
   await first.database.run('UPDATE wispr_key_server SET version = 3');
