@@ -20,6 +20,7 @@ import { createReadingSite } from './reading-site/app.ts';
 import { type ContentHosts, createContentHosts } from './reading-site/content-host.ts';
 import { createDocumentsSite } from './reading-site/documents-app.ts';
 import { ReadPublications } from './reading-site/publications.ts';
+import { workEachMinute } from './storage/each-minute.ts';
 import { type KeyServerState, openState } from './storage/state.ts';
 import { readStripe } from './stripe.ts';
 
@@ -208,6 +209,7 @@ async function serve(
   doors.metrics?.serve(metricsDoor(metrics, doors.metrics.origin));
   const encrypted = doors.httpcrypt && (await serveHttpcrypt(doors.httpcrypt, config, shared));
   keeper.start();
+  const endRecords = workEachMinute(state, log);
   warmUp(state, origins.reading, publications).catch(() => undefined);
   log.info({ ...origins, documents: documents.origin, dev: config.dev === true }, 'started');
   return {
@@ -231,6 +233,7 @@ async function serve(
       await Promise.all(listeners.map(({ close }) => close()));
       encrypted?.stop();
       await Promise.all([keeper.stop(), hosts.close()]);
+      await endRecords();
       await state.database.close();
       log.info('stopped');
     },

@@ -116,7 +116,10 @@ export async function signIn(
 ): Promise<NewSession | undefined> {
   const { database } = state;
   const account = await findAccount(database, (await findSubscriber(database, name))?.id);
-  if (!(await verifyPassword(account?.password, password, address)) || !account) return undefined;
+  if (!(await verifyPassword(account?.password, password, address)) || !account) {
+    state.counts.add('sign-in-refused');
+    return undefined;
+  }
   return database.transaction(async () => {
     // A new password, set meanwhile, has ended all sessions of the old one.
     const current = await findAccount(database, account.subscriber);
@@ -146,13 +149,14 @@ export async function findAccount(database: Database, subscriber: number = -1): 
   return database.first('SELECT subscriber, password FROM accounts WHERE subscriber = ?', subscriber);
 }
 
-async function createSession({ database, now }: KeyServerState, subscriber: number): Promise<NewSession> {
+async function createSession({ database, now, counts }: KeyServerState, subscriber: number): Promise<NewSession> {
   const secret = randomBytes(TOKEN_LENGTH);
   await database.run('DELETE FROM sessions WHERE expires < ?', now());
   const sql = 'INSERT INTO sessions (token_hash, subscriber, expires) VALUES (?, ?, ?)';
   await database.run(sql, digest('session token', secret), subscriber, now() + SESSION_LIFETIME);
   const found = await database.first<Subscriber>('SELECT id, name, revoked FROM subscribers WHERE id = ?', subscriber);
   if (!found) throw new Error('a session without a subscriber');
+  counts.add('sign-in');
   return { token: toBase64url(secret), subscriber: found };
 }
 

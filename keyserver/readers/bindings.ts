@@ -47,6 +47,7 @@ export async function bindDevice(
     await markUsed(state.database, invitation, device.keysDigest);
     await storeDevice(state, invitation.subscriber, 'reader', device);
   });
+  state.counts.add('binding');
   return device.answer;
 }
 
@@ -74,6 +75,7 @@ export async function bindBrowser(
     await noteDevice(state, session, id);
     await removeSurplusBrowsers(state, session.subscriber);
   });
+  state.counts.add('binding');
   return device.answer;
 }
 

@@ -31,7 +31,7 @@ CREATE TABLE subscriptions (
 CREATE INDEX subscriptions_subscriber ON subscriptions (subscriber, plan);
 CREATE INDEX subscriptions_plan ON subscriptions (plan);
 ALTER TABLE tokens ADD COLUMN scope TEXT NOT NULL DEFAULT 'publish'`,
-  ({ integer, identity, strict, keyed }) => `
+  ({ integer, identity, blob, strict, keyed }) => `
 -- What changes have noted: audit.ts moves it into the chain.
 CREATE TABLE audit_news (
   id ${identity},
@@ -60,7 +60,24 @@ CREATE TABLE counts (
   n ${integer} NOT NULL,
   PRIMARY KEY (hour, what)
 )${keyed};
-CREATE INDEX devices_last_seen ON devices (last_seen)`,
+CREATE INDEX devices_last_seen ON devices (last_seen);
+CREATE INDEX subscribers_revoked ON subscribers (name_key) WHERE revoked IS NOT NULL;
+CREATE TABLE operators (
+  id ${identity},
+  name TEXT NOT NULL UNIQUE,
+  created ${integer} NOT NULL
+)${strict};
+-- With which an operator registers a passkey.
+CREATE TABLE operator_links (
+  code_hash ${blob} PRIMARY KEY,
+  operator ${integer} NOT NULL REFERENCES operators ON DELETE CASCADE,
+  expires ${integer} NOT NULL
+)${keyed};
+CREATE TABLE operator_sessions (
+  token_hash ${blob} PRIMARY KEY,
+  operator ${integer} NOT NULL REFERENCES operators ON DELETE CASCADE,
+  expires ${integer} NOT NULL
+)${keyed}`,
 ];
 
 /** The newest version of the schema. */

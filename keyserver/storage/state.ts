@@ -9,6 +9,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import type { KeyServerConfig } from '../config.ts';
 import { KeyServerError } from '../errors.ts';
 import { chainAudit } from './audit.ts';
+import { HourlyCounts } from './counts.ts';
 import type { Database, Store } from './database.ts';
 import { createMasterKey, readMasterKeys } from './master-key.ts';
 import { sqliteStore } from './sqlite-database.ts';
@@ -26,6 +27,7 @@ export interface KeyServerState {
   readonly now: () => number;
   /** Who acts, for the audit trail: audit.ts. */
   readonly actor: string;
+  readonly counts: HourlyCounts;
 }
 
 /**
@@ -118,7 +120,7 @@ async function prepare(
   try {
     const recipient = await readRecipient(database, vault);
     writePublicKey(config.publicKey, recipient.publicKey);
-    return { database, vault, recipient, now, actor: 'server' };
+    return { database, vault, recipient, now, actor: 'server', counts: new HourlyCounts(database, now) };
   } catch (error) {
     await database.close();
     throw error;
