@@ -54,6 +54,10 @@ export const KEY_SERVER_ERRORS = {
     means: 'signing in was not begun in this browser, took too long, or the browser keeps no cookies',
     remedy: 'open the page again, with cookies permitted',
   },
+  'passkey-refused': {
+    means: 'the passkey is unknown or was removed, its signature is wrong, or the attempt took more than five minutes',
+    remedy: 'try again, or sign in another way',
+  },
   'foreign-worker': {
     means: 'a page of the site tried to install a service worker',
     remedy: 'leave that script out of the site',

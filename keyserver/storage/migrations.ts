@@ -31,7 +31,16 @@ CREATE TABLE subscriptions (
 CREATE INDEX subscriptions_subscriber ON subscriptions (subscriber, plan);
 CREATE INDEX subscriptions_plan ON subscriptions (plan);
 ALTER TABLE tokens ADD COLUMN scope TEXT NOT NULL DEFAULT 'publish'`,
-  ({ integer, identity, blob, strict, keyed }) => `
+  (types) => `
+CREATE TABLE passkey_challenges (
+  challenge_hash ${types.blob} PRIMARY KEY,
+  expires ${types.integer} NOT NULL
+)${types.keyed};
+CREATE INDEX passkey_challenges_expires ON passkey_challenges (expires);
+${passkeyTable(types, 'reader_passkeys', 'subscribers')}`,
+  (types) => {
+    const { integer, identity, blob, strict, keyed } = types;
+    return `
 -- What changes have noted: audit.ts moves it into the chain.
 CREATE TABLE audit_news (
   id ${identity},
@@ -77,8 +86,25 @@ CREATE TABLE operator_sessions (
   token_hash ${blob} PRIMARY KEY,
   operator ${integer} NOT NULL REFERENCES operators ON DELETE CASCADE,
   expires ${integer} NOT NULL
-)${keyed}`,
+)${keyed};
+${passkeyTable(types, 'operator_passkeys', 'operators')}`;
+  },
 ];
+
+/** A table of passkeys: keyserver/passkeys/store.ts. @param owners - the table of those whose they are */
+function passkeyTable({ integer, blob, keyed }: SqlTypes, name: string, owners: string): string {
+  return `
+CREATE TABLE ${name} (
+  id TEXT PRIMARY KEY,
+  owner ${integer} NOT NULL REFERENCES ${owners} ON DELETE CASCADE,
+  label TEXT NOT NULL,
+  public_key ${blob} NOT NULL,
+  counter ${integer} NOT NULL,
+  created ${integer} NOT NULL,
+  last_used ${integer}
+)${keyed};
+CREATE INDEX ${name}_owner ON ${name} (owner)`;
+}
 
 /** The newest version of the schema. */
 export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length;

@@ -59,7 +59,10 @@ it('on PostgreSQL several processes take the steps at once, each of them once', 
     'DROP INDEX subscribers_revoked',
     'DROP TABLE operator_links',
     'DROP TABLE operator_sessions',
+    'DROP TABLE operator_passkeys',
     'DROP TABLE operators',
+    'DROP TABLE reader_passkeys',
+    'DROP TABLE passkey_challenges',
   ])
     await first.database.run(undo);
   await first.database.run('UPDATE wispr_key_server SET version = 3');

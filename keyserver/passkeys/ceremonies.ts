@@ -1,0 +1,181 @@
+/**
+ * The ceremonies of passkeys, after Web Authentication (https://www.w3.org/TR/webauthn-3/): registration, section 7.1, and authentication,
+ * section 7.2. Signatures, flags, origin and RP id are checked by `@simplewebauthn/server`; what is stored and used up is checked here.
+ */
+import {
+  type AuthenticationResponseJSON,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
+import { decodeAttestationObject, decodeClientDataJSON, isoBase64URL } from '@simplewebauthn/server/helpers';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { KeyServerError } from '../errors.ts';
+import { digest } from '../storage/digest.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import { CHALLENGE_LIFETIME, createChallenge, takeChallenge } from './challenges.ts';
+import { addPasskey, findPasskey, notePasskeyUse, type PasskeyTable, passkeysOf } from './store.ts';
+
+/** Characters of an answer of a browser: an id of 1,023 bytes and a large public key, each of which it may name three times. */
+export const MAXIMUM_ANSWER_LENGTH = 16_384;
+const TIMEOUT = CHALLENGE_LIFETIME * 1000;
+
+/** The passkeys of one kind of people at one origin. */
+export interface Passkeys {
+  readonly state: Pick<KeyServerState, 'database' | 'now'>;
+  readonly table: PasskeyTable;
+  /** Exactly the one at which the ceremonies take place. Its host is the RP id. */
+  readonly origin: string;
+  /** `required`: a PIN, finger or face each time. */
+  readonly userVerification: 'preferred' | 'required';
+}
+
+/** Whose a new passkey is. */
+export interface PasskeyOwner {
+  readonly id: number;
+  /** What the person signs in as. */
+  readonly name: string;
+}
+
+/** What a browser makes a new passkey from. @param title - what authenticators call the site */
+export async function registrationOptions(
+  passkeys: Passkeys,
+  owner: PasskeyOwner,
+  title: string,
+): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  const { state, table, userVerification } = passkeys;
+  const known = await passkeysOf(state.database, table, owner.id);
+  return generateRegistrationOptions({
+    rpName: title,
+    rpID: rpIdOf(passkeys),
+    userID: userHandleOf(passkeys, owner.id),
+    userName: owner.name,
+    userDisplayName: owner.name,
+    challenge: await createChallenge(state, registration(table, owner.id)),
+    timeout: TIMEOUT,
+    attestationType: 'none',
+    excludeCredentials: known.map(({ id }) => ({ id })),
+    authenticatorSelection: { residentKey: 'required', userVerification },
+  });
+}
+
+/**
+ * Takes a new passkey.
+ *
+ * @param owner - who is signed in, and asked for the options
+ * @param answer - the browser's `PublicKeyCredential` as JSON
+ * @throws KeyServerError `passkey-refused`
+ */
+export async function addNewPasskey(passkeys: Passkeys, owner: number, answer: string, label: string): Promise<void> {
+  const { state, table } = passkeys;
+  const response = parse<RegistrationResponseJSON>(answer);
+  const challenge = await usedChallenge(passkeys, registration(table, owner), response);
+  const { verified, registrationInfo } = await checked(() => {
+    checkAttestation(response);
+    return verifyRegistrationResponse({ response, ...expected(passkeys, challenge) });
+  });
+  if (!verified) throw refused();
+  const { id, publicKey, counter } = registrationInfo.credential;
+  const added = { id, owner, publicKey, counter, label, created: state.now() };
+  if (!(await addPasskey(state.database, table, added))) throw refused();
+}
+
+/** What a browser signs in with: any passkey that it has for this site. */
+export async function authenticationOptions(passkeys: Passkeys): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  const { state, table, userVerification } = passkeys;
+  const challenge = await createChallenge(state, authentication(table));
+  return generateAuthenticationOptions({ rpID: rpIdOf(passkeys), challenge, timeout: TIMEOUT, userVerification });
+}
+
+/**
+ * Finds out whose passkey a browser has signed with. An unknown or removed one is refused as a wrong signature is.
+ *
+ * @param answer - the browser's `PublicKeyCredential` as JSON
+ * @returns the owner's id
+ * @throws KeyServerError `passkey-refused`
+ */
+export async function ownerOfPasskey(passkeys: Passkeys, answer: string): Promise<number> {
+  const { state, table } = passkeys;
+  const response = parse<AuthenticationResponseJSON>(answer);
+  const challenge = await usedChallenge(passkeys, authentication(table), response);
+  const { id } = response;
+  const passkey = typeof id === 'string' ? await findPasskey(state.database, table, id) : undefined;
+  if (!passkey) throw refused();
+  const { owner, publicKey, counter } = passkey;
+  // Section 7.2, step 6: the person whom the authenticator names is the owner.
+  if (response.response?.userHandle !== toBase64url(userHandleOf(passkeys, owner))) throw refused();
+  const credential = { id, publicKey: Uint8Array.from(publicKey), counter };
+  const { verified, authenticationInfo } = await checked(() =>
+    verifyAuthenticationResponse({ response, credential, ...expected(passkeys, challenge) }),
+  );
+  if (!verified) throw refused();
+  // Once more at the row: of two answers at the same time, with one count, one is a copy.
+  if (!(await notePasskeyUse(state.database, table, id, authenticationInfo.newCounter, state.now()))) throw refused();
+  return owner;
+}
+
+/** Takes the challenge of an answer, before anything else is checked: it is used up by the first attempt. */
+async function usedChallenge(
+  { state }: Passkeys,
+  purpose: string,
+  { response }: AuthenticationResponseJSON | RegistrationResponseJSON,
+): Promise<string> {
+  const { challenge, crossOrigin } = await checked(async () => decodeClientDataJSON(response.clientDataJSON));
+  if (typeof challenge !== 'string' || !(await takeChallenge(state, purpose, challenge))) throw refused();
+  if (crossOrigin === true) throw refused(); // no page has it in a frame
+  return challenge;
+}
+
+/** Certificates of makers were not asked for. To check one, the library would fetch from addresses that are in it. */
+function checkAttestation({ response }: RegistrationResponseJSON): void {
+  const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject));
+  const fmt = attestation.get('fmt');
+  if (fmt !== 'none' && !(fmt === 'packed' && attestation.get('attStmt').get('x5c') === undefined)) throw refused();
+}
+
+function expected(passkeys: Passkeys, challenge: string) {
+  return {
+    expectedChallenge: challenge,
+    expectedOrigin: passkeys.origin,
+    expectedRPID: rpIdOf(passkeys),
+    requireUserVerification: passkeys.userVerification === 'required',
+  };
+}
+
+function parse<Answer>(text: string): Answer {
+  if (text.length > MAXIMUM_ANSWER_LENGTH) throw refused();
+  try {
+    const answer: unknown = JSON.parse(text);
+    if (typeof answer === 'object' && answer !== null) return answer as Answer;
+  } catch {} // as what is no object
+  throw refused();
+}
+
+/** Whatever the library says of an answer, it is refused. */
+async function checked<Result>(check: () => Promise<Result>): Promise<Result> {
+  try {
+    return await check();
+  } catch (cause) {
+    throw refused(cause);
+  }
+}
+
+function refused(cause?: unknown): KeyServerError {
+  return new KeyServerError('passkey-refused', 'the passkey is not accepted', { cause });
+}
+
+const authentication = (table: PasskeyTable) => `${table} authentication`;
+const registration = (table: PasskeyTable, owner: number) => `${table} registration ${owner}`;
+
+/** Section 5.4.3: the same for all passkeys of a person, and nothing personal. */
+function userHandleOf(passkeys: Passkeys, owner: number): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(digest('passkey user', rpIdOf(passkeys), passkeys.table, String(owner)));
+}
+
+function rpIdOf({ origin }: Passkeys): string {
+  return new URL(origin).hostname;
+}
