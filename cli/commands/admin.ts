@@ -10,6 +10,7 @@ import { count } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
 import { print, say } from '../io/voice.ts';
 import { addAuditCommand } from './admin-audit.ts';
+import { addOperatorCommand } from './admin-operator.ts';
 import { addPlanCommand, describePlan } from './admin-plan.ts';
 import { addListOptions, importList, type ListOptions } from './admin-subscribers.ts';
 import { addTokenCommand, describeToken } from './admin-token.ts';
@@ -43,6 +44,7 @@ export function addAdminCommand(program: Command): void {
     addSubcommand(admin, 'why <name> <url>', 'say why a subscriber can or cannot read a document, or a set'),
   );
   addTokenCommand(addSubcommand(admin, 'token', 'make, list or revoke publishing tokens'));
+  addOperatorCommand(addSubcommand(admin, 'operator', "make a link to the operators' pages, list or remove operators"));
   addAuditCommand(addSubcommand(admin, 'audit', 'show, export or check what was changed, and by whom'));
 }
 

@@ -9,17 +9,11 @@ import { KeyServerError } from '../errors.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import { readProviderRow } from '../publication/provider.ts';
-import {
-  admitSubscriber,
-  createSubscriber,
-  invitationLink,
-  inviteAgain,
-  MAXIMUM_VALID_DAYS,
-} from '../readers/invitations.ts';
+import { createSubscriber, invitationLink, inviteAgain, MAXIMUM_VALID_DAYS } from '../readers/invitations.ts';
+import { beginSubscription, endSubscription } from '../readers/subscribing.ts';
 import { as, audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { daySpan } from '../subscriptions/access.ts';
-import { findPlan, listPlans, noPlan } from '../subscriptions/plans.ts';
+import { listPlans } from '../subscriptions/plans.ts';
 import { MAXIMUM_EVENT_LENGTH, readStripeEvent } from '../subscriptions/stripe.ts';
 import {
   findSubscriber,
@@ -27,7 +21,7 @@ import {
   parseSubscriberName,
   revokeSubscriber,
 } from '../subscriptions/subscribers.ts';
-import { endSubscriptions, noteKeptElsewhere, plansOf, subscribe } from '../subscriptions/subscriptions.ts';
+import { noteKeptElsewhere, plansOf } from '../subscriptions/subscriptions.ts';
 import { actingState, body, bytesOf, demandToken, noStore, refuseTooMany } from './answers.ts';
 
 export interface SubscriptionOptions {
@@ -172,30 +166,11 @@ function jsonOf(bytes: Uint8Array): unknown {
 }
 
 async function begin({ state }: SubscriptionOptions, request: z.infer<typeof beginning>) {
-  const { database, now } = state;
-  const name = parseSubscriberName(request.subscriber);
-  return database.transaction(async () => {
-    const wanted = await findPlan(database, request.plan);
-    if (!wanted) throw noPlan(request.plan);
-    const zone = wanted.zone ?? 'UTC';
-    const from = request.from === undefined ? now() : spanOf(request.from, zone).start;
-    const until = typeof request.until === 'string' ? spanOf(request.until, zone).end - 1 : null;
-    const { id, known, anew } = await admitSubscriber(database, name, now());
-    const outcome = await subscribe(database, id, wanted.name, from, until);
-    if (outcome !== 'unchanged')
-      await audit(state, 'begin', known?.name ?? name, { plan: wanted.name, outcome, from, until });
-    return { outcome, created: anew };
-  });
+  return beginSubscription(state, request);
 }
 
-async function end({ state }: SubscriptionOptions, request: z.infer<typeof ending>) {
-  const { database, now } = state;
-  return database.transaction(async () => {
-    const { id, name } = await knownSubscriber(database, request.subscriber);
-    const ended = await endSubscriptions(database, id, now(), request.plan);
-    if (ended > 0) await audit(state, 'end', name, { plan: request.plan, ended });
-    return { ended };
-  });
+async function end({ state }: SubscriptionOptions, { subscriber, plan }: z.infer<typeof ending>) {
+  return { ended: await endSubscription(state, subscriber, plan) };
 }
 
 async function show({ state }: SubscriptionOptions, request: z.infer<typeof person>) {
@@ -254,10 +229,4 @@ async function takeStripe(
       await audit(as(state, 'stripe'), 'subscription', before?.name ?? name, { plans: wanted, from, until, source });
     return isNews;
   });
-}
-
-function spanOf(day: string, zone: string) {
-  const span = daySpan(day, zone);
-  if (span) return span;
-  throw new KeyServerError('argument-invalid', 'there is no such day');
 }

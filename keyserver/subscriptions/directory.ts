@@ -26,6 +26,7 @@ export interface DirectoryQuery {
 
 /** Times in seconds since 1970. */
 export interface DirectoryEntry {
+  readonly id: number;
   readonly name: string;
   readonly state: SubscriberState;
   readonly created: number;
@@ -64,6 +65,7 @@ const CONDITIONS: Readonly<Record<SubscriberState, string>> = {
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 interface Row {
+  readonly id: number;
   readonly name: string;
   readonly created: number;
   readonly revoked: number | null;
@@ -103,7 +105,7 @@ export async function listSubscribers(
 
 /** What is shown of the subscribers of a page. It is looked up for these only. */
 function describing(page: string): string {
-  return `SELECT name, created, revoked,
+  return `SELECT id, name, created, revoked,
     (SELECT title FROM plans WHERE name = (SELECT plan FROM subscriptions WHERE subscriber = s.id
       ORDER BY coalesce(ends, ?) DESC, plan LIMIT 1)) AS plan,
     (SELECT count(*) FROM subscriptions WHERE subscriber = s.id) + (SELECT count(*) FROM grants WHERE subscriber = s.id) AS rights,
