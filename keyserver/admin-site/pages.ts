@@ -98,7 +98,7 @@ function distance(seconds: number): string {
   return n < 1 ? 'under a minute' : `${n} ${unit}${n === 1 ? '' : 's'}`;
 }
 
-export const WORDS = { day, minute, number, distance };
+const WORDS = { day, minute, number, distance };
 
 function asset(type: string, file: string) {
   return { type, content: readFileSync(new URL(`assets/${file}`, import.meta.url)) };

@@ -12,7 +12,7 @@ export type SubscriberState = (typeof SUBSCRIBER_STATES)[number];
 const DAY = 86_400;
 
 /** Rows of a page. */
-export const PAGE_LENGTH = 50;
+const PAGE_LENGTH = 50;
 
 export interface DirectoryQuery {
   /** Part of the name, whatever the case. */

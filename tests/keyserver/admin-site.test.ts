@@ -3,6 +3,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ed25519KeyPair, randomBytes } from '#primitives';
+import { roleSigner } from '../../core/publication/keys.ts';
+import { factsOf, signMetadata, snapshotMetadata } from '../../core/publication/writer.ts';
 import {
   beginOperatorSession,
   findOperatorLink,
@@ -46,7 +49,7 @@ beforeAll(async () => {
   const device = await bind(rig.provider, invitation);
   await askForKeys(device, [setOf(rig.publisher, 'day-2026-11-16').id, setOf(rig.publisher, 'photos').id]);
   ({ code } = await inviteOperator(state, 'odile'));
-  await storePublication(state.database, publicationOf(state.now()));
+  await storePublication(state.database, await publicationOf(state.now()));
   const push = 'INSERT INTO pushes (target, succeeded, failed) VALUES (?, ?, ?)';
   await state.database.run(push, '/var/www/news.example', state.now() - 900, null);
   await state.database.run(push, 's3://bucket/news', state.now() - 90_000, state.now() - 900);
@@ -58,12 +61,15 @@ afterAll(async () => {
 });
 
 /** What a publisher has handed over: the snapshot expires in 20 days, targets in 3. */
-function publicationOf(now: number) {
+async function publicationOf(now: number) {
   const expiries = [
     { role: 'targets', expires: now + 3 * DAY },
     { role: 'snapshot', expires: now + 20 * DAY },
   ];
-  const snapshot = Buffer.from('{"signed":{"version":41203}}');
+  const facts = await factsOf(1, Buffer.from('{}'));
+  const signer = await roleSigner(ed25519KeyPair(randomBytes(32)));
+  const of = { version: 41_203, expires: now + 20 * DAY };
+  const snapshot = signMetadata(snapshotMetadata(of, [['targets', facts]]), [signer]);
   const about = { snapshotVersion: 41_203, version: now - 540, expires: now + 2 * DAY - 540, expiries };
   return { snapshot, timestamp: Buffer.from('{}'), ...about };
 }
