@@ -18,7 +18,7 @@ export function plot(times: readonly number[], lines: readonly PlotLine[], title
   const x = scaleUtc([new Date((times[0] ?? 0) * 1000), new Date((times.at(-1) ?? 1) * 1000)], [LEFT, WIDTH - RIGHT]);
   const y = scaleLinear([0, Math.max(4, ...lines.flatMap(({ values }) => values))], [HEIGHT - BOTTOM, TOP]).nice(4);
   const at = (_value: number, index: number) => x((times[index] ?? 0) * 1000);
-  const text = x.tickFormat(6, (times[1] ?? 0) - (times[0] ?? 0) < 86_400 ? '%d %b %H:%M' : '%d %b');
+  const text = x.tickFormat(4, (times[1] ?? 0) - (times[0] ?? 0) < 86_400 ? '%d %b %H:%M' : '%d %b');
   const grid = y
     .ticks(4)
     .map(
@@ -26,7 +26,7 @@ export function plot(times: readonly number[], lines: readonly PlotLine[], title
         `<path class="grid" d="M${LEFT} ${round(y(tick))}H${WIDTH - RIGHT}"/><text x="${LEFT - 6}" y="${round(y(tick) + 4)}" text-anchor="end">${tick.toLocaleString('en-GB')}</text>`,
     );
   const days = x
-    .ticks(6)
+    .ticks(4)
     .map((tick) => `<text x="${round(x(tick))}" y="${HEIGHT - 6}" text-anchor="middle">${text(tick)}</text>`);
   const drawn = lines.map(({ kind, values }) => {
     const path =
