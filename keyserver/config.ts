@@ -59,6 +59,16 @@ const publication = z
     message: 'must be less than the time for which a timestamp is fresh',
   });
 
+const admin = z
+  .strictObject({
+    origin: httpsOrigin.optional().meta({
+      description: 'Their https origin, on a host of its own, or `http://localhost:PORT`.',
+    }),
+    listen,
+    tls: tls.optional(),
+  })
+  .meta({ description: "The operators' pages (docs/admin.md); off if left out." });
+
 const stripe = z
   .strictObject({
     secretFile: file('The file with the signing secret of the webhook endpoint, `whsec_…`.'),
@@ -170,13 +180,15 @@ const configuration = z
     metrics: metrics.optional(),
     limits: limits.optional(),
     entitlement: entitlement.optional(),
+    admin: admin.optional(),
     stripe: stripe.optional(),
     openid: openid.optional(),
   })
-  .superRefine(({ origin, reading }, context) => {
+  .superRefine(({ origin, reading, admin: operators }, context) => {
     const own = hostOf(reading.documents.origin);
-    if (own === undefined || isLoopback(own) || ![origin, reading.origin].map(hostOf).includes(own)) return;
-    const message = 'must be on another host than key server and sign-in: its pages run published scripts';
+    const others = [origin, reading.origin, operators?.origin].map(hostOf);
+    if (own === undefined || isLoopback(own) || !others.includes(own)) return;
+    const message = 'must be on another host than key server, sign-in and operators: its pages run published scripts';
     context.addIssue({ code: 'custom', path: ['reading', 'documents', 'origin'], message });
   })
   .refine(({ data, database }) => (data === undefined) !== (database === undefined), {
@@ -217,9 +229,10 @@ export interface DoorConfig {
 }
 
 /** A configuration whose paths are absolute, or relative to the working directory. */
-export interface KeyServerConfig extends Omit<z.infer<typeof configuration>, 'metrics'> {
+export interface KeyServerConfig extends Omit<z.infer<typeof configuration>, 'admin' | 'metrics'> {
   /** Plain HTTP on loopback, for trying things out. Not part of the file: `wispr keyserver --dev`. */
   readonly dev?: boolean;
+  readonly admin?: DoorConfig | undefined;
   readonly metrics?: { readonly listen: ListenAddress } | undefined;
 }
 
@@ -242,6 +255,7 @@ export function readConfig(file: string): KeyServerConfig {
     ...(config.data !== undefined && { data: from(config.data) }),
     masterKey: from(config.masterKey),
     publicKey: from(config.publicKey),
+    ...(config.admin && { admin: withFiles(config.admin) }),
     ...(config.stripe && { stripe: { ...config.stripe, secretFile: from(config.stripe.secretFile) } }),
     ...(config.entitlement && {
       entitlement: { ...config.entitlement, secretFile: from(config.entitlement.secretFile) },
@@ -259,7 +273,8 @@ export function forDevelopment(config: KeyServerConfig): KeyServerConfig {
   const reading = { ...devDoor(config.reading), documents };
   const { httpcrypt } = config;
   const encrypted = httpcrypt && { httpcrypt: { ...httpcrypt, listen: devListen(httpcrypt.listen) } };
-  return { ...config, ...devDoor(config), ...encrypted, dev: true, behindProxy: false, reading };
+  const operators = config.admin && { admin: devDoor(config.admin) };
+  return { ...config, ...devDoor(config), ...encrypted, ...operators, dev: true, behindProxy: false, reading };
 }
 
 function devDoor({ origin, listen }: DoorConfig): DoorConfig {

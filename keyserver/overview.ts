@@ -92,7 +92,7 @@ export async function overview(state: KeyServerState): Promise<Overview> {
   };
 }
 
-async function describePublication({ database }: KeyServerState): Promise<PublicationOverview | null> {
+export async function describePublication({ database }: KeyServerState): Promise<PublicationOverview | null> {
   const known = await readPublication(database);
   if (!known) return null;
   const { snapshotVersion, version, expires, expiries } = known;

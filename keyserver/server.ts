@@ -2,12 +2,13 @@
 import type { Express } from 'express';
 import { destination, type Logger, pino } from 'pino';
 import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
+import { createAdminSite } from './admin-site/app.ts';
 import { createApiApp } from './api/app.ts';
 import type { StripeConfig } from './api/subscriptions.ts';
 import { DEFAULT_PUBLICATION, type KeyServerConfig } from './config.ts';
 import { KeyServerError } from './errors.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
-import { checkDoor, checkHttpcryptDoor, type Listener, listenFor } from './http/listen.ts';
+import { checkAdminDoor, checkDoor, checkHttpcryptDoor, type Listener, listenFor } from './http/listen.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
@@ -22,6 +23,7 @@ import { createReadingSite } from './reading-site/app.ts';
 import { type ContentHosts, createContentHosts } from './reading-site/content-host.ts';
 import { createDocumentsSite } from './reading-site/documents-app.ts';
 import { ReadPublications } from './reading-site/publications.ts';
+import { workEachMinute } from './storage/each-minute.ts';
 import { type KeyServerState, openState } from './storage/state.ts';
 import { readStripe } from './stripe.ts';
 
@@ -70,6 +72,8 @@ export interface RunningKeyServer {
   readonly httpcrypt: StartedHttpcrypt['announced'] | undefined;
   /** Where metrics are read, if they are. */
   readonly metricsUrl: string | undefined;
+  /** Origin of the operators' pages, if they are on. */
+  readonly adminUrl: string | undefined;
   /** The ports listened on. */
   readonly ports: {
     readonly keyServer: number;
@@ -148,6 +152,7 @@ function createLog(): Logger {
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
   for (const door of [config, config.reading, config.reading.documents]) checkDoor(door, config);
   checkHttpcryptDoor(config);
+  checkAdminDoor(config.admin, config);
   const state = await openState(config, options.now);
   const listeners: Listener[] = [];
   const open = async (...door: Parameters<typeof listenFor>) => {
@@ -162,6 +167,7 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
       documents: await open(config.reading.documents, 'reading.documents.listen'),
       httpcrypt: config.httpcrypt && (await open({ listen: config.httpcrypt.listen }, 'httpcrypt.listen')),
       metrics: config.metrics && (await open(config.metrics, 'metrics.listen')),
+      admin: config.admin && (await open(config.admin, 'admin.listen')),
     };
     return await serve(config, state, doors, options);
   } catch (error) {
@@ -171,13 +177,14 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
   }
 }
 
-/** What listens; the last two may be left out. */
+/** What listens; the last three may be left out. */
 interface Doors {
   readonly api: Listener;
   readonly reading: Listener;
   readonly documents: Listener;
   readonly httpcrypt: Listener | undefined;
   readonly metrics: Listener | undefined;
+  readonly admin: Listener | undefined;
 }
 
 async function serve(
@@ -215,8 +222,11 @@ async function serve(
   reading.serve(apps.reading);
   documents.serve(apps.documents);
   doors.metrics?.serve(metricsDoor(metrics, doors.metrics.origin));
+  const adminOrigin = doors.admin && namedLoopback(doors.admin.origin);
+  if (adminOrigin) doors.admin?.serve(adminSiteAt(adminOrigin, config, shared));
   const encrypted = doors.httpcrypt && (await serveHttpcrypt(doors.httpcrypt, config, shared));
   keeper.start();
+  const endRecords = workEachMinute(state, log);
   warmUp(state, origins.reading, publications).catch(() => undefined);
   log.info({ ...origins, documents: documents.origin, dev: config.dev === true }, 'started');
   return {
@@ -226,6 +236,7 @@ async function serve(
     origins,
     httpcrypt: encrypted?.announced,
     metricsUrl: doors.metrics && `${doors.metrics.origin}/metrics`,
+    adminUrl: adminOrigin,
     ports: {
       keyServer: api.port,
       reading: reading.port,
@@ -241,10 +252,36 @@ async function serve(
       await Promise.all(listeners.map(({ close }) => close()));
       encrypted?.stop();
       await Promise.all([keeper.stop(), hosts.close(), paywall?.close()]);
+      await endRecords();
       await state.database.close();
       log.info('stopped');
     },
   };
+}
+
+/** Passkeys belong to a name, and an address is none. */
+function namedLoopback(origin: string): string {
+  return origin.replace(/^http:\/\/(?:127\.0\.0\.1|\[::1\])(?=:|$)/, 'http://localhost');
+}
+
+/** The operators' pages. */
+function adminSiteAt(
+  origin: string,
+  config: KeyServerConfig,
+  { state, origins, log, limits, metrics }: Omit<KeyServerDependencies, 'documents'>,
+): Express {
+  return createAdminSite({
+    state,
+    config,
+    origin,
+    origins,
+    log,
+    provider: new ProviderReader(state.database),
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    dev: origin.startsWith('http:'),
+    behindProxy: config.behindProxy === true,
+    count: (route, status) => metrics.count('admin', route, status),
+  });
 }
 
 /** The door of HTTPCrypt, for what the API answers. */

@@ -9,7 +9,9 @@ import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { count } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
 import { print, say } from '../io/voice.ts';
+import { addAuditCommand } from './admin-audit.ts';
 import { addDeviceCommand, addRenameCommand } from './admin-device.ts';
+import { addOperatorCommand } from './admin-operator.ts';
 import { addPlanCommand, describePlan } from './admin-plan.ts';
 import { addListOptions, importList, type ListOptions } from './admin-subscribers.ts';
 import { addTokenCommand, describeToken } from './admin-token.ts';
@@ -45,6 +47,8 @@ export function addAdminCommand(program: Command): void {
   addDeviceCommand(addSubcommand(admin, 'device <name>', 'list the devices of a subscriber, or remove one'));
   addRenameCommand(addSubcommand(admin, 'rename <name> <new>', 'give a subscriber another name'));
   addTokenCommand(addSubcommand(admin, 'token', 'make, list or revoke publishing tokens'));
+  addOperatorCommand(addSubcommand(admin, 'operator', "make a link to the operators' pages, list or remove operators"));
+  addAuditCommand(addSubcommand(admin, 'audit', 'show, export or check what was changed, and by whom'));
 }
 
 function addSubcommand(admin: Command, nameAndArguments: string, description: string): Command {

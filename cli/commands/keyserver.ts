@@ -80,13 +80,14 @@ function sayNextSteps(file: string): void {
 }
 
 function sayRunning(server: RunningKeyServer, config: KeyServerConfig, { json }: Options): void {
-  const { url, readingUrl, documentsUrl, metricsUrl, ports } = server;
+  const { url, readingUrl, documentsUrl, metricsUrl, adminUrl, ports } = server;
   if (config.dev) say('development: plain HTTP, on this machine only');
   const { reading } = config;
   sayDoor(`key server: ${url}`, url, config.listen.host, ports.keyServer, config);
   sayDoor(`reading site: ${readingUrl}`, readingUrl, reading.listen.host, ports.reading, config);
   sayDoor(`documents: ${documentsUrl}`, documentsUrl, reading.documents.listen.host, ports.documents, config);
   if (metricsUrl !== undefined) say(`metrics: ${metricsUrl}`);
+  if (adminUrl !== undefined) say(`operators: ${adminUrl}`);
   if (json) {
     const { masterKey, publicKey } = config;
     print(JSON.stringify({ keyserver: url, reading: readingUrl, documents: documentsUrl, publicKey, masterKey }));

@@ -1,6 +1,7 @@
 /** How the API answers: bytes as they are, or `{"error":"code"}` and nothing more. */
 import express, { type RequestHandler, type Response } from 'express';
 import { checkToken, type TokenScope } from '../publication/tokens.ts';
+import { as } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 export const noStore: RequestHandler = (_request, response, next) => {
@@ -30,10 +31,15 @@ export function sendError(response: Response, status: number, error: string): vo
   response.status(status).set('Cache-Control', 'no-store').json({ error });
 }
 
-/** Before anything of the body is read. */
+/** Before anything of the body is read. {@link actingState} acts in the name of the token from then on. */
 export function demandToken(state: KeyServerState, scope: TokenScope): RequestHandler {
-  return async (request, _response, next) => {
-    await checkToken(state, request.headers.authorization, scope);
+  return async (request, response, next) => {
+    response.locals.actor = `token ${await checkToken(state, request.headers.authorization, scope)}`;
     next();
   };
+}
+
+/** The state, for what a request changes that {@link demandToken} has let in. */
+export function actingState(state: KeyServerState, { locals }: Response): KeyServerState {
+  return as(state, locals.actor);
 }

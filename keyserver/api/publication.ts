@@ -12,7 +12,7 @@ import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts'
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { body, bytesOf, demandToken, noStore, refuseTooMany, send, sendError } from './answers.ts';
+import { actingState, body, bytesOf, demandToken, noStore, refuseTooMany, send, sendError } from './answers.ts';
 
 export interface PublicationOptions {
   readonly state: KeyServerState;
@@ -67,13 +67,13 @@ function addPublishingRoutes(app: Express, options: PublicationOptions): void {
     demandToken(state, 'publish'),
   ];
   app.put(BUNDLE_PATH, ...guards, body(MESSAGE_LIMITS.bundle), async (request, response) => {
-    const result = await importBundle(state, bytesOf(request.body), origins);
+    const result = await importBundle(actingState(state, response), bytesOf(request.body), origins);
     log.info({ outcome: result.outcome, serial: result.serial, newSets: result.newSets }, 'a key bundle came');
     if (result.outcome === 'pinned') log.warn('a publisher was pinned: compare its fingerprint in "wispr admin list"');
     response.json(result);
   });
   app.put(PUBLICATION_PATH, ...guards, body(HAND_OVER_LIMITS.length), async (request, response) => {
-    const accepted = await keeper.accept(bytesOf(request.body));
+    const accepted = await keeper.accept(bytesOf(request.body), response.locals.actor);
     const { outcome, publication } = accepted;
     log.info({ outcome, publication }, 'a publication came');
     const timestamp = toBase64url(accepted.timestamp);

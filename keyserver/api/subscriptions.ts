@@ -9,17 +9,12 @@ import { KeyServerError } from '../errors.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import { readProviderRow } from '../publication/provider.ts';
-import {
-  admitSubscriber,
-  createSubscriber,
-  invitationLink,
-  inviteAgain,
-  MAXIMUM_VALID_DAYS,
-} from '../readers/invitations.ts';
+import { createSubscriber, invitationLink, inviteAgain, MAXIMUM_VALID_DAYS } from '../readers/invitations.ts';
+import { beginSubscription, endSubscription } from '../readers/subscribing.ts';
+import { as, audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { daySpan } from '../subscriptions/access.ts';
-import { findPlan, listPlans, noPlan } from '../subscriptions/plans.ts';
-import { seatsOf, setSeats } from '../subscriptions/seats.ts';
+import { listPlans } from '../subscriptions/plans.ts';
+import { seatsOf } from '../subscriptions/seats.ts';
 import { MAXIMUM_EVENT_LENGTH, readStripeEvent } from '../subscriptions/stripe.ts';
 import {
   findSubscriber,
@@ -27,8 +22,8 @@ import {
   parseSubscriberName,
   revokeSubscriber,
 } from '../subscriptions/subscribers.ts';
-import { endSubscriptions, noteKeptElsewhere, plansOf, subscribe } from '../subscriptions/subscriptions.ts';
-import { body, bytesOf, demandToken, noStore, refuseTooMany } from './answers.ts';
+import { noteKeptElsewhere, plansOf } from '../subscriptions/subscriptions.ts';
+import { actingState, body, bytesOf, demandToken, noStore, refuseTooMany } from './answers.ts';
 
 export interface SubscriptionOptions {
   readonly state: KeyServerState;
@@ -170,7 +165,7 @@ function answerWith(options: SubscriptionOptions, { request: form, run }: Operat
     const { data, error } = form.safeParse(jsonOf(bytesOf(request.body)));
     if (error)
       throw new KeyServerError('argument-invalid', 'the request is not of the form that docs/openapi.json has');
-    response.json(await run(options, data as never));
+    response.json(await run({ ...options, state: actingState(options.state, response) }, data as never));
   };
 }
 
@@ -182,23 +177,12 @@ function jsonOf(bytes: Uint8Array): unknown {
   }
 }
 
-async function begin({ state: { database, now } }: SubscriptionOptions, request: z.infer<typeof beginning>) {
-  const name = parseSubscriberName(request.subscriber);
-  return database.transaction(async () => {
-    const wanted = await findPlan(database, request.plan);
-    if (!wanted) throw noPlan(request.plan);
-    const zone = wanted.zone ?? 'UTC';
-    const from = request.from === undefined ? now() : spanOf(request.from, zone).start;
-    const until = typeof request.until === 'string' ? spanOf(request.until, zone).end - 1 : null;
-    const { id, anew } = await admitSubscriber(database, name, now());
-    if (request.seats !== undefined) await setSeats(database, { id, name }, request.seats);
-    return { outcome: await subscribe(database, id, wanted.name, from, until), created: anew };
-  });
+async function begin({ state }: SubscriptionOptions, request: z.infer<typeof beginning>) {
+  return beginSubscription(state, request);
 }
 
-async function end({ state: { database, now } }: SubscriptionOptions, request: z.infer<typeof ending>) {
-  const { id } = await knownSubscriber(database, request.subscriber);
-  return { ended: await endSubscriptions(database, id, now(), request.plan) };
+async function end({ state }: SubscriptionOptions, { subscriber, plan }: z.infer<typeof ending>) {
+  return { ended: await endSubscription(state, subscriber, plan) };
 }
 
 async function show({ state }: SubscriptionOptions, request: z.infer<typeof person>) {
@@ -251,12 +235,10 @@ async function takeStripe(
     }
     if (!before && wanted.length === 0) return false;
     const id = before?.id ?? (await createSubscriber(database, name, now()));
-    return noteKeptElsewhere(database, id, { ...told, source: `stripe ${source}`, plans: wanted });
+    const isNews = await noteKeptElsewhere(database, id, { ...told, source: `stripe ${source}`, plans: wanted });
+    const { from, until } = told;
+    if (isNews)
+      await audit(as(state, 'stripe'), 'subscription', before?.name ?? name, { plans: wanted, from, until, source });
+    return isNews;
   });
-}
-
-function spanOf(day: string, zone: string) {
-  const span = daySpan(day, zone);
-  if (span) return span;
-  throw new KeyServerError('argument-invalid', 'there is no such day');
 }

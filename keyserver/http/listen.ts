@@ -53,6 +53,20 @@ export function checkDoor(door: DoorConfig, { dev, behindProxy }: KeyServerConfi
 }
 
 /**
+ * The same for the operators' pages: passkeys need a name, so plain HTTP is for `http://localhost:PORT`, listened for on loopback.
+ *
+ * @throws KeyServerError `configuration-invalid`
+ */
+export function checkAdminDoor(door: DoorConfig | undefined, config: KeyServerConfig): void {
+  if (!door) return;
+  const { origin, listen, tls } = door;
+  if (origin?.startsWith('http:') && new URL(origin).hostname !== 'localhost')
+    throw invalid(`"admin.origin" has to be an https origin, or http://localhost:${listen.port}`);
+  if (origin?.startsWith('http:') && isLoopback(bracketed(listen.host)) && !tls) return;
+  checkDoor(door, config);
+}
+
+/**
  * The same for the door of HTTPCrypt, which is plain HTTP for everybody.
  *
  * @throws KeyServerError `configuration-invalid`
@@ -72,7 +86,13 @@ export function checkHttpcryptDoor({ httpcrypt, dev, behindProxy }: KeyServerCon
  */
 export async function listenFor(
   door: DoorConfig,
-  member: 'listen' | 'reading.listen' | 'reading.documents.listen' | 'httpcrypt.listen' | 'metrics.listen',
+  member:
+    | 'admin.listen'
+    | 'listen'
+    | 'reading.listen'
+    | 'reading.documents.listen'
+    | 'httpcrypt.listen'
+    | 'metrics.listen',
 ): Promise<Listener> {
   let app: RequestListener = (_request, response) => void response.writeHead(503).end();
   const listener: RequestListener = (request, response) => app(request, response);

@@ -13,6 +13,7 @@ import { isGreater } from '../../core/publication/pair.ts';
 import { checkExpiry, isoTime, verifyOwnSnapshot } from '../../core/publication/verify-roles.ts';
 import { signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
 import { KeyServerError } from '../errors.ts';
+import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { readTimestampKey } from './key.ts';
@@ -86,6 +87,7 @@ export function acceptHandOver(
       return { outcome: 'current', timestamp: before.timestamp, publication };
     }
     const timestamp = await storeConfirmed(sign, root, { ...message, snapshotVersion: publication });
+    if (!isSame) await audit(state, 'publication', String(publication));
     return { outcome: 'current', timestamp, publication };
   });
 }

@@ -7,6 +7,7 @@ import { isServerless, type VerifiedDescriptor, verifyDescriptor } from '../../c
 import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { KeyServerError } from '../errors.ts';
+import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type SealedTimestampKey, sealTimestampKey } from './key.ts';
@@ -71,6 +72,10 @@ export async function importBundle(
     const known = await readProviderRow(state.database);
     const outcome = known ? compare(known, { bundle, descriptor, digest }, options) : 'pinned';
     const newSets = outcome === 'unchanged' ? 0 : await storeBundle(state, sealed, descriptor.root, digest);
+    if (outcome !== 'unchanged') {
+      const { publisher: key, serial } = bundle;
+      await audit(state, 'bundle', descriptor.root, { outcome, key, serial, sets: sealed.sets.length, newSets });
+    }
     if (descriptor.sites.every(isServerless)) await state.database.run('DELETE FROM sets'); // of a time when it gave keys out
     return describeImport(outcome, sealed, descriptor, newSets);
   });

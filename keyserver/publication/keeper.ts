@@ -1,6 +1,7 @@
 /** Keeps the publication fresh while the key server runs: looks at the push targets, signs again, pushes. */
 import type { Logger } from 'pino';
 import { withinTime } from '../../node-support/within-time.ts';
+import { as } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { acceptHandOver, confirmAgain, type HandOverOutcome } from './authority.ts';
 import type { PushTarget } from './push-target.ts';
@@ -75,10 +76,11 @@ export class TimestampKeeper {
   /**
    * Takes a publication from its publisher. Its timestamp is pushed after the answer.
    *
+   * @param actor - who hands it over, for the audit trail
    * @throws as `acceptHandOver`
    */
-  async accept(bytes: Uint8Array): Promise<HandOverOutcome> {
-    const accepted = await acceptHandOver(this.#options.state, bytes, this.#freshSeconds);
+  async accept(bytes: Uint8Array, actor = this.#options.state.actor): Promise<HandOverOutcome> {
+    const accepted = await acceptHandOver(as(this.#options.state, actor), bytes, this.#freshSeconds);
     if (accepted.outcome === 'current') this.#push();
     return accepted;
   }

@@ -6,6 +6,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { KeyServerError } from '../errors.ts';
+import { audit } from '../storage/audit.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
@@ -40,11 +41,12 @@ export interface CreatedToken {
  * @throws KeyServerError `argument-invalid`, also if there is one of this name that has not expired
  */
 export async function createToken(
-  { database, now }: KeyServerState,
+  state: KeyServerState,
   name: string,
   days: number,
   scope: TokenScope = 'publish',
 ): Promise<CreatedToken> {
+  const { database, now } = state;
   if (!NAME.test(name))
     throw invalid(`"${name}" cannot be the name of a token: letters, digits, "-", "_", "." can be in it`);
   if (!Number.isInteger(days) || days < 1 || days > MAXIMUM_DAYS)
@@ -57,6 +59,7 @@ export async function createToken(
       'INSERT INTO tokens (name, token_hash, created, expires, scope) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING';
     if ((await database.run(sql, name, digestOf(token), now(), expires, scope)) === 0)
       throw invalid(`there is a token "${name}" already; take another --name, or --revoke it`);
+    await audit(state, 'token', name, { scope, expires });
   });
   return { name, expires, token };
 }
@@ -67,9 +70,13 @@ export async function listTokens({ database }: KeyServerState): Promise<TokenOve
 }
 
 /** Refuses a token from the next request on. @throws KeyServerError `argument-invalid` */
-export async function revokeToken({ database }: KeyServerState, name: string): Promise<void> {
-  if ((await database.run('DELETE FROM tokens WHERE name = ?', name)) > 0) return;
-  throw new KeyServerError('argument-invalid', `there is no token "${name}"`);
+export async function revokeToken(state: KeyServerState, name: string): Promise<void> {
+  const { database } = state;
+  await database.transaction(async () => {
+    if ((await database.run('DELETE FROM tokens WHERE name = ?', name)) === 0)
+      throw new KeyServerError('argument-invalid', `there is no token "${name}"`);
+    await audit(state, 'token-revoked', name);
+  });
 }
 
 /**

@@ -1,10 +1,11 @@
 /** Accounts on the reading site, and their sessions. A session's token is stored as its digest only. */
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { as, audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { findSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
+import { findSubscriber, nameOfSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
 import { findInvitation, useInvitation } from './invitations.ts';
 import { hashPassword, verifyPassword } from './passwords.ts';
 
@@ -93,10 +94,13 @@ async function takeInvitation(state: KeyServerState, code: string, present?: num
   return useInvitation(state, await findInvitation(state, code, ''), BROWSER_USER, present);
 }
 
-async function storePassword({ database, now }: KeyServerState, subscriber: number, stored: string): Promise<void> {
+async function storePassword(state: KeyServerState, subscriber: number, stored: string): Promise<void> {
+  const { database, now } = state;
   const sql = `INSERT INTO accounts (subscriber, password, changed) VALUES (?, ?, ?)
     ON CONFLICT (subscriber) DO UPDATE SET password = excluded.password, changed = excluded.changed`;
   await database.run(sql, subscriber, stored, now());
+  const name = await nameOfSubscriber(database, subscriber);
+  await audit(as(state, `reader ${name}`), 'password', name);
 }
 
 /**
@@ -111,7 +115,10 @@ export async function signIn(
 ): Promise<NewSession | undefined> {
   const { database } = state;
   const account = await findAccount(database, (await findSubscriber(database, name))?.id);
-  if (!(await verifyPassword(account?.password, password, address)) || !account) return undefined;
+  if (!(await verifyPassword(account?.password, password, address)) || !account) {
+    state.counts.add('sign-in-refused');
+    return undefined;
+  }
   return database.transaction(async () => {
     // A new password, set meanwhile, has ended all sessions of the old one.
     const current = await findAccount(database, account.subscriber);
@@ -142,13 +149,17 @@ export async function findAccount(database: Database, subscriber: number = -1): 
 }
 
 /** Makes a session for a subscriber who has proven who they are. Within the caller's transaction. */
-export async function createSession({ database, now }: KeyServerState, subscriber: number): Promise<NewSession> {
+export async function createSession(
+  { database, now, counts }: KeyServerState,
+  subscriber: number,
+): Promise<NewSession> {
   const secret = randomBytes(TOKEN_LENGTH);
   await database.run('DELETE FROM sessions WHERE expires < ?', now());
   const sql = 'INSERT INTO sessions (token_hash, subscriber, expires) VALUES (?, ?, ?)';
   await database.run(sql, digest('session token', secret), subscriber, now() + SESSION_LIFETIME);
   const found = await database.first<Subscriber>('SELECT id, name, revoked FROM subscribers WHERE id = ?', subscriber);
   if (!found) throw new Error('a session without a subscriber');
+  counts.add('sign-in');
   return { token: toBase64url(secret), subscriber: found };
 }
 

@@ -53,6 +53,7 @@ export async function bindDevice(
     await demandRoomForReader(state.database, subscriber, keysDigest, most);
     await storeDevice(state, subscriber, 'reader', device);
   });
+  state.counts.add('binding');
   return device.answer;
 }
 
@@ -82,6 +83,7 @@ export async function bindBrowser(
     await noteDevice(state, session, id);
     await removeSurplusBrowsers(state, session.subscriber, most);
   });
+  state.counts.add('binding');
   return device.answer;
 }
 

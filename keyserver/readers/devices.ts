@@ -1,8 +1,10 @@
 /** Devices of subscribers: Readers, and browsers that hold keys themselves. */
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { KeyServerError } from '../errors.ts';
+import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { nameOfSubscriber } from '../subscriptions/subscribers.ts';
 
 /** A device that is connected, without its secrets. */
 export interface ListedDevice {
@@ -54,15 +56,13 @@ export async function demandRoomForReader(
  *
  * @returns whether the subscriber had such a device
  */
-export async function removeDevice(
-  { database, now }: KeyServerState,
-  subscriber: number,
-  device: number,
-): Promise<boolean> {
+export async function removeDevice(state: KeyServerState, subscriber: number, device: number): Promise<boolean> {
+  const { database, now } = state;
   return database.transaction(async () => {
     const sql = 'UPDATE devices SET revoked = ? WHERE id = ? AND subscriber = ? AND revoked IS NULL';
     if ((await database.run(sql, now(), device, subscriber)) === 0) return false;
     await database.run('DELETE FROM sessions WHERE device = ?', device);
+    await audit(state, 'device-removed', await nameOfSubscriber(database, subscriber), { device });
     return true;
   });
 }

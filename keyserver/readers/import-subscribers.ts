@@ -1,5 +1,7 @@
 /** Takes a whole list of subscribers at once: all of it, or nothing. */
+import { createHash } from 'node:crypto';
 import { KeyServerError } from '../errors.ts';
+import { audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { daySpan } from '../subscriptions/access.ts';
 import { listPlans } from '../subscriptions/plans.ts';
@@ -67,6 +69,9 @@ export async function importSubscribers(
     return await database.transaction(async () => {
       const outcome = await takeAll(state, subscribers, zones, options);
       if (options.dryRun) throw new DryRun(outcome);
+      const { revoked: _, invitations, ...counts } = outcome;
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      await audit(state, 'import-list', '', { ...counts, invited: invitations.length, sha256 });
       return outcome;
     });
   } catch (error) {

@@ -2,6 +2,7 @@
 import { randomBytes } from '#primitives';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { KeyServerError } from '../errors.ts';
+import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -92,6 +93,9 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
     else await subscribe(database, id, request.plan, request.from ?? now(), request.until ?? null);
     if (request.seats !== undefined) await setSeats(database, { id, name: known?.name ?? name }, request.seats);
     await database.run('DELETE FROM invitations WHERE expires < ?', now());
+    const { plan, from, until } = request;
+    const granted = { plan, sets: patterns ?? (anew && plan === undefined ? [ALL_SETS] : undefined), from, until };
+    await audit(state, 'invite', known?.name ?? name, { ...granted, expires });
     const grants = await grantsOf(database, id);
     return {
       subscriber: known?.name ?? name,
@@ -113,10 +117,11 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
  * @throws KeyServerError `no-such-subscriber`, `revoked`, `argument-invalid`
  */
 export async function inviteAgain(
-  { database, now, renewRights }: KeyServerState,
+  state: KeyServerState,
   name: string,
   validDays?: number,
 ): Promise<Pick<Invitation, 'code' | 'expires'>> {
+  const { database, now, renewRights } = state;
   const expires = now() + checkedDays(validDays) * DAY;
   return database.transaction(async () => {
     if (renewRights && !(await findSubscriber(database, name)))
@@ -124,6 +129,7 @@ export async function inviteAgain(
     const known = await knownSubscriber(database, name);
     if (known.revoked !== null)
       throw new KeyServerError('revoked', 'this subscriber was revoked: begin a subscription first');
+    await audit(state, 'invite-again', known.name, { expires });
     return { expires, code: await createCodeOrReplace(database, known.id, expires) };
   });
 }

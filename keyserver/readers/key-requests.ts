@@ -51,7 +51,7 @@ export async function answerKeyRequest(
 ): Promise<Uint8Array> {
   const request = parseKeyRequest(bytes);
   const device = await authenticate(state, keyServer, request, ({ kind }) => kind === 'reader');
-  const answer = await decide(state, device, request);
+  const answer = counted(state, await decide(state, device, request));
   return encodeKeyAnswer(answer, bytes, device.key.key);
 }
 
@@ -77,7 +77,7 @@ export async function answerBrowserKeyRequest(
     request,
     ({ kind, subscriber }) => kind === 'browser' && subscriber === session.subscriber.id,
   );
-  const answer = await decide(state, device, request, site === undefined ? [] : [site]);
+  const answer = counted(state, await decide(state, device, request, site === undefined ? [] : [site]));
   const renewed = answer.keys.length > 0;
   if (renewed) await noteDevice(state, session, device.row.id);
   return { answer: await encodeKeyAnswer(answer, bytes, device.key.key), renewed };
@@ -99,6 +99,7 @@ async function authenticate(
   const key = await vault.open(place, sealed);
   const proved = await isRequestBy(request, keyServer, key);
   if (row && proved) return { row, key: { id: request.device, key } };
+  state.counts.add('key-refused request-refused');
   throw new KeyServerError('request-refused', 'the request does not prove possession of a device key');
 }
 
@@ -122,6 +123,12 @@ async function decide(
     refused: decisions.filter((decision) => 'reason' in decision),
     time,
   };
+}
+
+function counted({ counts }: KeyServerState, answer: KeyAnswer): KeyAnswer {
+  counts.add('key-given', answer.keys.length);
+  for (const { reason } of answer.refused) counts.add(`key-refused ${reason}`);
+  return answer;
 }
 
 async function answerOne(

@@ -22,6 +22,7 @@ import { devicesOf, removeDevice } from '../readers/devices.ts';
 import { createEntryCode } from '../readers/document-sessions.ts';
 import { findInvitation } from '../readers/invitations.ts';
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../readers/passwords.ts';
+import { as } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { demandSeat } from '../subscriptions/seats.ts';
 import { grantsOf, type Subscriber } from '../subscriptions/subscribers.ts';
@@ -263,7 +264,8 @@ async function takePassword(pages: AccountPages, request: Request, response: Res
 async function takeRemoval(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const subscriber = await subscriberOf(pages, request);
   const device = Number(field(request, 'device'));
-  if (subscriber && Number.isSafeInteger(device)) await removeDevice(pages.state, subscriber.id, device);
+  if (subscriber && Number.isSafeInteger(device))
+    await removeDevice(as(pages.state, `reader ${subscriber.name}`), subscriber.id, device);
   response.redirect(303, '/-/account');
 }
 
@@ -271,7 +273,8 @@ async function takeRemoval(pages: AccountPages, request: Request, response: Resp
 async function takeForgetting(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const [subscriber, token] = [await subscriberOf(pages, request), pages.cookie.read(request)];
   const device = token === undefined ? undefined : await deviceOfSession(pages.state, token);
-  if (subscriber && device !== undefined) await removeDevice(pages.state, subscriber.id, device);
+  if (subscriber && device !== undefined)
+    await removeDevice(as(pages.state, `reader ${subscriber.name}`), subscriber.id, device);
   await endSessionOf(pages, request);
   pages.cookie.clear(response);
   pages.knownBrowser.clear(response);

@@ -21,6 +21,14 @@ export function sessionCookie(origin: string, dev: boolean): ReadingCookie {
   return cookieOf(dev ? `wispr-${new URL(origin).port}` : '__Host-wispr', dev, { maxAge: SESSION_LIFETIME * 1000 });
 }
 
+/** Of the operators' pages, which plain HTTP may reach at `localhost` only. No other site's link comes with it. @param name - what it is for */
+export function operatorCookie(origin: string, name: string, lifetime: number): ReadingCookie {
+  const { protocol, port } = new URL(origin);
+  const isPlain = protocol === 'http:';
+  const options = { maxAge: lifetime * 1000, sameSite: 'strict' } as const;
+  return cookieOf(isPlain ? `wispr-${name}-${port}` : `__Host-wispr-${name}`, isPlain, options);
+}
+
 /** Holds the secret with which a browser has begun to sign in, until the browser is closed. */
 export function entryCookie(origin: string, dev: boolean): ReadingCookie {
   return cookieOf(dev ? `wispr-entry-${new URL(origin).port}` : '__Host-wispr-entry', dev);

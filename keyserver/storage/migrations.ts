@@ -58,6 +58,57 @@ CREATE TABLE identities (
   PRIMARY KEY (issuer, subject)
 )${types.keyed};
 CREATE INDEX identities_subscriber ON identities (subscriber)`,
+  (types) => {
+    const { integer, identity, blob, strict, keyed } = types;
+    return `
+-- What changes have noted: audit.ts moves it into the chain.
+CREATE TABLE audit_news (
+  id ${identity},
+  time ${integer} NOT NULL,
+  who TEXT NOT NULL,
+  action TEXT NOT NULL,
+  about TEXT NOT NULL,
+  details TEXT NOT NULL
+)${strict};
+CREATE TABLE audit (
+  number ${integer} PRIMARY KEY,
+  time ${integer} NOT NULL,
+  who TEXT NOT NULL,
+  action TEXT NOT NULL,
+  about TEXT NOT NULL,
+  details TEXT NOT NULL,
+  hash TEXT NOT NULL
+)${strict};
+CREATE INDEX audit_time ON audit (time);
+CREATE INDEX audit_who ON audit (who, number);
+CREATE INDEX audit_about ON audit (about, number);
+-- What was answered, by hour: counts.ts.
+CREATE TABLE counts (
+  hour ${integer} NOT NULL,
+  what TEXT NOT NULL,
+  n ${integer} NOT NULL,
+  PRIMARY KEY (hour, what)
+)${keyed};
+CREATE INDEX devices_last_seen ON devices (last_seen);
+CREATE INDEX subscribers_revoked ON subscribers (name_key) WHERE revoked IS NOT NULL;
+CREATE TABLE operators (
+  id ${identity},
+  name TEXT NOT NULL UNIQUE,
+  created ${integer} NOT NULL
+)${strict};
+-- With which an operator registers a passkey.
+CREATE TABLE operator_links (
+  code_hash ${blob} PRIMARY KEY,
+  operator ${integer} NOT NULL REFERENCES operators ON DELETE CASCADE,
+  expires ${integer} NOT NULL
+)${keyed};
+CREATE TABLE operator_sessions (
+  token_hash ${blob} PRIMARY KEY,
+  operator ${integer} NOT NULL REFERENCES operators ON DELETE CASCADE,
+  expires ${integer} NOT NULL
+)${keyed};
+${passkeyTable(types, 'operator_passkeys', 'operators')}`;
+  },
 ];
 
 /** A table of passkeys: keyserver/passkeys/store.ts. @param owners - the table of those whose they are */

@@ -1,5 +1,6 @@
 /** What every part of the key server works on: the database, the vault over it, and the key pair that bundles are sealed to. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { type KeyPair, randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
@@ -7,6 +8,8 @@ import { recipientIdOf } from '../../core/keys/bundle.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { KeyServerConfig } from '../config.ts';
 import { KeyServerError } from '../errors.ts';
+import { chainAudit } from './audit.ts';
+import { HourlyCounts } from './counts.ts';
 import type { Database, Store } from './database.ts';
 import { createMasterKey, readMasterKeys } from './master-key.ts';
 import { sqliteStore } from './sqlite-database.ts';
@@ -27,6 +30,9 @@ export interface KeyServerState {
    * Outside transactions. `undefined`: all rights are from here.
    */
   readonly renewRights?: ((subscriber: number) => Promise<void>) | undefined;
+  /** Who acts, for the audit trail: audit.ts. */
+  readonly actor: string;
+  readonly counts: HourlyCounts;
 }
 
 /**
@@ -71,11 +77,22 @@ export async function withState<Result>(
   }
   const state = await openState(config);
   try {
-    return await work(state);
+    const result = await work({ ...state, actor: `command ${userName()}` });
+    await chainAudit(state.database);
+    return result;
   } catch (error) {
     throw store.explain(error);
   } finally {
     await state.database.close();
+  }
+}
+
+/** The user of the operating system who runs this command. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.()); // one without a name, as in some containers
   }
 }
 
@@ -108,7 +125,7 @@ async function prepare(
   try {
     const recipient = await readRecipient(database, vault);
     writePublicKey(config.publicKey, recipient.publicKey);
-    return { database, vault, recipient, now };
+    return { database, vault, recipient, now, actor: 'server', counts: new HourlyCounts(database, now) };
   } catch (error) {
     await database.close();
     throw error;

@@ -1,6 +1,7 @@
 /** Plans: what people subscribe to. A plan is a title and patterns of set names, and may be dated: see access.ts. */
 import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
+import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { isTimeZone } from './access.ts';
@@ -48,9 +49,10 @@ interface PlanRow {
  * @throws KeyServerError `argument-invalid`
  */
 export async function definePlan(
-  { database }: KeyServerState,
+  state: KeyServerState,
   { name, title, sets, zone }: PlanRequest,
 ): Promise<{ readonly plan: Plan; readonly created: boolean }> {
+  const { database } = state;
   if (!NAME.test(name)) throw invalid(`${quoted(name)} cannot be the name of a plan: a-z, 0-9 and "-" can be in it`);
   if (title !== undefined && !TITLE.test(title)) throw invalid(`${quoted(title)} cannot be the title of a plan`);
   if (zone && !isTimeZone(zone)) throw invalid(`${quoted(zone)} is no time zone such as Europe/Berlin`);
@@ -69,16 +71,19 @@ export async function definePlan(
     const sql = `INSERT INTO plans (name, title, patterns, zone) VALUES (?, ?, ?, ?)
       ON CONFLICT (name) DO UPDATE SET title = excluded.title, patterns = excluded.patterns, zone = excluded.zone`;
     await database.run(sql, name, plan.title, plan.patterns.join(' '), plan.zone);
+    await audit(state, 'plan', name, { title: plan.title, sets: [...plan.patterns], zone: plan.zone });
     return { plan, created: !known };
   });
 }
 
 /** Removes a plan that never had a subscription. @throws KeyServerError `argument-invalid` */
-export async function removePlan({ database }: KeyServerState, name: string): Promise<void> {
+export async function removePlan(state: KeyServerState, name: string): Promise<void> {
+  const { database } = state;
   await database.transaction(async () => {
     const row = await database.first<{ n: number }>('SELECT count(*) AS n FROM subscriptions WHERE plan = ?', name);
     if (row && row.n > 0) throw invalid(`the plan ${quoted(name)} has subscriptions: end them, and leave the plan`);
     if ((await database.run('DELETE FROM plans WHERE name = ?', name)) === 0) throw noPlan(name);
+    await audit(state, 'plan-removed', name);
   });
 }
 

@@ -1,6 +1,7 @@
 /** Subscribers: who they are, what they were granted, and how a grant ends. */
 import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
+import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
@@ -69,6 +70,10 @@ export async function knownSubscriber(database: Database, name: string): Promise
 
 /** SQL: rows of a subscriber, and of the group that they are a member of. The id stands for both `?`. */
 export const OWN_OR_OF_GROUP = 'subscriber IN (?, (SELECT member_of FROM subscribers WHERE subscribers.id = ?))';
+/** The name of a subscriber who is there. */
+export async function nameOfSubscriber(database: Database, id: number): Promise<string> {
+  return (await database.first<{ name: string }>('SELECT name FROM subscribers WHERE id = ?', id))?.name ?? '';
+}
 
 /** The grants of a subscriber, in the order of their patterns. */
 export async function grantsOf(database: Database, subscriber: number): Promise<Grant[]> {
@@ -98,11 +103,8 @@ const WITH_MEMBERS = 'SELECT id FROM subscribers WHERE id = ? OR (member_of = ? 
  * @returns how many members, devices, sessions and invitations it had; with `dryRun`, nothing is changed
  * @throws KeyServerError `argument-invalid`
  */
-export async function revokeSubscriber(
-  { database, now }: KeyServerState,
-  name: string,
-  { dryRun = false } = {},
-): Promise<Revoked> {
+export async function revokeSubscriber(state: KeyServerState, name: string, { dryRun = false } = {}): Promise<Revoked> {
+  const { database, now } = state;
   return database.transaction(async () => {
     const subscriber = await findSubscriber(database, name);
     if (!subscriber) throw new KeyServerError('argument-invalid', `there is no subscriber ${quoted(name)}`);
@@ -128,6 +130,8 @@ export async function revokeSubscriber(
       id,
       id,
     );
+    const { name: _, ...ended } = revoked;
+    await audit(state, 'revoke', subscriber.name, ended);
     return revoked;
   });
 }

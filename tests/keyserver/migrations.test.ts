@@ -58,6 +58,15 @@ it('on PostgreSQL several processes take the steps at once, each of them once', 
     'DROP TABLE passkey_challenges',
     'DROP TABLE reader_passkeys',
     'DROP TABLE identities',
+    'DROP TABLE audit_news',
+    'DROP TABLE audit',
+    'DROP TABLE counts',
+    'DROP INDEX devices_last_seen',
+    'DROP INDEX subscribers_revoked',
+    'DROP TABLE operator_links',
+    'DROP TABLE operator_sessions',
+    'DROP TABLE operator_passkeys',
+    'DROP TABLE operators',
   ])
     await first.database.run(undo);
   await first.database.run('UPDATE wispr_key_server SET version = 3');

@@ -1,0 +1,98 @@
+/** The operators' pages: a door of their own, behind passkeys. Nothing here needs scripts but the passkey. docs/admin.md */
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import { CodedError } from '../../core/errors.ts';
+import { createDoor } from '../http/door.ts';
+import { limitRequests } from '../http/limits.ts';
+import { operatorCookie, sameOriginOnly } from '../reading-site/session-cookie.ts';
+import { as } from '../storage/audit.ts';
+import { addAuditPages } from './audit.ts';
+import { addImportPages } from './import.ts';
+import { findOperator, OPERATOR_SESSION_LIFETIME } from './operators.ts';
+import { addOverviewPage } from './overview.ts';
+import { type AdminPages, type AdminSiteOptions, ASSETS, sendPage } from './pages.ts';
+import { addPersonPages } from './person.ts';
+import { addPlanPages } from './plans.ts';
+import { addRequestsPage } from './requests.ts';
+import { addSetsPage } from './sets.ts';
+import { addSignIn } from './sign-in.ts';
+import { addSubscriberPages } from './subscribers.ts';
+
+/** Bytes of a form. */
+const FORM_LENGTH = 32_768;
+
+/** The operators' pages as an Express app, not listening. */
+export function createAdminSite(options: AdminSiteOptions): Express {
+  const { origin, limits, provider } = options;
+  const pages: AdminPages = {
+    ...options,
+    cookie: operatorCookie(origin, 'operator', OPERATOR_SESSION_LIFETIME),
+    publisher: async () => (await provider.read())?.descriptor.name ?? 'Key server',
+  };
+  const app = createDoor({ ...options, formsLeadTo: [] }, (_request, response) => void response.status(421).end());
+  for (const [path, { type, content }] of Object.entries(ASSETS))
+    app.get(path, (_request, response) => {
+      response.set({ 'Content-Type': type, 'Cache-Control': 'no-cache' }).end(content);
+    });
+  app.get('/favicon.ico', (_request, response) => void response.status(204).end());
+  app.use(noStore, limitRequests(limits.documentsPerAddress, 'address', refuseTooMany, { failuresOnly: false }));
+  app.use(ownFormsOnly(origin));
+  addSignIn(app, pages);
+  app.use(demandOperator(pages));
+  addImportPages(app, pages);
+  app.use(express.urlencoded({ extended: false, limit: FORM_LENGTH, parameterLimit: 20, inflate: false }));
+  addOverviewPage(app, pages);
+  addSubscriberPages(app, pages);
+  addPersonPages(app, pages);
+  addPlanPages(app, pages);
+  addSetsPage(app, pages);
+  addRequestsPage(app, pages);
+  addAuditPages(app, pages);
+  app.use((_request, response) => sendProblem(pages, response, 404, 'There is no such page.'));
+  app.use(handleError(pages));
+  return app;
+}
+
+const noStore: RequestHandler = (_request, response, next) => {
+  response.set('Cache-Control', 'no-store');
+  next();
+};
+
+const refuseTooMany: RequestHandler = (_request, response) =>
+  void response.status(429).type('text').send('Too many.\n');
+
+/** Whatever changes something was sent by a page of this origin. */
+function ownFormsOnly(origin: string): RequestHandler {
+  const check = sameOriginOnly(origin);
+  return (request, response, next) =>
+    request.method === 'GET' || request.method === 'HEAD' ? next() : check(request, response, next);
+}
+
+/** Whatever an operator does from here on is done in the operator's name. */
+function demandOperator(pages: AdminPages): RequestHandler {
+  return async (request, response, next) => {
+    const operator = await findOperator(pages.state, pages.cookie.read(request) ?? '');
+    if (!operator) return response.redirect(303, '/sign-in');
+    response.locals.operator = operator;
+    response.locals.state = as(pages.state, `operator ${operator.name}`);
+    next();
+  };
+}
+
+/** Refusals say what was wrong: who reads them is the operator. What is not foreseen goes to the log. */
+function handleError(pages: AdminPages): ErrorRequestHandler {
+  return async (error, _request, response, _next) => {
+    if (response.headersSent) return void response.destroy();
+    if (error instanceof CodedError) {
+      const status = error.code === 'cross-site' || error.code === 'passkey-refused' ? 403 : 400;
+      return sendProblem(pages, response, status, error.message);
+    }
+    if (error?.status >= 400 && error.status < 500)
+      return sendProblem(pages, response, error.status, 'The form could not be read.');
+    pages.log.error({ err: error }, 'unforeseen error');
+    return sendProblem(pages, response, 500, 'Something went wrong here: the log of the key server has it.');
+  };
+}
+
+function sendProblem(pages: AdminPages, response: Parameters<RequestHandler>[1], status: number, problem: string) {
+  return sendPage(pages, response.status(status), 'problem', { title: 'That did not work', section: '', problem });
+}

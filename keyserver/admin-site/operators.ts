@@ -1,0 +1,120 @@
+/** Operators: who may open the operators' pages, the links with which they register a passkey, and their sessions. Of secrets only digests are stored. */
+import { randomBytes } from '#primitives';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { KeyServerError } from '../errors.ts';
+import { audit } from '../storage/audit.ts';
+import { digest } from '../storage/digest.ts';
+import type { KeyServerState } from '../storage/state.ts';
+
+const NAME = /^[\w.-]{1,64}$/;
+/** Seconds for which a link can be used, and for which a session lasts. */
+const LINK_LIFETIME = 86_400;
+export const OPERATOR_SESSION_LIFETIME = 12 * 3600;
+const SECRET_LENGTH = 32;
+
+export interface Operator {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** Times in seconds since 1970. */
+export interface OperatorOverview {
+  readonly name: string;
+  readonly created: number;
+  readonly passkeys: number;
+  readonly lastUsed: number | null;
+}
+
+/**
+ * Makes an operator, where there is none of this name, and a code with which a browser registers one passkey.
+ *
+ * @throws KeyServerError `argument-invalid`
+ */
+export async function inviteOperator(
+  state: KeyServerState,
+  name: string,
+): Promise<{ readonly code: string; readonly expires: number }> {
+  if (!NAME.test(name)) throw invalid('a name of an operator has letters, digits, "-", "_" and "."');
+  const { database, now } = state;
+  const secret = randomBytes(SECRET_LENGTH);
+  const expires = now() + LINK_LIFETIME;
+  await database.transaction(async () => {
+    await database.run('DELETE FROM operator_links WHERE expires < ?', now());
+    await database.run('INSERT INTO operators (name, created) VALUES (?, ?) ON CONFLICT DO NOTHING', name, now());
+    const sql = `INSERT INTO operator_links (code_hash, operator, expires)
+      VALUES (?, (SELECT id FROM operators WHERE name = ?), ?)`;
+    await database.run(sql, digest('operator link', secret), name, expires);
+    await audit(state, 'operator', name, { expires });
+  });
+  return { code: toBase64url(secret), expires };
+}
+
+export async function listOperators({ database }: KeyServerState): Promise<OperatorOverview[]> {
+  return database.all(
+    `SELECT name, operators.created, count(operator_passkeys.id) AS passkeys, max(last_used) AS "lastUsed"
+     FROM operators LEFT JOIN operator_passkeys ON owner = operators.id
+     GROUP BY operators.id, name, operators.created ORDER BY name`,
+  );
+}
+
+/** Ends sessions, passkeys and links of an operator. @throws KeyServerError `argument-invalid` */
+export async function removeOperator(state: KeyServerState, name: string): Promise<void> {
+  const { database } = state;
+  await database.transaction(async () => {
+    if ((await database.run('DELETE FROM operators WHERE name = ?', name)) === 0)
+      throw invalid('there is no operator of this name');
+    await audit(state, 'operator-removed', name);
+  });
+}
+
+/** Whose a link is, that can still be used. */
+export async function findOperatorLink(state: KeyServerState, code: string): Promise<Operator | undefined> {
+  return findBySecret(state, 'operator_links', 'code_hash', 'operator link', code);
+}
+
+/** Uses a link up. @returns whether it was there */
+export async function takeOperatorLink({ database }: KeyServerState, code: string): Promise<boolean> {
+  const hash = hashOf('operator link', code);
+  return hash !== undefined && (await database.run('DELETE FROM operator_links WHERE code_hash = ?', hash)) === 1;
+}
+
+/** @returns the token of the new session */
+export async function beginOperatorSession({ database, now }: KeyServerState, operator: number): Promise<string> {
+  const secret = randomBytes(SECRET_LENGTH);
+  await database.run('DELETE FROM operator_sessions WHERE expires < ?', now());
+  const sql = 'INSERT INTO operator_sessions (token_hash, operator, expires) VALUES (?, ?, ?)';
+  await database.run(sql, digest('operator session', secret), operator, now() + OPERATOR_SESSION_LIFETIME);
+  return toBase64url(secret);
+}
+
+/** Who a session belongs to; `undefined` where it has ended. */
+export async function findOperator(state: KeyServerState, token: string): Promise<Operator | undefined> {
+  return findBySecret(state, 'operator_sessions', 'token_hash', 'operator session', token);
+}
+
+export async function endOperatorSession({ database }: KeyServerState, token: string): Promise<void> {
+  const hash = hashOf('operator session', token);
+  if (hash) await database.run('DELETE FROM operator_sessions WHERE token_hash = ?', hash);
+}
+
+async function findBySecret(
+  { database, now }: KeyServerState,
+  table: 'operator_links' | 'operator_sessions',
+  column: 'code_hash' | 'token_hash',
+  label: string,
+  secret: string,
+): Promise<Operator | undefined> {
+  const hash = hashOf(label, secret);
+  if (!hash) return undefined;
+  const sql = `SELECT operators.id, name FROM ${table} JOIN operators ON operators.id = operator WHERE ${column} = ? AND expires >= ?`;
+  return database.first<Operator>(sql, hash, now());
+}
+
+function hashOf(label: string, secret: string): Uint8Array | undefined {
+  const bytes = fromBase64url(secret, SECRET_LENGTH);
+  return bytes && digest(label, bytes);
+}
+
+function invalid(message: string): KeyServerError {
+  return new KeyServerError('argument-invalid', message, { typed: true });
+}

@@ -1,0 +1,105 @@
+/** The pages: eta templates, which escape whatever is put into them, and the words that several have in common. */
+import { readFileSync } from 'node:fs';
+import { Eta } from 'eta';
+import type { Request, Response } from 'express';
+import type { KeyServerConfig } from '../config.ts';
+import type { DoorOptions } from '../http/door.ts';
+import type { RequestLimits } from '../http/limits.ts';
+import { PASSKEY_SCRIPT } from '../passkeys/script.ts';
+import type { Origins } from '../publication/import-bundle.ts';
+import type { ProviderReader } from '../publication/provider.ts';
+import type { ReadingCookie } from '../reading-site/session-cookie.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import type { Operator } from './operators.ts';
+
+const TEMPLATES =
+  'audit import imported invite invited join layout overview passkey person plans problem requests revoke sets sign-in subscribers';
+
+const eta = new Eta({ autoEscape: true });
+for (const name of TEMPLATES.split(' ')) {
+  eta.loadTemplate(`@${name}`, readFileSync(new URL(`pages/${name}.eta`, import.meta.url), 'utf8'));
+}
+
+export const ASSETS: Readonly<Record<string, { readonly type: string; readonly content: Buffer }>> = {
+  '/style.css': asset('text/css; charset=utf-8', 'style.css'),
+  '/join.js': asset('text/javascript; charset=utf-8', 'join.js'),
+  '/passkeys.js': PASSKEY_SCRIPT,
+};
+
+export interface AdminSiteOptions extends DoorOptions {
+  readonly state: KeyServerState;
+  readonly config: KeyServerConfig;
+  readonly provider: ProviderReader;
+  readonly origins: Origins;
+  readonly limits: RequestLimits;
+}
+
+export interface AdminPages extends AdminSiteOptions {
+  readonly cookie: ReadingCookie;
+  /** What the publisher calls itself. */
+  readonly publisher: () => Promise<string>;
+}
+
+/** What every page has. */
+interface Page {
+  readonly title: string;
+  /** Which entry of the menu is the current one: the first part of its path. */
+  readonly section: string;
+  readonly script?: string;
+}
+
+export async function sendPage(
+  pages: AdminPages,
+  response: Response,
+  template: string,
+  page: Page & Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const operator: Operator | undefined = response.locals.operator;
+  const head = { publisher: await pages.publisher(), host: new URL(pages.origin).host, operator: operator?.name };
+  response.type('html').send(eta.render(`@${template}`, { script: '', ...page, head, words: WORDS }));
+}
+
+/** The state, for what an operator changes. */
+export function operatorState({ locals }: Response): KeyServerState {
+  return locals.state;
+}
+
+/** A field of a form; one that is missing or repeated is empty. */
+export function field(request: Request, name: string): string {
+  const value: unknown = request.body?.[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/** A member of the query; one that is missing is empty. */
+export function query({ originalUrl }: Request, name: string): string {
+  return new URL(originalUrl, 'http://localhost').searchParams.get(name)?.slice(0, 200) ?? '';
+}
+
+/** A query with what is not empty, or nothing. */
+export function queryWith(members: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(members).filter((member): member is [string, string] => Boolean(member[1]));
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+}
+
+const day = (time: number) => new Date(time * 1000).toISOString().slice(0, 10);
+const minute = (time: number) => `${new Date(time * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+const number = (n: number) => n.toLocaleString('en-GB');
+
+/** How long ago, or until then. */
+function distance(seconds: number): string {
+  const [size, unit] = (
+    [
+      [86_400, 'day'],
+      [3600, 'hour'],
+      [60, 'minute'],
+    ] as const
+  ).find(([each]) => seconds >= 2 * each) ?? [60, 'minute'];
+  const n = Math.floor(seconds / size);
+  return n < 1 ? 'under a minute' : `${n} ${unit}${n === 1 ? '' : 's'}`;
+}
+
+const WORDS = { day, minute, number, distance };
+
+function asset(type: string, file: string) {
+  return { type, content: readFileSync(new URL(`assets/${file}`, import.meta.url)) };
+}

@@ -1,0 +1,121 @@
+/** One subscriber: rights, devices, what can be read and why, and what can be changed. */
+import type { Express, Request, Response } from 'express';
+import { KeyServerError } from '../errors.ts';
+import { devicesOf, removeDevice } from '../readers/devices.ts';
+import { inviteAgain } from '../readers/invitations.ts';
+import { beginSubscription, endSubscription } from '../readers/subscribing.ts';
+import { newestAudit } from '../storage/audit.ts';
+import { decideAccess } from '../subscriptions/access.ts';
+import { listPlans } from '../subscriptions/plans.ts';
+import { revokeSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
+import { rightsOf } from '../subscriptions/subscriptions.ts';
+import { type Why, whyCanRead } from '../why.ts';
+import { type AdminPages, field, operatorState, query, sendPage } from './pages.ts';
+import { sendInvitation } from './subscribers.ts';
+
+/** Sets and rows of the audit trail that are shown. */
+const NEWEST = 12;
+
+export function addPersonPages(app: Express, pages: AdminPages): void {
+  const path = '/subscribers/:id';
+  const back = (request: Request, response: Response) => response.redirect(303, `/subscribers/${request.params.id}`);
+  app.get(path, async (request, response) => showPerson(pages, request, response));
+  app.get(`${path}/revoke`, async (request, response) => {
+    const { name } = await personOf(pages, request);
+    const ends = await revokeSubscriber(pages.state, name, { dryRun: true });
+    await sendPage(pages, response, 'revoke', {
+      title: `Revoke ${name}`,
+      section: 'subscribers',
+      id: request.params.id,
+      ends,
+    });
+  });
+  app.post(`${path}/revoke`, async (request, response) => {
+    await revokeSubscriber(operatorState(response), (await personOf(pages, request)).name);
+    back(request, response);
+  });
+  app.post(`${path}/invite`, async (request, response) => {
+    const { name: subscriber } = await personOf(pages, request);
+    await sendInvitation(pages, response, { subscriber, ...(await inviteAgain(operatorState(response), subscriber)) });
+  });
+  app.post(`${path}/plan`, async (request, response) => {
+    const { name: subscriber } = await personOf(pages, request);
+    const [plan, until] = [field(request, 'plan'), field(request, 'until') || null];
+    if (field(request, 'step') === 'end') await endSubscription(operatorState(response), subscriber, plan);
+    else await beginSubscription(operatorState(response), { subscriber, plan, until });
+    back(request, response);
+  });
+  app.post(`${path}/remove-device`, async (request, response) => {
+    const { id } = await personOf(pages, request);
+    const device = Number(field(request, 'device'));
+    if (Number.isSafeInteger(device)) await removeDevice(operatorState(response), id, device);
+    back(request, response);
+  });
+}
+
+async function personOf({ state }: AdminPages, { params }: Request): Promise<Subscriber> {
+  const id = /^\d{1,15}$/.test(String(params.id)) ? Number(params.id) : -1;
+  const found = await state.database.first<Subscriber>('SELECT id, name, revoked FROM subscribers WHERE id = ?', id);
+  if (found) return found;
+  throw new KeyServerError('no-such-subscriber', 'there is no such subscriber');
+}
+
+async function showPerson(pages: AdminPages, request: Request, response: Response): Promise<void> {
+  const { state, config } = pages;
+  const { database, now } = state;
+  const person = await personOf(pages, request);
+  const { id, name } = person;
+  const what = query(request, 'what').trim();
+  const rights = await rightsOf(database, id);
+  const sets = await database.all<{ name: string }>(
+    'SELECT name FROM sets GROUP BY name ORDER BY max(imported) DESC, name DESC LIMIT ?',
+    NEWEST,
+  );
+  const sql = 'SELECT count(*) AS n FROM sessions WHERE subscriber = ? AND expires >= ?';
+  await sendPage(pages, response, 'person', {
+    title: name,
+    section: 'subscribers',
+    now: now(),
+    person,
+    rights,
+    what,
+    why: what === '' ? undefined : await whyOf(() => whyCanRead(config, state, name, what)),
+    sets: sets.map((set) => ({ set: set.name, ...answer(person, decideAccess(rights, set.name, now())) })),
+    devices: await devicesOf(database, id),
+    sessions: (await database.first<{ n: number }>(sql, id, now()))?.n ?? 0,
+    plans: await listPlans(state),
+    rows: await newestAudit(database, { about: name }, NEWEST),
+  });
+}
+
+type Answer = { readonly can: boolean; readonly because: string };
+
+function answer({ revoked }: Subscriber, verdict: ReturnType<typeof decideAccess>): Answer {
+  if (revoked !== null) return { can: false, because: REASONS.revoked };
+  const right = 'by' in verdict ? (verdict.by as Awaited<ReturnType<typeof rightsOf>>[number]) : undefined;
+  const by = right ? ` (${right.plan?.title ?? `sets ${right.patterns.join(', ')}`})` : '';
+  return { can: verdict.denied === undefined, because: REASONS[verdict.denied ?? 'covered'] + by };
+}
+
+const REASONS: Readonly<Record<Why['reason'], string>> = {
+  covered: 'a right covers it',
+  public: 'it is public',
+  lapsed: 'the right has ended',
+  'not-entitled': 'no right covers it, or not its time',
+  revoked: 'the access was withdrawn',
+  'no-key': 'its key is not here: the publisher has to run “wispr publish”',
+};
+
+/** What keeps the publication from being read is an answer too. */
+async function whyOf(ask: () => Promise<Why>): Promise<Answer & { readonly set?: string | undefined }> {
+  try {
+    const { can, reason, by, set } = await ask();
+    return {
+      can,
+      set,
+      because: REASONS[reason] + (by ? ` (${by.plan?.title ?? `sets ${by.patterns.join(', ')}`})` : ''),
+    };
+  } catch (error) {
+    return { can: false, because: error instanceof Error ? error.message : 'it cannot be said' };
+  }
+}

@@ -1,0 +1,79 @@
+/** Plans: name, title, patterns, and the sets that they have today. */
+import type { Express, Request } from 'express';
+import { matchesPattern } from '../../core/keys/set-pattern.ts';
+import type { Database } from '../storage/database.ts';
+import { timeOf } from '../subscriptions/access.ts';
+import { definePlan, listPlans, removePlan } from '../subscriptions/plans.ts';
+import { parseSetPattern } from '../subscriptions/subscribers.ts';
+import { type AdminPages, field, operatorState, sendPage } from './pages.ts';
+
+/** Sets that are named; the others are counted. */
+const NAMED = 8;
+
+interface PlanForm {
+  readonly name: string;
+  readonly title: string;
+  readonly sets: string;
+  readonly zone: string;
+}
+
+export function addPlanPages(app: Express, pages: AdminPages): void {
+  const { state } = pages;
+  const show = async (response: Parameters<typeof operatorState>[0], form: PlanForm, isPreview = false) => {
+    const names = await setNames(state.database);
+    const now = state.now();
+    const plans = (await listPlans(state)).map((plan) => ({
+      ...plan,
+      covers: covered(names, plan.patterns, plan.zone, now),
+    }));
+    const preview = isPreview
+      ? covered(names, patternsOf(form).map(parseSetPattern), form.zone || null, now)
+      : undefined;
+    await sendPage(pages, response, 'plans', { title: 'Plans', section: 'plans', plans, form, preview });
+  };
+  app.get('/plans', async (_request, response) => show(response, { name: '', title: '', sets: '', zone: '' }));
+  app.post('/plans', async (request, response) => {
+    const form = formOf(request);
+    if (field(request, 'step') === 'preview') return show(response, form, true);
+    const { name, zone } = form;
+    await definePlan(operatorState(response), { name, title: form.title || undefined, sets: patternsOf(form), zone });
+    response.redirect(303, '/plans');
+  });
+  app.post('/plans/edit', async (request, response) => {
+    const plan = (await listPlans(state)).find(({ name }) => name === field(request, 'name'));
+    if (!plan) return response.redirect(303, '/plans');
+    await show(
+      response,
+      { name: plan.name, title: plan.title, sets: plan.patterns.join(' '), zone: plan.zone ?? '' },
+      true,
+    );
+  });
+  app.post('/plans/remove', async (request, response) => {
+    await removePlan(operatorState(response), field(request, 'name'));
+    response.redirect(303, '/plans');
+  });
+}
+
+function formOf(request: Request): PlanForm {
+  const [name, title, sets, zone] = ['name', 'title', 'sets', 'zone'].map((each) => field(request, each).trim());
+  return { name: name ?? '', title: title ?? '', sets: sets ?? '', zone: zone ?? '' };
+}
+
+function patternsOf({ sets }: PlanForm): string[] {
+  return sets.split(/[\s,]+/).filter(Boolean);
+}
+
+async function setNames(database: Database): Promise<string[]> {
+  const sql = 'SELECT name FROM sets GROUP BY name ORDER BY max(imported) DESC, name DESC';
+  return (await database.all<{ name: string }>(sql)).map(({ name }) => name);
+}
+
+/** The sets that a subscription of today can read: of a dated plan those of this time, and those without one. */
+function covered(names: readonly string[], patterns: readonly string[], zone: string | null, now: number) {
+  const matching = names.filter((name) => patterns.some((pattern) => matchesPattern(pattern, name)));
+  const today = matching.filter((name) => {
+    const time = zone === null ? undefined : timeOf(name, zone);
+    return time === undefined || (time.start <= now && now < time.end);
+  });
+  return { named: today.slice(0, NAMED), today: today.length, matching: matching.length };
+}

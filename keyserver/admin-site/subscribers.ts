@@ -1,0 +1,73 @@
+/** The subscribers, in pages; and inviting a person. */
+import type { Express } from 'express';
+import { KeyServerError } from '../errors.ts';
+import { readProviderRow } from '../publication/provider.ts';
+import { invitationLink, inviteSubscriber } from '../readers/invitations.ts';
+import { daySpan } from '../subscriptions/access.ts';
+import { listSubscribers, SUBSCRIBER_STATES } from '../subscriptions/directory.ts';
+import { findPlan, listPlans } from '../subscriptions/plans.ts';
+import { findSubscriber } from '../subscriptions/subscribers.ts';
+import { type AdminPages, field, operatorState, query, queryWith, sendPage } from './pages.ts';
+
+export function addSubscriberPages(app: Express, pages: AdminPages): void {
+  const { state } = pages;
+  app.get('/subscribers', async (request, response) => {
+    const [search, plan, after] = [query(request, 'search'), query(request, 'plan'), query(request, 'after')];
+    const filter = SUBSCRIBER_STATES.find((each) => each === query(request, 'state'));
+    const wish = { search, plan: plan || undefined, state: filter, after };
+    const { entries, more } = await listSubscribers(state.database, wish, state.now());
+    const next = more ? queryWith({ search, plan, state: filter, after: entries.at(-1)?.name }) : '';
+    const plans = await listPlans(state);
+    const page = {
+      title: 'Subscribers',
+      section: 'subscribers',
+      now: state.now(),
+      entries,
+      next,
+      search,
+      plan,
+      state: filter,
+      plans,
+    };
+    await sendPage(pages, response, 'subscribers', { ...page, states: SUBSCRIBER_STATES, first: after === '' });
+  });
+  app.get('/invite', async (_request, response) => {
+    await sendPage(pages, response, 'invite', {
+      title: 'Invite a subscriber',
+      section: 'subscribers',
+      plans: await listPlans(state),
+    });
+  });
+  app.post('/invite', async (request, response) => {
+    const [name, plan, until] = [field(request, 'name'), field(request, 'plan'), field(request, 'until')];
+    const sets = field(request, 'sets')
+      .split(/[\s,]+/)
+      .filter(Boolean);
+    const zone = (await findPlan(state.database, plan))?.zone ?? 'UTC';
+    const end = until === '' ? undefined : daySpan(until, zone);
+    if (until !== '' && !end) throw new KeyServerError('argument-invalid', 'the last day is no day such as 2027-06-30');
+    const wish = { name, ...(plan ? { plan } : sets.length > 0 && { sets }), ...(end && { until: end.end - 1 }) };
+    if (!plan && sets.length === 0)
+      throw new KeyServerError('argument-invalid', 'choose a plan, or name sets; “*” is all sets');
+    await sendInvitation(pages, response, await inviteSubscriber(operatorState(response), wish));
+  });
+}
+
+/** Shows the link, once. */
+export async function sendInvitation(
+  pages: AdminPages,
+  response: Parameters<typeof operatorState>[0],
+  { subscriber, code, expires }: { readonly subscriber: string; readonly code: string; readonly expires: number },
+): Promise<void> {
+  const { state, origins } = pages;
+  const link = invitationLink({ code }, origins.keyServer, (await readProviderRow(state.database))?.root);
+  const id = (await findSubscriber(state.database, subscriber))?.id;
+  await sendPage(pages, response, 'invited', {
+    title: 'Invitation',
+    section: 'subscribers',
+    subscriber,
+    id,
+    link,
+    expires,
+  });
+}
