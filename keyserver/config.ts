@@ -35,6 +35,17 @@ const database = z
       'Instead of `data`: `postgres://USER@HOST/NAME?sslmode=verify-full`, a database at a PostgreSQL server. The password is in `PGPASSWORD` or `~/.pgpass`.',
   });
 
+const masterKey = z
+  .union([
+    z.string().min(1),
+    z.strictObject({ environment: z.string().min(1) }),
+    z.strictObject({ command: z.array(z.string().min(1)).min(1) }),
+  ])
+  .meta({
+    description:
+      'The key that encrypts the keys in the database: its file; or `{ "environment": "NAME" }`, a variable that holds the text of that file; or `{ "command": ["PROGRAM", "ARGUMENT"] }`, which prints it.',
+  });
+
 const fetchFrom = z
   .record(
     z.string().refine(isSite, 'must be a site, like news.example'),
@@ -125,7 +136,7 @@ const configuration = z
     }),
     data: file('The database, an SQLite file.').optional(),
     database: database.optional(),
-    masterKey: file('The file of the key that encrypts the keys in the database.'),
+    masterKey,
     publicKey: file('Where the public key is written that publishers seal bundles to.'),
     fetchFrom: fetchFrom.optional(),
     publication: publication.optional(),
@@ -202,7 +213,7 @@ export function readConfig(file: string): KeyServerConfig {
     ...withFiles(config),
     reading: { ...withFiles(reading), documents: withFiles(reading.documents) },
     ...(config.data !== undefined && { data: from(config.data) }),
-    masterKey: from(config.masterKey),
+    masterKey: typeof config.masterKey === 'string' ? from(config.masterKey) : config.masterKey,
     publicKey: from(config.publicKey),
     ...(config.stripe && { stripe: { ...config.stripe, secretFile: from(config.stripe.secretFile) } }),
     ...(config.httpcrypt && { httpcrypt: httpcryptFrom(config.httpcrypt, from) }),

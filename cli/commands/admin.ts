@@ -9,7 +9,9 @@ import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { count } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
 import { print, say } from '../io/voice.ts';
+import { addBackupCommand, addRestoreCommand } from './admin-backup.ts';
 import { addPlanCommand, describePlan } from './admin-plan.ts';
+import { addRotateCommand } from './admin-rotate.ts';
 import { addListOptions, importList, type ListOptions } from './admin-subscribers.ts';
 import { addTokenCommand, describeToken } from './admin-token.ts';
 import { addWhyCommand } from './admin-why.ts';
@@ -42,6 +44,9 @@ export function addAdminCommand(program: Command): void {
     addSubcommand(admin, 'why <name> <url>', 'say why a subscriber can or cannot read a document, or a set'),
   );
   addTokenCommand(addSubcommand(admin, 'token', 'make, list or revoke publishing tokens'));
+  addRotateCommand(addSubcommand(admin, 'rotate', 'replace a key, while the key server runs'));
+  addBackupCommand(addSubcommand(admin, 'backup <file>', 'copy the database, while the key server runs'));
+  addRestoreCommand(addSubcommand(admin, 'restore <file>', 'put such a copy where there is no database'));
 }
 
 function addSubcommand(admin: Command, nameAndArguments: string, description: string): Command {

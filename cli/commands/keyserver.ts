@@ -11,6 +11,7 @@ import {
 } from '../../keyserver/config.ts';
 import { writeConfig } from '../../keyserver/config-template.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
+import { nameOfPlace } from '../../keyserver/storage/master-key.ts';
 import { createState } from '../../keyserver/storage/state.ts';
 import { currentIo } from '../io/context.ts';
 import { stopRequested } from '../io/signals.ts';
@@ -65,7 +66,7 @@ async function introduce(file: string, config: KeyServerConfig, { json }: Option
   if (!json) print(readFileSync(file, 'utf8').trimEnd());
   say(`this configuration was written to ${file}`);
   say(
-    `the master key is ${config.masterKey}: without it the database ${config.database ?? config.data} cannot be read; keep a copy in another place`,
+    `the master key is ${nameOfPlace(config.masterKey)}: without it the database ${config.database ?? config.data} cannot be read; keep a copy in another place`,
   );
   say(`the public key is ${config.publicKey}: give it to the publisher, who seals key bundles to it`);
 }

@@ -1,6 +1,6 @@
 /** The key server's API. Codes and keys travel in bodies only; errors are `{"error":"code"}` and nothing more. */
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
-import { BINDING_PATH } from '../../core/keys/binding.ts';
+import { BINDING_PATH, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
@@ -10,7 +10,7 @@ import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';
 import type { ProviderReader } from '../publication/provider.ts';
-import { bindDevice } from '../readers/bindings.ts';
+import { bindDevice, renewDeviceKey } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { body, bytesOf, noStore, refuseTooMany, send, sendError } from './answers.ts';
@@ -44,6 +44,15 @@ export function createApiApp(options: ApiOptions): Express {
     body(MESSAGE_LIMITS.bindingRequest),
     async (request, response) => {
       send(response, 'application/json', await bindDevice(state, provider, origin, bytesOf(request.body)));
+    },
+  );
+  app.post(
+    RENEWAL_PATH,
+    noStore,
+    bindingLimit(limits),
+    body(MESSAGE_LIMITS.bindingRequest),
+    async (request, response) => {
+      send(response, 'application/json', await renewDeviceKey(state, provider, origin, bytesOf(request.body)));
     },
   );
   app.post(

@@ -8,6 +8,7 @@ import { recordAddresses, recordText } from '../../core/httpcrypt/record.ts';
 import { writeFileAtomic } from '../../node-support/files/write-file.ts';
 import type { HttpcryptConfig } from '../config.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import { readSecret } from '../storage/secrets.ts';
 import { createHttpcryptDoor } from './door.ts';
 import { answerMessages, type MessagesOptions } from './messages.ts';
 import { ServerKeys } from './server-keys.ts';
@@ -30,7 +31,7 @@ export interface HttpcryptOptions extends MessagesOptions {
 export async function startHttpcrypt(options: HttpcryptOptions): Promise<StartedHttpcrypt> {
   const { config, behindProxy, state, provider, log, limits, metrics } = options;
   const { url, zone, rotateMinutes } = config;
-  const signer = ed25519KeyPair(state.vault.channelSeed);
+  const signer = ed25519KeyPair(await readSecret(state, 'httpcrypt'));
   const timeToLive = rotateMinutes * 60;
   const announce = async (record: Uint8Array) => {
     try {

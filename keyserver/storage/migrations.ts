@@ -31,6 +31,16 @@ CREATE TABLE subscriptions (
 CREATE INDEX subscriptions_subscriber ON subscriptions (subscriber, plan);
 CREATE INDEX subscriptions_plan ON subscriptions (plan);
 ALTER TABLE tokens ADD COLUMN scope TEXT NOT NULL DEFAULT 'publish'`,
+  ({ integer, blob, keyed }) => `
+-- What the key server makes for itself: keyserver/storage/secrets.ts.
+CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed ${blob} NOT NULL)${keyed};
+-- Key pairs that publishers sealed their bundles to before; good until one is sealed to the present one.
+CREATE TABLE former_recipients (
+  key_id TEXT PRIMARY KEY,
+  public_key ${blob} NOT NULL,
+  sealed ${blob} NOT NULL,
+  replaced ${integer} NOT NULL
+)${keyed}`,
 ];
 
 /** The newest version of the schema. */

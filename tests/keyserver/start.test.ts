@@ -87,7 +87,7 @@ describe('the first run', () => {
     const halves = [`master.key.${process.pid}.new`, 'master.key.new', 'master.key.new-0123abcd'];
     for (const name of halves) writeFileSync(file(name), 'half');
     createMasterKey(file('master.key'));
-    expect(readMasterKeys(file('master.key')).size).toBe(1);
+    expect((await readMasterKeys(file('master.key'))).size).toBe(1);
     expect(readdirSync(folder).sort()).toEqual(['master.key', ...halves].sort());
   });
 
