@@ -9,9 +9,13 @@ import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
 import { configurationText, parseConfigurationText } from '../node-support/configuration.ts';
 import { describeUnreadable } from '../node-support/system-error.ts';
 import { KeyServerError } from './errors.ts';
+import { isNetwork } from './http/trusted-proxies.ts';
 
 /** Where the configuration stands if the command line does not say. */
 export const DEFAULT_CONFIG_FILE = 'keyserver.json';
+
+/** Variables of the environment take the place of members: `listen.port` is `WISPR_KEYSERVER_LISTEN__PORT`. */
+const ENVIRONMENT_PREFIX = 'WISPR_KEYSERVER_';
 
 const httpsOrigin = z
   .string()
@@ -23,7 +27,7 @@ const listen = z
   .meta({ description: '`{ "host", "port" }` to listen on.' });
 const tls = z
   .strictObject({ certificate: z.string().min(1), key: z.string().min(1) })
-  .meta({ description: '`{ "certificate", "key" }`: PEM files. TLS 1.3 only; `kill -HUP` reads them again.' });
+  .meta({ description: '`{ "certificate", "key" }`: PEM files. TLS 1.3 only; read again when they change.' });
 const file = (description: string) => z.string().min(1).meta({ description });
 
 /** A password in it would stand in a file that others read, and in messages. */
@@ -122,9 +126,13 @@ const configuration = z
     }),
     listen,
     tls: tls.optional(),
-    behindProxy: z.boolean().optional().meta({
-      description: 'Instead of `tls`: a proxy ends TLS, passes `Host` on and sets `X-Forwarded-For`.',
-    }),
+    trustedProxies: z
+      .array(z.string().refine(isNetwork, 'must be an address or a network, like 10.0.0.0/8'))
+      .default([])
+      .meta({
+        description:
+          'Addresses and networks of proxies in front, which pass `Host` on: their `X-Forwarded-For` counts, and only they may use a door without `tls`.',
+      }),
     reading: z.strictObject({
       origin: httpsOrigin.optional().meta({
         description:
@@ -190,19 +198,24 @@ export interface DoorConfig {
 }
 
 /** A configuration whose paths are absolute, or relative to the working directory. */
-export interface KeyServerConfig extends Omit<z.infer<typeof configuration>, 'metrics'> {
+export interface KeyServerConfig extends Omit<z.infer<typeof configuration>, 'metrics' | 'trustedProxies'> {
+  /** Left out: none. */
+  readonly trustedProxies?: readonly string[];
   /** Plain HTTP on loopback, for trying things out. Not part of the file: `wispr keyserver --dev`. */
   readonly dev?: boolean;
   readonly metrics?: { readonly listen: ListenAddress } | undefined;
 }
 
 /**
- * Reads a configuration file.
+ * Reads a configuration file, and the environment.
  *
  * @throws KeyServerError `configuration-invalid`
  */
 export function readConfig(file: string): KeyServerConfig {
-  const config = parseConfigurationText(readText(file), file, configuration, invalid);
+  const config = parseConfigurationText(readText(file), file, configuration, invalid, {
+    prefix: ENVIRONMENT_PREFIX,
+    variables: process.env,
+  });
   const from = (path: string) => resolve(dirname(file), path);
   const withFiles = <Door extends DoorConfig>(door: Door) => ({
     ...door,
@@ -228,7 +241,7 @@ export function forDevelopment(config: KeyServerConfig): KeyServerConfig {
   const reading = { ...devDoor(config.reading), documents };
   const { httpcrypt } = config;
   const encrypted = httpcrypt && { httpcrypt: { ...httpcrypt, listen: devListen(httpcrypt.listen) } };
-  return { ...config, ...devDoor(config), ...encrypted, dev: true, behindProxy: false, reading };
+  return { ...config, ...devDoor(config), ...encrypted, dev: true, trustedProxies: [], reading };
 }
 
 function devDoor({ origin, listen }: DoorConfig): DoorConfig {

@@ -95,14 +95,14 @@ function sayRunning(server: RunningKeyServer, config: KeyServerConfig, { json }:
 }
 
 /** Where a door listens, and whether its origin leads there: without a proxy, readers come to the port of the origin. */
-function sayDoor(what: string, origin: string, host: string, port: number, { behindProxy }: KeyServerConfig): void {
+function sayDoor(what: string, origin: string, host: string, port: number, { trustedProxies = [] }: KeyServerConfig): void {
   say(`${what}, listening on ${host.includes(':') ? `[${host}]` : host}:${port}`);
   const { protocol, port: named } = new URL(origin);
   const expected = named === '' ? (protocol === 'https:' ? 443 : 80) : Number(named);
-  if (behindProxy || expected === port) return;
+  if (trustedProxies.length > 0 || expected === port) return;
   say(`readers come to port ${expected} of ${origin}, where this does not listen`);
   sayHint(
-    `forward port ${expected} to ${port}, set "port" to ${expected}, or set "behindProxy" if a proxy is in front`,
+    `forward port ${expected} to ${port}, set "port" to ${expected}, or set "trustedProxies" if a proxy is in front`,
   );
 }
 

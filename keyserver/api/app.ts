@@ -14,6 +14,7 @@ import { bindDevice, renewDeviceKey } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { body, bytesOf, noStore, refuseTooMany, send, sendError } from './answers.ts';
+import { addHealthRoutes } from './health.ts';
 import { addPublicationRoutes } from './publication.ts';
 import { refusalOf } from './refusals.ts';
 import { addSubscriptionRoutes, type StripeConfig } from './subscriptions.ts';
@@ -64,6 +65,7 @@ export function createApiApp(options: ApiOptions): Express {
       send(response, 'application/octet-stream', await answerKeyRequest(state, origin, bytesOf(request.body)));
     },
   );
+  addHealthRoutes(app, state);
   addPublicationRoutes(app, options);
   addSubscriptionRoutes(app, options);
   // The link of an invitation, opened in a browser: it keeps what stands behind "#".

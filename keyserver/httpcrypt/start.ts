@@ -7,6 +7,7 @@ import type { HttpcryptDoor } from '../../core/httpcrypt/door.ts';
 import { recordAddresses, recordText } from '../../core/httpcrypt/record.ts';
 import { writeFileAtomic } from '../../node-support/files/write-file.ts';
 import type { HttpcryptConfig } from '../config.ts';
+import type { IsTrustedProxy } from '../http/trusted-proxies.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { readSecret } from '../storage/secrets.ts';
 import { createHttpcryptDoor } from './door.ts';
@@ -24,12 +25,12 @@ export interface StartedHttpcrypt {
 
 export interface HttpcryptOptions extends MessagesOptions {
   readonly config: HttpcryptConfig;
-  readonly behindProxy: boolean;
+  readonly isTrustedProxy: IsTrustedProxy;
   readonly metrics: Metrics;
 }
 
 export async function startHttpcrypt(options: HttpcryptOptions): Promise<StartedHttpcrypt> {
-  const { config, behindProxy, state, provider, log, limits, metrics } = options;
+  const { config, isTrustedProxy, state, provider, log, limits, metrics } = options;
   const { url, zone, rotateMinutes } = config;
   const signer = ed25519KeyPair(await readSecret(state, 'httpcrypt'));
   const timeToLive = rotateMinutes * 60;
@@ -52,7 +53,7 @@ export async function startHttpcrypt(options: HttpcryptOptions): Promise<Started
   };
   const requestsPerAddress = limits.keyRequestsPerAddress;
   const answer = answerMessages(options);
-  const app = createHttpcryptDoor({ url, keys, requestsPerAddress, behindProxy, answer, note });
+  const app = createHttpcryptDoor({ url, keys, requestsPerAddress, isTrustedProxy, answer, note });
   return { app, announced, stop: () => keys.stop() };
 }
 
