@@ -35,7 +35,9 @@ function describe({ made, invited, subscribers, publication, serial }: Restored)
   return [
     `restored ${count(subscribers, 'subscriber')}, publication ${publication ?? 'none'}, bundle serial ${serial ?? 'none'}`,
     `what came after ${when} is lost: subscriptions, revocations, passwords, devices, bundles; do it again`,
-    ...(invited.length > 0 ? [`their open links are void, because they may have been used: ${invited.join(', ')}`] : []),
+    ...(invited.length > 0
+      ? [`their open links are void, because they may have been used: ${invited.join(', ')}`]
+      : []),
     'start the key server; then the publisher runs "wispr publish", or "wispr withdraw" if the site was withdrawn',
   ];
 }

@@ -97,7 +97,13 @@ function sayRunning(server: RunningKeyServer, config: KeyServerConfig, { json }:
 }
 
 /** Where a door listens, and whether its origin leads there: without a proxy, readers come to the port of the origin. */
-function sayDoor(what: string, origin: string, host: string, port: number, { trustedProxies = [] }: KeyServerConfig): void {
+function sayDoor(
+  what: string,
+  origin: string,
+  host: string,
+  port: number,
+  { trustedProxies = [] }: KeyServerConfig,
+): void {
   say(`${what}, listening on ${host.includes(':') ? `[${host}]` : host}:${port}`);
   const { protocol, port: named } = new URL(origin);
   const expected = named === '' ? (protocol === 'https:' ? 443 : 80) : Number(named);

@@ -139,8 +139,7 @@ export async function openBundle(bytes: Uint8Array, ...recipients: readonly KeyP
   // B3
   const ids = await Promise.all(recipients.map(({ publicKey }) => recipientIdOf(publicKey)));
   const recipient = recipients[ids.indexOf(header.recipient)];
-  if (recipient === undefined)
-    throw new KeyError('bundle-recipient', 'the bundle was sealed for another key server');
+  if (recipient === undefined) throw new KeyError('bundle-recipient', 'the bundle was sealed for another key server');
   const publisher = await keyIdOf('publisher', fromBase64url(header.publisherKey, KEY_LENGTH) as Uint8Array);
   // B4
   const sharedSecret = xwingDecapsulate(

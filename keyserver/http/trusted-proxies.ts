@@ -8,7 +8,11 @@ export type IsTrustedProxy = (address: string | undefined) => boolean;
 export function isNetwork(text: string): boolean {
   const [address = '', prefix, more] = text.split('/');
   const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  return more === undefined && longest > 0 && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= longest));
+  return (
+    more === undefined &&
+    longest > 0 &&
+    (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= longest))
+  );
 }
 
 /** @param networks - as {@link isNetwork} takes them */

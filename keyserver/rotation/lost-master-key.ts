@@ -14,8 +14,8 @@ import {
   readMasterKeys,
   withNewKey,
 } from '../storage/master-key.ts';
-import { CANARY, CANARY_PLACE, recipientPlace, storeOf, writePublicKey } from '../storage/state.ts';
 import { fillSecrets } from '../storage/secrets.ts';
+import { CANARY, CANARY_PLACE, recipientPlace, storeOf, writePublicKey } from '../storage/state.ts';
 import { Vault } from '../storage/vault.ts';
 import { forgetDeviceKeys } from './devices.ts';
 
@@ -27,13 +27,15 @@ import { forgetDeviceKeys } from './devices.ts';
 export async function replaceLostMasterKey(config: KeyServerConfig): Promise<void> {
   const { masterKey } = config;
   const store = await storeOf(config);
-  if ((await store.look()) !== 'filled') throw new KeyServerError('store-unusable', `there is no database at ${store.name}`);
+  if ((await store.look()) !== 'filled')
+    throw new KeyServerError('store-unusable', `there is no database at ${store.name}`);
   const isFile = typeof masterKey === 'string';
   if (isFile && hasMasterKey(masterKey))
     throw refused(`there is a master key at ${masterKey}: if it is of another database, move it away first`);
   const keys = isFile ? withNewKey(new Map()) : await readMasterKeys(masterKey);
   const vault = await Vault.create(async () => keys);
-  if (!isFile && (await opens(store, vault))) throw refused(`${nameOfPlace(masterKey)} holds the master key of this database`);
+  if (!isFile && (await opens(store, vault)))
+    throw refused(`${nameOfPlace(masterKey)} holds the master key of this database`);
   const publicKey = await startAgain(store, vault, keys);
   if (isFile) createMasterKey(masterKey, keys); // after the database: until then the next run does all of it again
   writePublicKey(config.publicKey, publicKey);
@@ -71,7 +73,8 @@ async function startAgain(store: Store, vault: Vault, keys: MasterKeys): Promise
 
 /** What does not decrypt any more. */
 async function forget(database: Database): Promise<void> {
-  for (const table of ['former_recipients', 'secrets', 'sets', 'timestamp_key']) await database.run(`DELETE FROM ${table}`);
+  for (const table of ['former_recipients', 'secrets', 'sets', 'timestamp_key'])
+    await database.run(`DELETE FROM ${table}`);
   await forgetDeviceKeys(database);
 }
 

@@ -57,13 +57,16 @@ export async function rotateMasterKey(state: KeyServerState, config: KeyServerCo
 export async function removeOlderKeys(state: KeyServerState, { masterKey }: KeyServerConfig): Promise<MasterRotation> {
   const keys = await readMasterKeys(masterKey);
   const version = await currentVersion(state.database);
-  if (newest(keys) !== version) throw refused('a newer version was added and is not in use: run "wispr admin rotate master" first');
+  if (newest(keys) !== version)
+    throw refused('a newer version was added and is not in use: run "wispr admin rotate master" first');
   const rows = await sealAll(state, version); // of requests that had begun before the change
   const older = olderThan(keys, version);
   const kept = keys.get(version);
   if (older.length === 0 || kept === undefined) return { outcome: 'removed', version, rows, older };
   if (typeof masterKey !== 'string')
-    throw refused(`no row is under version ${older.join(', ')} any more: remove that line at ${nameOfPlace(masterKey)}`);
+    throw refused(
+      `no row is under version ${older.join(', ')} any more: remove that line at ${nameOfPlace(masterKey)}`,
+    );
   writeMasterKeys(masterKey, new Map([[version, kept]]));
   return { outcome: 'removed', version, rows, older };
 }

@@ -33,7 +33,9 @@ export function installUnit(options: InstallOptions): Installed {
   try {
     run('id', '--user', user);
   } catch {
-    throw refused(`there is no user ${user}: useradd --system --home-dir /var/lib/wispr --shell /usr/sbin/nologin ${user}`);
+    throw refused(
+      `there is no user ${user}: useradd --system --home-dir /var/lib/wispr --shell /usr/sbin/nologin ${user}`,
+    );
   }
   try {
     writeFileAtomicSync(file, unitText(options), { mode: 0o644 });

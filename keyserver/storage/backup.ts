@@ -37,7 +37,8 @@ export interface Restored {
 export async function backUp(config: KeyServerConfig, file: string): Promise<void> {
   const data = sqliteFile(config, 'pg_dump');
   const store = sqliteStore(data);
-  if ((await store.look()) !== 'filled') throw new KeyServerError('store-unusable', `there is no database at ${data} yet`);
+  if ((await store.look()) !== 'filled')
+    throw new KeyServerError('store-unusable', `there is no database at ${data} yet`);
   await createBeside(file, async (temporary) => {
     writeFileSync(temporary, '', { mode: 0o600, flag: 'wx' });
     const source = new DatabaseSync(data, { readOnly: true });
@@ -51,7 +52,9 @@ export async function backUp(config: KeyServerConfig, file: string): Promise<voi
     const copy = new DatabaseSync(temporary);
     copy.exec('PRAGMA journal_mode = DELETE'); // one file
     copy
-      .prepare('INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value')
+      .prepare(
+        'INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+      )
       .run(MADE, String(nowInSeconds()));
     copy.close();
   });

@@ -70,7 +70,8 @@ export function withNewKey(keys: MasterKeys): MasterKeys {
  */
 export async function readMasterKeys(place: MasterKeyPlace): Promise<MasterKeys> {
   const keys = parseMasterKeys(await textAt(place));
-  if (keys === undefined) throw refused(`${nameOfPlace(place)} ${isFile(place) ? 'is not' : 'does not hold'} a master key file`);
+  if (keys === undefined)
+    throw refused(`${nameOfPlace(place)} ${isFile(place) ? 'is not' : 'does not hold'} a master key file`);
   return keys;
 }
 

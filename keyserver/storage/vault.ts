@@ -85,7 +85,10 @@ export class Vault {
     const under = version ?? (await this.#current());
     const key = await this.#rowKey(under);
     if (key) return seal(key, under, place, secret);
-    throw new KeyServerError('storage-key-refused', `the master key lacks version ${under}, which the database is under`);
+    throw new KeyServerError(
+      'storage-key-refused',
+      `the master key lacks version ${under}, which the database is under`,
+    );
   }
 
   /**

@@ -96,7 +96,11 @@ async function withServer(
   work: (ports: Ports, server: RunningKeyServer) => Promise<void>,
 ): Promise<void> {
   const limits = { bindingsPerAddress: 1 };
-  const server = await startKeyServer(configure(changes), { log: pino({ enabled: false }), limits, renewalInterval: 50 });
+  const server = await startKeyServer(configure(changes), {
+    log: pino({ enabled: false }),
+    limits,
+    renewalInterval: 50,
+  });
   try {
     await work(server.ports, server);
   } finally {
@@ -226,18 +230,22 @@ it('behind a proxy, counts attempts by the address that the proxy names; others 
   const listen = { host: '127.0.0.1', port: 0 };
   const documents = { origin: `https://${PAGES}`, listen };
   const reading = { origin: `https://${READ}`, listen, documents };
-  await withServer({ tls: undefined, trustedProxies: ['127.0.0.1', '192.0.2.128/25'], reading }, async ({ keyServer: keys }) => {
-    const ask = (address: string, localAddress = '127.0.0.1') =>
-      new Promise((resolve, reject) => {
-        const headers = { host: KEYS, 'x-forwarded-for': `198.51.100.99, ${address}` };
-        httpRequest({ host: '127.0.0.1', localAddress, port: keys, path: '/v1/bindings', method: 'POST', headers }, (response) =>
-          resolve(response.resume().statusCode),
-        )
-          .on('error', reject)
-          .end('{}');
-      });
-    expect([await ask('192.0.2.1'), await ask('192.0.2.1'), await ask('192.0.2.2')]).toEqual([400, 429, 400]);
-    expect(await ask('192.0.2.1, 192.0.2.200')).toBe(429); // the last that is no proxy
-    await expect(ask('192.0.2.3', '127.0.0.2')).rejects.toThrow(/hang up|ECONNRESET/);
-  });
+  await withServer(
+    { tls: undefined, trustedProxies: ['127.0.0.1', '192.0.2.128/25'], reading },
+    async ({ keyServer: keys }) => {
+      const ask = (address: string, localAddress = '127.0.0.1') =>
+        new Promise((resolve, reject) => {
+          const headers = { host: KEYS, 'x-forwarded-for': `198.51.100.99, ${address}` };
+          httpRequest(
+            { host: '127.0.0.1', localAddress, port: keys, path: '/v1/bindings', method: 'POST', headers },
+            (response) => resolve(response.resume().statusCode),
+          )
+            .on('error', reject)
+            .end('{}');
+        });
+      expect([await ask('192.0.2.1'), await ask('192.0.2.1'), await ask('192.0.2.2')]).toEqual([400, 429, 400]);
+      expect(await ask('192.0.2.1, 192.0.2.200')).toBe(429); // the last that is no proxy
+      await expect(ask('192.0.2.3', '127.0.0.2')).rejects.toThrow(/hang up|ECONNRESET/);
+    },
+  );
 });

@@ -36,9 +36,12 @@ it('writes a unit that systemd takes without a warning, and that is exposed to l
   expect(unit()).toMatch(/\nCapabilityBoundingSet=\n/);
   const file = join(folder, 'wispr-keyserver.service');
   expect(analyze('verify', '--man=no', file)).toBe('');
-  const [overall] = JSON.parse(analyze('security', '--offline=true', '--json=short', file).replace(/\n.*$/s, '')).slice(-1);
+  const [overall] = JSON.parse(analyze('security', '--offline=true', '--json=short', file).replace(/\n.*$/s, '')).slice(
+    -1,
+  );
   expect(overall).toBeDefined();
-  const [, exposure] = /Overall exposure level for .*: ([\d.]+)/.exec(analyze('security', '--offline=true', '--no-pager', file)) ?? [];
+  const [, exposure] =
+    /Overall exposure level for .*: ([\d.]+)/.exec(analyze('security', '--offline=true', '--no-pager', file)) ?? [];
   expect(Number(exposure)).toBeLessThanOrEqual(WORST_EXPOSURE);
 });
 

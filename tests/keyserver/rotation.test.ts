@@ -96,7 +96,9 @@ describe('the master key', () => {
     const file = `${rig.folder}/other.key`;
     createMasterKey(file, new Map([[4, new Uint8Array(32).fill(7)]]));
     const more = text + (readFileSync(file, 'utf8').split('\n')[1] ?? '');
-    const command = (shown: string) => ({ command: [process.execPath, '-e', `process.stdout.write(${JSON.stringify(shown)})`] });
+    const command = (shown: string) => ({
+      command: [process.execPath, '-e', `process.stdout.write(${JSON.stringify(shown)})`],
+    });
     process.env.WISPR_TEST_KEY = text;
     for (const masterKey of [{ environment: 'WISPR_TEST_KEY' }, command(text)]) {
       const config = { ...rig.config, masterKey };
@@ -109,7 +111,9 @@ describe('the master key', () => {
     writeFileSync(String(rig.config.masterKey), more); // for the server
     await withState(config, async (state) => {
       expect(await rotateMasterKey(state, config)).toMatchObject({ outcome: 'sealed', version: 4, older: [3] });
-      await expect(removeOlderKeys(state, config)).rejects.toThrow(/no row is under version 3 any more: remove that line/);
+      await expect(removeOlderKeys(state, config)).rejects.toThrow(
+        /no row is under version 3 any more: remove that line/,
+      );
     });
     expect(await keysOf(device)).toBe(1);
   });
@@ -147,7 +151,12 @@ describe('device keys', () => {
   it('are renewed by the device itself; what a thief has taken is refused', async () => {
     const stolen = device.deviceKey;
     expect(await beside(rotateDevices)).toBeGreaterThan(1);
-    const ask = await encodeKeyRequest(stolen, rig.provider.keyServer, [setOf(rig.publisher, 'day-1').id], nowInSeconds());
+    const ask = await encodeKeyRequest(
+      stolen,
+      rig.provider.keyServer,
+      [setOf(rig.publisher, 'day-1').id],
+      nowInSeconds(),
+    );
     expect((await post(rig.provider.keyServer, KEY_REQUEST_PATH, ask)).status).toBe(403);
     device = await renew(device);
     expect(device.deviceKey).not.toEqual(stolen);

@@ -316,7 +316,8 @@ describe('the key server refuses to start', () => {
     writeConfiguration({ listne: 1 });
     process.env.WISPR_KEYSERVER_LISTEN__PORT = '70000';
     process.env.WISPR_KEYSERVER_LISTEN__PROT = '1';
-    const all = /^WISPR_KEYSERVER_LISTEN__PROT: names no member .*\n.*line 1: .*"listne".*\nWISPR_KEYSERVER_LISTEN__PORT: "listen.port" must be at most 65535$/;
+    const all =
+      /^WISPR_KEYSERVER_LISTEN__PROT: names no member .*\n.*line 1: .*"listne".*\nWISPR_KEYSERVER_LISTEN__PORT: "listen.port" must be at most 65535$/;
     try {
       await expectRefusal('configuration-invalid', all, async () => start());
     } finally {
