@@ -8,8 +8,8 @@ import { isHttpcryptUrl } from '../core/httpcrypt/door.ts';
 import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
 import { configurationText, parseConfigurationText } from '../node-support/configuration.ts';
 import { describeUnreadable } from '../node-support/system-error.ts';
+import { isNetwork } from '../node-support/trusted-proxies.ts';
 import { KeyServerError } from './errors.ts';
-import { isNetwork } from './http/trusted-proxies.ts';
 
 /** Where the configuration stands if the command line does not say. */
 export const DEFAULT_CONFIG_FILE = 'keyserver.json';

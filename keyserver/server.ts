@@ -1,6 +1,7 @@
 /** The key server: its apps, and the running thing. */
 import type { Express } from 'express';
 import { destination, type Logger, pino } from 'pino';
+import { trustedProxies } from '../node-support/trusted-proxies.ts';
 import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
 import { createApiApp } from './api/app.ts';
 import type { StripeConfig } from './api/subscriptions.ts';
@@ -9,7 +10,6 @@ import { KeyServerError } from './errors.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { checkDoor, checkHttpcryptDoor, type Listener, listenFor } from './http/listen.ts';
 import { watchCertificates } from './http/renewal.ts';
-import { trustedProxies } from './http/trusted-proxies.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';

@@ -34,7 +34,7 @@ export function membersGiven(
   const names = Object.keys(variables).filter((name) => name.startsWith(prefix) && variables[name] !== undefined);
   const given = names.flatMap((variable) => {
     const member = byVariable.get(variable);
-    return member ? [{ variable, path: member.path, value: valueOf(variables[variable] ?? '', member.type) }] : [];
+    return member ? [{ variable, path: member.path, value: parsed(variables[variable] ?? '', member.type) }] : [];
   });
   return { given, unknown: names.filter((name) => !byVariable.has(name)) };
 }
@@ -65,7 +65,7 @@ function variableOf(prefix: string, path: readonly string[]): string {
   return prefix + path.map((step) => step.replace(/[A-Z]/g, '_$&').toUpperCase()).join('__');
 }
 
-function valueOf(text: string, type: string | undefined): unknown {
+function parsed(text: string, type: string | undefined): unknown {
   if (type === 'string') return text;
   try {
     return JSON.parse(text);

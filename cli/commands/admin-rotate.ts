@@ -61,9 +61,7 @@ const rotations: Readonly<Record<(typeof KEYS)[number], (config: KeyServerConfig
     },
     devices: async (config) => {
       const devices = await withState(config, rotateDevices);
-      const said = [
-        `${count(devices, 'device')} will get a new device key at the next request; nobody has to do anything`,
-      ];
+      const said = [`${count(devices, 'device')} will get a new device key at the next request; readers do nothing`];
       return { outcome: { devices }, said };
     },
     httpcrypt: async (config) => {

@@ -35,7 +35,10 @@ function run(_: Options, command: Command): void {
     config: readConfig(file),
     folder: resolve(currentIo().cwd, folder),
   });
-  if (json) return print(JSON.stringify(installed));
+  if (json) {
+    print(JSON.stringify(installed));
+    return;
+  }
   say(`wrote ${installed.file}`);
   say(installed.started ? `started it; its log: journalctl -u ${UNIT_NAME}` : 'nothing was started');
 }

@@ -2,7 +2,7 @@
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
-import type { IsTrustedProxy } from './trusted-proxies.ts';
+import type { IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
 
 export interface DoorOptions {
   /** The origin that readers use. */

@@ -6,11 +6,11 @@ import type { Duplex } from 'node:stream';
 import { isLoopback } from '../../core/site/site.ts';
 import { createServer as createHttpServer } from '../../node-support/http.ts';
 import { systemReason } from '../../node-support/system-error.ts';
+import type { IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
 import type { DoorConfig, KeyServerConfig, ListenAddress } from '../config.ts';
 import { KeyServerError } from '../errors.ts';
 import { rememberConnections } from './cut.ts';
 import { readTls } from './tls.ts';
-import type { IsTrustedProxy } from './trusted-proxies.ts';
 
 /** Milliseconds within which a request must have arrived whole. */
 const REQUEST_TIMEOUT = 30_000;
@@ -103,7 +103,10 @@ function answerClientError({ code }: NodeJS.ErrnoException, socket: Duplex): voi
 /** Plain HTTP is for loopback with `--dev`, or for proxies that end TLS: others are cut off. */
 function checkPlainHttp({ tls, listen, origin }: DoorConfig, dev: boolean, withoutProxy: boolean): void {
   const { host, port } = listen;
-  if (dev) return checkLoopback(host);
+  if (dev) {
+    checkLoopback(host);
+    return;
+  }
   if (!tls && withoutProxy)
     throw invalid(
       `no certificate ("tls") is configured for ${host}:${port}, and no "trustedProxies": plain HTTP is refused`,

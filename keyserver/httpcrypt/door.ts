@@ -11,8 +11,8 @@ import {
   sealAnswer,
 } from '../../core/httpcrypt/message.ts';
 import { recordText } from '../../core/httpcrypt/record.ts';
+import { clientAddress, type IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
 import { CountStore } from '../http/count-store.ts';
-import { clientAddress, type IsTrustedProxy } from '../http/trusted-proxies.ts';
 import type { Opening, ServerKeys } from './server-keys.ts';
 
 const MINUTE = 60_000;

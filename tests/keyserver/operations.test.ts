@@ -62,9 +62,11 @@ function configure(...ports: readonly [number, number, number]): void {
 }
 
 async function start(): Promise<void> {
-  const sink = { write: (line: string) => void (log += line) };
+  const write = (line: string) => {
+    log += line;
+  };
   server = await startKeyServer(forDevelopment(readConfig(file('keyserver.json'))), {
-    log: pino({ base: null }, sink),
+    log: pino({ base: null }, { write }),
   });
 }
 
