@@ -117,7 +117,7 @@ async function httpcrypt() {
     url,
     keys,
     requestsPerAddress: Number.POSITIVE_INFINITY,
-    behindProxy: false,
+    isTrustedProxy: () => false,
     answer: async () => ({ status: 200, content, route: KEY_REQUEST_PATH }),
     note: (_method, _route, status) => {
       seen.requests++;

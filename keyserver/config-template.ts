@@ -44,7 +44,7 @@ const PRODUCTION = `// The key server of wispr. Paths are relative to this file.
   // The origin that readers' devices use. The publisher signs it into the provider descriptor.
   "origin": "https://keys.news.example",
   "listen": { "host": "0.0.0.0", "port": 8443 },
-  // Certificate chain and private key (PEM). After a renewal: kill -HUP.
+  // Certificate chain and private key (PEM). They are read again when they change.
   "tls": { "certificate": "keys.crt", "key": "keys.key" },
 
   // The reading site, for browsers without the Reader: links lead to it, and people sign in there. It needs a host name of its own,
@@ -60,9 +60,8 @@ const PRODUCTION = `// The key server of wispr. Paths are relative to this file.
     },
   },
 
-  // Instead of "tls": a proxy in front that ends TLS, passes Host on and sets X-Forwarded-For. Then "host" is 127.0.0.1 at all places
-  // above, or a private address: a client that reaches the port directly could choose the address that attempts are counted by.
-  // "behindProxy": true,
+  // Instead of "tls": proxies in front that end TLS, pass Host on and set X-Forwarded-For. Only they may connect then.
+  // "trustedProxies": ["127.0.0.1", "10.0.0.0/24"],
 
 `;
 

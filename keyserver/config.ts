@@ -8,10 +8,14 @@ import { isHttpcryptUrl } from '../core/httpcrypt/door.ts';
 import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
 import { configurationText, parseConfigurationText } from '../node-support/configuration.ts';
 import { describeUnreadable } from '../node-support/system-error.ts';
+import { isNetwork } from '../node-support/trusted-proxies.ts';
 import { KeyServerError } from './errors.ts';
 
 /** Where the configuration stands if the command line does not say. */
 export const DEFAULT_CONFIG_FILE = 'keyserver.json';
+
+/** Variables of the environment take the place of members: `listen.port` is `WISPR_KEYSERVER_LISTEN__PORT`. */
+const ENVIRONMENT_PREFIX = 'WISPR_KEYSERVER_';
 
 const httpsOrigin = z
   .string()
@@ -23,7 +27,7 @@ const listen = z
   .meta({ description: '`{ "host", "port" }` to listen on.' });
 const tls = z
   .strictObject({ certificate: z.string().min(1), key: z.string().min(1) })
-  .meta({ description: '`{ "certificate", "key" }`: PEM files. TLS 1.3 only; `kill -HUP` reads them again.' });
+  .meta({ description: '`{ "certificate", "key" }`: PEM files. TLS 1.3 only; read again when they change.' });
 const file = (description: string) => z.string().min(1).meta({ description });
 
 /** A password in it would stand in a file that others read, and in messages. */
@@ -33,6 +37,17 @@ const database = z
   .meta({
     description:
       'Instead of `data`: `postgres://USER@HOST/NAME?sslmode=verify-full`, a database at a PostgreSQL server. The password is in `PGPASSWORD` or `~/.pgpass`.',
+  });
+
+const masterKey = z
+  .union([
+    z.string().min(1),
+    z.strictObject({ environment: z.string().min(1) }),
+    z.strictObject({ command: z.array(z.string().min(1)).min(1) }),
+  ])
+  .meta({
+    description:
+      'The key that encrypts the keys in the database: its file; or `{ "environment": "NAME" }`, a variable that holds the text of that file; or `{ "command": ["PROGRAM", "ARGUMENT"] }`, which prints it.',
   });
 
 const fetchFrom = z
@@ -156,9 +171,13 @@ const configuration = z
     }),
     listen,
     tls: tls.optional(),
-    behindProxy: z.boolean().optional().meta({
-      description: 'Instead of `tls`: a proxy ends TLS, passes `Host` on and sets `X-Forwarded-For`.',
-    }),
+    trustedProxies: z
+      .array(z.string().refine(isNetwork, 'must be an address or a network, like 10.0.0.0/8'))
+      .default([])
+      .meta({
+        description:
+          'Addresses and networks of proxies in front, which pass `Host` on: their `X-Forwarded-For` counts, and only they may use a door without `tls`.',
+      }),
     reading: z.strictObject({
       origin: httpsOrigin.optional().meta({
         description:
@@ -170,7 +189,7 @@ const configuration = z
     }),
     data: file('The database, an SQLite file.').optional(),
     database: database.optional(),
-    masterKey: file('The file of the key that encrypts the keys in the database.'),
+    masterKey,
     publicKey: file('Where the public key is written that publishers seal bundles to.'),
     fetchFrom: fetchFrom.optional(),
     publication: publication.optional(),
@@ -229,7 +248,9 @@ export interface DoorConfig {
 }
 
 /** A configuration whose paths are absolute, or relative to the working directory. */
-export interface KeyServerConfig extends Omit<z.infer<typeof configuration>, 'admin' | 'metrics'> {
+export interface KeyServerConfig extends Omit<z.infer<typeof configuration>, 'admin' | 'metrics' | 'trustedProxies'> {
+  /** Left out: none. */
+  readonly trustedProxies?: readonly string[];
   /** Plain HTTP on loopback, for trying things out. Not part of the file: `wispr keyserver --dev`. */
   readonly dev?: boolean;
   readonly admin?: DoorConfig | undefined;
@@ -237,12 +258,15 @@ export interface KeyServerConfig extends Omit<z.infer<typeof configuration>, 'ad
 }
 
 /**
- * Reads a configuration file.
+ * Reads a configuration file, and the environment.
  *
  * @throws KeyServerError `configuration-invalid`
  */
 export function readConfig(file: string): KeyServerConfig {
-  const config = parseConfigurationText(readText(file), file, configuration, invalid);
+  const config = parseConfigurationText(readText(file), file, configuration, invalid, {
+    prefix: ENVIRONMENT_PREFIX,
+    variables: process.env,
+  });
   const from = (path: string) => resolve(dirname(file), path);
   const withFiles = <Door extends DoorConfig>(door: Door) => ({
     ...door,
@@ -253,7 +277,7 @@ export function readConfig(file: string): KeyServerConfig {
     ...withFiles(config),
     reading: { ...withFiles(reading), documents: withFiles(reading.documents) },
     ...(config.data !== undefined && { data: from(config.data) }),
-    masterKey: from(config.masterKey),
+    masterKey: typeof config.masterKey === 'string' ? from(config.masterKey) : config.masterKey,
     publicKey: from(config.publicKey),
     ...(config.admin && { admin: withFiles(config.admin) }),
     ...(config.stripe && { stripe: { ...config.stripe, secretFile: from(config.stripe.secretFile) } }),
@@ -274,7 +298,7 @@ export function forDevelopment(config: KeyServerConfig): KeyServerConfig {
   const { httpcrypt } = config;
   const encrypted = httpcrypt && { httpcrypt: { ...httpcrypt, listen: devListen(httpcrypt.listen) } };
   const operators = config.admin && { admin: devDoor(config.admin) };
-  return { ...config, ...devDoor(config), ...encrypted, ...operators, dev: true, behindProxy: false, reading };
+  return { ...config, ...devDoor(config), ...encrypted, ...operators, dev: true, trustedProxies: [], reading };
 }
 
 function devDoor({ origin, listen }: DoorConfig): DoorConfig {

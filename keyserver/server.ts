@@ -1,6 +1,7 @@
 /** The key server: its apps, and the running thing. */
 import type { Express } from 'express';
 import { destination, type Logger, pino } from 'pino';
+import { trustedProxies } from '../node-support/trusted-proxies.ts';
 import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
 import { createAdminSite } from './admin-site/app.ts';
 import { createApiApp } from './api/app.ts';
@@ -9,6 +10,7 @@ import { DEFAULT_PUBLICATION, type KeyServerConfig } from './config.ts';
 import { KeyServerError } from './errors.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { checkAdminDoor, checkDoor, checkHttpcryptDoor, type Listener, listenFor } from './http/listen.ts';
+import { watchCertificates } from './http/renewal.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
@@ -58,6 +60,8 @@ export interface StartOptions {
   readonly now?: () => number;
   /** Folder of the built in-browser reader. */
   readonly webReader?: string;
+  /** Milliseconds between two looks at the files of certificates. */
+  readonly renewalInterval?: number;
 }
 
 export interface RunningKeyServer {
@@ -103,7 +107,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
     provider: new ProviderReader(state.database),
     limits: dependencies.limits,
     dev: config.dev === true,
-    behindProxy: config.behindProxy === true,
+    isTrustedProxy: trustedProxies(config.trustedProxies),
   };
   const doorOf = (door: string) => ({
     count: (route: string, status: number) => metrics.count(door, route, status),
@@ -139,6 +143,23 @@ async function warmUp({ database }: KeyServerState, reading: string, publication
   if (site) publications.settingsOf(known, site);
 }
 
+/** Everything that is wrong with a configuration, in one error. @throws KeyServerError `configuration-invalid` */
+function checkAll(...checks: readonly (() => void)[]): void {
+  const problems = checks.flatMap((check) => {
+    try {
+      check();
+      return [];
+    } catch (error) {
+      if (error instanceof KeyServerError) return [error];
+      throw error;
+    }
+  });
+  const [first] = problems;
+  if (first === undefined) return;
+  if (problems.length === 1) throw first;
+  throw new KeyServerError('configuration-invalid', [...new Set(problems.map(({ message }) => message))].join('\n'));
+}
+
 /** The log of a running key server: JSON lines on standard error. */
 function createLog(): Logger {
   return pino({ base: null }, destination(2));
@@ -150,18 +171,26 @@ function createLog(): Logger {
  * @throws KeyServerError `master-key-…`, `database-…`, `configuration-invalid`, `certificate-…`, `listen-failed`
  */
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
-  for (const door of [config, config.reading, config.reading.documents]) checkDoor(door, config);
-  checkHttpcryptDoor(config);
-  checkAdminDoor(config.admin, config);
+  const doors = [config, config.reading, config.reading.documents];
+  checkAll(
+    ...doors.map((door) => () => checkDoor(door, config)),
+    () => checkHttpcryptDoor(config),
+    () => checkAdminDoor(config.admin, config),
+    () => readStripe(config),
+  );
   const state = await openState(config, options.now);
   const listeners: Listener[] = [];
-  const open = async (...door: Parameters<typeof listenFor>) => {
-    const listener = await listenFor(...door);
+  const isTrusted = trustedProxies(config.trustedProxies);
+  const isPublicAdmin = (door: unknown) => door === config.admin && config.admin?.origin?.startsWith('https:') === true;
+  const isPlain = (door: Parameters<typeof listenFor>[0]) =>
+    !door.tls && !config.dev && (doors.includes(door) || isPublicAdmin(door));
+  const open = async (...[door, member]: Parameters<typeof listenFor>) => {
+    const listener = await listenFor(door, member, isPlain(door) ? isTrusted : undefined);
     listeners.push(listener);
     return listener;
   };
   try {
-    const doors = {
+    const opened = {
       api: await open(config, 'listen'),
       reading: await open(config.reading, 'reading.listen'),
       documents: await open(config.reading.documents, 'reading.documents.listen'),
@@ -169,7 +198,7 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
       metrics: config.metrics && (await open(config.metrics, 'metrics.listen')),
       admin: config.admin && (await open(config.admin, 'admin.listen')),
     };
-    return await serve(config, state, doors, options);
+    return await serve(config, state, opened, options);
   } catch (error) {
     await Promise.all(listeners.map(({ close }) => close()));
     await state.database.close();
@@ -191,7 +220,7 @@ async function serve(
   config: KeyServerConfig,
   opened: KeyServerState,
   doors: Doors,
-  { log = createLog(), limits = {}, webReader: folder }: StartOptions,
+  { log = createLog(), limits = {}, webReader: folder, renewalInterval }: StartOptions,
 ): Promise<RunningKeyServer> {
   const { api, reading, documents } = doors;
   const paywall = createPaywall(config, opened, log);
@@ -227,6 +256,7 @@ async function serve(
   const encrypted = doors.httpcrypt && (await serveHttpcrypt(doors.httpcrypt, config, shared));
   keeper.start();
   const endRecords = workEachMinute(state, log);
+  const stopWatching = watchCertificates(listeners, log, renewalInterval);
   warmUp(state, origins.reading, publications).catch(() => undefined);
   log.info({ ...origins, documents: documents.origin, dev: config.dev === true }, 'started');
   return {
@@ -249,6 +279,7 @@ async function serve(
     publications,
     reload: () => listeners.forEach(({ reload }) => void reload()),
     close: async () => {
+      stopWatching();
       await Promise.all(listeners.map(({ close }) => close()));
       encrypted?.stop();
       await Promise.all([keeper.stop(), hosts.close(), paywall?.close()]);
@@ -279,7 +310,7 @@ function adminSiteAt(
     provider: new ProviderReader(state.database),
     limits: { ...DEFAULT_LIMITS, ...limits },
     dev: origin.startsWith('http:'),
-    behindProxy: config.behindProxy === true,
+    isTrustedProxy: trustedProxies(config.trustedProxies),
     count: (route, status) => metrics.count('admin', route, status),
   });
 }
@@ -293,7 +324,7 @@ async function serveHttpcrypt(
   if (!config.httpcrypt) return undefined;
   const started = await startHttpcrypt({
     config: config.httpcrypt,
-    behindProxy: config.behindProxy === true,
+    isTrustedProxy: trustedProxies(config.trustedProxies),
     state,
     provider: new ProviderReader(state.database),
     origin: origins.keyServer,

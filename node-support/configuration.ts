@@ -9,6 +9,7 @@ import {
 } from 'jsonc-parser';
 import { z } from 'zod';
 import { fromUtf8 } from '../core/encoding/bytes.ts';
+import { type Environment, membersGiven, withMembers } from './configuration-environment.ts';
 
 const MAXIMUM_LENGTH = 1024 * 1024;
 /** Things that one message names. */
@@ -41,6 +42,7 @@ export function configurationText(bytes: Uint8Array, file: string, refuse: Refus
  * Checks the text of a configuration.
  *
  * @param file - how messages name it
+ * @param environment - variables whose members take the place of the text's
  * @throws what `refuse` makes of everything that is wrong, each thing on a line of its own, with its line in the file and the member; of a text
  *   that is not JSON, of the first thing
  */
@@ -49,6 +51,7 @@ export function parseConfigurationText<Schema extends z.ZodType>(
   file: string,
   schema: Schema,
   refuse: Refuse,
+  environment?: Environment,
 ): z.output<Schema> {
   const refuseAt = (...problems: readonly Problem[]) => refuse(describeProblems(problems, text, file));
   const errors: ParseError[] = [];
@@ -60,30 +63,36 @@ export function parseConfigurationText<Schema extends z.ZodType>(
     offset,
     message: `"${value}" stands there twice`,
   }));
-  const result = schema.safeParse(getNodeValue(tree));
-  if (result.success && duplicates.length === 0) return result.data;
+  const { given, unknown } = environment ? membersGiven(environment, schema) : { given: [], unknown: [] };
+  const strangers = unknown.map((variable) => ({ variable, message: 'names no member of the configuration' }));
+  const result = schema.safeParse(withMembers(getNodeValue(tree), given));
+  if (result.success && duplicates.length + strangers.length === 0) return result.data;
   const issues = result.error?.issues.flatMap(eachKey) ?? [];
   // A misspelt member is the cause, and that another one is missing the consequence.
   const isUnknown = ({ code }: Issue) => code === 'unrecognized_keys';
   const ordered = [...issues.filter(isUnknown), ...issues.filter((issue) => !isUnknown(issue))];
   throw refuseAt(
     ...duplicates,
+    ...strangers,
     ...ordered.map((issue) => {
-      const present = findNodeAtLocation(tree, locationOf(issue)) !== undefined;
-      return { offset: offsetOf(tree, issue), message: describeIssue(issue, present, schema) };
+      const { variable } = given.find(({ path }) => path.every((step, index) => issue.path[index] === step)) ?? {};
+      const present = variable !== undefined || findNodeAtLocation(tree, locationOf(issue)) !== undefined;
+      return { offset: offsetOf(tree, issue), variable, message: describeIssue(issue, present, schema) };
     }),
   );
 }
 
-/** What is wrong, and where in the text. */
+/** What is wrong, and where: in the text, or in a variable. */
 interface Problem {
-  readonly offset: number;
+  readonly offset?: number;
+  readonly variable?: string | undefined;
   readonly message: string;
 }
 
 /** One line for each; a thousand wrong members of one list have one cause. */
 function describeProblems(problems: readonly Problem[], text: string, file: string): string {
-  const lines = problems.slice(0, MOST_PROBLEMS).map(({ offset, message }) => {
+  const lines = problems.slice(0, MOST_PROBLEMS).map(({ offset = 0, variable, message }) => {
+    if (variable !== undefined) return `${variable}: ${withoutControls(message)}`;
     const line = text.slice(0, offset).split('\n').length;
     return `${file}, line ${line}: ${withoutControls(message)}`;
   });

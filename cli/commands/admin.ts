@@ -10,9 +10,11 @@ import { count } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
 import { print, say } from '../io/voice.ts';
 import { addAuditCommand } from './admin-audit.ts';
+import { addBackupCommand, addRestoreCommand } from './admin-backup.ts';
 import { addDeviceCommand, addRenameCommand } from './admin-device.ts';
 import { addOperatorCommand } from './admin-operator.ts';
 import { addPlanCommand, describePlan } from './admin-plan.ts';
+import { addRotateCommand } from './admin-rotate.ts';
 import { addListOptions, importList, type ListOptions } from './admin-subscribers.ts';
 import { addTokenCommand, describeToken } from './admin-token.ts';
 import { addWhyCommand } from './admin-why.ts';
@@ -49,6 +51,9 @@ export function addAdminCommand(program: Command): void {
   addTokenCommand(addSubcommand(admin, 'token', 'make, list or revoke publishing tokens'));
   addOperatorCommand(addSubcommand(admin, 'operator', "make a link to the operators' pages, list or remove operators"));
   addAuditCommand(addSubcommand(admin, 'audit', 'show, export or check what was changed, and by whom'));
+  addRotateCommand(addSubcommand(admin, 'rotate', 'replace a key, while the key server runs'));
+  addBackupCommand(addSubcommand(admin, 'backup <file>', 'copy the database, while the key server runs'));
+  addRestoreCommand(addSubcommand(admin, 'restore <file>', 'put such a copy where there is no database'));
 }
 
 function addSubcommand(admin: Command, nameAndArguments: string, description: string): Command {

@@ -11,10 +11,12 @@ import {
 } from '../../keyserver/config.ts';
 import { writeConfig } from '../../keyserver/config-template.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
+import { nameOfPlace } from '../../keyserver/storage/master-key.ts';
 import { createState } from '../../keyserver/storage/state.ts';
 import { currentIo } from '../io/context.ts';
 import { stopRequested } from '../io/signals.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
+import { addKeyServerInstallCommand } from './keyserver-install.ts';
 
 interface Options {
   readonly config: string;
@@ -25,7 +27,7 @@ interface Options {
 
 /** `wispr keyserver`: keys for readers' devices, and the reading site for browsers. */
 export function addKeyServerCommand(program: Command): void {
-  program
+  const keyserver = program
     .command('keyserver')
     .description('run the key server and its reading site; the first run makes configuration and keys')
     .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG_FILE)
@@ -33,6 +35,7 @@ export function addKeyServerCommand(program: Command): void {
     .option('--dev', 'plain HTTP on loopback, for development')
     .option('--json', 'print one line of JSON when ready')
     .action(run);
+  addKeyServerInstallCommand(keyserver);
 }
 
 /** It is not repeated: it may have a password in it. */
@@ -65,7 +68,7 @@ async function introduce(file: string, config: KeyServerConfig, { json }: Option
   if (!json) print(readFileSync(file, 'utf8').trimEnd());
   say(`this configuration was written to ${file}`);
   say(
-    `the master key is ${config.masterKey}: without it the database ${config.database ?? config.data} cannot be read; keep a copy in another place`,
+    `the master key is ${nameOfPlace(config.masterKey)}: without it the database ${config.database ?? config.data} cannot be read; keep a copy in another place`,
   );
   say(`the public key is ${config.publicKey}: give it to the publisher, who seals key bundles to it`);
 }
@@ -95,14 +98,20 @@ function sayRunning(server: RunningKeyServer, config: KeyServerConfig, { json }:
 }
 
 /** Where a door listens, and whether its origin leads there: without a proxy, readers come to the port of the origin. */
-function sayDoor(what: string, origin: string, host: string, port: number, { behindProxy }: KeyServerConfig): void {
+function sayDoor(
+  what: string,
+  origin: string,
+  host: string,
+  port: number,
+  { trustedProxies = [] }: KeyServerConfig,
+): void {
   say(`${what}, listening on ${host.includes(':') ? `[${host}]` : host}:${port}`);
   const { protocol, port: named } = new URL(origin);
   const expected = named === '' ? (protocol === 'https:' ? 443 : 80) : Number(named);
-  if (behindProxy || expected === port) return;
+  if (trustedProxies.length > 0 || expected === port) return;
   say(`readers come to port ${expected} of ${origin}, where this does not listen`);
   sayHint(
-    `forward port ${expected} to ${port}, set "port" to ${expected}, or set "behindProxy" if a proxy is in front`,
+    `forward port ${expected} to ${port}, set "port" to ${expected}, or set "trustedProxies" if a proxy is in front`,
   );
 }
 

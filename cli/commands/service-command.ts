@@ -5,14 +5,18 @@ import { fileURLToPath } from 'node:url';
 import { formatConnectTo } from '../../client-proxy/index.ts';
 import type { ProxyFlags } from './reader-options.ts';
 
+/** This very program, for a service to start. */
+export function ownCommand(): string[] {
+  const script = fileURLToPath(new URL('../../bin/wispr.js', import.meta.url));
+  return [process.execPath, ...(isSea() ? [] : [script])];
+}
+
 /** Program and arguments of `wispr proxy` with these flags. */
 export function serviceCommand(flags: ProxyFlags): string[] {
   const { port, parentProxy, parentProxyFile, data, keyFile, passphraseFile, cacheSize, otherUsers } = flags;
   const { connectTo = [], allowLocal = [], trustSite = [], dnsServer = [] } = flags;
-  const script = fileURLToPath(new URL('../../bin/wispr.js', import.meta.url));
   return [
-    process.execPath,
-    ...(isSea() ? [] : [script]),
+    ...ownCommand(),
     'proxy',
     '--quiet',
     ...option('--port', port),

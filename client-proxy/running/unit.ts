@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { systemCode } from '../../node-support/system-error.ts';
+import { COMMON_HARDENING, unitWord } from '../../node-support/systemd.ts';
 import { ReaderError } from '../errors.ts';
 import { baseDirectory, defaultDataDirectory } from '../store/locations.ts';
 import type { Preferences } from '../store/preferences.ts';
@@ -65,16 +66,7 @@ ExecStart=${command.map((word) => quote(word, true)).join(' ')}
 ${carried.map((line) => `${line}\n`).join('')}Restart=on-failure
 RestartSec=2
 TimeoutStopSec=10
-UMask=0077
-NoNewPrivileges=yes
-LockPersonality=yes
-RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
-RestrictNamespaces=yes
-RestrictRealtime=yes
-RestrictSUIDSGID=yes
-SystemCallArchitectures=native
-SystemCallErrorNumber=EPERM
-SystemCallFilter=@system-service
+${COMMON_HARDENING}
 
 [Install]
 WantedBy=default.target
@@ -88,12 +80,11 @@ function commandOf(text: string): string[] {
   return words.map((word) => word.replace(/\\(.)/g, '$1').replaceAll('%%', '%').replaceAll('$$', '$'));
 }
 
-/** One word for systemd. @param isCommand - in command lines, `$` begins a variable as well */
+/** One word for systemd. @throws ReaderError `service-failed` */
 function quote(word: string, isCommand: boolean): string {
-  if (/\p{Cc}/u.test(word))
-    throw new ReaderError('service-failed', 'a path or an argument has a control character, which no unit can hold');
-  const escaped = word.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%');
-  return `"${isCommand ? escaped.replaceAll('$', '$$$$') : escaped}"`;
+  const quoted = unitWord(word, isCommand);
+  if (quoted !== undefined) return quoted;
+  throw new ReaderError('service-failed', 'a path or an argument has a control character, which no unit can hold');
 }
 
 /** Where a Reader on this database will listen that is not told otherwise: by its service, or its settings; `undefined`: as usual. */

@@ -6,7 +6,7 @@ import { KeyError } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { encodeKeyRequest, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { MAXIMUM_KEYS_PER_REQUEST, type RefusalReason } from '../../core/keys/refused-key.ts';
-import { unwrapKey, type WrappedKey } from '../../core/keys/wrapped-key.ts';
+import { type NamedKey, unwrapKey, type WrappedKey } from '../../core/keys/wrapped-key.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -15,6 +15,7 @@ import { LIMITS } from '../limits.ts';
 import type { ReaderStore } from '../store/store.ts';
 import type { StoredBinding } from '../store/types.ts';
 import { clockOff, type KeyServerChannel, sendKeyRequest } from './key-server.ts';
+import { renewDeviceKey } from './renew.ts';
 
 interface Wanted extends PromiseWithResolvers<SetKey> {
   readonly id: KeyId;
@@ -40,10 +41,13 @@ export class KeyFinder {
   readonly #underWay = new Map<KeyId, Promise<SetKey>>();
   readonly #refused = new Map<KeyId, { readonly error: Error; readonly until: number }>();
   readonly #batch: Wanted[] = [];
+  #deviceKey: NamedKey;
+  #renewing: Promise<void> | undefined;
   #isRevoked = false;
 
   constructor(binding: StoredBinding, store: ReaderStore, channel: KeyServerChannel) {
     this.#binding = binding;
+    this.#deviceKey = binding.deviceKey;
     this.#store = store;
     this.#channel = channel;
   }
@@ -112,11 +116,11 @@ export class KeyFinder {
   }
 
   async #request(ids: readonly KeyId[]): Promise<KeyResults> {
-    const { deviceKey, descriptor } = this.#binding;
-    const { keyServer } = descriptor;
-    const request = await encodeKeyRequest(deviceKey, keyServer, ids, nowInSeconds());
-    const sealed = await sendKeyRequest(this.#channel, request);
-    const answer = await openKeyAnswer(sealed, request, deviceKey.key);
+    const answer = await this.#ask(ids).catch(async (error: unknown) => {
+      if (!isRevocation(error)) throw error;
+      await this.#renew(); // the key server may have forgotten this device's key alone
+      return this.#ask(ids);
+    });
     const results = new Map<KeyId, SetKey | Error>();
     for (const id of ids) results.set(id, await this.#resultOf(id, answer));
     const good = Array.from(results).filter((entry): entry is [KeyId, SetKey] => !(entry[1] instanceof Error));
@@ -125,9 +129,27 @@ export class KeyFinder {
     return results;
   }
 
+  async #ask(ids: readonly KeyId[]): Promise<KeyAnswer> {
+    const request = await encodeKeyRequest(this.#deviceKey, this.#binding.descriptor.keyServer, ids, nowInSeconds());
+    const sealed = await sendKeyRequest(this.#channel, request);
+    return openKeyAnswer(sealed, request, this.#deviceKey.key);
+  }
+
+  /** Gets another device key. Requests that are refused at the same time wait for the same one. */
+  #renew(): Promise<void> {
+    this.#renewing ??= renewDeviceKey(this.#binding, this.#store, this.#channel)
+      .then((deviceKey) => {
+        this.#deviceKey = deviceKey;
+      })
+      .finally(() => {
+        this.#renewing = undefined;
+      });
+    return this.#renewing;
+  }
+
   /** Only keys that were asked for count; one that fails a check is dropped, and no copy of it is kept. */
   async #resultOf(id: KeyId, answer: KeyAnswer): Promise<SetKey | Error> {
-    const { deviceKey, descriptor } = this.#binding;
+    const { descriptor } = this.#binding;
     const wrapped = answer.keys.find((key) => key.id === id && key.kind === 'set');
     if (wrapped === undefined) {
       const { reason = 'not-entitled' } = answer.refused.find((refusal) => refusal.id === id) ?? {};
@@ -135,7 +157,7 @@ export class KeyFinder {
     }
     const { notBefore, notAfter } = wrapped;
     try {
-      return { key: await unwrapKey(deviceKey, wrapped, nowInSeconds()), notBefore, notAfter };
+      return { key: await unwrapKey(this.#deviceKey, wrapped, nowInSeconds()), notBefore, notAfter };
     } catch (error) {
       if (error instanceof KeyError && error.code === 'key-not-valid-now') return notValidNow(wrapped, error);
       return error as Error;

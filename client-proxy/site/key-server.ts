@@ -1,7 +1,7 @@
 /** The messages to a key server, over HTTP: docs/spec/keys.md. What comes back is checked by `core/keys`. */
 import type { Dispatcher } from 'undici';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
-import { BINDING_PATH } from '../../core/keys/binding.ts';
+import { BINDING_PATH, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { type ProviderDescriptor, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { KEY_REQUEST_PATH, REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
@@ -85,6 +85,21 @@ export async function sendBindingRequest(
       'the invitation code is not good: mistyped, used on another device, or expired',
     );
   throw new ReaderError('key-server-answer', `${keyServer} refused to connect this device: ${code ?? answer.status}`);
+}
+
+/**
+ * Asks for another device key; the answer is for `acceptBinding`.
+ *
+ * @throws as the channel; ReaderError `revoked`, `clock-off`
+ */
+export async function sendRenewalRequest(channel: KeyServerChannel, body: Uint8Array): Promise<Uint8Array> {
+  const { keyServer } = channel;
+  const answer = await post(channel, RENEWAL_PATH, body, MESSAGE_LIMITS.bindingAnswer);
+  if (answer.status === 200) return answer.body;
+  // 404: a key server from before there was such a request.
+  if (answer.status === 403 || answer.status === 404)
+    throw new ReaderError('revoked', `${keyServer} does not know this device, or not any more`);
+  throw new ReaderError('key-server-answer', `${keyServer} answered ${answer.status} when asked for a device key`);
 }
 
 /**

@@ -1,7 +1,9 @@
 /** What the Reader remembers: the device's seed, bindings, set keys, publications. One SQLite file, which one process has open at a time. */
 import { randomBytes } from '#primitives';
 import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
+import type { Provider } from '../../core/keys/device.ts';
 import { KEY_LENGTH } from '../../core/keys/key-id.ts';
+import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { insertBinding, readBinding, readSite, sealDeviceKey, updateDescriptor } from './binding-rows.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
 import { unwritable } from './errors.ts';
@@ -9,7 +11,7 @@ import { IdentityStore } from './identity-store.ts';
 import { Preferences } from './preferences.ts';
 import { PublicationStore } from './publication-store.ts';
 import { SealedDatabase } from './sealed-database.ts';
-import { SEED_PLACE, unseal } from './sealing.ts';
+import { devicePlace, SEED_PLACE, unseal } from './sealing.ts';
 import { SetKeyStore } from './set-key-store.ts';
 import type { NewBinding, Row, StorageKeyOptions, StoredBinding, StoredSite, StoreOptions } from './types.ts';
 
@@ -83,6 +85,15 @@ export class ReaderStore extends SealedDatabase {
     return this.writeSealed(
       (sealing) => sealDeviceKey(sealing, binding),
       (sealed) => insertBinding(this.database, binding, sealed, now),
+    );
+  }
+
+  /** Replaces the device key of a binding. */
+  saveDeviceKey({ keyServer, publisher }: Provider, { id, key }: NamedKey): Promise<void> {
+    const sql = 'UPDATE bindings SET device_key_id = ?, device_key = ? WHERE key_server = ? AND publisher = ?';
+    return this.writeSealed(
+      (sealing) => sealing.seal(key, devicePlace(keyServer, publisher, id)),
+      (sealed) => void this.database.prepare(sql).run(id, sealed, keyServer, publisher),
     );
   }
 

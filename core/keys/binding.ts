@@ -24,11 +24,15 @@ import type { NamedKey } from './wrapped-key.ts';
 const REQUEST_LABEL = 'wispr/1 binding request';
 /** Of a browser, whose session stands for the code: docs/spec/web-reader.md, "Devices of browsers". */
 const BROWSER_REQUEST_LABEL = 'wispr/1 browser binding request';
+/** Of a device that has no device key any more: docs/spec/keys.md, "Renewal". */
+const RENEWAL_LABEL = 'wispr/1 device key renewal';
 
 const MEMBERS = ['ed25519', 'publisher', 'signature', 'time', 'xwing'] as const;
 
 /** Where a key server takes binding requests. */
 export const BINDING_PATH = '/v1/bindings';
+/** Where it takes requests for another device key. */
+export const RENEWAL_PATH = '/v1/renewals';
 
 export interface BrowserBindingRequest {
   /** base64url of the device's Ed25519 public key. */
@@ -67,6 +71,12 @@ export function normaliseCode(text: string): string | undefined {
 export function encodeBindingRequest(device: DeviceKeys, publisher: KeyId, code: string, time: number): Uint8Array {
   const request: BindingRequest = { code, ...requestOf(device, publisher, time) };
   return canonicalJson(signMessage(REQUEST_LABEL, request, device.ed25519.secretKey) as unknown as JsonObject);
+}
+
+/** The request of a device that was bound before, for another device key. */
+export function encodeRenewalRequest(device: DeviceKeys, publisher: KeyId, time: number): Uint8Array {
+  const request = requestOf(device, publisher, time);
+  return canonicalJson(signMessage(RENEWAL_LABEL, request, device.ed25519.secretKey) as unknown as JsonObject);
 }
 
 /** A browser's device, of one binding: its private keys stay where they are. */
@@ -111,6 +121,15 @@ export async function verifyBindingRequest(bytes: Uint8Array): Promise<Verified<
  */
 export function verifyBrowserBindingRequest(bytes: Uint8Array): Promise<Verified<BrowserBindingRequest>> {
   return verify<BrowserBindingRequest>(bytes, BROWSER_REQUEST_LABEL, MEMBERS);
+}
+
+/**
+ * The same for a device that wants another device key. Whether it was bound is the caller's to decide.
+ *
+ * @throws KeyError `binding-malformed`
+ */
+export function verifyRenewalRequest(bytes: Uint8Array): Promise<Verified<BrowserBindingRequest>> {
+  return verify<BrowserBindingRequest>(bytes, RENEWAL_LABEL, MEMBERS);
 }
 
 function requestOf(

@@ -74,6 +74,8 @@ export interface OpenedBundle extends KeyBundle {
   readonly issued: number;
   /** Key id of the publisher key that signed the bundle. */
   readonly publisher: KeyId;
+  /** Key id of the key server's X-Wing key that it was sealed to. */
+  readonly recipient: KeyId;
   readonly serial: number;
   readonly workspace: string;
 }
@@ -129,26 +131,28 @@ function checkRecipient(publicKey: Uint8Array): void {
  * Opens a bundle at the key server: steps B1 to B4. The caller verifies the
  * descriptor, and compares publisher, root, workspace and serial with what it knows, steps B5 and B6.
  *
+ * @param recipients - the key pairs that it may be sealed to
  * @throws KeyError `bundle-malformed`, `bundle-recipient`
  */
-export async function openBundle(bytes: Uint8Array, recipient: KeyPair): Promise<OpenedBundle> {
+export async function openBundle(bytes: Uint8Array, ...recipients: readonly KeyPair[]): Promise<OpenedBundle> {
   const { header, payload } = await readSignedBundle(bytes);
-  const recipientId = await recipientIdOf(recipient.publicKey);
   // B3
-  if (header.recipient !== recipientId)
-    throw new KeyError('bundle-recipient', 'the bundle was sealed for another key server');
+  const ids = await Promise.all(recipients.map(({ publicKey }) => recipientIdOf(publicKey)));
+  const recipient = recipients[ids.indexOf(header.recipient)];
+  if (recipient === undefined) throw new KeyError('bundle-recipient', 'the bundle was sealed for another key server');
   const publisher = await keyIdOf('publisher', fromBase64url(header.publisherKey, KEY_LENGTH) as Uint8Array);
   // B4
   const sharedSecret = xwingDecapsulate(
     fromBase64url(header.kem, XWING_CIPHERTEXT_LENGTH) as Uint8Array,
     recipient.secretKey,
   );
-  const context = bundleContext(recipientId, publisher);
+  const context = bundleContext(header.recipient, publisher);
   const message = sharedSecret && (await openMessage(await bundleKey(sharedSecret, context), context, payload));
   const bundle = message && parseCanonicalJson(message);
   if (!isKeyBundle(bundle)) throw unreadable('the bundle does not decrypt to a list of keys');
   for (const set of bundle.sets) await checkKeyOf(set);
-  return { ...bundle, issued: header.issued, publisher, serial: header.serial, workspace: header.workspace };
+  const { issued, serial, workspace } = header;
+  return { ...bundle, issued, publisher, recipient: header.recipient, serial, workspace };
 }
 
 /** The end of step B4: each key hashes to its id. */

@@ -1,6 +1,6 @@
 /** The key server's API. Codes and keys travel in bodies only; errors are `{"error":"code"}` and nothing more. */
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
-import { BINDING_PATH } from '../../core/keys/binding.ts';
+import { BINDING_PATH, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
@@ -10,10 +10,11 @@ import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';
 import type { ProviderReader } from '../publication/provider.ts';
-import { bindDevice } from '../readers/bindings.ts';
+import { bindDevice, renewDeviceKey } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { body, bytesOf, noStore, refuseTooMany, send, sendError } from './answers.ts';
+import { addHealthRoutes } from './health.ts';
 import { addPublicationRoutes } from './publication.ts';
 import { refusalOf } from './refusals.ts';
 import { addSubscriptionRoutes, type StripeConfig } from './subscriptions.ts';
@@ -51,6 +52,15 @@ export function createApiApp(options: ApiOptions): Express {
     },
   );
   app.post(
+    RENEWAL_PATH,
+    noStore,
+    bindingLimit(limits),
+    body(MESSAGE_LIMITS.bindingRequest),
+    async (request, response) => {
+      send(response, 'application/json', await renewDeviceKey(state, provider, origin, bytesOf(request.body)));
+    },
+  );
+  app.post(
     KEY_REQUEST_PATH,
     noStore,
     keyRequestLimit(limits),
@@ -59,6 +69,7 @@ export function createApiApp(options: ApiOptions): Express {
       send(response, 'application/octet-stream', await answerKeyRequest(state, origin, bytesOf(request.body)));
     },
   );
+  addHealthRoutes(app, state);
   addPublicationRoutes(app, options);
   addSubscriptionRoutes(app, options);
   // The link of an invitation, opened in a browser: it keeps what stands behind "#".

@@ -2,6 +2,7 @@
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
+import type { IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
 
 export interface DoorOptions {
   /** The origin that readers use. */
@@ -9,8 +10,7 @@ export interface DoorOptions {
   readonly log: Logger;
   /** Plain HTTP on loopback. */
   readonly dev: boolean;
-  /** A proxy in front sets `X-Forwarded-For`. */
-  readonly behindProxy: boolean;
+  readonly isTrustedProxy: IsTrustedProxy;
   /** Origins that forms may lead to, besides its own; left out where there are no forms and scripts. */
   readonly formsLeadTo?: readonly string[];
   /** Called for each answer with its route, as a pattern, and its status. */
@@ -25,11 +25,7 @@ export interface DoorOptions {
  */
 export function createDoor(options: DoorOptions, misdirected: (request: Request, response: Response) => void): Express {
   const app = express();
-  app
-    .disable('x-powered-by')
-    .disable('etag')
-    .set('query parser', false)
-    .set('trust proxy', options.behindProxy ? 1 : false);
+  app.disable('x-powered-by').disable('etag').set('query parser', false).set('trust proxy', options.isTrustedProxy);
   const { host } = new URL(options.origin);
   app.use(logRequest(options), securityHeaders(options), (request, response, next) => {
     if (request.headers.host?.toLowerCase() === host) next();

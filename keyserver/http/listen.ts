@@ -1,11 +1,12 @@
 /** Opens and closes the sockets of the doors. */
 import type { RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
-import { type AddressInfo, BlockList, isIP } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isLoopback } from '../../core/site/site.ts';
 import { createServer as createHttpServer } from '../../node-support/http.ts';
 import { systemReason } from '../../node-support/system-error.ts';
+import type { IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
 import type { DoorConfig, KeyServerConfig, ListenAddress } from '../config.ts';
 import { KeyServerError } from '../errors.ts';
 import { rememberConnections } from './cut.ts';
@@ -16,27 +17,12 @@ const REQUEST_TIMEOUT = 30_000;
 /** Milliseconds that running requests get when the server stops. */
 const CLOSE_TIMEOUT = 5000;
 
-/** Loopback, RFC 1918, link-local (RFC 3927), shared (RFC 6598), and their like in IPv6 (RFC 4193, RFC 4291). */
-const PRIVATE = new BlockList();
-for (const [network, prefix] of [
-  ['127.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['169.254.0.0', 16],
-  ['100.64.0.0', 10],
-] as const) {
-  PRIVATE.addSubnet(network, prefix, 'ipv4');
-}
-PRIVATE.addAddress('::1', 'ipv6');
-PRIVATE.addSubnet('fc00::', 7, 'ipv6');
-PRIVATE.addSubnet('fe80::', 10, 'ipv6');
-
 /** A door that listens; it answers 503 until it is given an app. */
 export interface Listener {
   readonly origin: string;
   readonly port: number;
   readonly serve: (app: RequestListener) => void;
+  readonly tls: DoorConfig['tls'];
   /** Reads a renewed certificate. */
   readonly reload: () => void;
   readonly close: () => Promise<void>;
@@ -47,8 +33,8 @@ export interface Listener {
  *
  * @throws KeyServerError `configuration-invalid`
  */
-export function checkDoor(door: DoorConfig, { dev, behindProxy }: KeyServerConfig): void {
-  checkPlainHttp(door, dev === true, behindProxy === true);
+export function checkDoor(door: DoorConfig, { dev, trustedProxies }: KeyServerConfig): void {
+  checkPlainHttp(door, dev === true, isEmpty(trustedProxies));
   if (door.tls) readTls(door.tls, originOf(door));
 }
 
@@ -71,17 +57,15 @@ export function checkAdminDoor(door: DoorConfig | undefined, config: KeyServerCo
  *
  * @throws KeyServerError `configuration-invalid`
  */
-export function checkHttpcryptDoor({ httpcrypt, dev, behindProxy }: KeyServerConfig): void {
-  if (!httpcrypt) return;
-  const { host } = httpcrypt.listen;
-  if (dev && !isLoopback(bracketed(host))) throw invalid(`--dev listens on loopback only, not on ${host}`);
-  checkBehindProxy(host, behindProxy === true);
+export function checkHttpcryptDoor({ httpcrypt, dev }: KeyServerConfig): void {
+  if (httpcrypt && dev) checkLoopback(httpcrypt.listen.host);
 }
 
 /**
  * Listens for a door that {@link checkDoor} has passed.
  *
  * @param member - what the configuration calls its address
+ * @param mayConnect - who may, by address; left out: everybody
  * @throws KeyServerError `configuration-invalid`, `listen-failed`
  */
 export async function listenFor(
@@ -93,6 +77,7 @@ export async function listenFor(
     | 'reading.documents.listen'
     | 'httpcrypt.listen'
     | 'metrics.listen',
+  mayConnect?: IsTrustedProxy,
 ): Promise<Listener> {
   let app: RequestListener = (_request, response) => void response.writeHead(503).end();
   const listener: RequestListener = (request, response) => app(request, response);
@@ -100,6 +85,7 @@ export async function listenFor(
   server.requestTimeout = REQUEST_TIMEOUT;
   server.on('clientError', answerClientError);
   rememberConnections(server);
+  if (mayConnect) server.on('connection', (socket) => mayConnect(socket.remoteAddress) || socket.destroy());
   await listen(server, door.listen, member);
   const { port } = server.address() as AddressInfo;
   return {
@@ -108,6 +94,7 @@ export async function listenFor(
     serve: (handler) => {
       app = handler;
     },
+    tls: door.tls,
     reload: () => {
       if (door.tls) (server as HttpsServer).setSecureContext(readTls(door.tls, originOf(door)));
     },
@@ -133,36 +120,31 @@ function answerClientError({ code }: NodeJS.ErrnoException, socket: Duplex): voi
   socket.end(`HTTP/1.1 ${status}\r\n${end}\r\n`);
 }
 
-/** Plain HTTP is for loopback with `--dev`, or behind a proxy that ends TLS and that cannot be bypassed. */
-function checkPlainHttp({ tls, listen, origin }: DoorConfig, dev: boolean, behindProxy: boolean): void {
+/** Plain HTTP is for loopback with `--dev`, or for proxies that end TLS: others are cut off. */
+function checkPlainHttp({ tls, listen, origin }: DoorConfig, dev: boolean, withoutProxy: boolean): void {
   const { host, port } = listen;
-  if (dev && !isLoopback(bracketed(host))) throw invalid(`--dev listens on loopback only, not on ${host}`);
-  if (!dev && !tls && !behindProxy)
+  if (dev) {
+    checkLoopback(host);
+    return;
+  }
+  if (!tls && withoutProxy)
     throw invalid(
-      `no certificate ("tls") is configured for ${host}:${port}, and no "behindProxy": plain HTTP is refused`,
+      `no certificate ("tls") is configured for ${host}:${port}, and no "trustedProxies": plain HTTP is refused`,
     );
-  checkBehindProxy(host, behindProxy);
-  if (!dev && !origin?.startsWith('https:'))
+  if (!origin?.startsWith('https:'))
     throw invalid(`no https "origin" is configured for ${host}:${port}: the address that readers use`);
 }
 
-/** A client that reaches the port directly could choose the address that its attempts are counted by. */
-function checkBehindProxy(host: string, behindProxy: boolean): void {
-  if (behindProxy && !isWithinReach(host))
-    throw invalid(
-      `with "behindProxy", only the proxy may reach the port: ${host} is not a loopback or private address`,
-    );
+function checkLoopback(host: string): void {
+  if (!isLoopback(bracketed(host))) throw invalid(`--dev listens on loopback only, not on ${host}`);
+}
+
+function isEmpty(networks: readonly string[] | undefined): boolean {
+  return networks === undefined || networks.length === 0;
 }
 
 function invalid(message: string): KeyServerError {
   return new KeyServerError('configuration-invalid', message);
-}
-
-/** Whether only this machine, or a private network, can reach an address that is listened on. A name is resolved later, and so is not. */
-function isWithinReach(host: string): boolean {
-  const family = isIP(host);
-  if (family === 0) return isLoopback(host);
-  return PRIVATE.check(host, family === 4 ? 'ipv4' : 'ipv6');
 }
 
 function originOf({ origin }: DoorConfig): string {

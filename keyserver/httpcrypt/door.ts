@@ -11,6 +11,7 @@ import {
   sealAnswer,
 } from '../../core/httpcrypt/message.ts';
 import { recordText } from '../../core/httpcrypt/record.ts';
+import { clientAddress, type IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
 import { CountStore } from '../http/count-store.ts';
 import type { Opening, ServerKeys } from './server-keys.ts';
 
@@ -40,8 +41,7 @@ export interface HttpcryptDoorOptions {
   readonly keys: ServerKeys;
   /** Requests a minute of one address. */
   readonly requestsPerAddress: number;
-  /** A proxy in front sets `X-Forwarded-For`. */
-  readonly behindProxy: boolean;
+  readonly isTrustedProxy: IsTrustedProxy;
   /** Answers what is inside; does not throw. */
   readonly answer: (request: ChannelRequest, circumstances: Circumstances) => Promise<Answer>;
   /** Called for each answer: what was asked for, the status that the Reader sees, milliseconds. */
@@ -52,7 +52,7 @@ export function createHttpcryptDoor(options: HttpcryptDoorOptions): RequestListe
   const prefix = new URL(options.url).pathname;
   const counts = new CountStore(MINUTE);
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<Outcome> => {
-    const address = addressOf(request, options.behindProxy);
+    const address = addressOf(request, options.isTrustedProxy);
     if (!request.url?.startsWith(prefix)) return plain(response, 404);
     if (counts.increment(address).totalHits > options.requestsPerAddress) return plain(response, 429);
     if (request.method === 'OPTIONS') return plain(response, 200, recordText(await options.keys.record()));
@@ -136,9 +136,8 @@ function plain(response: ServerResponse, status: number, text = ''): Outcome {
   return { status, route: NO_ROUTE };
 }
 
-/** As `addressOf` of the other doors: behind a proxy, what that has added. */
-function addressOf({ socket, headers }: IncomingMessage, behindProxy: boolean): string {
-  const forwarded = behindProxy ? headers['x-forwarded-for'] : undefined;
-  const last = [forwarded].flat().join(',').split(',').at(-1)?.trim();
-  return ipKeyGenerator(last || (socket.remoteAddress ?? 'unknown'));
+/** As `addressOf` of the other doors. */
+function addressOf({ socket, headers }: IncomingMessage, isTrustedProxy: IsTrustedProxy): string {
+  const forwarded = [headers['x-forwarded-for']].flat().join(',');
+  return ipKeyGenerator(clientAddress(isTrustedProxy, socket.remoteAddress ?? 'unknown', forwarded));
 }

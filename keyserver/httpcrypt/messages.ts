@@ -2,13 +2,13 @@
 import type { Logger } from 'pino';
 import { canonicalJson } from '../../core/encoding/canonical-json.ts';
 import type { ChannelRequest } from '../../core/httpcrypt/message.ts';
-import { BINDING_PATH } from '../../core/keys/binding.ts';
+import { BINDING_PATH, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { refusalOf } from '../api/refusals.ts';
 import { CountStore } from '../http/count-store.ts';
 import type { RequestLimits } from '../http/limits.ts';
 import type { ProviderReader } from '../publication/provider.ts';
-import { bindDevice } from '../readers/bindings.ts';
+import { bindDevice, renewDeviceKey } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Answer, Circumstances } from './door.ts';
@@ -28,12 +28,16 @@ export interface MessagesOptions {
 export function answerMessages(
   options: MessagesOptions,
 ): (request: ChannelRequest, circumstances: Circumstances) => Promise<Answer> {
-  const { state, origin, log } = options;
-  const bind = bindingOf(options);
+  const { state, provider, origin, limits, log } = options;
+  const bind = bindingOf(limits, (content) =>
+    bindDevice(state, provider, origin, content, limits.devicesPerSubscriber),
+  );
+  const renew = bindingOf(limits, (content) => renewDeviceKey(state, provider, origin, content));
   return async ({ target, content }, circumstances) => {
-    const route = [BINDING_PATH, KEY_REQUEST_PATH].find((path) => target === `POST ${path}`) ?? 'none';
+    const route = [BINDING_PATH, RENEWAL_PATH, KEY_REQUEST_PATH].find((path) => target === `POST ${path}`) ?? 'none';
     try {
       if (route === BINDING_PATH) return { route, ...(await bind(content, circumstances)) };
+      if (route === RENEWAL_PATH) return { route, ...(await renew(content, circumstances)) };
       if (route === KEY_REQUEST_PATH)
         return { route, status: 200, content: await answerKeyRequest(state, origin, content) };
       return { route, ...refuse(404, 'not-found') };
@@ -45,14 +49,14 @@ export function answerMessages(
   };
 }
 
-/** Binding, of requests that cannot be replays; failures are counted. */
-function bindingOf({ state, provider, origin, limits }: MessagesOptions) {
+/** Binding and its renewal, of requests that cannot be replays; failures are counted. */
+function bindingOf(limits: RequestLimits, answerTo: (content: Uint8Array) => Promise<Uint8Array>) {
   const failures = new CountStore(QUARTER_OF_AN_HOUR);
   return async (content: Uint8Array, { address, fresh }: Circumstances) => {
     if (!fresh) return refuse(425, 'too-early');
     if (failures.increment(address).totalHits > limits.bindingsPerAddress) return refuse(429, 'too-many-requests');
     try {
-      const answer = await bindDevice(state, provider, origin, content, limits.devicesPerSubscriber);
+      const answer = await answerTo(content);
       failures.decrement(address);
       return { status: 200, content: answer };
     } catch (error) {

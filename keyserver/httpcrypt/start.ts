@@ -6,8 +6,10 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import type { HttpcryptDoor } from '../../core/httpcrypt/door.ts';
 import { recordAddresses, recordText } from '../../core/httpcrypt/record.ts';
 import { writeFileAtomic } from '../../node-support/files/write-file.ts';
+import type { IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
 import type { HttpcryptConfig } from '../config.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import { readSecret } from '../storage/secrets.ts';
 import { createHttpcryptDoor } from './door.ts';
 import { answerMessages, type MessagesOptions } from './messages.ts';
 import { ServerKeys } from './server-keys.ts';
@@ -23,14 +25,14 @@ export interface StartedHttpcrypt {
 
 export interface HttpcryptOptions extends MessagesOptions {
   readonly config: HttpcryptConfig;
-  readonly behindProxy: boolean;
+  readonly isTrustedProxy: IsTrustedProxy;
   readonly metrics: Metrics;
 }
 
 export async function startHttpcrypt(options: HttpcryptOptions): Promise<StartedHttpcrypt> {
-  const { config, behindProxy, state, provider, log, limits, metrics } = options;
+  const { config, isTrustedProxy, state, provider, log, limits, metrics } = options;
   const { url, zone, rotateMinutes } = config;
-  const signer = ed25519KeyPair(state.vault.channelSeed);
+  const signer = ed25519KeyPair(await readSecret(state, 'httpcrypt'));
   const timeToLive = rotateMinutes * 60;
   const announce = async (record: Uint8Array) => {
     try {
@@ -51,7 +53,7 @@ export async function startHttpcrypt(options: HttpcryptOptions): Promise<Started
   };
   const requestsPerAddress = limits.keyRequestsPerAddress;
   const answer = answerMessages(options);
-  const app = createHttpcryptDoor({ url, keys, requestsPerAddress, behindProxy, answer, note });
+  const app = createHttpcryptDoor({ url, keys, requestsPerAddress, isTrustedProxy, answer, note });
   return { app, announced, stop: () => keys.stop() };
 }
 

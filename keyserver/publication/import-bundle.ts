@@ -2,14 +2,14 @@
 
 import { sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
-import { type BundledSet, type OpenedBundle, openBundle } from '../../core/keys/bundle.ts';
+import { type BundledSet, type OpenedBundle, openBundle, recipientIdOf } from '../../core/keys/bundle.ts';
 import { isServerless, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
-import type { KeyServerState } from '../storage/state.ts';
+import { type KeyServerState, readFormerRecipients, readRecipient } from '../storage/state.ts';
 import { type SealedTimestampKey, sealTimestampKey } from './key.ts';
 import { type ProviderRow, readProviderRow } from './provider.ts';
 
@@ -60,7 +60,10 @@ export async function importBundle(
   origins: Origins,
   options: ImportOptions = {},
 ): Promise<ImportResult> {
-  const bundle = await openBundle(bytes, state.recipient);
+  // Read anew: a command may have changed them.
+  const recipient = await readRecipient(state.database, state.vault);
+  const recipientId = await recipientIdOf(recipient.publicKey);
+  const bundle = await openBundle(bytes, recipient, ...(await readFormerRecipients(state.database, state.vault)));
   const descriptorBytes = fromBase64url(bundle.descriptor) ?? new Uint8Array(0);
   const descriptor = await verifyDescriptor(descriptorBytes, state.now());
   await checkParts(bundle, descriptor);
@@ -71,6 +74,7 @@ export async function importBundle(
   return state.database.transaction(async () => {
     const known = await readProviderRow(state.database);
     const outcome = known ? compare(known, { bundle, descriptor, digest }, options) : 'pinned';
+    if (bundle.recipient === recipientId) await state.database.run('DELETE FROM former_recipients'); // the publisher has the new one
     const newSets = outcome === 'unchanged' ? 0 : await storeBundle(state, sealed, descriptor.root, digest);
     if (outcome !== 'unchanged') {
       const { publisher: key, serial } = bundle;

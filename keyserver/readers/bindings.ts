@@ -6,6 +6,7 @@ import {
   type Verified,
   verifyBindingRequest,
   verifyBrowserBindingRequest,
+  verifyRenewalRequest,
 } from '../../core/keys/binding.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
@@ -55,6 +56,33 @@ export async function bindDevice(
   });
   state.counts.add('binding');
   return device.answer;
+}
+
+/**
+ * Gives a Reader that was bound before another device key. Its signature shows which one it is; access that has ended stays ended.
+ *
+ * @param keyServer - the origin that readers use
+ * @throws KeyError as `verifyRenewalRequest`; KeyServerError `no-provider`, `stale-request`; `request-refused` for a device that is unknown or was
+ * revoked alike
+ */
+export async function renewDeviceKey(
+  state: KeyServerState,
+  provider: ProviderReader,
+  keyServer: string,
+  request: Uint8Array,
+): Promise<Uint8Array> {
+  const verified = await verifyRenewalRequest(request);
+  await checkRequest(state, provider, verified);
+  const device = await answer(state, keyServer, request, verified);
+  const renewed = await state.database.run(
+    `UPDATE devices SET key_id = ?, sealed = ? WHERE keys_digest = ? AND kind = 'reader' AND revoked IS NULL
+     AND subscriber IN (SELECT id FROM subscribers WHERE revoked IS NULL)`,
+    device.keyId,
+    device.sealed,
+    device.keysDigest,
+  );
+  if (renewed > 0) return device.answer;
+  throw new KeyServerError('request-refused', 'no device that has access has these keys');
 }
 
 /**

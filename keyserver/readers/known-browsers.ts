@@ -4,11 +4,12 @@
  * (https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies).
  *
  *   mark = base64url(expires: u32 || nonce (16) || MAC (32))
- *   MAC  = HMAC-SHA-256(HKDF-Expand(master key, "wispr/1 known browsers"), lp(subscriber) || lp(password hash) || lp(expires || nonce))
+ *   MAC  = HMAC-SHA-256(the secret "known-browsers" (secrets.ts), lp(subscriber) || lp(password hash) || lp(expires || nonce))
  */
-import { equalSecrets, randomBytes } from '#primitives';
+import { equalSecrets, hmacSha256, randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { concat, lengthPrefixed, readU32, u32, utf8 } from '../../core/encoding/bytes.ts';
+import { readSecret } from '../storage/secrets.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { findSubscriber } from '../subscriptions/subscribers.ts';
 import { type Account, findAccount } from './accounts.ts';
@@ -42,6 +43,7 @@ export async function findKnownBrowser(state: KeyServerState, name: string, mark
   return known && readU32(head) >= state.now() ? toBase64url(head) : undefined;
 }
 
-function macOf({ vault }: KeyServerState, { subscriber, password }: Account, head: Uint8Array): Promise<Uint8Array> {
-  return vault.macOf(lengthPrefixed(utf8(String(subscriber)), utf8(password), head));
+async function macOf(state: KeyServerState, { subscriber, password }: Account, head: Uint8Array): Promise<Uint8Array> {
+  const key = await readSecret(state, 'known-browsers');
+  return hmacSha256(key, lengthPrefixed(utf8(String(subscriber)), utf8(password), head));
 }

@@ -38,7 +38,7 @@ interface StoredRow extends Omit<AuditRow, 'details'> {
 /** A row by which two copies of a trail are compared. */
 export type AuditHead = Pick<AuditRow, 'hash' | 'number'>;
 
-/** The same state, for what somebody else does with it. */
+/** The same state, for what another does with it. */
 export function as(state: KeyServerState, who: string): KeyServerState {
   return { ...state, actor: who };
 }
@@ -145,7 +145,7 @@ async function rowsOf(database: Database, where: string, ...values: (string | nu
   return rows.map((row) => ({ ...row, details: parsed(row.details) }));
 }
 
-/** What somebody has written into the database by hand fits no hash. */
+/** What was written into the database by hand fits no hash. */
 function parsed(details: string): JsonObject {
   return (parseCanonicalJson(utf8(details)) ?? {}) as JsonObject;
 }

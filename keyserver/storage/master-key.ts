@@ -1,24 +1,66 @@
 /**
- * The master key file. Text, one key a line, so that keys can be added and old rows still be read:
+ * The master keys. Text, one key a line, so that keys can be added and old rows still be read:
  *
  *   wispr-master-key/1
  *   1 <base64url of 32 bytes>
+ *
+ * It is in a file, in an environment variable, or what a command prints, for a key manager to hold.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { chownSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
-import { createFile } from '../../node-support/files/write-file.ts';
+import { createFile, replaceFileSync, writeFileAtomicSync } from '../../node-support/files/write-file.ts';
+import { systemCode } from '../../node-support/system-error.ts';
 import { KeyServerError } from '../errors.ts';
 
 const FIRST_LINE = 'wispr-master-key/1';
 const KEY_LENGTH = 32;
+/** Bytes that a command may print, and milliseconds that it may take. */
+const COMMAND_OUTPUT = 65_536;
+const COMMAND_TIMEOUT = 10_000;
 
-/** The master keys by their version; the highest version encrypts, all decrypt. */
+/** The master keys by their version; all decrypt. */
 export type MasterKeys = ReadonlyMap<number, Uint8Array>;
 
+/** Where the configuration says that the master keys are: a file, an environment variable, or a command with its arguments. */
+export type MasterKeyPlace = string | { readonly environment: string } | { readonly command: readonly string[] };
+
+/** How messages name a place. */
+export function nameOfPlace(place: MasterKeyPlace): string {
+  if (typeof place === 'string') return place;
+  return 'environment' in place
+    ? `the environment variable ${place.environment}`
+    : `the command ${place.command[0] ?? ''}`;
+}
+
+/** Whether there is a master key. What a command would print is not asked for. */
+export function hasMasterKey(place: MasterKeyPlace): boolean {
+  if (typeof place === 'string') return existsSync(place);
+  return 'command' in place || process.env[place.environment] !== undefined;
+}
+
 /** Makes a master key file where there is none. */
-export function createMasterKey(path: string): void {
-  createFile(path, `${FIRST_LINE}\n1 ${toBase64url(randomBytes(KEY_LENGTH))}\n`, 0o600);
+export function createMasterKey(path: string, keys = withNewKey(new Map())): void {
+  createFile(path, textOf(keys), 0o600);
+}
+
+/**
+ * Writes master keys into their file, in place of those that were there. The file keeps its owner, so that the key server can read it
+ * when another user runs the command.
+ */
+export function writeMasterKeys(path: string, keys: MasterKeys): void {
+  const { uid, gid } = statSync(path);
+  replaceFileSync(path, (temporary) => {
+    writeFileAtomicSync(temporary, textOf(keys), { mode: 0o600 });
+    if (process.getuid?.() === 0) chownSync(temporary, uid, gid);
+  });
+}
+
+/** The same keys, and one more, of the next version. */
+export function withNewKey(keys: MasterKeys): MasterKeys {
+  return new Map([...keys, [Math.max(0, ...keys.keys()) + 1, randomBytes(KEY_LENGTH)]]);
 }
 
 /**
@@ -26,19 +68,46 @@ export function createMasterKey(path: string): void {
  *
  * @throws KeyServerError `storage-key-refused`
  */
-export function readMasterKeys(path: string): MasterKeys {
-  if (!existsSync(path)) {
-    throw new KeyServerError(
-      'storage-key-refused',
-      `the master key is not at ${path}; without it the database cannot be read`,
-    );
-  }
-  if ((statSync(path).mode & 0o077) !== 0) {
-    throw new KeyServerError('storage-key-refused', `other users of this machine may read the master key ${path}`);
-  }
-  const keys = parseMasterKeys(readFileSync(path, 'utf8'));
-  if (keys === undefined) throw new KeyServerError('storage-key-refused', `${path} is not a master key file`);
+export async function readMasterKeys(place: MasterKeyPlace): Promise<MasterKeys> {
+  const keys = parseMasterKeys(await textAt(place));
+  if (keys === undefined)
+    throw refused(`${nameOfPlace(place)} ${isFile(place) ? 'is not' : 'does not hold'} a master key file`);
   return keys;
+}
+
+async function textAt(place: MasterKeyPlace): Promise<string> {
+  if (isFile(place)) return readKeyFile(place);
+  if ('command' in place) return outputOf(place.command);
+  return process.env[place.environment] ?? '';
+}
+
+function readKeyFile(path: string): string {
+  if (!existsSync(path)) throw refused(`the master key is not at ${path}; without it the database cannot be read`);
+  if ((statSync(path).mode & 0o077) !== 0) throw refused(`other users of this machine may read the master key ${path}`);
+  return readFileSync(path, 'utf8');
+}
+
+/** What it says on standard error is the key manager's, and for the operator's terminal or journal. */
+async function outputOf([program = '', ...args]: readonly string[]): Promise<string> {
+  try {
+    const options = { timeout: COMMAND_TIMEOUT, maxBuffer: COMMAND_OUTPUT };
+    return (await promisify(execFile)(program, args, options)).stdout;
+  } catch (error) {
+    // Not its message, which has the arguments and what was printed; nor as the cause, which has the output.
+    throw refused(`the command ${program} gives no master key: it ended with ${systemCode(error) ?? 'a signal'}`);
+  }
+}
+
+function isFile(place: MasterKeyPlace): place is string {
+  return typeof place === 'string';
+}
+
+function refused(message: string): KeyServerError {
+  return new KeyServerError('storage-key-refused', message);
+}
+
+function textOf(keys: MasterKeys): string {
+  return [FIRST_LINE, ...Array.from(keys, ([version, key]) => `${version} ${toBase64url(key)}`), ''].join('\n');
 }
 
 function parseMasterKeys(text: string): MasterKeys | undefined {

@@ -109,6 +109,16 @@ CREATE TABLE operator_sessions (
 )${keyed};
 ${passkeyTable(types, 'operator_passkeys', 'operators')}`;
   },
+  ({ integer, blob, keyed }) => `
+-- What the key server makes for itself: keyserver/storage/secrets.ts.
+CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed ${blob} NOT NULL)${keyed};
+-- Key pairs that publishers sealed their bundles to before; good until one is sealed to the present one.
+CREATE TABLE former_recipients (
+  key_id TEXT PRIMARY KEY,
+  public_key ${blob} NOT NULL,
+  sealed ${blob} NOT NULL,
+  replaced ${integer} NOT NULL
+)${keyed}`,
 ];
 
 /** A table of passkeys: keyserver/passkeys/store.ts. @param owners - the table of those whose they are */

@@ -11,12 +11,13 @@ import { KeyServerError } from '../errors.ts';
 import { chainAudit } from './audit.ts';
 import { HourlyCounts } from './counts.ts';
 import type { Database, Store } from './database.ts';
-import { createMasterKey, readMasterKeys } from './master-key.ts';
+import { createMasterKey, hasMasterKey, type MasterKeyPlace, nameOfPlace, readMasterKeys } from './master-key.ts';
+import { fillSecrets } from './secrets.ts';
 import { sqliteStore } from './sqlite-database.ts';
-import { Vault } from './vault.ts';
+import { Vault, versionOf } from './vault.ts';
 
-const CANARY = utf8('wispr/1 canary');
-const CANARY_PLACE = { table: 'canary', row: '1', keyId: 'canary' };
+export const CANARY = utf8('wispr/1 canary');
+export const CANARY_PLACE = { table: 'canary', row: '1', keyId: 'canary' };
 
 export interface KeyServerState {
   readonly database: Database;
@@ -43,15 +44,23 @@ export interface KeyServerState {
 export async function openState(config: KeyServerConfig, now: () => number = nowInSeconds): Promise<KeyServerState> {
   const store = await storeOf(config);
   if ((await store.look()) === 'filled') return openExisting(config, store, now);
-  // The key is looked for first: another process that makes both at this moment claims the database first.
-  if (existsSync(config.masterKey) && (await store.look()) === 'absent') throw databaseMissing(store, config.masterKey);
+  const { masterKey } = config;
+  // The key is looked for first: another process that makes both at this moment claims the database first. One that is not in a file was made
+  // before the database.
+  const isFile = typeof masterKey === 'string';
+  if (isFile && hasMasterKey(masterKey) && (await store.look()) === 'absent') throw databaseMissing(store, masterKey);
+  if (!isFile) await readMasterKeys(masterKey);
   await store.claim();
-  if (!existsSync(config.masterKey)) createMasterKey(config.masterKey);
-  return prepare(config, store, await Vault.create(readMasterKeys(config.masterKey)), now);
+  if (isFile && !hasMasterKey(masterKey)) createMasterKey(masterKey);
+  return prepare(config, store, await openVault(config), now);
+}
+
+function openVault({ masterKey }: KeyServerConfig): Promise<Vault> {
+  return Vault.create(() => readMasterKeys(masterKey));
 }
 
 /** Only who has a PostgreSQL loads its library. */
-async function storeOf({ data, database }: KeyServerConfig): Promise<Store> {
+export async function storeOf({ data, database }: KeyServerConfig): Promise<Store> {
   if (database === undefined) return sqliteStore(data ?? '');
   const { postgresStore } = await import('./postgres-database.ts');
   return postgresStore(database);
@@ -102,7 +111,7 @@ function databaseMissing({ name }: Store, masterKey: string): KeyServerError {
 }
 
 async function openExisting(config: KeyServerConfig, store: Store, now: () => number): Promise<KeyServerState> {
-  const vault = await Vault.create(readMasterKeys(config.masterKey));
+  const vault = await openVault(config);
   await store.inspect((database) => checkCanary(database, vault, config.masterKey));
   return prepare(config, store, vault, now);
 }
@@ -123,6 +132,8 @@ async function prepare(
     await opened.run('INSERT INTO recipient (id, public_key, sealed) VALUES (1, ?, ?)', fresh.publicKey, sealedSeed);
   });
   try {
+    vault.follow(() => currentVersion(database));
+    await fillSecrets(database, vault, () => readMasterKeys(config.masterKey));
     const recipient = await readRecipient(database, vault);
     writePublicKey(config.publicKey, recipient.publicKey);
     return { database, vault, recipient, now, actor: 'server', counts: new HourlyCounts(database, now) };
@@ -132,25 +143,55 @@ async function prepare(
   }
 }
 
-async function checkCanary(database: Database, vault: Vault, masterKeyPath: string): Promise<void> {
+/** @throws KeyServerError `storage-key-refused` where the vault has not the master key that the database is under */
+export async function checkCanary(database: Database, vault: Vault, masterKey: MasterKeyPlace): Promise<void> {
   const row = await database.first<{ sealed: Uint8Array }>('SELECT sealed FROM canary');
   if (row && (await vault.tryOpen(CANARY_PLACE, row.sealed))) return;
-  throw new KeyServerError('storage-key-refused', `${masterKeyPath} is not the master key of this database`);
-}
-
-async function readRecipient(database: Database, vault: Vault): Promise<KeyPair> {
-  const row = await database.first<{ public_key: Uint8Array; sealed: Uint8Array }>(
-    'SELECT public_key, sealed FROM recipient',
+  throw new KeyServerError(
+    'storage-key-refused',
+    `${nameOfPlace(masterKey)} ${typeof masterKey === 'string' ? 'is not' : 'does not hold'} the master key of this database`,
   );
-  if (!row) throw new KeyServerError('store-unusable', 'the database has lost its recipient key pair');
-  return xwingKeyPair(await vault.open(await recipientPlace(row.public_key), row.sealed));
 }
 
-async function recipientPlace(publicKey: Uint8Array) {
+/** The canary as it is under a version of the master key. Its version is the one that all rows are sealed under from then on. */
+export async function setCanary(database: Database, vault: Vault, version: number): Promise<void> {
+  await database.run('UPDATE canary SET sealed = ?', await vault.seal(CANARY_PLACE, CANARY, version));
+}
+
+/** The version of the master key that rows are sealed under. */
+export async function currentVersion(database: Database): Promise<number> {
+  const row = await database.first<{ sealed: Uint8Array }>('SELECT sealed FROM canary');
+  if (row) return versionOf(row.sealed);
+  throw new KeyServerError('store-unusable', 'the database has lost its canary');
+}
+
+interface RecipientRow {
+  readonly public_key: Uint8Array;
+  readonly sealed: Uint8Array;
+}
+
+/** The key pair that publishers seal their bundles to from now on. @throws KeyServerError `store-unusable` */
+export async function readRecipient(database: Database, vault: Vault): Promise<KeyPair> {
+  const row = await database.first<RecipientRow>('SELECT public_key, sealed FROM recipient');
+  if (!row) throw new KeyServerError('store-unusable', 'the database has lost its recipient key pair');
+  return openRecipient(vault, row);
+}
+
+/** Those that a publisher may still seal to. */
+export async function readFormerRecipients(database: Database, vault: Vault): Promise<KeyPair[]> {
+  const rows = await database.all<RecipientRow>('SELECT public_key, sealed FROM former_recipients');
+  return Promise.all(rows.map((row) => openRecipient(vault, row)));
+}
+
+async function openRecipient(vault: Vault, { public_key, sealed }: RecipientRow): Promise<KeyPair> {
+  return xwingKeyPair(await vault.open(await recipientPlace(public_key), sealed));
+}
+
+export async function recipientPlace(publicKey: Uint8Array) {
   return { table: 'recipient', row: '1', keyId: await recipientIdOf(publicKey) };
 }
 
-function writePublicKey(path: string, publicKey: Uint8Array): void {
+export function writePublicKey(path: string, publicKey: Uint8Array): void {
   const text = `${toBase64url(publicKey)}\n`;
   if (existsSync(path) && readFileSync(path, 'utf8') === text) return;
   const beside = `${path}.${process.pid}.new`;

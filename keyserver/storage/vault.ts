@@ -1,12 +1,13 @@
 /**
- * Encrypts the secrets in the database under the master key. Each sealed value says which row and which key it is, so that a value
+ * Encrypts the secrets in the database under the master key: under the version that the canary has, so that all processes change to a newer
+ * one at the same moment (rotation.ts). A version that is not known here has been added since: the keys are read again. Each sealed value says which row and which key it is, so that a value
  * moved to another row does not open.
  *
  *   master key version: u32 || nonce (12) || AES-256-GCM ciphertext || tag (16)
- *   key  = HKDF-Expand(master key, "wispr/1 rows"); of version 0, which no row has: HKDF-Expand(oldest master key, "wispr/1 decoys")
+ *   key  = HKDF-Expand(master key, "wispr/1 rows"); of version 0, which no row has: random, of this process
  *   AAD  = lp("wispr/1 row") || u32(version) || lp(table) || lp(row id) || lp(key id)
  */
-import { aes256GcmOpen, aes256GcmSeal, hmacSha256, randomBytes } from '#primitives';
+import { aes256GcmOpen, aes256GcmSeal, randomBytes } from '#primitives';
 import { concat, lengthPrefixed, readU32, u32, utf8 } from '../../core/encoding/bytes.ts';
 import { hkdfExpand } from '../../core/keys/hkdf.ts';
 import { KeyServerError } from '../errors.ts';
@@ -33,41 +34,61 @@ export interface Sealed {
 }
 
 export class Vault {
-  /** By version; the decoys' among them. */
-  readonly #rowKeys: ReadonlyMap<number, Uint8Array>;
-  readonly #current: number;
-  readonly #macKey: Uint8Array;
+  #rowKeys: ReadonlyMap<number, Uint8Array>;
+  readonly #read: () => Promise<MasterKeys>;
   readonly #decoy: Sealed;
-  readonly #channelSeed: Uint8Array;
+  #reading: Promise<void> | undefined;
+  #current: () => Promise<number>;
 
-  private constructor(
-    rowKeys: ReadonlyMap<number, Uint8Array>,
-    macKey: Uint8Array,
-    decoy: Sealed,
-    channelSeed: Uint8Array,
-  ) {
+  private constructor(rowKeys: ReadonlyMap<number, Uint8Array>, read: () => Promise<MasterKeys>, decoy: Sealed) {
     this.#rowKeys = rowKeys;
-    this.#current = Math.max(...rowKeys.keys());
-    this.#macKey = macKey;
+    this.#read = read;
     this.#decoy = decoy;
-    this.#channelSeed = channelSeed;
+    this.#current = async () => this.newestVersion;
   }
 
-  static async create(masterKeys: MasterKeys): Promise<Vault> {
-    const rowKeys = new Map<number, Uint8Array>();
-    for (const [version, key] of masterKeys) rowKeys.set(version, await deriveKey(key, 'wispr/1 rows'));
-    const oldest = masterKeys.get(Math.min(...masterKeys.keys())) ?? new Uint8Array(32);
-    const decoyKey = await deriveKey(oldest, 'wispr/1 decoys');
-    rowKeys.set(DECOY_VERSION, decoyKey);
+  /** @param read - reads the master keys, now and when a newer version is met */
+  static async create(read: () => Promise<MasterKeys>): Promise<Vault> {
+    const decoyKey = randomBytes(32);
     const sealed = await seal(decoyKey, DECOY_VERSION, DECOY_PLACE, randomBytes(32));
-    const macKey = await deriveKey(oldest, 'wispr/1 known browsers');
-    const channelSeed = await deriveKey(oldest, 'wispr/1 httpcrypt channel key');
-    return new Vault(rowKeys, macKey, { place: DECOY_PLACE, sealed }, channelSeed);
+    const decoys = new Map([[DECOY_VERSION, decoyKey]]);
+    const vault = new Vault(decoys, read, { place: DECOY_PLACE, sealed });
+    await vault.readAgain();
+    return vault;
   }
 
-  /** Encrypts `secret` for one place in the database. */
-  seal(place: Place, secret: Uint8Array): Promise<Uint8Array> {
-    return seal(this.#rowKey(this.#current), this.#current, place, secret);
+  /** The newest version that is known here. */
+  get newestVersion(): number {
+    return Math.max(...this.#rowKeys.keys());
+  }
+
+  /** From now on, seals under the version that `current` says. */
+  follow(current: () => Promise<number>): void {
+    this.#current = current;
+  }
+
+  /** Reads the master keys again. @throws KeyServerError `storage-key-refused`; the keys stay as they were then */
+  readAgain(): Promise<void> {
+    this.#reading ??= this.#readKeys().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  /**
+   * Encrypts `secret` for one place in the database.
+   *
+   * @param version - of the master key, if not the current one
+   * @throws KeyServerError `storage-key-refused` where that version is not here
+   */
+  async seal(place: Place, secret: Uint8Array, version?: number): Promise<Uint8Array> {
+    const under = version ?? (await this.#current());
+    const key = await this.#rowKey(under);
+    if (key) return seal(key, under, place, secret);
+    throw new KeyServerError(
+      'storage-key-refused',
+      `the master key lacks version ${under}, which the database is under`,
+    );
   }
 
   /**
@@ -90,7 +111,7 @@ export class Vault {
   async tryOpen(place: Place, sealed: Uint8Array): Promise<Uint8Array | undefined> {
     if (sealed.length < MINIMUM_LENGTH) return undefined;
     const version = readU32(sealed);
-    const key = this.#rowKeys.get(version);
+    const key = await this.#rowKey(version);
     const nonce = sealed.subarray(4, 4 + NONCE_LENGTH);
     return key && aes256GcmOpen(key, nonce, sealed.subarray(4 + NONCE_LENGTH), additionalData(version, place));
   }
@@ -103,21 +124,21 @@ export class Vault {
     return this.#decoy;
   }
 
-  /** HMAC-SHA-256 under a key of its own, by which something that was given out is known again. */
-  macOf(message: Uint8Array): Promise<Uint8Array> {
-    return hmacSha256(this.#macKey, message);
+  async #readKeys(): Promise<void> {
+    const rowKeys = new Map([[DECOY_VERSION, this.#rowKeys.get(DECOY_VERSION) ?? new Uint8Array(32)]]);
+    for (const [version, key] of await this.#read()) rowKeys.set(version, await deriveKey(key, 'wispr/1 rows'));
+    this.#rowKeys = rowKeys;
   }
 
-  /** Seed of the Ed25519 key pair that signs the server keys of HTTPCrypt. It stays when a master key is added. */
-  get channelSeed(): Uint8Array {
-    return this.#channelSeed;
+  async #rowKey(version: number): Promise<Uint8Array | undefined> {
+    if (!this.#rowKeys.has(version)) await this.readAgain().catch(() => undefined);
+    return this.#rowKeys.get(version);
   }
+}
 
-  #rowKey(version: number): Uint8Array {
-    const key = this.#rowKeys.get(version);
-    if (key === undefined) throw new RangeError('no such version of the master key');
-    return key;
-  }
+/** The version of the master key that a value is sealed under. */
+export function versionOf(sealed: Uint8Array): number {
+  return readU32(sealed);
 }
 
 async function seal(key: Uint8Array, version: number, place: Place, secret: Uint8Array): Promise<Uint8Array> {
@@ -129,6 +150,7 @@ function additionalData(version: number, { table, row, keyId }: Place): Uint8Arr
   return concat(lengthPrefixed(utf8('wispr/1 row')), u32(version), lengthPrefixed(utf8(table), utf8(row), utf8(keyId)));
 }
 
-function deriveKey(masterKey: Uint8Array, label: string): Promise<Uint8Array> {
+/** A key of its own for one purpose. */
+export function deriveKey(masterKey: Uint8Array, label: string): Promise<Uint8Array> {
   return hkdfExpand(masterKey, lengthPrefixed(utf8(label)), 32);
 }

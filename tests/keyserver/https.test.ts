@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { KeyServerConfig } from '../../keyserver/config.ts';
 import { cutConnection, rememberConnections } from '../../keyserver/http/cut.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
@@ -96,7 +96,11 @@ async function withServer(
   work: (ports: Ports, server: RunningKeyServer) => Promise<void>,
 ): Promise<void> {
   const limits = { bindingsPerAddress: 1 };
-  const server = await startKeyServer(configure(changes), { log: pino({ enabled: false }), limits });
+  const server = await startKeyServer(configure(changes), {
+    log: pino({ enabled: false }),
+    limits,
+    renewalInterval: 50,
+  });
   try {
     await work(server.ports, server);
   } finally {
@@ -173,6 +177,9 @@ describe('with certificates', () => {
       makeCertificate('renewed', KEYS);
       server.reload();
       await get(KEYS, keys, { ca: readFileSync(renewed.certificate) });
+      makeCertificate('renewed', KEYS); // and without a signal
+      const ca = readFileSync(renewed.certificate);
+      await vi.waitFor(() => get(KEYS, keys, { ca }), 10_000);
       await expect(get(KEYS, keys, { ca: before })).rejects.toThrow(/certificate/);
     });
   });
@@ -219,20 +226,26 @@ describe('refuses', () => {
   });
 });
 
-it('behind a proxy, counts attempts by the address that the proxy names', async () => {
+it('behind a proxy, counts attempts by the address that the proxy names; others cannot connect', async () => {
   const listen = { host: '127.0.0.1', port: 0 };
   const documents = { origin: `https://${PAGES}`, listen };
   const reading = { origin: `https://${READ}`, listen, documents };
-  await withServer({ tls: undefined, behindProxy: true, reading }, async ({ keyServer: keys }) => {
-    const ask = (address: string) =>
-      new Promise((resolve, reject) => {
-        const headers = { host: KEYS, 'x-forwarded-for': `198.51.100.99, ${address}` };
-        httpRequest({ host: '127.0.0.1', port: keys, path: '/v1/bindings', method: 'POST', headers }, (response) =>
-          resolve(response.resume().statusCode),
-        )
-          .on('error', reject)
-          .end('{}');
-      });
-    expect([await ask('192.0.2.1'), await ask('192.0.2.1'), await ask('192.0.2.2')]).toEqual([400, 429, 400]);
-  });
+  await withServer(
+    { tls: undefined, trustedProxies: ['127.0.0.1', '192.0.2.128/25'], reading },
+    async ({ keyServer: keys }) => {
+      const ask = (address: string, localAddress = '127.0.0.1') =>
+        new Promise((resolve, reject) => {
+          const headers = { host: KEYS, 'x-forwarded-for': `198.51.100.99, ${address}` };
+          httpRequest(
+            { host: '127.0.0.1', localAddress, port: keys, path: '/v1/bindings', method: 'POST', headers },
+            (response) => resolve(response.resume().statusCode),
+          )
+            .on('error', reject)
+            .end('{}');
+        });
+      expect([await ask('192.0.2.1'), await ask('192.0.2.1'), await ask('192.0.2.2')]).toEqual([400, 429, 400]);
+      expect(await ask('192.0.2.1, 192.0.2.200')).toBe(429); // the last that is no proxy
+      await expect(ask('192.0.2.3', '127.0.0.2')).rejects.toThrow(/hang up|ECONNRESET/);
+    },
+  );
 });

@@ -16,7 +16,7 @@ afterEach(() => rig.close());
 
 /** A key server behind a proxy, which says where requests come from. */
 async function start(limits: Partial<RequestLimits> = {}): Promise<void> {
-  rig = await startRig({ limits, config: { behindProxy: true } });
+  rig = await startRig({ limits, config: { trustedProxies: ['127.0.0.1'] } });
 }
 
 const from = (address: string) => ({ origin: rig.server.readingUrl, 'x-forwarded-for': address });

@@ -109,6 +109,44 @@ it('attack 49: a role in a message cannot write metrics of its own', async () =>
   expect(await (await fetch(the.rig.server.metricsUrl ?? '')).text()).not.toContain('forged');
 });
 
+it('are all that the alerts and the dashboard name, and no other', async () => {
+  await the.publish(7);
+  const text = await (await fetch(the.rig.server.metricsUrl ?? '')).text();
+  const file = (name: string) => readFileSync(new URL(`../../keyserver/metrics/${name}`, import.meta.url), 'utf8');
+  const rules = Array.from(file('alerts.yml').matchAll(/^ +expr: (.+)$/gm), ([, expr = '']) => ({ expr }));
+  const panels = JSON.parse(file('dashboard.json')).panels as { targets: { expr: string }[] }[];
+  expect([rules.length, panels.length]).toEqual([7, 7]);
+  for (const { expr } of [...rules, ...panels.flatMap(({ targets }) => targets)]) {
+    for (const [name] of expr.matchAll(/wispr_\w+/g)) expect(text).toMatch(new RegExp(`^${name}(?:\\{.*\\})? `, 'm'));
+    for (const [, label = ''] of expr.matchAll(/[{,]\s*(\w+)\s*[=!]/g))
+      expect(['door', 'job', 'role', 'status']).toContain(label);
+    expect(expr.split('(').length).toBe(expr.split(')').length);
+  }
+});
+
+it('a publication that is not fresh: not ready, and still in the load balancer', async () => {
+  const ask = async (path: string) => {
+    const response = await fetch(the.rig.server.url + path);
+    return [response.status, await response.json()];
+  };
+  await the.publish(7);
+  expect([await ask('/healthz'), await ask('/readyz')]).toEqual([
+    [200, { problems: [] }],
+    [200, { problems: [] }],
+  ]);
+  the.rig.passTime(49 * HOUR);
+  expect([await ask('/healthz'), await ask('/readyz')]).toEqual([
+    [200, { problems: [] }],
+    [503, { problems: ['publication'] }],
+  ]);
+  await the.rig.server.state.database.run('ALTER TABLE publication RENAME TO gone');
+  expect([await ask('/healthz'), await ask('/readyz')]).toEqual([
+    [503, { problems: ['database'] }],
+    [503, { problems: ['database'] }],
+  ]);
+  await the.rig.server.state.database.run('ALTER TABLE gone RENAME TO publication');
+});
+
 it('are configured on loopback or not at all', () => {
   const file = join(the.rig.folder, 'keyserver.json');
   const write = (members: string) =>

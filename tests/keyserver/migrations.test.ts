@@ -67,6 +67,8 @@ it('on PostgreSQL several processes take the steps at once, each of them once', 
     'DROP TABLE operator_sessions',
     'DROP TABLE operator_passkeys',
     'DROP TABLE operators',
+    'DROP TABLE secrets',
+    'DROP TABLE former_recipients',
   ])
     await first.database.run(undo);
   await first.database.run('UPDATE wispr_key_server SET version = 3');

@@ -18,6 +18,7 @@ const FILES = [
   'publication-crash',
   'publication-hand-over',
   'reading-entrance',
+  'rotation',
   'two-servers',
 ];
 

@@ -140,7 +140,8 @@ describe('the key server does not start', () => {
 
   it('attack 51: at an empty database where there is a master key, or with another master key', async () => {
     await (await openState(config)).database.close();
-    const [full, key] = [config, readFileSync(config.masterKey, 'utf8')];
+    const file = String(config.masterKey);
+    const [full, key] = [config, readFileSync(file, 'utf8')];
     url = await newPostgresUrl();
     config = { ...config, database: url };
     await expectRefusal('store-unusable', /there is no database at .*, but its master key is at/);
@@ -148,7 +149,7 @@ describe('the key server does not start', () => {
     config = full;
     url = full.database ?? '';
     const flipped = key.at(-5) === 'A' ? 'B' : 'A';
-    writeFileSync(config.masterKey, `${key.slice(0, -5)}${flipped}${key.slice(-4)}`);
+    writeFileSync(file, `${key.slice(0, -5)}${flipped}${key.slice(-4)}`);
     await expectRefusal('storage-key-refused', /is not the master key of this database/);
   });
 });

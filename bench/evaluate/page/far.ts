@@ -64,7 +64,7 @@ async function startKeyServer(directory: string, endings: (() => Promise<unknown
   const at = (port: number) => ({ host: '127.0.0.1', port });
   const documents = { origin: `https://${PAGES}`, listen: at(PORTS.pages) };
   const configuration = {
-    ...{ origin: `https://${KEYS}`, listen: at(PORTS.keys), behindProxy: true },
+    ...{ origin: `https://${KEYS}`, listen: at(PORTS.keys), trustedProxies: ['127.0.0.1'] },
     reading: { origin: `https://${READ}`, listen: at(PORTS.read), documents },
     ...{ data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' },
     fetchFrom: { [SITE]: `http://127.0.0.1:${PROTECTED_PORT}` },

@@ -1,0 +1,138 @@
+/** Copies of the SQLite database, made while key servers run, and put back. The master key is not in them. */
+import { chmodSync, copyFileSync, existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { temporaryBeside } from '../../node-support/files/write-file.ts';
+import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import type { KeyServerConfig } from '../config.ts';
+import { KeyServerError } from '../errors.ts';
+import type { Database } from './database.ts';
+import { readMasterKeys } from './master-key.ts';
+import { sqliteStore } from './sqlite-database.ts';
+import { checkCanary } from './state.ts';
+import { Vault } from './vault.ts';
+
+/** All pages in one step: a copy in several would begin anew with every write of a key server. */
+const ALL_PAGES = 2 ** 31 - 1;
+/** What else belongs to a database file. */
+const BESIDE = ['-wal', '-shm', '-journal'];
+const MADE = 'backup-made';
+
+export interface Restored {
+  /** When the copy was made, in seconds since 1970: what came after it is not known. */
+  readonly made: number | null;
+  /** Whose open invitations are void now: they may have been used since. */
+  readonly invited: readonly string[];
+  readonly subscribers: number;
+  /** Of the publication, and of the publisher's bundle; `null` if there was none. */
+  readonly publication: number | null;
+  readonly serial: number | null;
+}
+
+/**
+ * Copies the database into a new file, as it is at one moment.
+ *
+ * @throws KeyServerError `argument-invalid` where the file is there; `store-unusable`
+ */
+export async function backUp(config: KeyServerConfig, file: string): Promise<void> {
+  const data = sqliteFile(config, 'pg_dump');
+  const store = sqliteStore(data);
+  if ((await store.look()) !== 'filled')
+    throw new KeyServerError('store-unusable', `there is no database at ${data} yet`);
+  await createBeside(file, async (temporary) => {
+    writeFileSync(temporary, '', { mode: 0o600, flag: 'wx' });
+    const source = new DatabaseSync(data, { readOnly: true });
+    try {
+      await backup(source, temporary, { rate: ALL_PAGES });
+    } catch (error) {
+      throw store.explain(error);
+    } finally {
+      source.close();
+    }
+    const copy = new DatabaseSync(temporary);
+    copy.exec('PRAGMA journal_mode = DELETE'); // one file
+    copy
+      .prepare(
+        'INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+      )
+      .run(MADE, String(nowInSeconds()));
+    copy.close();
+  });
+}
+
+/**
+ * Puts a copy where there is no database.
+ *
+ * @throws KeyServerError `argument-invalid` where there is one, or no such copy; `store-unusable`, `storage-key-refused` for a copy that is damaged or
+ * under another master key. Nothing is changed then.
+ */
+export async function restore(config: KeyServerConfig, file: string): Promise<Restored> {
+  const data = sqliteFile(config, 'pg_restore');
+  const inTheWay = ['', ...BESIDE].map((end) => data + end).find((path) => existsSync(path));
+  if (inTheWay !== undefined) throw refused(`${inTheWay} is there: stop the key server, and move it away first`);
+  const vault = await Vault.create(() => readMasterKeys(config.masterKey));
+  return createBeside(data, async (temporary) => {
+    copyIn(file, temporary);
+    const store = sqliteStore(temporary);
+    await store.inspect((database) => checkCanary(database, vault, config.masterKey));
+    const database = await store.open(async () => undefined);
+    try {
+      return await database.transaction(() => describe(database));
+    } finally {
+      await database.close();
+    }
+  });
+}
+
+async function describe(database: Database): Promise<Restored> {
+  const number = async (sql: string) => (await database.first<{ value: number }>(sql))?.value ?? null;
+  const made = await database.first<{ value: string }>('SELECT value FROM settings WHERE name = ?', MADE);
+  const invited = await database.all<{ name: string }>(
+    `SELECT DISTINCT name FROM invitations JOIN subscribers ON subscribers.id = subscriber
+     WHERE used_by IS NULL AND expires >= ? ORDER BY name`,
+    nowInSeconds(),
+  );
+  await database.run('DELETE FROM invitations WHERE used_by IS NULL');
+  await database.run('DELETE FROM entries');
+  return {
+    made: made ? Number(made.value) : null,
+    invited: invited.map(({ name }) => name),
+    subscribers: (await number('SELECT count(*) AS value FROM subscribers')) ?? 0,
+    publication: await number('SELECT snapshot_version AS value FROM publication'),
+    serial: await number('SELECT serial AS value FROM provider'),
+  };
+}
+
+/** Makes a file under a temporary name, and gives it its own unless there is one. */
+async function createBeside<Result>(file: string, write: (temporary: string) => Promise<Result>): Promise<Result> {
+  const temporary = temporaryBeside(file);
+  try {
+    const result = await write(temporary);
+    linkSync(temporary, file);
+    return result;
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') throw refused(`${file} is there already, and nothing is overwritten`);
+    if (error instanceof KeyServerError) throw error;
+    throw new KeyServerError('argument-invalid', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
+  } finally {
+    for (const end of ['', ...BESIDE]) rmSync(temporary + end, { force: true });
+  }
+}
+
+function copyIn(file: string, temporary: string): void {
+  try {
+    copyFileSync(file, temporary);
+    chmodSync(temporary, 0o600);
+  } catch (cause) {
+    throw new KeyServerError('argument-invalid', `cannot read ${file}: ${systemReason(cause)}`, { cause, typed: true });
+  }
+}
+
+function sqliteFile({ data }: KeyServerConfig, other: string): string {
+  if (data !== undefined) return data;
+  throw refused(`the database is at a PostgreSQL server: use its ${other}`);
+}
+
+function refused(message: string): KeyServerError {
+  return new KeyServerError('argument-invalid', message);
+}

@@ -1,0 +1,55 @@
+/**
+ * Secrets that the key server makes for itself. They are rows like all others, sealed by the vault, so that they stay when the master key
+ * changes, and can change while it stays.
+ */
+import { randomBytes } from '#primitives';
+import type { Database } from './database.ts';
+import type { MasterKeys } from './master-key.ts';
+import { deriveKey, type Vault } from './vault.ts';
+
+/**
+ * `known-browsers`: for MACs by which a browser is known again. `httpcrypt`: the seed of the Ed25519 key pair that signs the server keys of
+ * HTTPCrypt, which the descriptor names.
+ */
+export type SecretName = 'httpcrypt' | 'known-browsers';
+
+/** What each was derived from the oldest master key with, before it had a row. Cookies and descriptors rely on these values. */
+const LABELS: Readonly<Record<SecretName, string>> = {
+  httpcrypt: 'wispr/1 httpcrypt channel key',
+  'known-browsers': 'wispr/1 known browsers',
+};
+
+export function secretPlace(name: string) {
+  return { table: 'secrets', row: name, keyId: name };
+}
+
+/** Makes the rows that are missing. */
+export async function fillSecrets(database: Database, vault: Vault, read: () => Promise<MasterKeys>): Promise<void> {
+  const known = await database.all<{ name: string }>('SELECT name FROM secrets');
+  const missing = (Object.keys(LABELS) as SecretName[]).filter((name) => !known.some((row) => row.name === name));
+  if (missing.length === 0) return;
+  const keys = await read();
+  const oldest = keys.get(Math.min(...keys.keys())) ?? randomBytes(32);
+  for (const name of missing) {
+    const sealed = await vault.seal(secretPlace(name), await deriveKey(oldest, LABELS[name]));
+    await database.run('INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO NOTHING', name, sealed);
+  }
+}
+
+/** @throws KeyServerError `store-unusable` */
+export async function readSecret(
+  { database, vault }: { readonly database: Database; readonly vault: Vault },
+  name: SecretName,
+): Promise<Uint8Array> {
+  const row = await database.first<{ sealed: Uint8Array }>('SELECT sealed FROM secrets WHERE name = ?', name);
+  return vault.open(secretPlace(name), row?.sealed ?? new Uint8Array(0));
+}
+
+/** Puts a random value in the place of a secret. */
+export async function renewSecret(
+  { database, vault }: { readonly database: Database; readonly vault: Vault },
+  name: SecretName,
+): Promise<void> {
+  const sealed = await vault.seal(secretPlace(name), randomBytes(32));
+  await database.run('UPDATE secrets SET sealed = ? WHERE name = ?', sealed, name);
+}

@@ -1,0 +1,226 @@
+/** The playbooks of docs/operations.md: the very commands that stand there, on a running site. */
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { acceptBinding, encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
+import type { KeyId } from '../../core/keys/key-id.ts';
+import { forDevelopment, readConfig } from '../../keyserver/config.ts';
+import { overview } from '../../keyserver/overview.ts';
+import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { askForKeys, type BoundDevice, bind, bytesOf, post } from '../support/device.ts';
+import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { runWispr } from '../support/wispr.ts';
+import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
+
+const PAGE = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+
+let folder: string;
+let server: RunningKeyServer;
+let publisher: TestWorkspace;
+let device: BoundDevice;
+let log = '';
+const file = (name: string) => join(folder, name);
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  configure(0, 0, 0);
+  await start();
+  const { keyServer, reading, documents } = server.ports;
+  await server.close();
+  configure(keyServer, reading, documents);
+  await start();
+  const settings = { keyServer: server.url, reading: server.readingUrl, publish: 'web', keyServerTokenFile: 'token' };
+  publisher = await createWorkspace({ 'a.html': '<p>one</p>' }, settings);
+  writeFileSync(join(publisher.directory, 'pass'), `${PASSPHRASE}\n`, { mode: 0o600 });
+  giveToPublisher();
+  await asPublisher('wispr protect');
+  await asOperator(`wispr admin import ${join(publisher.directory, 'keys.bundle')}`);
+  await asOperator('wispr admin token > token');
+  giveToPublisher();
+  await asPublisher('wispr publish -y');
+  device = await connectAs('ada');
+});
+afterAll(async () => {
+  await server.close();
+  await publisher.remove();
+  rmSync(folder, { recursive: true });
+});
+
+function configure(...ports: readonly [number, number, number]): void {
+  const [api, reading, documents] = ports.map((port) => ({ host: '127.0.0.1', port }));
+  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
+  writeFileSync(
+    file('keyserver.json'),
+    JSON.stringify({
+      listen: api,
+      reading: { listen: reading, documents: { listen: documents, inBrowser: false } },
+      ...paths,
+    }),
+  );
+}
+
+async function start(): Promise<void> {
+  const write = (line: string) => {
+    log += line;
+  };
+  server = await startKeyServer(forDevelopment(readConfig(file('keyserver.json'))), {
+    log: pino({ base: null }, { write }),
+  });
+}
+
+/** Runs a command as it is typed; `> FILE` is the shell's. @returns all that it said */
+async function run(command: string, cwd: string, more: readonly string[] = []): Promise<string> {
+  const [line = '', target] = command.split(' > ');
+  const { code, stdout, stderr } = await runWispr([...line.split(' ').slice(1), ...more], { cwd });
+  expect([command, code, code === 0 ? '' : stderr]).toEqual([command, 0, '']);
+  if (target !== undefined) writeFileSync(join(cwd, target), stdout, { mode: 0o600 });
+  return stdout + stderr;
+}
+
+const asOperator = (command: string) => run(command, folder);
+const asPublisher = (command: string) => run(command, publisher.directory, ['--passphrase-file', 'pass']);
+
+function giveToPublisher(): void {
+  for (const name of ['keyserver.pub', 'token'])
+    if (existsSync(file(name))) cpSync(file(name), join(publisher.directory, name));
+}
+
+/** Runs the next block of a playbook. @returns what it said */
+async function play(title: string, index: number, words: Readonly<Record<string, string>> = {}): Promise<string> {
+  const section = PAGE.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? '';
+  const [, block = ''] = Array.from(section.matchAll(/```sh\n(.*?)```/gs))[index] ?? [];
+  const [role = '', ...commands] = block.trimEnd().split('\n');
+  expect(role).toMatch(/^# (operator|publisher)/);
+  let said = '';
+  for (const command of commands) {
+    const filled = command.replace(/\b[A-Z]{2,}\b/g, (word) => words[word] ?? word);
+    said += await (role.startsWith('# operator') ? asOperator(filled) : asPublisher(filled));
+  }
+  return said;
+}
+
+async function connectAs(name: string): Promise<BoundDevice> {
+  const said = await asOperator(`wispr invite ${name} --json`);
+  const { code } = JSON.parse(said.split('\n')[0] ?? '') as { code: string };
+  const { root = '' } = (await server.state.database.first<{ root: string }>('SELECT root FROM provider')) ?? {};
+  return bind({ keyServer: server.url, publisher: root as KeyId }, code);
+}
+
+const setIds = async () => (await overview(server.state)).sets.map(({ id }) => id as KeyId);
+
+const setName = async () => (await overview(server.state)).sets[0]?.name ?? '';
+
+/** A device as Readers do it: where its key is refused, it gets another one. */
+async function reads(): Promise<boolean> {
+  const ids = await setIds();
+  const all = async () => (await askForKeys(device, ids)).keys.length === ids.length && ids.length > 0;
+  return all().catch(async () => {
+    const { keys, provider } = device;
+    const request = encodeRenewalRequest(keys, provider.publisher, nowInSeconds());
+    const response = await post(provider.keyServer, RENEWAL_PATH, request);
+    device = { keys, provider, deviceKey: await acceptBinding(request, await bytesOf(response), keys, provider) };
+    return all();
+  });
+}
+
+it('the playbook for a stolen server: what was stolen is of no use any more', async () => {
+  expect(await reads()).toBe(true);
+  const stolen = { device, sets: await setIds(), token: readFileSync(file('token'), 'utf8') };
+  const key = readFileSync(file('master.key'), 'utf8');
+  await play('A stolen server', 0);
+  giveToPublisher();
+  await play('A stolen server', 1, { SET: await setName() });
+  expect(await reads()).toBe(true);
+  expect((await setIds()).filter((id) => !stolen.sets.includes(id))).toHaveLength(1);
+  await expect(askForKeys(stolen.device, stolen.sets)).rejects.toThrow('403');
+  expect(readFileSync(file('master.key'), 'utf8')).not.toContain(key.split(' ')[1]);
+  expect(readFileSync(file('token'), 'utf8')).not.toBe(stolen.token);
+});
+
+it('the playbook for a lost master key: devices go on, with the keys that the publisher has', async () => {
+  await server.close();
+  const refused = await runWispr(['admin', 'rotate', 'master', '--lost'], { cwd: folder });
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('there is a master key')]);
+  rmSync(file('master.key'));
+  await play('A lost master key', 0);
+  await start();
+  giveToPublisher();
+  await play('A lost master key', 1);
+  expect(await reads()).toBe(true);
+  expect((await overview(server.state)).subscribers).toMatchObject([{ name: 'ada', devices: [{ kind: 'reader' }] }]);
+});
+
+it('backup and restore: the copy is whole, nothing is overwritten, and open links are void', async () => {
+  const invited = await asOperator('wispr invite ben --json');
+  await play('Every day', 0, { FILE: 'copy.db' });
+  expect(statSync(file('copy.db')).mode & 0o777).toBe(0o600);
+  for (const command of ['backup', 'restore']) {
+    const again = await runWispr(['admin', command, 'copy.db'], { cwd: folder });
+    expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/is there.*\[argument-invalid\]/s)]);
+  }
+  await asOperator('wispr invite late');
+  await server.close();
+  renameSync(file('keyserver.db'), file('lost.db'));
+  for (const end of ['-wal', '-shm']) rmSync(file(`keyserver.db${end}`), { force: true });
+  const whole = readFileSync(file('copy.db'));
+  writeFileSync(file('half.db'), whole.subarray(0, whole.length / 2));
+  const damaged = await runWispr(['admin', 'restore', 'half.db'], { cwd: folder });
+  expect([damaged.code, damaged.stderr]).toEqual([1, expect.stringContaining('[store-unusable]')]); // attack 68
+  expect(existsSync(file('keyserver.db'))).toBe(false);
+  const said = await play('A lost database', 0, { FILE: 'copy.db' });
+  expect(said).toMatch(/what came after 20\d\d-.* is lost/);
+  expect(said).toMatch(/may have been used: ben\n/);
+  await start();
+  await play('A lost database', 1);
+  expect(await reads()).toBe(true);
+  const { code } = JSON.parse(invited.split('\n')[0] ?? '') as { code: string };
+  await expect(bind(device.provider, code)).rejects.toThrow('code-refused');
+  expect((await overview(server.state)).subscribers.map(({ name }) => name)).toEqual(['ada', 'ben']);
+});
+
+it('the playbook for a stolen targets key: every key of the publisher is another one', async () => {
+  const before = await setIds();
+  const publisherKey = (await overview(server.state)).publisher?.key;
+  await play('A stolen targets key', 0, { SET: await setName() });
+  cpSync(join(publisher.directory, 'keys.bundle'), file('keys.bundle'));
+  const [, id = ''] = /publisher key (\S+)/.exec(await asPublisher('wispr keys list')) ?? [];
+  await play('A stolen targets key', 1, { ID: id });
+  await play('A stolen targets key', 2);
+  expect(await reads()).toBe(true);
+  expect((await setIds()).filter((id) => !before.includes(id))).toHaveLength(1);
+  expect((await overview(server.state)).publisher?.key).not.toBe(publisherKey);
+});
+
+it('the playbook for a dead publisher machine: another one goes on from copies', async () => {
+  const dead = publisher.directory;
+  const copy = temporaryFolder();
+  for (const name of ['wispr.json', 'publisher.keys', 'keyserver.pub', 'token', 'site', 'pass'])
+    cpSync(join(dead, name), join(copy, name), { recursive: true });
+  cpSync(join(dead, 'web'), join(copy, 'web'), { recursive: true }); // the web host
+  publisher = { ...publisher, directory: copy };
+  await play('A dead publisher machine', 0);
+  expect(await reads()).toBe(true);
+  rmSync(copy, { recursive: true });
+  publisher = { ...publisher, directory: dead };
+});
+
+it('the playbook for a lost laptop: its device is refused, and the reader reads on another', async () => {
+  const lost = device;
+  await play('A lost laptop', 0, { NAME: 'ada' });
+  const { refused } = await askForKeys(lost, await setIds());
+  expect(refused.every(({ reason }) => reason === 'revoked')).toBe(true);
+  device = await connectAs('ada');
+  expect(await reads()).toBe(true);
+});
+
+it('attack 93: no log of all this has a key, a code or a token', () => {
+  const secrets = [
+    readFileSync(file('master.key'), 'utf8').split(' ')[1],
+    readFileSync(file('token'), 'utf8'),
+    'ada',
+    PASSPHRASE,
+  ];
+  for (const secret of secrets) expect(log).not.toContain(secret?.trim());
+});
