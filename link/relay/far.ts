@@ -32,7 +32,7 @@ const MAIL = 25;
 /** @throws LinkError */
 export async function startFar(options: FarOptions): Promise<RunningRelay> {
   const { told = () => undefined } = options;
-  const [at, from] = [destinationOf(options.listen), rangesOf(options.from ?? [])];
+  const [at, from] = [destinationOf(options.listen, 0), rangesOf(options.from ?? [])];
   const rules = (options.allowLocal ?? []).map(ruleOf);
   const sockets = new Set<Socket>();
   const failed = (reason: string) => told(`nothing is remembered from now on: ${reason}`);

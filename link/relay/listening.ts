@@ -17,8 +17,8 @@ export interface RunningRelay {
 }
 
 /** @throws LinkError `link-argument` */
-export function destinationOf(text: string): Destination {
-  const found = parseDestination(text);
+export function destinationOf(text: string, lowestPort?: 0): Destination {
+  const found = parseDestination(text, lowestPort);
   if (found === undefined) throw new LinkError('link-argument', `not of the form HOST:PORT: ${text}`, { typed: true });
   return found;
 }

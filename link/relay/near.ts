@@ -31,7 +31,7 @@ export interface NearOptions {
 /** @throws LinkError */
 export async function startNear(options: NearOptions): Promise<RunningRelay> {
   const { to, told = () => undefined } = options;
-  const [far, at, from] = [destinationOf(options.far), destinationOf(options.listen), rangesOf(options.from ?? [])];
+  const [far, at, from] = [destinationOf(options.far), destinationOf(options.listen, 0), rangesOf(options.from ?? [])];
   const fixed = to === undefined ? undefined : destinationOf(to);
   const sockets = new Set<Socket>();
   const failed = (reason: string) => told(`nothing is remembered from now on: ${reason}`);

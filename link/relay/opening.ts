@@ -20,11 +20,14 @@ const NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 const AUTHORITY = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]+)):(\d{1,5})$/;
 const LONGEST_HOST = 253;
 
-/** @returns what HOST:PORT or [ADDRESS]:PORT names; `undefined` for anything else */
-export function parseDestination(text: string): Destination | undefined {
+/**
+ * @param lowestPort - 0 where one may be chosen by the system
+ * @returns what HOST:PORT or [ADDRESS]:PORT names; `undefined` for anything else
+ */
+export function parseDestination(text: string, lowestPort: 0 | 1 = 1): Destination | undefined {
   const [, bracketed, plain = '', digits] = AUTHORITY.exec(text) ?? [];
   const destination = { host: (bracketed ?? plain).toLowerCase().replace(/\.$/, ''), port: Number(digits) };
-  return isSound(destination) ? destination : undefined;
+  return isSound(destination, lowestPort) ? destination : undefined;
 }
 
 /** HOST:PORT. */
@@ -32,9 +35,9 @@ export function formatDestination({ host, port }: Destination): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-function isSound({ host, port }: Destination): boolean {
+function isSound({ host, port }: Destination, lowestPort = 1): boolean {
   const isName = NAME.test(host) && host.length <= LONGEST_HOST && !/^[\d.]+$/.test(host);
-  return (isName || isIP(host) !== 0) && port >= 1 && port <= 65_535;
+  return (isName || isIP(host) !== 0) && port >= lowestPort && port <= 65_535;
 }
 
 export function writeOpening({ isPlain, host, port }: Opening): Buffer {

@@ -20,8 +20,8 @@ export class FarSide {
   readonly fromServer: Passage;
   readonly #memory: FarMemory;
   #list: List | undefined;
-  /** Client certificates that the near relay was told of. */
-  #told = new Known([]);
+  /** Client certificates that the near relay was told of; `undefined`: of none. */
+  #told: Known | undefined;
   #clientChain: readonly Buffer[] | undefined;
 
   constructor(memory: FarMemory) {
@@ -38,6 +38,7 @@ export class FarSide {
       this.#clientChain = chainOf(found);
       return;
     }
+    if (this.#told === undefined) throw new Surprise('message 0x99 where nothing was said to be held');
     const { bytes, chain } = rebuild(found, this.#told);
     this.#clientChain = chain;
     yield bytes;
@@ -69,7 +70,7 @@ export class FarSide {
     if (held === 0 && !chain.some((each) => isListed(hashOf(each), server))) return 'pass';
     const compressed = compress(group, chain, server, held);
     if (compressed === undefined) return 'pass';
-    this.#told = new Known(found.filter((certificate) => certificate !== undefined));
+    if (held !== 0) this.#told = new Known(found.filter((certificate) => certificate !== undefined));
     return compressed;
   }
 }

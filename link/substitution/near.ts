@@ -51,7 +51,6 @@ export class NearSide {
     const { found, last } = yield* readGroup(yield insert(first, hello, list), 'client');
     const end = yield* untilEncrypted(typeof found === 'object' ? yield this.#substitute(found) : last);
     if (end.type !== CONTENT.changeCipherSpec) return;
-    this.#isSettled = true;
     if (this.#name !== undefined && this.#chain !== undefined) this.#memory.learnChain(this.#name, this.#chain);
   }
 
@@ -77,19 +76,27 @@ export class NearSide {
   }
 
   *#serverFlow(): Flow {
-    const { found } = yield* readGroup(yield 'hold', 'server');
-    if (found === 'TLS 1.3') {
-      this.#isSettled = true;
-      if (this.#isListed && this.#name !== undefined) this.#memory.forget(this.#name);
+    const { found, last } = yield* readGroup(yield 'hold', 'server');
+    if (found === 'TLS 1.3') return this.#seeTls13();
+    const end = yield* untilEncrypted(typeof found === 'object' ? yield this.#restore(found) : last);
+    this.#isSettled = end.type === CONTENT.changeCipherSpec;
+  }
+
+  #seeTls13(): void {
+    this.#isSettled = true;
+    if (this.#isListed && this.#name !== undefined) this.#memory.forget(this.#name);
+  }
+
+  #restore(group: Group): Answer {
+    if (!group.isCompressed) {
+      this.#chain = chainOf(group);
+      return 'pass';
     }
-    if (typeof found !== 'object') return;
-    if (found.isCompressed) {
-      if (!this.#isListed) throw new Surprise('message 0x99 where nothing was listed');
-      const { bytes, chain, held } = rebuild(found, this.#listed);
-      this.#chain = chain;
-      this.#held = this.#shown.filter((_, index) => (held & (1 << index)) !== 0);
-      yield bytes;
-    } else this.#chain = chainOf(found);
+    if (!this.#isListed) throw new Surprise('message 0x99 where nothing was listed');
+    const { bytes, chain, held } = rebuild(group, this.#listed);
+    this.#chain = chain;
+    this.#held = this.#shown.filter((_, index) => (held & (1 << index)) !== 0);
+    return bytes;
   }
 }
 
