@@ -99,7 +99,10 @@ describe('attack 142: an end, the peer or the link sends anything', () => {
 
   it('what a server sends arrives as it is, or nothing more does', () => {
     const flight = Buffer.concat([serverHello(), writeRecord(TLS12, writeCertificates(chain))]);
-    const own = Buffer.concat([serverHello(), writeRecord(TLS12, writeMessage(MESSAGE.compressedCertificate, Buffer.of(0, 0)))]);
+    const own = Buffer.concat([
+      serverHello(),
+      writeRecord(TLS12, writeMessage(MESSAGE.compressedCertificate, Buffer.of(0, 0))),
+    ]);
     let [arrived, ended] = [0, 0];
     fc.assert(
       fc.property(stream([serverHello(), flight, own]), cuts, (all, sizes) => {

@@ -1,14 +1,14 @@
 /** `wispr link near` and `wispr link far` between programs as they are: curl, openssl, nginx, Chromium. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
-import { createServer, connect as connectTcp } from 'node:net';
+import { connect as connectTcp, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Chain, makeChain } from '../../bench/link/chains.ts';
 import { type Altered, type Counted, startCounter } from '../../bench/link/counter.ts';
-import { type Child, freePort, startChild, until, accepts } from '../../cache-config/child.ts';
+import { accepts, type Child, freePort, startChild, until } from '../../cache-config/child.ts';
 import { type NearOptions, startFar, startNear } from '../../link/index.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { startWispr } from '../support/wispr.ts';
@@ -64,9 +64,20 @@ async function startPair(more: Partial<NearOptions> = {}, altered?: Altered): Pr
   const told: string[] = [];
   const tell = (what: string) => void told.push(what);
   const listen = '127.0.0.1:0';
-  const far = await startFar({ listen, allowLocal: ['127.0.0.0/8', '[::1]'], store: join(place, 'far.db'), told: tell });
+  const far = await startFar({
+    listen,
+    allowLocal: ['127.0.0.0/8', '[::1]'],
+    store: join(place, 'far.db'),
+    told: tell,
+  });
   const counter = await startCounter(far.port, altered);
-  const near = await startNear({ listen, far: `127.0.0.1:${counter.port}`, store: join(place, 'near.db'), told: tell, ...more });
+  const near = await startNear({
+    listen,
+    far: `127.0.0.1:${counter.port}`,
+    store: join(place, 'near.db'),
+    told: tell,
+    ...more,
+  });
   onTestFinished(async () => {
     await near.close();
     await counter.close();
@@ -117,9 +128,9 @@ describe('curl and nginx', () => {
   it('attack 143: a chain that the client refuses is not remembered, and is refused by the next client too', async () => {
     const { proxy, crossed } = await startPair();
     for (let visit = 0; visit < 2; visit++)
-      await expect(run('curl', ['-sS', '--proxy', proxy, '--tls-max', '1.2', `https://localhost:${tls12}/`])).rejects.toThrow(
-        /certificate/,
-      );
+      await expect(
+        run('curl', ['-sS', '--proxy', proxy, '--tls-max', '1.2', `https://localhost:${tls12}/`]),
+      ).rejects.toThrow(/certificate/);
     expect(crossed().down).toBeGreaterThan(4_000);
   });
 });
@@ -172,7 +183,12 @@ describe('attack 144: the far relay as a way in', () => {
     const listen = '127.0.0.1:0';
     const far = await startFar({ listen, store: join(place, 'far.db'), told: (what) => void told.push(what) });
     const near = await startNear({ listen, far: `127.0.0.1:${far.port}`, store: join(place, 'near.db') });
-    for (const url of [`https://localhost:${tls12}/`, `https://127.0.0.1:${tls12}/`, 'https://[::ffff:10.0.0.1]/', 'https://192.0.2.1:25/'])
+    for (const url of [
+      `https://localhost:${tls12}/`,
+      `https://127.0.0.1:${tls12}/`,
+      'https://[::ffff:10.0.0.1]/',
+      'https://192.0.2.1:25/',
+    ])
       await expect(run('curl', ['-sSk', '--proxy', `http://127.0.0.1:${near.port}`, url])).rejects.toThrow();
     expect(told).toHaveLength(4);
     await near.close();
@@ -193,8 +209,26 @@ describe('attack 145: a relay is killed, or answers nonsense', () => {
   it('connections end, and the next ones work when it is back', async () => {
     const place = mkdtempSync(join(folder, 'killed-'));
     const port = await freePort();
-    const farOptions = ['link', 'far', '--listen', `127.0.0.1:${port}`, '--allow-local', 'localhost', '--store', join(place, 'far.db')];
-    const nearOptions = ['link', 'near', '--listen', '127.0.0.1:0', '--far', `127.0.0.1:${port}`, '--store', join(place, 'near.db')];
+    const farOptions = [
+      'link',
+      'far',
+      '--listen',
+      `127.0.0.1:${port}`,
+      '--allow-local',
+      'localhost',
+      '--store',
+      join(place, 'far.db'),
+    ];
+    const nearOptions = [
+      'link',
+      'near',
+      '--listen',
+      '127.0.0.1:0',
+      '--far',
+      `127.0.0.1:${port}`,
+      '--store',
+      join(place, 'near.db'),
+    ];
     const far = await startWispr(farOptions);
     const near = await startWispr<{ port: number }>(nearOptions);
     const proxy = `http://127.0.0.1:${near.ready.port}`;
