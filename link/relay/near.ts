@@ -66,8 +66,14 @@ class Near {
     const name = formatDestination(destination);
     const isPlain = this.#plain.has(name);
     const side = isPlain ? undefined : new NearSide(this.#store, destination.port);
+    let first: Socket | undefined;
     try {
       const far = await this.#connect(client);
+      for (const socket of [client, far])
+        for (const event of ['end', 'close'])
+          socket.once(event, () => {
+            first ??= socket;
+          });
       far.cork(); // in one packet with what the client has sent by now
       far.write(writeOpening({ ...destination, isPlain }));
       setImmediate(() => far.uncork());
@@ -80,7 +86,8 @@ class Near {
     } finally {
       client.destroy();
     }
-    if (side?.hasFailed) this.#plain.set(name, true);
+    const hasLeft = first === client && !side?.isRefused; // a reader who did not want to wait
+    if (side?.hasFailed && !hasLeft) this.#plain.set(name, true);
   }
 
   async #connect(client: Socket): Promise<Socket> {

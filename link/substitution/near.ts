@@ -25,6 +25,8 @@ export class NearSide {
   #name: string | undefined;
   #isListed = false;
   #isSettled = false;
+  /** Whether the client ended its handshake with something else than ChangeCipherSpec: an alert. */
+  #isRefused = false;
   #listed = new Known([]);
   #shown: readonly Buffer[] = [];
   /** Entries of client certificates that the far relay holds. */
@@ -43,6 +45,11 @@ export class NearSide {
     return this.#isListed && !this.#isSettled;
   }
 
+  /** Whether the client said that it does not go on. */
+  get isRefused(): boolean {
+    return this.#isRefused;
+  }
+
   *#clientFlow(): Flow {
     const first = yield 'hold';
     const hello = readClientHello(first);
@@ -50,7 +57,8 @@ export class NearSide {
     const list = this.#openList(hello);
     const { found, last } = yield* readGroup(yield insert(first, hello, list), 'client');
     const end = yield* untilEncrypted(typeof found === 'object' ? yield this.#substitute(found) : last);
-    if (end.type !== CONTENT.changeCipherSpec) return;
+    this.#isRefused = end.type !== CONTENT.changeCipherSpec;
+    if (this.#isRefused) return;
     if (this.#name !== undefined && this.#chain !== undefined) this.#memory.learnChain(this.#name, this.#chain);
   }
 

@@ -11,6 +11,7 @@ import { type Altered, type Counted, startCounter } from '../../bench/link/count
 import { accepts, type Child, freePort, startChild, until } from '../../cache-config/child.ts';
 import { type NearOptions, startFar, startNear } from '../../link/index.ts';
 import { launchChromium } from '../support/chromium.ts';
+import { clientHello } from '../support/link-messages.ts';
 import { startWispr } from '../support/wispr.ts';
 
 const run = promisify(execFile);
@@ -101,6 +102,23 @@ describe('curl and nginx', () => {
     expect((first?.down ?? 0) - (second?.down ?? 0)).toBeGreaterThan(1_800);
     expect(Math.abs((third?.down ?? 0) - (second?.down ?? 0))).toBeLessThan(20);
     expect(told).toEqual([]);
+  });
+
+  it('a client that leaves during the handshake does not make its destination plain', async () => {
+    const { proxy, port, crossed } = await startPair();
+    const visit = () => curl(proxy, tls12, '--tls-max', '1.2');
+    await visit();
+    const first = crossed();
+    const impatient = connectTcp(port, '127.0.0.1', () => {
+      impatient.end(
+        `CONNECT localhost:${tls12} HTTP/1.1\r\nHost: localhost\r\n\r\n${clientHello('localhost').toString('latin1')}`,
+        'latin1',
+      );
+    });
+    await new Promise((resolve) => impatient.resume().once('close', resolve));
+    crossed();
+    await visit();
+    expect(first.down - crossed().down).toBeGreaterThan(1_800);
   });
 
   it('client certificates: the second visit leaves both chains out', async () => {
