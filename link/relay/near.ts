@@ -66,14 +66,10 @@ class Near {
     const name = formatDestination(destination);
     const isPlain = this.#plain.has(name);
     const side = isPlain ? undefined : new NearSide(this.#store, destination.port);
-    let first: Socket | undefined;
+    let endedFirst = (): Socket | undefined => undefined;
     try {
       const far = await this.#connect(client);
-      for (const socket of [client, far])
-        for (const event of ['end', 'close'])
-          socket.once(event, () => {
-            first ??= socket;
-          });
+      endedFirst = watchEnds(client, far);
       far.cork(); // in one packet with what the client has sent by now
       far.write(writeOpening({ ...destination, isPlain }));
       setImmediate(() => far.uncork());
@@ -86,7 +82,7 @@ class Near {
     } finally {
       client.destroy();
     }
-    const hasLeft = first === client && !side?.isRefused; // a reader who did not want to wait
+    const hasLeft = endedFirst() === client && !side?.isRefused; // a reader who did not want to wait
     if (side?.hasFailed && !hasLeft) this.#plain.set(name, true);
   }
 
@@ -106,6 +102,17 @@ class Near {
       throw new NotConnected(`the far relay ${formatDestination(this.#far)} was not reached: ${reasonOf(cause)}`);
     }
   }
+}
+
+/** @returns which of the two ended first, if one has */
+function watchEnds(...sockets: readonly Socket[]): () => Socket | undefined {
+  let first: Socket | undefined;
+  for (const socket of sockets)
+    for (const event of ['end', 'close'])
+      socket.once(event, () => {
+        first ??= socket;
+      });
+  return () => first;
 }
 
 class NotConnected extends Error {}
