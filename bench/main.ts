@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Row } from './measure.ts';
 import { httpcryptRows } from './rows/httpcrypt.ts';
 import { keyRequests } from './rows/key-requests.ts';
+import { linkRows } from './rows/link.ts';
 import { protect1gib, protect10k, protectMemory, republish100k } from './rows/protect.ts';
 import { passRows, proxyRows } from './rows/proxy.ts';
 import { memoryRows, ttfbRows } from './rows/proxy-cost.ts';
@@ -36,6 +37,7 @@ const ROWS: Readonly<Record<string, Measured>> = {
   },
   'httpcrypt-10k': { what: 'the same for 10 KiB', run: () => httpcryptRows('httpcrypt-10k', 10_240) },
   'httpcrypt-100k': { what: 'the same for 100 KiB', run: () => httpcryptRows('httpcrypt-100k', 102_400) },
+  'link-bytes': { what: 'bytes of a TLS handshake across a narrow link, certificates left out', run: linkRows },
   'proxy-memory': { what: 'memory of the proxy: 10 GiB, 1,000 connections', run: () => memoryRows('proxy-memory') },
 };
 

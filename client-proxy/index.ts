@@ -1,4 +1,6 @@
 /** The reader's side: the personal proxy with its gateway, and connecting to publishers. */
+
+export type { AllowLocal } from '../node-support/addresses.ts';
 export { type BindOptions, type BoundSites, bindSite } from './connect/bind-site.ts';
 export type { ConnectionRequest } from './connect/connection.ts';
 export { isCodeAlone } from './connect/invitation.ts';
@@ -19,7 +21,7 @@ export {
 export { exportIdentity, importIdentity } from './identity/take-along.ts';
 export { readWords, requireWords } from './identity/words.ts';
 export { type ConnectTo, formatConnectTo, parseConnectTo } from './network/connect-to.ts';
-export { type AllowLocal, parseAllowLocal } from './network/local-addresses.ts';
+export { parseAllowLocal } from './network/local-addresses.ts';
 export { ParentProxy } from './network/parent-proxy.ts';
 export { type FetchedDocument, fetchDocument, type WantedRange } from './offline/fetch-document.ts';
 export { syncSite } from './offline/sync-site.ts';

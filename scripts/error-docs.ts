@@ -9,6 +9,7 @@ import { OBJECT_ERRORS } from '../core/object/errors.ts';
 import { PUBLICATION_ERRORS } from '../core/publication/errors.ts';
 import { READING_ERRORS } from '../core/reading/errors.ts';
 import { KEY_SERVER_ERRORS } from '../keyserver/errors.ts';
+import { LINK_ERRORS } from '../link/errors.ts';
 import { STORAGE_ERRORS } from '../node-support/storage/errors.ts';
 import { PUBLISH_ERRORS } from '../publisher/errors.ts';
 import { FILE_FINDINGS } from '../publisher/verify/report.ts';
@@ -84,6 +85,7 @@ export const SECTIONS: readonly Section[] = [
     intro: 'Besides the codes of protected objects, reading, keys and publications; on its pages, folded away.',
     catalogue: WEB_READER_ERRORS,
   },
+  { title: 'Relays of a narrow link', intro: '`wispr link near` and `wispr link far`.', catalogue: LINK_ERRORS },
 ];
 
 const HEAD = `# Error codes

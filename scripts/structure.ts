@@ -11,7 +11,18 @@ interface Layer {
 const PRIMITIVES = ['#channel', '#primitives', '#random', '#signing', '#symmetric'];
 const PROGRAM: Layer = { folders: ['core', 'node-support'], packages: ['*', 'node:'] };
 const ABOVE: Layer = {
-  folders: ['core', 'node-support', 'publisher', 'keyserver', 'client-proxy', 'cache-config', 'cli', 'demo', 'bench'],
+  folders: [
+    'core',
+    'node-support',
+    'publisher',
+    'keyserver',
+    'client-proxy',
+    'link',
+    'cache-config',
+    'cli',
+    'demo',
+    'bench',
+  ],
   packages: ['*', 'node:'],
 };
 
@@ -26,10 +37,14 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     folders: ['core', 'node-support'],
     packages: ['node:', '@aws-sdk/client-s3', '@aws-sdk/lib-storage', '#primitives'],
   },
-  'node-support': { folders: ['core', 'node-support'], packages: ['node:', 'jsonc-parser', 'zod', '#primitives'] },
+  'node-support': {
+    folders: ['core', 'node-support'],
+    packages: ['node:', 'ipaddr.js', 'jsonc-parser', 'zod', '#primitives'],
+  },
   publisher: PROGRAM,
   keyserver: PROGRAM,
   'client-proxy': PROGRAM,
+  link: PROGRAM,
   'web-reader': { folders: ['core'], packages: PRIMITIVES },
   'cache-config': { folders: ['core', 'node-support'], packages: ['node:', 'zod'] },
   cli: ABOVE,
@@ -38,7 +53,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
 };
 
 /** The folders in these are layers too. */
-const WITHOUT_CYCLES = ['publisher', 'keyserver', 'client-proxy', 'web-reader', 'cli'];
+const WITHOUT_CYCLES = ['publisher', 'keyserver', 'client-proxy', 'link', 'web-reader', 'cli'];
 
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s(?:[^'"`;]*?\sfrom\s)?\s*['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]/g;
@@ -126,7 +141,7 @@ function layerIn(program: string, path: string): string | undefined {
 /** The sources of the project with what they import. */
 export function readSources(): SourceFile[] {
   return globSync(
-    '{core,node-support,publisher,keyserver,client-proxy,web-reader,cache-config,cli,demo,bench}/**/*.ts',
+    '{core,node-support,publisher,keyserver,client-proxy,link,web-reader,cache-config,cli,demo,bench}/**/*.ts',
   ).map((path) => {
     const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
     return { path, imports: Array.from(text.matchAll(IMPORT), ([, one, other]) => one ?? other ?? '') };

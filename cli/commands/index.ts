@@ -21,4 +21,5 @@ export const COMMANDS: CommandTable = {
   sync: async () => (await import('./sync.ts')).addSyncCommand,
   identity: async () => (await import('./identity.ts')).addIdentityCommand,
   'cache-config': async () => (await import('./cache-config.ts')).addCacheConfigCommand,
+  link: async () => (await import('./link.ts')).addLinkCommand,
 };

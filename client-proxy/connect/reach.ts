@@ -1,6 +1,8 @@
 /** What a command connects to other machines by. */
+
+import type { AllowLocal } from '../../node-support/addresses.ts';
 import type { ConnectTo } from '../network/connect-to.ts';
-import { type AllowLocal, parseAllowLocal } from '../network/local-addresses.ts';
+import { parseAllowLocal } from '../network/local-addresses.ts';
 import { Upstream } from '../network/upstream.ts';
 import { chooseSettings } from '../store/settings.ts';
 import type { ReaderStore } from '../store/store.ts';

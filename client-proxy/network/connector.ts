@@ -7,10 +7,10 @@ import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls, getCACertificates } from 'node:tls';
 import type { buildConnector } from 'undici';
+import { type AllowLocal, isAllowed, isLocalAddress } from '../../node-support/addresses.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { type ConnectTo, type Endpoint, redirect, unbracket } from './connect-to.ts';
-import { type AllowLocal, isAllowed, isLocalAddress } from './local-addresses.ts';
 
 export interface ConnectorOptions {
   readonly connectTo: readonly ConnectTo[];

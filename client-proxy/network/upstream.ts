@@ -2,11 +2,11 @@
 import type { ClientRequest, ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Agent, Dispatcher } from 'undici';
+import type { AllowLocal } from '../../node-support/addresses.ts';
 import { Agent as NodeAgent, request as nodeRequest } from '../../node-support/http.ts';
 import { LIMITS } from '../limits.ts';
 import { type ConnectTo, unbracket } from './connect-to.ts';
 import { type Connector, createConnector, forUndici } from './connector.ts';
-import type { AllowLocal } from './local-addresses.ts';
 import { ParentProxy } from './parent-proxy.ts';
 import { type AbsoluteTarget, authorityOf } from './request-target.ts';
 

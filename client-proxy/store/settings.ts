@@ -3,8 +3,9 @@
  * stands in the form and in the database; a stored one that is no good any more counts as not chosen.
  */
 
+import type { AllowLocal } from '../../node-support/addresses.ts';
 import { LIMITS } from '../limits.ts';
-import { type AllowLocal, parseAllowLocal } from '../network/local-addresses.ts';
+import { parseAllowLocal } from '../network/local-addresses.ts';
 import type { Preferences } from './preferences.ts';
 
 export interface Settings {

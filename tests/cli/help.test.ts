@@ -3,9 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { runWispr } from '../support/wispr.ts';
 
 const ORDER =
-  'init check protect publish verify inspect keys timestamp rollback withdraw keyserver admin invite proxy bind fetch sync identity cache-config';
+  'init check protect publish verify inspect keys timestamp rollback withdraw keyserver admin invite proxy bind fetch sync identity cache-config link';
 const COMMANDS = ORDER.split(' ');
-const SUBCOMMANDS = ['proxy install', 'proxy remove', 'proxy status', 'keys new-signer', 'admin token'];
+const SUBCOMMANDS = [
+  'proxy install',
+  'proxy remove',
+  'proxy status',
+  'keys new-signer',
+  'admin token',
+  'link near',
+  'link far',
+];
 
 describe('wispr --help', () => {
   it('names the commands in the order of the work', async () => {

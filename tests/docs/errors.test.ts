@@ -29,7 +29,7 @@ describe('docs/errors.md', () => {
   });
 
   it('has a section for every catalogue', () => {
-    const files = globSync('{core,publisher,keyserver,client-proxy,web-reader,cache-config,node-support}/**/*.ts');
+    const files = globSync('{core,publisher,keyserver,client-proxy,link,web-reader,cache-config,node-support}/**/*.ts');
     const catalogues = files.filter((file) => readFileSync(file, 'utf8').includes('satisfies ErrorCatalogue'));
     expect(SECTIONS).toHaveLength(catalogues.length);
   });

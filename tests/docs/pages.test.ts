@@ -49,7 +49,7 @@ describe.each(PAGES)('%s', (page) => {
 
 it('every page that code, messages or tests name exists', () => {
   const files = globSync(
-    '{cli,client-proxy,core,publisher,keyserver,node-support,cache-config,scripts,bench,examples,tests}/**/*.{ts,mjs,yml,py}',
+    '{cli,client-proxy,core,link,publisher,keyserver,node-support,cache-config,scripts,bench,examples,tests}/**/*.{ts,mjs,yml,py}',
   );
   const named = files.flatMap((file) =>
     Array.from(read(file).matchAll(/\bdocs\/[a-z/-]+\.md\b/g), ([name]) => [file, name] as const),
@@ -80,7 +80,7 @@ describe('the attacks of docs/threat-model.md', () => {
 
 it('no source, page or option names an agent without a name', () => {
   const code = globSync(
-    '{cli,client-proxy,core,publisher,keyserver,node-support,scripts,bench,demo}/**/*.{ts,mjs,eta}',
+    '{cli,client-proxy,core,link,publisher,keyserver,node-support,scripts,bench,demo}/**/*.{ts,mjs,eta}',
   );
   expect(code.length).toBeGreaterThan(400);
   const isVague = (file: string) => /\b(?:whoever|nobody|somebody|anybody)\b/i.test(read(file));

@@ -1,0 +1,51 @@
+/** A relay of TCP that counts the bytes of each direction: what crosses the link, without the headers of IP and TCP. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export interface Counted {
+  /** From the near relay to the far one. */
+  readonly up: number;
+  readonly down: number;
+}
+
+export interface Counter {
+  readonly port: number;
+  /** Since the last call. */
+  readonly take: () => Counted;
+  readonly close: () => Promise<void>;
+}
+
+/** What a hostile link makes of bytes. */
+export type Altered = (bytes: Buffer, direction: keyof Counted) => Buffer;
+
+/** @param port - of 127.0.0.1, where connections go on to */
+export async function startCounter(port: number, altered: Altered = (bytes) => bytes): Promise<Counter> {
+  let counted = { up: 0, down: 0 };
+  const sockets = new Set<Socket>();
+  const carry = (from: Socket, to: Socket, direction: keyof Counted) => {
+    sockets.add(from);
+    from.on('data', (bytes: Buffer) => {
+      counted[direction] += bytes.length;
+      to.write(altered(bytes, direction));
+    });
+    from.on('end', () => to.end()).on('error', () => to.destroy());
+    from.once('close', () => to.destroy()).once('close', () => sockets.delete(from));
+  };
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
+    const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
+    carry(near, far, 'up');
+    carry(far, near, 'down');
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const take = () => {
+    const taken = counted;
+    counted = { up: 0, down: 0 };
+    return taken;
+  };
+  const close = async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  };
+  return { port: (server.address() as AddressInfo).port, take, close };
+}

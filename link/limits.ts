@@ -1,0 +1,29 @@
+/** Every bound of the relays, in one place. Lengths in bytes, times in milliseconds. */
+export const LIMITS = {
+  /** Of a record's content before encryption (RFC 5246 section 6.2.1). */
+  record: 16_384,
+  /** Of what may stand in a record after it (section 6.2.3). */
+  encryptedRecord: 18_432,
+  /** Of the records that are held until Certificate is whole. */
+  group: 65_536,
+  groupRecords: 64,
+  chain: 16,
+  certificate: 16_384,
+  /** Of client certificates in a list: `held` has a bit for each. */
+  clientCertificates: 8,
+  /** Of clients at once; further ones are refused. */
+  connections: 1_024,
+  /** A connection without a byte for so long ends. */
+  idle: 1_800_000,
+  /** For the request of a client, and what a near relay sends first. */
+  opening: 60_000,
+  /** For a connection to the far relay or to a server. */
+  connecting: 60_000,
+  /** For how long a destination stays plain after a failure. */
+  plain: 3_600_000,
+  plainDestinations: 1_024,
+  storedNames: 4_096,
+  storedCertificates: 16_384,
+  /** Days after which the stores forget what was not used. */
+  storedDays: 90,
+} as const;

@@ -1,0 +1,160 @@
+/** `wispr link far`: takes connections of near relays, and connects to servers for them. */
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { reasonOf } from '../../core/errors.ts';
+import { type AllowLocal, isAllowed, isLocalAddress, readAllowLocal } from '../../node-support/addresses.ts';
+import { LinkError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { CertificateStore } from '../store/store.ts';
+import { FarSide } from '../substitution/far.ts';
+import { Surprise } from '../substitution/passage.ts';
+import { join, tend, through } from './join.ts';
+import { destinationOf, listen, type RunningRelay, rangesOf } from './listening.ts';
+import { type Destination, formatDestination, type Opening, readOpening, STATUS } from './opening.ts';
+
+export interface FarOptions {
+  /** ADDRESS:PORT. */
+  readonly listen: string;
+  /** ADDRESS or ADDRESS/BITS of near relays besides this machine. */
+  readonly from?: readonly string[];
+  /** HOST[:PORT] or ADDRESS/BITS[:PORT] of this computer or its network that may be connected to. */
+  readonly allowLocal?: readonly string[];
+  /** File of the store. */
+  readonly store: string;
+  /** Hears what went wrong: a sentence without a full stop. */
+  readonly told?: (what: string) => void;
+}
+
+/** For mail between servers: an open way to it is used for unwanted mail. */
+const MAIL = 25;
+
+/** @throws LinkError */
+export async function startFar(options: FarOptions): Promise<RunningRelay> {
+  const { told = () => undefined } = options;
+  const [at, from] = [destinationOf(options.listen, 0), rangesOf(options.from ?? [])];
+  const rules = (options.allowLocal ?? []).map(ruleOf);
+  const sockets = new Set<Socket>();
+  const failed = (reason: string) => told(`nothing is remembered from now on: ${reason}`);
+  const store = new CertificateStore(options.store, { failed });
+  const far = new Far(store, rules, sockets, told);
+  const server = createServer({ allowHalfOpen: true }, (near) => void far.pass(near));
+  try {
+    const relay = await listen(server, at, from, sockets);
+    return { ...relay, close: () => relay.close().finally(() => store.close()) };
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
+function ruleOf(text: string): AllowLocal {
+  const rule = readAllowLocal(text);
+  if (rule !== undefined) return rule;
+  throw new LinkError('link-argument', `not of the form HOST[:PORT] or ADDRESS/BITS[:PORT]: ${text}`, { typed: true });
+}
+
+class Refused extends Error {}
+
+class Far {
+  readonly #store: CertificateStore;
+  readonly #rules: readonly AllowLocal[];
+  readonly #sockets: Set<Socket>;
+  readonly #told: (what: string) => void;
+
+  constructor(
+    store: CertificateStore,
+    rules: readonly AllowLocal[],
+    sockets: Set<Socket>,
+    told: (what: string) => void,
+  ) {
+    this.#store = store;
+    this.#rules = rules;
+    this.#sockets = sockets;
+    this.#told = told;
+  }
+
+  async pass(near: Socket): Promise<void> {
+    tend(near);
+    const opening = await received(near);
+    if (opening === undefined) {
+      near.destroy();
+      return;
+    }
+    const server = await this.#reach(opening, near);
+    if (server === undefined) return;
+    near.write(Buffer.of(STATUS.connected));
+    const side = opening.isPlain ? undefined : new FarSide(this.#store);
+    try {
+      await join(near, server, through(side?.fromNear), through(side?.fromServer));
+    } catch (error) {
+      if (error instanceof Surprise) this.#told(`${formatDestination(opening)}: ${error.message}`);
+    }
+  }
+
+  /** @returns `undefined` if that is not possible, which the near relay is told */
+  async #reach(destination: Destination, near: Socket): Promise<Socket | undefined> {
+    try {
+      return await this.#connect(destination, near);
+    } catch (error) {
+      this.#told(`${formatDestination(destination)} was not connected to: ${reasonOf(error)}`);
+      near.resume().end(Buffer.of(error instanceof Refused ? STATUS.refused : STATUS.unreached));
+      near.setTimeout(LIMITS.opening);
+      return undefined;
+    }
+  }
+
+  /** The addresses that are checked are those connected to: nothing is resolved twice. */
+  async #connect({ host, port }: Destination, near: Socket): Promise<Socket> {
+    if (port === MAIL) throw new Refused('port 25 is for mail between servers');
+    const all = await lookup(host, { all: true });
+    const addresses = all.filter(
+      ({ address }) => !isLocalAddress(address) || isAllowed(this.#rules, { host, port }, address),
+    );
+    const [first] = addresses;
+    if (first === undefined) throw new Refused('it is on this computer or its network, which --allow-local can permit');
+    const server = connect({
+      host,
+      port,
+      allowHalfOpen: true,
+      autoSelectFamily: true,
+      lookup: (_, options, callback) =>
+        options.all ? callback(null, addresses) : callback(null, first.address, first.family),
+    });
+    this.#sockets.add(server);
+    server.once('close', () => this.#sockets.delete(server));
+    tend(server);
+    const gone = () => server.destroy(new Error('the near relay has gone'));
+    near.once('close', gone);
+    try {
+      await once(server, 'connect', { signal: AbortSignal.timeout(LIMITS.connecting) });
+      near.off('close', gone);
+      return server;
+    } catch (error) {
+      server.destroy();
+      throw error;
+    }
+  }
+}
+
+/** @returns `undefined` for what is no opening, or not whole in time. What follows it stays in the socket */
+function received(near: Socket): Promise<Opening | undefined> {
+  return new Promise((resolve) => {
+    let seen = Buffer.alloc(0);
+    const timer = setTimeout(() => done(undefined), LIMITS.opening);
+    const done = (opening: Opening | undefined) => {
+      clearTimeout(timer);
+      near.off('data', look).off('close', closed).off('end', closed).pause();
+      resolve(opening);
+    };
+    const closed = () => done(undefined);
+    const look = (chunk: Buffer) => {
+      seen = Buffer.concat([seen, chunk]);
+      const read = readOpening(seen);
+      if (read === 'more') return;
+      done(read?.opening);
+      if (read !== undefined && read.rest.length > 0) near.unshift(read.rest);
+    };
+    near.on('data', look).once('close', closed).once('end', closed);
+  });
+}

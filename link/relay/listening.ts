@@ -1,0 +1,69 @@
+/** Where a relay listens, and for whom. */
+import { once } from 'node:events';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { type AddressRange, isInRange, parseRange } from '../../node-support/addresses.ts';
+import { systemReason } from '../../node-support/system-error.ts';
+import { LinkError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { type Destination, formatDestination, parseDestination } from './opening.ts';
+
+const LOOPBACK = ['127.0.0.0/8', '::1'].flatMap((text) => parseRange(text) ?? []);
+
+export interface RunningRelay {
+  /** ADDRESS:PORT. */
+  readonly address: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** @throws LinkError `link-argument` */
+export function destinationOf(text: string, lowestPort?: 0): Destination {
+  const found = parseDestination(text, lowestPort);
+  if (found === undefined) throw new LinkError('link-argument', `not of the form HOST:PORT: ${text}`, { typed: true });
+  return found;
+}
+
+/** @param texts - ADDRESS or ADDRESS/BITS. @throws LinkError `link-argument` */
+export function rangesOf(texts: readonly string[]): AddressRange[] {
+  return texts.map((text) => {
+    const range = parseRange(text);
+    if (range === undefined) throw new LinkError('link-argument', `not an address: ${text}`, { typed: true });
+    return range;
+  });
+}
+
+/**
+ * Listens for connections from this machine and from `from`; closes others before a byte is read.
+ *
+ * @param sockets - gets every open connection
+ * @throws LinkError `link-listen`
+ */
+export async function listen(
+  server: Server,
+  { host, port }: Destination,
+  from: readonly AddressRange[],
+  sockets: Set<Socket>,
+): Promise<RunningRelay> {
+  server.maxConnections = LIMITS.connections;
+  server.prependListener('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    if (![...LOOPBACK, ...from].some((range) => isInRange(socket.remoteAddress ?? '', range))) socket.destroy();
+  });
+  try {
+    await once(server.listen(port, host), 'listening');
+  } catch (cause) {
+    const where = formatDestination({ host, port });
+    throw new LinkError('link-listen', `${where} cannot be listened on: ${systemReason(cause)}`, { cause });
+  }
+  const address = server.address() as AddressInfo;
+  return {
+    address: formatDestination({ host: address.address, port: address.port }),
+    port: address.port,
+    close: () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const socket of sockets) socket.destroy();
+      return closed;
+    },
+  };
+}

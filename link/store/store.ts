@@ -1,0 +1,201 @@
+/** What a relay remembers, in SQLite: docs/spec/link.md section 7. It is a memory only: what cannot be read or written is as if it were not there. */
+import { chmodSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { reasonOf } from '../../core/errors.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { openLocked } from '../../node-support/files/lock.ts';
+import { headerNumber, inTransaction, isSqliteError } from '../../node-support/sqlite.ts';
+import { LinkError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { hashOf } from '../substitution/compressed.ts';
+import type { FarMemory } from '../substitution/far.ts';
+import type { NearMemory } from '../substitution/near.ts';
+
+/** "wlnk" */
+const APPLICATION_ID = 0x776c6e6b;
+const VERSION = 1;
+const HASH = 32;
+const SECONDS_A_DAY = 86_400;
+
+/** `names.chain` and `names.clients`: hashes, one behind the other. `used`: days since 1970. */
+const SCHEMA = `
+CREATE TABLE certificates (hash BLOB PRIMARY KEY, bytes BLOB NOT NULL, used INTEGER NOT NULL) STRICT;
+CREATE INDEX certificates_entry ON certificates (substr(hash, 1, 8));
+CREATE INDEX certificates_used ON certificates (used);
+CREATE TABLE names (name TEXT PRIMARY KEY, chain BLOB NOT NULL, clients BLOB NOT NULL, used INTEGER NOT NULL) STRICT;
+CREATE INDEX names_used ON names (used);
+PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION};
+`;
+
+interface StoreOptions {
+  /** Seconds since 1970. */
+  readonly now?: () => number;
+  /** Hears once that the store cannot be used. */
+  readonly failed?: (reason: string) => void;
+}
+
+export class CertificateStore implements NearMemory, FarMemory {
+  readonly #database: DatabaseSync;
+  readonly #now: () => number;
+  #failed: ((reason: string) => void) | undefined;
+
+  /** @throws LinkError `link-store` */
+  constructor(file: string, { now = nowInSeconds, failed }: StoreOptions = {}) {
+    this.#database = open(file);
+    this.#now = now;
+    this.#failed = failed;
+    this.purge();
+  }
+
+  recall(name: string): { chain: Buffer[]; clientHashes: Buffer[] } {
+    const nothing = { chain: [], clientHashes: [] };
+    return this.#attempt(nothing, () => {
+      const row = this.#database.prepare('SELECT chain, clients, used FROM names WHERE name = ?').get(name);
+      if (row === undefined) return nothing;
+      const hashes = split(row.chain);
+      if (Number(row.used) < this.#today) this.#touch(name, hashes);
+      return { chain: hashes.flatMap((hash) => this.#certificate(hash)), clientHashes: split(row.clients) };
+    });
+  }
+
+  learnChain(name: string, chain: readonly Buffer[]): void {
+    this.#attempt(undefined, () => {
+      const hashes = Buffer.concat(chain.map(hashOf));
+      if (this.#column(name, 'chain')?.equals(hashes)) return;
+      inTransaction(this.#database, () => {
+        this.#keep(chain);
+        this.#writeName(name, hashes, this.#column(name, 'clients') ?? Buffer.alloc(0));
+        this.#bound();
+      });
+    });
+  }
+
+  learnClient(name: string, hashes: readonly Buffer[]): void {
+    this.#attempt(undefined, () => {
+      const known = this.#column(name, 'clients') ?? Buffer.alloc(0);
+      const others = split(known).filter((one) => !hashes.some((hash) => hash.equals(one)));
+      const newest = Buffer.concat([...hashes, ...others].slice(0, LIMITS.clientCertificates));
+      if (newest.equals(known)) return;
+      this.#writeName(name, this.#column(name, 'chain') ?? Buffer.alloc(0), newest);
+      this.#bound();
+    });
+  }
+
+  forget(name: string): void {
+    this.#attempt(undefined, () => this.#database.prepare('DELETE FROM names WHERE name = ?').run(name));
+  }
+
+  find(entry: Buffer): Buffer | undefined {
+    return this.#attempt(undefined, () => {
+      const row = this.#database.prepare('SELECT bytes FROM certificates WHERE substr(hash, 1, 8) = ?').get(entry);
+      return row && asBuffer(row.bytes);
+    });
+  }
+
+  learn(chain: readonly Buffer[]): void {
+    this.#attempt(undefined, () =>
+      inTransaction(this.#database, () => {
+        this.#keep(chain);
+        this.#bound();
+      }),
+    );
+  }
+
+  /** Forgets what was not used for long. */
+  purge(): void {
+    this.#attempt(undefined, () => {
+      const oldest = this.#today - LIMITS.storedDays;
+      for (const table of ['names', 'certificates'])
+        this.#database.prepare(`DELETE FROM ${table} WHERE used < ?`).run(oldest);
+    });
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  get #today(): number {
+    return Math.floor(this.#now() / SECONDS_A_DAY);
+  }
+
+  #touch(name: string, hashes: readonly Buffer[]): void {
+    inTransaction(this.#database, () => {
+      this.#database.prepare('UPDATE names SET used = ? WHERE name = ?').run(this.#today, name);
+      const update = this.#database.prepare('UPDATE certificates SET used = ? WHERE hash = ?');
+      for (const hash of hashes) update.run(this.#today, hash);
+    });
+  }
+
+  #certificate(hash: Buffer): Buffer[] {
+    const row = this.#database.prepare('SELECT bytes FROM certificates WHERE hash = ?').get(hash);
+    return row ? [asBuffer(row.bytes)] : [];
+  }
+
+  #column(name: string, column: 'chain' | 'clients'): Buffer | undefined {
+    const row = this.#database.prepare(`SELECT ${column} AS hashes FROM names WHERE name = ?`).get(name);
+    return row && asBuffer(row.hashes);
+  }
+
+  #writeName(name: string, chain: Buffer, clients: Buffer): void {
+    this.#database.prepare('REPLACE INTO names VALUES (?, ?, ?, ?)').run(name, chain, clients, this.#today);
+  }
+
+  #keep(chain: readonly Buffer[]): void {
+    const keep = this.#database.prepare(
+      'INSERT INTO certificates VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET used = excluded.used',
+    );
+    for (const certificate of chain) keep.run(hashOf(certificate), certificate, this.#today);
+  }
+
+  #bound(): void {
+    const bounds = { names: LIMITS.storedNames, certificates: LIMITS.storedCertificates };
+    for (const [table, most] of Object.entries(bounds))
+      this.#database.exec(
+        `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} ORDER BY used DESC, rowid DESC LIMIT -1 OFFSET ${most})`,
+      );
+  }
+
+  /** A full disk must not keep a connection from passing. */
+  #attempt<Result>(otherwise: Result, work: () => Result): Result {
+    try {
+      return work();
+    } catch (error) {
+      if (!isSqliteError(error)) throw error;
+      this.#failed?.(reasonOf(error));
+      this.#failed = undefined;
+      return otherwise;
+    }
+  }
+}
+
+function open(file: string): DatabaseSync {
+  const refuse = (why: string, cause?: unknown) =>
+    new LinkError('link-store', `${file} cannot be used: ${why}`, { fields: { file }, cause });
+  let database: DatabaseSync | undefined;
+  try {
+    database = openLocked(file);
+    if (database === undefined) throw refuse('another relay has it');
+    chmodSync(file, 0o600);
+    const [version, id] = [headerNumber(database, 'user_version'), headerNumber(database, 'application_id')];
+    if (version === 0 && id === 0) prepare(database);
+    else if (version !== VERSION || id !== APPLICATION_ID) throw refuse('it is of another program or version');
+    return database;
+  } catch (error) {
+    database?.close();
+    throw error instanceof LinkError ? error : refuse(reasonOf(error), error);
+  }
+}
+
+function prepare(database: DatabaseSync): void {
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+  inTransaction(database, () => database.exec(SCHEMA));
+}
+
+function split(hashes: unknown): Buffer[] {
+  const all = asBuffer(hashes);
+  return Array.from({ length: all.length / HASH }, (_, index) => all.subarray(index * HASH, (index + 1) * HASH));
+}
+
+function asBuffer(bytes: unknown): Buffer {
+  return Buffer.from(bytes as Uint8Array);
+}

@@ -1,0 +1,300 @@
+/** `wispr link near` and `wispr link far` between programs as they are: curl, openssl, nginx, Chromium. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { connect as connectTcp, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type Chain, makeChain } from '../../bench/link/chains.ts';
+import { type Altered, type Counted, startCounter } from '../../bench/link/counter.ts';
+import { accepts, type Child, freePort, startChild, until } from '../../cache-config/child.ts';
+import { type NearOptions, startFar, startNear } from '../../link/index.ts';
+import { launchChromium } from '../support/chromium.ts';
+import { clientHello } from '../support/link-messages.ts';
+import { startWispr } from '../support/wispr.ts';
+
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), 'wispr-link-programs-'));
+const ANSWER = 'answered by nginx\n';
+
+let [rsa, person]: Chain[] = [];
+let nginx: Child;
+/** Of nginx: TLS 1.2; TLS 1.2 with client certificates; TLS 1.3. */
+let [tls12 = 0, asking = 0, tls13 = 0]: number[] = [];
+const chainOf = (chain: Chain | undefined): Chain => chain as Chain;
+
+beforeAll(async () => {
+  rsa = await makeChain(folder, 'server', 'rsa', 'DNS:localhost');
+  person = await makeChain(folder, 'person', 'ecdsa', 'DNS:person.example');
+  [tls12, asking, tls13] = [await freePort(), await freePort(), await freePort()];
+  nginx = startNginx();
+  await until(() => accepts(tls13 ?? 0), 20_000);
+});
+afterAll(() => nginx.stop());
+
+function startNginx(): Child {
+  const own = mkdtempSync(join(tmpdir(), 'wispr-link-nginx-'));
+  const server = (port: number, more: string) => `server { listen 127.0.0.1:${port} ssl; server_name localhost;
+    location / { return 200 "${ANSWER.trim()}\\n"; default_type text/plain; } ${more} }`;
+  writeFileSync(
+    join(own, 'nginx.conf'),
+    `${process.getuid?.() === 0 ? 'user root;' : ''} daemon off; worker_processes 1; pid nginx.pid; error_log stderr;
+    events { worker_connections 64; }
+    http {
+      access_log off; client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
+      ssl_certificate ${chainOf(rsa).certFile}; ssl_certificate_key ${chainOf(rsa).keyFile};
+      ${server(tls12 ?? 0, 'ssl_protocols TLSv1.2;')}
+      ${server(asking ?? 0, `ssl_protocols TLSv1.2; ssl_verify_client on; ssl_verify_depth 3; ssl_client_certificate ${chainOf(person).rootFile};`)}
+      ${server(tls13 ?? 0, 'ssl_protocols TLSv1.3;')}
+    }`,
+  );
+  return startChild(['nginx', '-p', own, '-c', 'nginx.conf', '-e', 'stderr'], own, { stopSignal: 'SIGQUIT' });
+}
+
+interface Pair {
+  readonly proxy: string;
+  readonly port: number;
+  /** What crossed between the relays since the last call. */
+  readonly crossed: () => Counted;
+  readonly told: string[];
+}
+
+async function startPair(more: Partial<NearOptions> = {}, altered?: Altered): Promise<Pair> {
+  const place = mkdtempSync(join(folder, 'pair-'));
+  const told: string[] = [];
+  const tell = (what: string) => void told.push(what);
+  const listen = '127.0.0.1:0';
+  const far = await startFar({
+    listen,
+    allowLocal: ['127.0.0.0/8', '[::1]'],
+    store: join(place, 'far.db'),
+    told: tell,
+  });
+  const counter = await startCounter(far.port, altered);
+  const near = await startNear({
+    listen,
+    far: `127.0.0.1:${counter.port}`,
+    store: join(place, 'near.db'),
+    told: tell,
+    ...more,
+  });
+  onTestFinished(async () => {
+    await near.close();
+    await counter.close();
+    await far.close();
+  });
+  return { proxy: `http://127.0.0.1:${near.port}`, port: near.port, crossed: counter.take, told };
+}
+
+const curl = (proxy: string, port: number | undefined, ...more: string[]) =>
+  run('curl', ['-sS', '--proxy', proxy, '--cacert', chainOf(rsa).rootFile, ...more, `https://localhost:${port}/`]);
+
+describe('curl and nginx', () => {
+  it('TLS 1.2: the second visit leaves the certificates out', async () => {
+    const { proxy, crossed, told } = await startPair();
+    const sizes: Counted[] = [];
+    for (let visit = 0; visit < 3; visit++) {
+      expect((await curl(proxy, tls12, '--tls-max', '1.2')).stdout).toBe(ANSWER);
+      sizes.push(crossed());
+    }
+    const [first, second, third] = sizes;
+    expect((first?.down ?? 0) - (second?.down ?? 0)).toBeGreaterThan(1_800);
+    expect(Math.abs((third?.down ?? 0) - (second?.down ?? 0))).toBeLessThan(20);
+    expect(told).toEqual([]);
+  });
+
+  it('a client that leaves during the handshake does not make its destination plain', async () => {
+    const { proxy, port, crossed } = await startPair();
+    const visit = () => curl(proxy, tls12, '--tls-max', '1.2');
+    await visit();
+    const first = crossed();
+    const impatient = connectTcp(port, '127.0.0.1', () => {
+      impatient.end(
+        `CONNECT localhost:${tls12} HTTP/1.1\r\nHost: localhost\r\n\r\n${clientHello('localhost').toString('latin1')}`,
+        'latin1',
+      );
+    });
+    await new Promise((resolve) => impatient.resume().once('close', resolve));
+    crossed();
+    await visit();
+    expect(first.down - crossed().down).toBeGreaterThan(1_800);
+  });
+
+  it('client certificates: the second visit leaves both chains out', async () => {
+    const { proxy, crossed } = await startPair();
+    const own = ['--cert', chainOf(person).certFile, '--key', chainOf(person).keyFile];
+    const sizes: Counted[] = [];
+    for (let visit = 0; visit < 2; visit++) {
+      expect((await curl(proxy, asking, '--tls-max', '1.2', ...own)).stdout).toBe(ANSWER);
+      sizes.push(crossed());
+    }
+    expect((sizes[0]?.up ?? 0) - (sizes[1]?.up ?? 0)).toBeGreaterThan(1_000);
+    expect((sizes[0]?.down ?? 0) - (sizes[1]?.down ?? 0)).toBeGreaterThan(1_800);
+  });
+
+  it('TLS 1.3 passes unchanged', async () => {
+    const { proxy, crossed } = await startPair();
+    const sizes: Counted[] = [];
+    for (let visit = 0; visit < 2; visit++) {
+      expect((await curl(proxy, tls13)).stdout).toBe(ANSWER);
+      sizes.push(crossed());
+    }
+    expect(Math.abs((sizes[0]?.down ?? 0) - (sizes[1]?.down ?? 0))).toBeLessThan(20);
+  });
+
+  it('attack 122: a chain that the client refuses is not remembered, and is refused by the next client too', async () => {
+    const { proxy, crossed } = await startPair();
+    for (let visit = 0; visit < 2; visit++)
+      await expect(
+        run('curl', ['-sS', '--proxy', proxy, '--tls-max', '1.2', `https://localhost:${tls12}/`]),
+      ).rejects.toThrow(/certificate/);
+    expect(crossed().down).toBeGreaterThan(4_000);
+  });
+});
+
+describe('openssl', () => {
+  it.each(['rsa', 'ecdsa'] as const)('s_client and s_server, %s, with small records', async (kind) => {
+    const own = await makeChain(mkdtempSync(join(folder, 'openssl-')), 'own', kind, 'DNS:localhost');
+    const port = await freePort();
+    const files = ['-cert', own.certFile, '-cert_chain', own.certFile, '-key', own.keyFile];
+    const place = mkdtempSync(join(tmpdir(), 'wispr-link-s_server-'));
+    const server = startChild(
+      ['openssl', 's_server', '-accept', `127.0.0.1:${port}`, ...files, '-tls1_2', '-www', '-max_send_frag', '512'],
+      place,
+      { stopSignal: 'SIGTERM' },
+    );
+    onTestFinished(() => server.stop());
+    await until(() => accepts(port), 20_000);
+    const { port: near, crossed } = await startPair();
+    const sizes: Counted[] = [];
+    for (let visit = 0; visit < 2; visit++) {
+      const proxy = ['-proxy', `127.0.0.1:${near}`, '-connect', `localhost:${port}`, '-servername', 'localhost'];
+      const command = ['s_client', ...proxy, '-tls1_2', '-CAfile', own.rootFile, '-verify_return_error'];
+      const { stdout } = await run('sh', ['-c', `echo Q | openssl ${command.join(' ')}`]);
+      expect(stdout).toContain('Verify return code: 0 (ok)');
+      sizes.push(crossed());
+    }
+    expect((sizes[0]?.down ?? 0) - (sizes[1]?.down ?? 0)).toBeGreaterThan(1_000);
+  });
+});
+
+it('Chromium: a page over TLS 1.2, the certificates left out at the second visit', async () => {
+  const { proxy, crossed } = await startPair();
+  const settings = [`--proxy-server=${proxy}`, '--proxy-bypass-list=<-loopback>', '--ssl-version-max=tls1.2'];
+  const sizes: Counted[] = [];
+  for (let visit = 0; visit < 2; visit++) {
+    const browser = await launchChromium(...settings);
+    const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
+    await page.goto(`https://localhost:${tls12}/robots.txt`);
+    expect(await page.textContent('body')).toContain(ANSWER.trim());
+    await browser.close();
+    sizes.push(crossed());
+  }
+  expect((sizes[0]?.down ?? 0) - (sizes[1]?.down ?? 0)).toBeGreaterThan(1_000);
+});
+
+describe('attack 123: the far relay as a way in', () => {
+  it('connects to no address of its own network, under any name, and to no mail server', async () => {
+    const place = mkdtempSync(join(folder, 'closed-'));
+    const told: string[] = [];
+    const listen = '127.0.0.1:0';
+    const far = await startFar({ listen, store: join(place, 'far.db'), told: (what) => void told.push(what) });
+    const near = await startNear({ listen, far: `127.0.0.1:${far.port}`, store: join(place, 'near.db') });
+    for (const url of [
+      `https://localhost:${tls12}/`,
+      `https://127.0.0.1:${tls12}/`,
+      'https://[::ffff:10.0.0.1]/',
+      'https://192.0.2.1:25/',
+    ])
+      await expect(run('curl', ['-sSk', '--proxy', `http://127.0.0.1:${near.port}`, url])).rejects.toThrow();
+    expect(told).toHaveLength(4);
+    await near.close();
+    await far.close();
+  });
+
+  it('takes no other proxy requests, and no other beginnings', async () => {
+    const { proxy, port } = await startPair();
+    await expect(run('curl', ['-sSf', '--proxy', proxy, 'http://localhost:1/'])).rejects.toThrow(/405/);
+    await expect(run('curl', ['-sS', '-p', '--proxy', proxy, 'http://a..b:1/'])).rejects.toThrow(/400|resolve|CONNECT/);
+    const far = connectTcp(port, '127.0.0.1').end('\u0002garbage');
+    far.resume();
+    await new Promise((resolve) => far.once('close', resolve));
+  });
+});
+
+describe('attack 124: a relay is killed, or answers nonsense', () => {
+  it('connections end, and the next ones work when it is back', async () => {
+    const place = mkdtempSync(join(folder, 'killed-'));
+    const port = await freePort();
+    const farOptions = [
+      'link',
+      'far',
+      '--listen',
+      `127.0.0.1:${port}`,
+      '--allow-local',
+      'localhost',
+      '--store',
+      join(place, 'far.db'),
+    ];
+    const nearOptions = [
+      'link',
+      'near',
+      '--listen',
+      '127.0.0.1:0',
+      '--far',
+      `127.0.0.1:${port}`,
+      '--store',
+      join(place, 'near.db'),
+    ];
+    const far = await startWispr(farOptions);
+    const near = await startWispr<{ port: number }>(nearOptions);
+    const proxy = `http://127.0.0.1:${near.ready.port}`;
+    const silent = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    await new Promise((resolve) => silent.once('listening', resolve));
+    const reached = new Promise((resolve) => silent.once('connection', resolve));
+    const waiting = curl(proxy, (silent.address() as { port: number }).port);
+    await reached;
+    await far.stop('SIGKILL');
+    await expect(waiting).rejects.toThrow();
+    await expect(curl(proxy, tls12, '--tls-max', '1.2')).rejects.toThrow();
+    const again = await startWispr(farOptions);
+    for (let visit = 0; visit < 2; visit++) expect((await curl(proxy, tls12, '--tls-max', '1.2')).stdout).toBe(ANSWER);
+    await near.stop('SIGKILL');
+    const nearAgain = await startWispr<{ port: number }>(nearOptions);
+    expect((await curl(`http://127.0.0.1:${nearAgain.ready.port}`, tls12, '--tls-max', '1.2')).stdout).toBe(ANSWER);
+    expect((await nearAgain.stop()).code).toBe(0);
+    expect((await again.stop()).code).toBe(0);
+  });
+
+  it('a link that changes references fails one visit; the next is plain, and works', async () => {
+    const altered: Altered = (bytes, direction) => {
+      const at = bytes.indexOf(Buffer.of(0x99, 0, 0));
+      if (direction === 'up' || at < 0) return bytes;
+      bytes.writeUInt8(bytes.readUInt8(at + 20) ^ 1, at + 20);
+      return bytes;
+    };
+    const { proxy, told } = await startPair({}, altered);
+    const visit = () => curl(proxy, tls12, '--tls-max', '1.2');
+    expect((await visit()).stdout).toBe(ANSWER);
+    await expect(visit()).rejects.toThrow();
+    expect(told).toEqual([`localhost:${tls12}: a reference to what was not listed`]);
+    expect((await visit()).stdout).toBe(ANSWER);
+  });
+});
+
+it('--to takes connections for one server, without a proxy', async () => {
+  const { port } = await startPair({ to: `localhost:${tls12}` });
+  const { stdout } = await run('curl', [
+    '-sS',
+    '--tls-max',
+    '1.2',
+    '--cacert',
+    chainOf(rsa).rootFile,
+    '--connect-to',
+    `localhost:${tls12}:127.0.0.1:${port}`,
+    `https://localhost:${tls12}/`,
+  ]);
+  expect(stdout).toBe(ANSWER);
+});

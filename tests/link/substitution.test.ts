@@ -1,0 +1,290 @@
+/** The relays between two ends of TLS 1.2: the cases of the paper's table 2.2 (docs/spec/link.md section 8), and what ends do to records. */
+
+import { execFileSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Chain, makeChain } from '../../bench/link/chains.ts';
+import { FarSide } from '../../link/substitution/far.ts';
+import { NearSide } from '../../link/substitution/near.ts';
+import { Surprise } from '../../link/substitution/passage.ts';
+import { MESSAGE, writeCertificates, writeMessage } from '../../link/tls/messages.ts';
+import { TLS12, writeRecord } from '../../link/tls/records.ts';
+import { clientHello, serverHello } from '../support/link-messages.ts';
+import { type Ends, NAME, newStore, type Outcome, visit } from '../support/link-pair.ts';
+
+let chain: Chain;
+let person: Chain;
+beforeAll(async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'wispr-link-chains-'));
+  chain = await makeChain(folder, 'server', 'ecdsa', `DNS:${NAME}`);
+  person = await makeChain(folder, 'person', 'ecdsa', 'DNS:person.example');
+});
+
+const ends = (more: Partial<Ends> = {}): Ends => ({
+  server: { key: chain.key, cert: chain.cert, ...more.server },
+  ...more,
+  client: { ca: chain.root, ...more.client },
+});
+const PEM = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
+const derOf = (pem: string) => (pem.match(PEM) ?? []).map((one) => new X509Certificate(one).raw);
+
+/** The same chain with another certificate of the same key in front. */
+function secondOf({ certFile, cert }: Chain): string {
+  const file = (part: string) => certFile.replace('chain.pem', part);
+  const authority = ['-CA', file('issuing.pem'), '-CAkey', file('issuing.key'), '-set_serial', '4242', '-days', '5'];
+  const request = ['x509', '-req', '-in', file('end.csr'), '-extfile', file('end.ext'), ...authority];
+  const [, issuing = ''] = cert.match(PEM) ?? [];
+  return execFileSync('openssl', request, { encoding: 'utf8', stdio: 'pipe' }) + issuing;
+}
+
+const stores = () => ({ near: newStore(), far: newStore() });
+
+/** Both ends got what the other one sent. */
+function expectUnchanged({ crossed: { up, down }, error }: Outcome): void {
+  expect(error).toBeUndefined();
+  expect(up.server.equals(up.client)).toBe(true);
+  expect(down.client.equals(down.server)).toBe(true);
+}
+
+/** Bytes of certificates in clear are gone from the link. */
+function savedDown({ crossed: { down } }: Outcome): number {
+  return down.server.length - down.link.length;
+}
+
+/** Changes the first reference of a CompressedCertificate. */
+function otherReference(bytes: Buffer): Buffer {
+  const at = bytes.indexOf(Buffer.of(MESSAGE.compressedCertificate, 0, 0));
+  const changed = Buffer.from(bytes);
+  if (at >= 0) changed.writeUInt8(bytes.readUInt8(at + 20) ^ 1, at + 20);
+  return changed;
+}
+
+describe('cases of table 2.2', () => {
+  it('2: what the near relay does not hold crosses whole, and is learnt', async () => {
+    const outcome = await visit(stores(), ends());
+    expectUnchanged(outcome);
+    expect(savedDown(outcome)).toBe(0);
+    expect(outcome.crossed.up.link.equals(outcome.crossed.up.client)).toBe(true);
+  });
+
+  it('0: what it holds crosses as references', async () => {
+    const pair = stores();
+    await visit(pair, ends());
+    const outcome = await visit(pair, ends());
+    expectUnchanged(outcome);
+    expect(savedDown(outcome)).toBeGreaterThan(1000);
+    // Type, length and two entries.
+    expect(outcome.crossed.up.link.length - outcome.crossed.up.client.length).toBe(4 + 1 + 2 * 8 + 1);
+    expect(outcome.near.hasFailed).toBe(false);
+  });
+
+  it('1: each near relay lists for itself', async () => {
+    const [a, b] = [stores(), stores()];
+    await visit(a, ends());
+    const other = { near: b.near, far: a.far };
+    expect(savedDown(await visit(other, ends()))).toBe(0);
+    expect(savedDown(await visit(other, ends()))).toBeGreaterThan(1000);
+    expect(savedDown(await visit(a, ends()))).toBeGreaterThan(1000);
+  });
+
+  it('3: what was listed is put back although the store has lost it', async () => {
+    const pair = stores();
+    await visit(pair, ends());
+    const outcome = await visit(pair, ends({ meanwhile: () => pair.near.forget(`${NAME}:443`) }));
+    expectUnchanged(outcome);
+    expect(savedDown(outcome)).toBeGreaterThan(1000);
+  });
+
+  it('4: a reference that was not listed ends the connection, and the next one is to be plain', async () => {
+    const pair = stores();
+    await visit(pair, ends());
+    const altered: Ends['altered'] = (bytes, where) => (where === 'to near' ? otherReference(bytes) : bytes);
+    const outcome = await visit(pair, ends({ altered }));
+    expect(outcome.error).toBeInstanceOf(Surprise);
+    expect(outcome.serverCertificate).toBeUndefined();
+    expect(outcome.near.hasFailed).toBe(true);
+  });
+
+  it('5: a far relay without memory serves as before', async () => {
+    const { near, far } = stores();
+    await visit({ near, far }, ends());
+    expect(savedDown(await visit({ near, far: newStore() }, ends()))).toBeGreaterThan(1000);
+  });
+});
+
+describe('a chain with another certificate', () => {
+  it('crosses in part where one is known', async () => {
+    const pair = stores();
+    await visit(pair, ends());
+    const server = { key: chain.key, cert: chain.cert + chain.root };
+    const outcome = await visit(pair, ends({ server }));
+    expectUnchanged(outcome);
+    expect(savedDown(outcome)).toBeGreaterThan(1000);
+    expect(savedDown(await visit(pair, ends({ server })))).toBeGreaterThan(savedDown(outcome) + 300);
+  });
+});
+
+describe('client certificates', () => {
+  const withClient = (): Ends =>
+    ends({
+      server: { key: chain.key, cert: chain.cert, ca: person.root, requestCert: true },
+      client: { ca: chain.root, key: person.key, cert: person.cert },
+    });
+
+  it('cross whole once, and as references from the second time on', async () => {
+    const pair = stores();
+    const first = await visit(pair, withClient());
+    const second = await visit(pair, withClient());
+    for (const outcome of [first, second]) expectUnchanged(outcome);
+    expect(first.clientCertificate).toBeDefined();
+    expect(second.clientCertificate?.equals(first.clientCertificate ?? Buffer.alloc(0))).toBe(true);
+    expect(second.crossed.up.client.length - second.crossed.up.link.length).toBeGreaterThan(1000);
+  });
+
+  it('5: cross whole again where the far relay has lost them', async () => {
+    const { near, far } = stores();
+    await visit({ near, far }, withClient());
+    const outcome = await visit({ near, far: newStore() }, withClient());
+    expectUnchanged(outcome);
+    expect(outcome.crossed.up.link.length).toBeGreaterThan(outcome.crossed.up.client.length);
+  });
+});
+
+describe('records', () => {
+  it.each([512, 700, 1400])('of %i bytes, over which Certificate goes on, come out as they were', async (fragment) => {
+    const pair = stores();
+    await visit(pair, ends({ fragment }));
+    const outcome = await visit(pair, ends({ fragment }));
+    expectUnchanged(outcome);
+    expect(savedDown(outcome)).toBeGreaterThan(1000);
+  });
+
+  it('that arrive byte by byte come out as they were', async () => {
+    const pair = stores();
+    const cut = (bytes: Buffer) => Array.from(bytes, (byte) => Buffer.of(byte));
+    await visit(pair, ends({ cut }));
+    const outcome = await visit(pair, ends({ cut, fragment: 600 }));
+    expectUnchanged(outcome);
+    expect(savedDown(outcome)).toBeGreaterThan(1000);
+  });
+});
+
+describe('what is not substituted', () => {
+  it('a resumed session passes unchanged', async () => {
+    const pair = stores();
+    const server = { key: chain.key, cert: chain.cert, ticketKeys: Buffer.alloc(48, 7) };
+    const { session } = await visit(pair, ends({ server }));
+    const outcome = await visit(pair, ends({ server, client: { ca: chain.root, ...(session && { session }) } }));
+    expectUnchanged(outcome);
+    expect([outcome.isResumed, savedDown(outcome), outcome.near.hasFailed]).toEqual([true, 0, false]);
+  });
+
+  it('TLS 1.3 passes unchanged, and the name is forgotten', async () => {
+    const pair = stores();
+    await visit(pair, ends());
+    const server = { key: chain.key, cert: chain.cert, maxVersion: 'TLSv1.3', minVersion: 'TLSv1.3' } as const;
+    for (const listed of [22, 0]) {
+      const { crossed, error, near } = await visit(pair, ends({ server }));
+      expect([error, near.hasFailed]).toEqual([undefined, false]);
+      expect(crossed.up.link.length - crossed.up.client.length).toBe(listed);
+      expect(crossed.up.server.equals(crossed.up.client) && crossed.down.link.equals(crossed.down.server)).toBe(true);
+    }
+  });
+
+  it('a HelloRetryRequest passes unchanged, and the second ClientHello too', async () => {
+    const pair = stores();
+    await visit(pair, ends());
+    const server = { key: chain.key, cert: chain.cert, maxVersion: 'TLSv1.3', ecdhCurve: 'P-384' } as const;
+    const outcome = await visit(pair, ends({ server, client: { ca: chain.root, ecdhCurve: 'X25519:P-384' } }));
+    expectUnchanged(outcome);
+    expect(outcome.crossed.up.client.indexOf(Buffer.of(20, 3, 3, 0, 1, 1))).toBeGreaterThan(0);
+  });
+
+  it('a client without a server name passes unchanged', async () => {
+    const pair = stores();
+    await visit(pair, ends());
+    const outcome = await visit(
+      pair,
+      ends({ client: { ca: chain.root, servername: '', checkServerIdentity: () => undefined } as never }),
+    );
+    expectUnchanged(outcome);
+    expect(outcome.crossed.up.link.equals(outcome.crossed.up.client)).toBe(true);
+  });
+});
+
+/** Where the hash of the handshake goes into the keys (RFC 7627), the Finished cannot even be decrypted. */
+const FINISHED_FAILS = /cipher operation failed|digest check failed|decrypt error|bad record mac/i;
+
+describe('attack 119: a relay, or the link, puts in what the other end did not send', () => {
+  /** Replaces one Certificate message, which stands in a record of its own, by another. */
+  const swap = (from: Chain, certificates: string) => (bytes: Buffer) => {
+    const [before, after] = [from.cert, certificates].map((pem) => writeRecord(TLS12, writeCertificates(derOf(pem))));
+    const at = bytes.indexOf(before ?? '');
+    if (at < 0 || before === undefined || after === undefined) return bytes;
+    return Buffer.concat([bytes.subarray(0, at), after, bytes.subarray(at + before.length)]);
+  };
+
+  it("another certificate of the server's own key, good under the same root: Finished fails", async () => {
+    const pair = stores();
+    await visit(pair, ends());
+    const put = swap(chain, secondOf(chain));
+    const outcome = await visit(
+      pair,
+      ends({ altered: (bytes, where) => (where === 'to client' ? put(bytes) : bytes) }),
+    );
+    expect(String(outcome.error)).toMatch(FINISHED_FAILS);
+    expect(outcome.serverCertificate).toBeUndefined();
+  });
+
+  it("another certificate of the client's own key: CertificateVerify fails", async () => {
+    const server = { key: chain.key, cert: chain.cert, ca: person.root, requestCert: true };
+    const client = { ca: chain.root, key: person.key, cert: person.cert };
+    const put = swap(person, secondOf(person));
+    const altered: Ends['altered'] = (bytes, where) => (where === 'to server' ? put(bytes) : bytes);
+    const outcome = await visit(stores(), ends({ server, client, altered }));
+    expect(String(outcome.error)).toMatch(/digest_verify_final/i);
+    expect(outcome.serverCertificate).toBeUndefined();
+  });
+
+  it('the list is not taken out: Finished fails, and the server is asked plainly next time', async () => {
+    const pair = stores();
+    await visit(pair, ends());
+    let onLink: Buffer = Buffer.alloc(0);
+    const outcome = await visit(
+      pair,
+      ends({
+        altered: (bytes, where) => {
+          if (where === 'to far' && onLink.length === 0) onLink = bytes;
+          return where === 'to server' && bytes.indexOf(Buffer.of(1, 0)) === 5 ? onLink : bytes;
+        },
+      }),
+    );
+    expect(outcome.error).toBeDefined();
+    expect([outcome.serverCertificate, outcome.near.hasFailed]).toEqual([undefined, true]);
+  });
+});
+
+describe('attack 120: an end sends a message of the relays', () => {
+  const forged = writeRecord(TLS12, writeMessage(MESSAGE.compressedCertificate, Buffer.of(0, 0, 0)));
+
+  it('a server: the connection ends, whether something was listed or not', () => {
+    const hello = serverHello();
+    const far = new FarSide(newStore());
+    expect(() => far.fromServer.push(Buffer.concat([hello, forged]))).toThrow(Surprise);
+    const near = new NearSide(newStore(), 443);
+    expect(() => near.fromServer.push(Buffer.concat([hello, forged]))).toThrow(Surprise);
+  });
+
+  it('a client: the connection ends, and its own extension 0x0099 reaches the server', () => {
+    const own = clientHello(NAME, [Buffer.of(0, 0x99, 0, 1, 7)]);
+    const [near, far] = [new NearSide(newStore(), 443), new FarSide(newStore())];
+    const onLink = near.fromClient.push(own);
+    expect(onLink.length).toBe(own.length + 6);
+    expect(far.fromNear.push(onLink).equals(own)).toBe(true);
+    expect(() => near.fromClient.push(forged)).toThrow(Surprise);
+    expect(() => far.fromNear.push(forged)).toThrow(Surprise);
+  });
+});

@@ -1,0 +1,145 @@
+/** Both relays' parts without sockets, between two ends of Node.js's TLS: what crosses is recorded at each place. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Duplex, duplexPair } from 'node:stream';
+import { connect, createSecureContext, type SecureContextOptions, TLSSocket } from 'node:tls';
+import { CertificateStore } from '../../link/store/store.ts';
+import { FarSide } from '../../link/substitution/far.ts';
+import { NearSide } from '../../link/substitution/near.ts';
+
+export const NAME = 'server.example';
+
+export function newStore(options?: ConstructorParameters<typeof CertificateStore>[1]): CertificateStore {
+  return new CertificateStore(join(mkdtempSync(join(tmpdir(), 'wispr-link-')), 'store.db'), options);
+}
+
+/** What crossed: all bytes by place and direction. */
+export interface Crossed {
+  readonly up: { readonly client: Buffer; readonly link: Buffer; readonly server: Buffer };
+  readonly down: { readonly server: Buffer; readonly link: Buffer; readonly client: Buffer };
+}
+
+export interface Ends {
+  readonly client?: SecureContextOptions & { readonly servername?: string; readonly session?: Buffer };
+  readonly server: SecureContextOptions & { readonly requestCert?: boolean };
+  /** Of records that the server sends. */
+  readonly fragment?: number;
+  /** How a piece that arrives is cut. */
+  readonly cut?: (bytes: Buffer) => Buffer[];
+  /** Changes what a relay sends: a hostile one. */
+  readonly altered?: (bytes: Buffer, where: 'to near' | 'to far' | 'to client' | 'to server') => Buffer;
+  /** Before the answer of the server arrives at the relays. */
+  readonly meanwhile?: () => void;
+}
+
+export interface Outcome {
+  readonly crossed: Crossed;
+  /** What the client's TLS said of the other end, in DER; `undefined` where there was no connection. */
+  readonly serverCertificate: Buffer | undefined;
+  readonly clientCertificate: Buffer | undefined;
+  readonly session: Buffer | undefined;
+  readonly isResumed: boolean;
+  readonly error: Error | undefined;
+  readonly near: NearSide;
+}
+
+interface Memories {
+  readonly near: CertificateStore;
+  readonly far: CertificateStore;
+}
+
+/** One TLS connection by way of both relays: the client says "ping", the server "pong". */
+export async function visit({ near: nearStore, far: farStore }: Memories, ends: Ends): Promise<Outcome> {
+  const { cut = (bytes) => [bytes], altered = (bytes) => bytes, meanwhile } = ends;
+  const [near, far] = [new NearSide(nearStore, 443), new FarSide(farStore)];
+  const [clientEnd, nearEnd] = duplexPair();
+  const [serverEnd, farEnd] = duplexPair();
+  const seen = { up: { client: [], link: [], server: [] }, down: { server: [], link: [], client: [] } } as Seen;
+  let failure: Error | undefined;
+  const closeAll = (error?: Error) => {
+    failure ??= error;
+    for (const end of [nearEnd, farEnd]) end.end();
+  };
+  const carry = (bytes: Buffer, work: (piece: Buffer) => void) => {
+    try {
+      for (const piece of cut(bytes)) work(piece);
+    } catch (error) {
+      closeAll(error as Error);
+    }
+  };
+  const toServer = (bytes: Buffer) => record(seen.up.server, farEnd, altered(bytes, 'to server'));
+  const toClient = (bytes: Buffer) => record(seen.down.client, nearEnd, altered(bytes, 'to client'));
+  nearEnd.on('data', (bytes: Buffer) => {
+    seen.up.client.push(bytes);
+    carry(bytes, (piece) => {
+      const there = altered(near.fromClient.push(piece), 'to far');
+      seen.up.link.push(there);
+      carry(there, (each) => toServer(far.fromNear.push(each)));
+    });
+  });
+  farEnd.on('data', (bytes: Buffer) => {
+    meanwhile?.();
+    seen.down.server.push(bytes);
+    carry(bytes, (piece) => {
+      const back = altered(far.fromServer.push(piece), 'to near');
+      seen.down.link.push(back);
+      carry(back, (each) => toClient(near.fromServer.push(each)));
+    });
+  });
+  nearEnd.on('end', () => farEnd.end());
+  farEnd.on('end', () => nearEnd.end());
+  const shaken = await shakeHands(clientEnd, serverEnd, ends);
+  return { ...shaken, error: failure ?? shaken.error, crossed: joined(seen), near };
+}
+
+async function shakeHands(clientEnd: Duplex, serverEnd: Duplex, { client = {}, server, fragment }: Ends) {
+  const serverSocket = new TLSSocket(serverEnd, {
+    isServer: true,
+    requestCert: server.requestCert ?? false,
+    rejectUnauthorized: server.requestCert ?? false,
+    secureContext: createSecureContext({ maxVersion: 'TLSv1.2', sessionIdContext: 'test', ...server }),
+  });
+  if (fragment !== undefined) serverSocket.setMaxSendFragment(fragment);
+  const clientSocket = connect({ socket: clientEnd, servername: NAME, ...client });
+  let [session, error]: [Buffer | undefined, Error | undefined] = [undefined, undefined];
+  const failed = (why: Error) => {
+    error ??= why;
+    clientSocket.destroy();
+    serverSocket.destroy();
+  };
+  clientSocket.on('session', (given: Buffer) => {
+    session = given;
+  });
+  clientSocket.on('error', failed);
+  serverSocket.on('error', failed).on('data', () => serverSocket.end('pong'));
+  let [serverCertificate, clientCertificate]: (Buffer | undefined)[] = [];
+  let isResumed = false;
+  clientSocket.on('secureConnect', () => {
+    isResumed = clientSocket.isSessionReused();
+    clientSocket.write('ping');
+  });
+  clientSocket.on('data', () => {
+    serverCertificate = clientSocket.getPeerCertificate().raw;
+    clientCertificate = serverSocket.getPeerCertificate().raw;
+    clientSocket.end();
+  });
+  await new Promise((resolve) => clientSocket.once('close', resolve));
+  serverSocket.destroy();
+  return { serverCertificate, clientCertificate, session, isResumed, error };
+}
+
+type Seen = { readonly [Direction in keyof Crossed]: { readonly [Place in keyof Crossed[Direction]]: Buffer[] } };
+
+function record(list: Buffer[], end: Duplex, bytes: Buffer): void {
+  list.push(bytes);
+  if (bytes.length > 0 && end.writable) end.write(bytes);
+}
+
+function joined({ up, down }: Seen): Crossed {
+  const { concat } = Buffer;
+  return {
+    up: { client: concat(up.client), link: concat(up.link), server: concat(up.server) },
+    down: { server: concat(down.server), link: concat(down.link), client: concat(down.client) },
+  };
+}
