@@ -9,6 +9,7 @@ import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
 import { configurationText, parseConfigurationText } from '../node-support/configuration.ts';
 import { describeUnreadable } from '../node-support/system-error.ts';
 import { KeyServerError } from './errors.ts';
+import { type MailConfig, mailConfig, signUpConfig } from './mail/config.ts';
 
 /** Where the configuration stands if the command line does not say. */
 export const DEFAULT_CONFIG_FILE = 'keyserver.json';
@@ -134,6 +135,8 @@ const configuration = z
     }),
     metrics: metrics.optional(),
     stripe: stripe.optional(),
+    mail: mailConfig.optional(),
+    signUp: signUpConfig.optional(),
   })
   .superRefine(({ origin, reading }, context) => {
     const own = hostOf(reading.documents.origin);
@@ -144,6 +147,10 @@ const configuration = z
   .refine(({ data, database }) => (data === undefined) !== (database === undefined), {
     path: ['data'],
     message: 'is needed, or "database"; not both',
+  })
+  .refine(({ mail, signUp }) => signUp === undefined || mail !== undefined, {
+    path: ['signUp'],
+    message: 'needs "mail"',
   });
 
 /** Ports do not keep cookies apart, so they do not count. */
@@ -205,6 +212,7 @@ export function readConfig(file: string): KeyServerConfig {
     masterKey: from(config.masterKey),
     publicKey: from(config.publicKey),
     ...(config.stripe && { stripe: { ...config.stripe, secretFile: from(config.stripe.secretFile) } }),
+    ...(config.mail && { mail: mailFrom(config.mail, from) }),
     ...(config.httpcrypt && { httpcrypt: httpcryptFrom(config.httpcrypt, from) }),
     ...(config.publication && { publication: publicationFrom(config.publication, from) }),
   };
@@ -227,6 +235,14 @@ function devDoor({ origin, listen }: DoorConfig): DoorConfig {
 
 function devListen({ host, port }: ListenAddress): ListenAddress {
   return { host: host === '::1' || isLoopback(host) ? host : '127.0.0.1', port };
+}
+
+function mailFrom({ passwordFile, templates, ...mail }: MailConfig, from: (path: string) => string): MailConfig {
+  return {
+    ...mail,
+    ...(passwordFile !== undefined && { passwordFile: from(passwordFile) }),
+    ...(templates !== undefined && { templates: from(templates) }),
+  };
 }
 
 function httpcryptFrom(config: HttpcryptConfig, from: (path: string) => string): HttpcryptConfig {

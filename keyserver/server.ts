@@ -9,6 +9,7 @@ import { KeyServerError } from './errors.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { checkDoor, checkHttpcryptDoor, type Listener, listenFor } from './http/listen.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
+import { createMailer, type Mailer } from './mail/mailer.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
@@ -37,6 +38,7 @@ export interface KeyServerDependencies {
   readonly limits?: Partial<RequestLimits>;
   readonly webReader: WebReaderFiles | undefined;
   readonly stripe: StripeConfig | undefined;
+  readonly mailer: Mailer | undefined;
 }
 
 export interface KeyServerApps {
@@ -87,7 +89,8 @@ export interface RunningKeyServer {
 
 /** The apps, not listening. */
 function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDependencies): KeyServerApps {
-  const { state, origins, documents, log, hosts, publications, keeper, metrics, webReader, stripe } = dependencies;
+  const { state, origins, documents, log, hosts, publications, keeper, metrics, webReader, stripe, mailer } =
+    dependencies;
   const common = {
     state,
     log,
@@ -100,7 +103,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
     count: (route: string, status: number) => metrics.count(door, route, status),
   });
   return {
-    api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper, stripe }),
+    api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper, stripe, mailer }),
     reading: createReadingSite({
       ...common,
       ...doorOf('reading'),
@@ -108,6 +111,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
       documents,
       publications,
       keyServer: origins.keyServer,
+      mail: mailer && { mailer, signUp: config.signUp },
       webReader,
     }),
     documents: createDocumentsSite({
@@ -197,6 +201,7 @@ async function serve(
     limits,
     webReader: webReaderFor(config, folder, log),
     stripe: readStripe(config),
+    mailer: config.mail && createMailer(config.mail, log),
   };
   const apps = createKeyServer(config, { ...shared, documents: documents.origin });
   await warnOfDescriptor(state, origins, log);
@@ -230,6 +235,7 @@ async function serve(
     close: async () => {
       await Promise.all(listeners.map(({ close }) => close()));
       encrypted?.stop();
+      await shared.mailer?.close();
       await Promise.all([keeper.stop(), hosts.close()]);
       await state.database.close();
       log.info('stopped');

@@ -1,6 +1,9 @@
 /** `wispr invite` on a key server: a one-time link, for any browser and for the Reader. */
-import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
+import { DEFAULT_CONFIG_FILE, type KeyServerConfig, readConfig } from '../../keyserver/config.ts';
+import { mailInvitation } from '../../keyserver/mail/invitation.ts';
+import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { knownOrigins } from '../../keyserver/origins.ts';
+import type { Origins } from '../../keyserver/publication/import-bundle.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import {
   type Invitation,
@@ -21,16 +24,37 @@ export async function inviteSubscriberTo(name: string, flags: InviteFlags): Prom
   if (flags.remove) throw new UsageError('on a key server, access is taken away', '"wispr admin revoke NAME"');
   const config = readConfig(flags.config ?? DEFAULT_CONFIG_FILE);
   checkTogether(flags);
+  if (flags.link && !flags.mail) throw new UsageError('--link goes with --mail');
   await withState(config, async (state) => {
     const origins = await knownOrigins(state.database, config);
-    const invitation = await inviteSubscriber(state, await requestOf(state, name, flags));
+    const request = await requestOf(state, name, flags);
+    const make = () => inviteSubscriber(state, request);
+    const invitation = flags.mail ? await inviteByMail({ state, origins, config }, name, make) : await make();
     const provider = await readProviderRow(state.database);
     const link = invitationLink(invitation, origins.keyServer, provider?.root);
-    if (flags.json) print(JSON.stringify({ ...asJson(invitation), link }));
-    else sayInvitation(invitation, link);
+    const isShown = !flags.mail || flags.link === true;
+    if (flags.json) print(JSON.stringify(asJson(invitation, isShown ? link : undefined)));
+    else sayInvitation(invitation, isShown ? link : undefined);
     if (!provider) sayNoPublisher();
     else if (invitation.unmatched.length > 0) sayUnmatched(invitation.unmatched);
   });
+}
+
+interface Inviting {
+  readonly state: KeyServerState;
+  readonly origins: Origins;
+  readonly config: KeyServerConfig;
+}
+
+/** @throws KeyServerError `mail-failed`, `argument-invalid` */
+async function inviteByMail({ state, origins, config }: Inviting, name: string, make: () => Promise<Invitation>) {
+  if (!config.mail) throw new UsageError('this key server sends no mail', 'set "mail" in its configuration');
+  const mailer = createMailer(config.mail, { error: () => undefined });
+  try {
+    return await mailInvitation({ state, mailer, origins }, name.trim(), make);
+  } finally {
+    await mailer.close();
+  }
 }
 
 /** Days are those of the plan's time zone. */
@@ -59,13 +83,20 @@ function wholeDays(text: string): number {
   throw new UsageError('--for takes a number of days');
 }
 
-function sayInvitation({ subscriber, created, grants, subscriptions, kept, expires }: Invitation, link: string): void {
+function sayInvitation(
+  { subscriber, created, grants, subscriptions, kept, expires }: Invitation,
+  link: string | undefined,
+): void {
   const who = created ? 'is a new subscriber' : 'was a subscriber already, and may read in all';
   const rights = [...subscriptions.map(describeHeldPlan), ...grants.map(describeGrant)];
   say(`${subscriber} ${who}: ${rights.join(', ')}`);
   if (kept.length > 0) {
     say(`nothing was taken away; granted before: ${kept.map(describeGrant).join(', ')}`);
     sayHint('"wispr admin revoke NAME" takes everything away; with --sets after that, those sets only are granted');
+  }
+  if (link === undefined) {
+    say(`the invitation was mailed; its link works once, until ${isoDay(expires)}`);
+    return;
   }
   say(`send this link; it works once, until ${isoDay(expires)}`);
   print(link);
@@ -84,6 +115,9 @@ function sayUnmatched(patterns: readonly string[]): void {
   sayHint('`wispr admin list` shows the sets that there are');
 }
 
-function asJson({ subscriber, created, grants, subscriptions, kept, expires, code }: Invitation) {
-  return { subscriber, created, grants, subscriptions, kept, expires, code };
+/** @param link - `undefined`: it was mailed, and not asked for */
+function asJson({ code, ...invitation }: Invitation, link: string | undefined) {
+  const { subscriber, created, grants, subscriptions, kept, expires } = invitation;
+  const shown = link === undefined ? { mailed: true } : { code, link };
+  return { subscriber, created, grants, subscriptions, kept, expires, ...shown };
 }

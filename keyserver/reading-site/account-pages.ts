@@ -5,6 +5,7 @@ import { documentTarget, localTarget } from '../../core/reading/local-target.ts'
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { KeyServerError } from '../errors.ts';
 import { addressOf, limitRequests, MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
+import { isMailAddress } from '../mail/address.ts';
 import {
   endSession,
   findAccount,
@@ -19,10 +20,12 @@ import { deviceOfSession } from '../readers/browser-devices.ts';
 import { devicesOf, removeDevice } from '../readers/devices.ts';
 import { createEntryCode } from '../readers/document-sessions.ts';
 import { findInvitation } from '../readers/invitations.ts';
+import { isProven } from '../readers/own-account.ts';
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../readers/passwords.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { grantsOf, type Subscriber } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
+import type { ReadingMail } from './mail-pages.ts';
 import { documentLimit, noStore, openedOnly, refuseTooMany } from './own-pages.ts';
 import { accountPage, type JoinPage, joinPage, type Masthead, type SignInPage, signInPage } from './pages.ts';
 import type { ProgramVersion } from './program.ts';
@@ -37,12 +40,19 @@ export interface AccountPages extends SignInLimits {
   /** The origin of devices. */
   readonly keyServer: string;
   readonly cookie: ReadingCookie;
+  /** `undefined`: no mail is sent. */
+  readonly mail: ReadingMail | undefined;
   readonly masthead: () => Promise<Masthead>;
   /** What opens documents in browsers; `undefined` where they are decrypted here, or while the publication is not known. */
   readonly program: () => Promise<ProgramVersion | undefined>;
 }
 
-const form = express.urlencoded({ extended: false, limit: MAXIMUM_FORM_LENGTH, parameterLimit: 10, inflate: false });
+export const form = express.urlencoded({
+  extended: false,
+  limit: MAXIMUM_FORM_LENGTH,
+  parameterLimit: 10,
+  inflate: false,
+});
 
 /** Adds the routes below `/-/` to the reading site. */
 export function addAccountPages(app: Express, pages: AccountPages): void {
@@ -76,17 +86,24 @@ export async function sendSignIn(
   pages: AccountPages,
   response: Response,
   status: number,
-  page: Omit<SignInPage, 'wanted'>,
+  page: Omit<SignInPage, 'byMail' | 'signsUp' | 'wanted'>,
 ): Promise<void> {
   const wanted = wantedBy(page.to, pages);
   response
     .status(status)
     .type('html')
-    .send(signInPage(await pages.masthead(), { ...page, wanted }));
+    .send(
+      signInPage(await pages.masthead(), {
+        ...page,
+        wanted,
+        byMail: pages.mail !== undefined,
+        signsUp: pages.mail?.signUp !== undefined,
+      }),
+    );
 }
 
 /** The document that signing in leads to in the end. */
-function wantedBy(to: string, { origin, documents }: AccountPages): string {
+export function wantedBy(to: string, { origin, documents }: Pick<AccountPages, 'documents' | 'origin'>): string {
   const { pathname, searchParams } = new URL(to, origin);
   return documentTarget(pathname === '/-/enter' ? (searchParams.get('to') ?? '') : to, documents);
 }
@@ -126,7 +143,8 @@ async function sendJoin(
   const { documents, keyServer } = pages;
   const to = page.to === '' ? '' : afterJoining(page.to, documents);
   const present = (await subscriberOf(pages, request))?.name;
-  const rest = { to, keyServer, present, minimumLength: MINIMUM_PASSWORD_LENGTH };
+  const mailed = queryOf(request, 'mail') === '1';
+  const rest = { to, keyServer, present, mailed, minimumLength: MINIMUM_PASSWORD_LENGTH };
   const html = joinPage(await pages.masthead(), { ...page, ...rest });
   response.status(status).type('html').send(html);
 }
@@ -152,7 +170,10 @@ async function showAccount(
     hasPassword: (await findAccount(state.database, id)) !== undefined,
     minimumLength: MINIMUM_PASSWORD_LENGTH,
     program: await pages.program(),
-    problem,
+    problem: problem || queryOf(request, 'problem') === 'password',
+    byMail: pages.mail !== undefined,
+    isProven: await isProven(state, pages.cookie.read(request) ?? ''),
+    isMailed: pages.mail !== undefined && isMailAddress(name),
   };
   response.type('html').send(accountPage(await pages.masthead(), page));
 }
@@ -239,19 +260,23 @@ async function takeForgetting(pages: AccountPages, request: Request, response: R
   const device = token === undefined ? undefined : await deviceOfSession(pages.state, token);
   if (subscriber && device !== undefined) await removeDevice(pages.state, subscriber.id, device);
   await endSessionOf(pages, request);
-  pages.cookie.clear(response);
   pages.knownBrowser.clear(response);
-  response.set('Clear-Site-Data', '"cache", "storage"').redirect(303, `${pages.documents}/-/leave`);
+  leave(pages, response, '"cache", "storage"');
 }
 
 async function takeSignOut(pages: AccountPages, request: Request, response: Response): Promise<void> {
   await endSessionOf(pages, request);
-  pages.cookie.clear(response);
-  response.set('Clear-Site-Data', '"cache"').redirect(303, `${pages.documents}/-/leave`);
+  leave(pages, response);
+}
+
+/** Takes the session out of the browser, and leads to where the documents' origin does the same. */
+export function leave({ cookie, documents }: AccountPages, response: Response, data = '"cache"'): void {
+  cookie.clear(response);
+  response.set('Clear-Site-Data', data).redirect(303, `${documents}/-/leave`);
 }
 
 /** The token is always new; a session that the browser had ends. From now on the browser is known. */
-async function beginSession(
+export async function beginSession(
   pages: AccountPages,
   request: Request,
   response: Response,
@@ -259,8 +284,7 @@ async function beginSession(
 ): Promise<void> {
   await endSessionOf(pages, request);
   pages.cookie.set(response, token);
-  // Only who signs in by a password can be kept from it by others.
-  if (await findAccount(pages.state.database, subscriber.id)) await rememberBrowser(pages, response, subscriber);
+  await rememberBrowser(pages, response, subscriber);
 }
 
 async function endSessionOf({ state, cookie }: AccountPages, request: Request): Promise<void> {
@@ -269,7 +293,7 @@ async function endSessionOf({ state, cookie }: AccountPages, request: Request): 
 }
 
 /** A field of a form; one that is missing or repeated is empty. */
-function field(request: Request, name: string): string {
+export function field(request: Request, name: string): string {
   return optionalField(request, name) ?? '';
 }
 

@@ -1,0 +1,16 @@
+/** Secrets that other systems give the operator: each in a file of its own. */
+import { readFileSync, statSync } from 'node:fs';
+import { describeUnreadable } from '../node-support/system-error.ts';
+import { KeyServerError } from './errors.ts';
+
+/** @throws KeyServerError `configuration-invalid` where the file cannot be read, is empty, or may be read by others */
+export function readSecretFile(file: string): string {
+  try {
+    const secret = readFileSync(file, 'utf8').trim();
+    if (secret === '') throw new Error(`${file} is empty`);
+    if ((statSync(file).mode & 0o077) !== 0) throw new Error(`other users of this machine may read ${file}`);
+    return secret;
+  } catch (cause) {
+    throw new KeyServerError('configuration-invalid', describeUnreadable(file, cause), { cause });
+  }
+}
