@@ -1,6 +1,7 @@
 /** Mail of the reading site, at a real mail server on loopback. */
-import { writeFileSync } from 'node:fs';
+
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { SMTPServer } from 'smtp-server';
@@ -117,7 +118,9 @@ it('tells nobody whether a name is known', async () => {
 
 it('attack 50: no form of another site asks for mail, takes a code, or deletes data', async () => {
   for (const path of ['mail', 'mail-code', 'move', 'sign-up', 'delete', 'my-data', 'new-password', 'connect-reader'])
-    expect((await browser().post(`/-/${path}`, { name: 'ada@example.org' }, { origin: 'https://evil.example' })).status).toBe(403);
+    expect(
+      (await browser().post(`/-/${path}`, { name: 'ada@example.org' }, { origin: 'https://evil.example' })).status,
+    ).toBe(403);
 });
 
 it('attack 49: names, subjects and own templates put no header into a mail', async () => {
@@ -144,7 +147,9 @@ it('a mail that is not taken, a wrong password and a server without TLS fail clo
     [{ smtp: url.replace('smtp', 'smtps'), from: FROM }, 'fritz@example.org'],
   ] as const) {
     const mailer = createMailer(config, { error: () => undefined });
-    await expect(mailer.send(to, 'moved', { publisher: 'x', site: 'y' })).rejects.toMatchObject({ code: 'mail-failed' });
+    await expect(mailer.send(to, 'moved', { publisher: 'x', site: 'y' })).rejects.toMatchObject({
+      code: 'mail-failed',
+    });
     await mailer.close();
   }
 });
@@ -170,7 +175,10 @@ it('signs up once, moves, downloads and deletes', async () => {
 
 it('changes and removes the password after signing in by mail, and not otherwise', async () => {
   const visitor = browser();
-  await visitor.post('/-/join', { code: (await rig.invite({ name: 'hans@example.org' })).code, password: 'correct horse' });
+  await visitor.post('/-/join', {
+    code: (await rig.invite({ name: 'hans@example.org' })).code,
+    password: 'correct horse',
+  });
   rig.passTime(1000);
   await visitor.post('/-/new-password', { password: 'battery staple' });
   const signIn = (password: string) => browser().post('/-/sign-in', { name: 'hans@example.org', password, to: '/' });
