@@ -49,6 +49,10 @@ it('on PostgreSQL several processes take the steps at once, each of them once', 
   await inviteSubscriber(first, { name: 'ada' });
   for (const undo of [
     'DROP INDEX invitations_subscriber',
+    'DROP TABLE mail_codes',
+    'DROP TABLE wrong_mail_codes',
+    'DROP TABLE sign_ups',
+    'ALTER TABLE sessions DROP COLUMN proven',
     'DROP TABLE subscriptions',
     'DROP TABLE plans',
     'ALTER TABLE tokens DROP COLUMN scope',

@@ -10,6 +10,7 @@ const FILES = [
   'database',
   'import-bundle',
   'key-requests',
+  'mail',
   'plans',
   'publication-crash',
   'publication-hand-over',
