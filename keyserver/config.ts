@@ -10,6 +10,7 @@ import { configurationText, parseConfigurationText } from '../node-support/confi
 import { describeUnreadable } from '../node-support/system-error.ts';
 import { isNetwork } from '../node-support/trusted-proxies.ts';
 import { KeyServerError } from './errors.ts';
+import { type MailConfig, mailConfig, signUpConfig } from './mail/config.ts';
 
 /** Where the configuration stands if the command line does not say. */
 export const DEFAULT_CONFIG_FILE = 'keyserver.json';
@@ -202,6 +203,8 @@ const configuration = z
     admin: admin.optional(),
     stripe: stripe.optional(),
     openid: openid.optional(),
+    mail: mailConfig.optional(),
+    signUp: signUpConfig.optional(),
   })
   .superRefine(({ origin, reading, admin: operators }, context) => {
     const own = hostOf(reading.documents.origin);
@@ -213,6 +216,10 @@ const configuration = z
   .refine(({ data, database }) => (data === undefined) !== (database === undefined), {
     path: ['data'],
     message: 'is needed, or "database"; not both',
+  })
+  .refine(({ mail, signUp }) => signUp === undefined || mail !== undefined, {
+    path: ['signUp'],
+    message: 'needs "mail"',
   });
 
 /** Ports do not keep cookies apart, so they do not count. */
@@ -285,6 +292,7 @@ export function readConfig(file: string): KeyServerConfig {
       entitlement: { ...config.entitlement, secretFile: from(config.entitlement.secretFile) },
     }),
     ...(config.openid && { openid: { ...config.openid, clientSecretFile: from(config.openid.clientSecretFile) } }),
+    ...(config.mail && { mail: mailFrom(config.mail, from) }),
     ...(config.httpcrypt && { httpcrypt: httpcryptFrom(config.httpcrypt, from) }),
     ...(config.publication && { publication: publicationFrom(config.publication, from) }),
   };
@@ -308,6 +316,14 @@ function devDoor({ origin, listen }: DoorConfig): DoorConfig {
 
 function devListen({ host, port }: ListenAddress): ListenAddress {
   return { host: host === '::1' || isLoopback(host) ? host : '127.0.0.1', port };
+}
+
+function mailFrom({ passwordFile, templates, ...mail }: MailConfig, from: (path: string) => string): MailConfig {
+  return {
+    ...mail,
+    ...(passwordFile !== undefined && { passwordFile: from(passwordFile) }),
+    ...(templates !== undefined && { templates: from(templates) }),
+  };
 }
 
 function httpcryptFrom(config: HttpcryptConfig, from: (path: string) => string): HttpcryptConfig {

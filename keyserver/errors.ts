@@ -54,6 +54,10 @@ export const KEY_SERVER_ERRORS = {
     means: 'too many people are signing in at this moment',
     remedy: 'try again in a minute',
   },
+  'mail-failed': {
+    means: 'the mail server cannot be reached, or does not take the mail',
+    remedy: 'check `mail` in the configuration, and the log of the mail server',
+  },
   'not-signed-in': {
     means: 'the document is for subscribers',
     remedy: 'sign in',

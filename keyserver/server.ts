@@ -12,6 +12,7 @@ import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { checkAdminDoor, checkDoor, checkHttpcryptDoor, type Listener, listenFor } from './http/listen.ts';
 import { watchCertificates } from './http/renewal.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
+import { createMailer, type Mailer } from './mail/mailer.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { type OpenIdDoor, openOpenId } from './openid/config.ts';
@@ -44,6 +45,7 @@ export interface KeyServerDependencies {
   readonly webReader: WebReaderFiles | undefined;
   readonly stripe: StripeConfig | undefined;
   readonly openid: OpenIdDoor | undefined;
+  readonly mailer: Mailer | undefined;
 }
 
 export interface KeyServerApps {
@@ -100,7 +102,8 @@ export interface RunningKeyServer {
 
 /** The apps, not listening. */
 function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDependencies): KeyServerApps {
-  const { state, origins, documents, log, hosts, publications, keeper, metrics, webReader, stripe } = dependencies;
+  const { state, origins, documents, log, hosts, publications, keeper, metrics, webReader, stripe, mailer } =
+    dependencies;
   const common = {
     state,
     log,
@@ -113,7 +116,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
     count: (route: string, status: number) => metrics.count(door, route, status),
   });
   return {
-    api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper, stripe }),
+    api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper, stripe, mailer }),
     reading: createReadingSite({
       ...common,
       ...doorOf('reading'),
@@ -122,6 +125,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
       publications,
       keyServer: origins.keyServer,
       door: dependencies.openid,
+      mail: mailer && { mailer, signUp: config.signUp },
       webReader,
     }),
     documents: createDocumentsSite({
@@ -242,6 +246,7 @@ async function serve(
     webReader: webReaderFor(config, folder, log),
     stripe: readStripe(config),
     openid: await openOpenId(config, state.now),
+    mailer: config.mail && createMailer(config.mail, log),
   };
   const apps = createKeyServer(config, { ...shared, documents: documents.origin });
   await warnOfDescriptor(state, origins, log);
@@ -282,7 +287,7 @@ async function serve(
       stopWatching();
       await Promise.all(listeners.map(({ close }) => close()));
       encrypted?.stop();
-      await Promise.all([keeper.stop(), hosts.close(), paywall?.close()]);
+      await Promise.all([keeper.stop(), hosts.close(), paywall?.close(), shared.mailer?.close()]);
       await endRecords();
       await state.database.close();
       log.info('stopped');

@@ -1,6 +1,9 @@
 /** `wispr invite` on a key server: a one-time link, for any browser and for the Reader. */
 import { DEFAULT_CONFIG_FILE, type KeyServerConfig, readConfig } from '../../keyserver/config.ts';
+import { mailInvitation } from '../../keyserver/mail/invitation.ts';
+import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { knownOrigins } from '../../keyserver/origins.ts';
+import type { Origins } from '../../keyserver/publication/import-bundle.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import {
   type Invitation,
@@ -23,13 +26,17 @@ export async function inviteSubscriberTo(name: string, flags: InviteFlags): Prom
   const config = readConfig(flags.config ?? DEFAULT_CONFIG_FILE);
   if (flags.remove) return takeBack(config, name, flags.json === true);
   checkTogether(flags);
+  if (flags.link && !flags.mail) throw new UsageError('--link goes with --mail');
   await withState(config, async (state) => {
     const origins = await knownOrigins(state.database, config);
-    const invitation = await inviteSubscriber(state, await requestOf(config, state, name, flags));
+    const request = await requestOf(config, state, name, flags);
+    const make = () => inviteSubscriber(state, request);
+    const invitation = flags.mail ? await inviteByMail({ state, origins, config }, name, make) : await make();
     const provider = await readProviderRow(state.database);
     const link = invitationLink(invitation, origins.keyServer, provider?.root);
-    if (flags.json) print(JSON.stringify({ ...asJson(invitation), link }));
-    else sayInvitation(invitation, link);
+    const isShown = !flags.mail || flags.link === true;
+    if (flags.json) print(JSON.stringify(asJson(invitation, isShown ? link : undefined)));
+    else sayInvitation(invitation, isShown ? link : undefined);
     if (!provider) sayNoPublisher();
     else if (invitation.unmatched.length > 0) sayUnmatched(invitation.unmatched);
   });
@@ -41,6 +48,23 @@ async function takeBack(config: KeyServerConfig, name: string, json: boolean): P
   if (json) return print(JSON.stringify({ subscriber: name, invitations: taken }));
   say(`${count(taken, 'open invitation')} of ${name} ${taken === 1 ? 'is' : 'are'} taken back`);
   sayHint('who has used one reads on; `wispr admin revoke NAME` takes access away');
+}
+
+interface Inviting {
+  readonly state: KeyServerState;
+  readonly origins: Origins;
+  readonly config: KeyServerConfig;
+}
+
+/** @throws KeyServerError `mail-failed`, `argument-invalid` */
+async function inviteByMail({ state, origins, config }: Inviting, name: string, make: () => Promise<Invitation>) {
+  if (!config.mail) throw new UsageError('this key server sends no mail', 'set "mail" in its configuration');
+  const mailer = createMailer(config.mail, { error: () => undefined });
+  try {
+    return await mailInvitation({ state, mailer, origins }, name.trim(), make);
+  } finally {
+    await mailer.close();
+  }
 }
 
 /** Days are those of the plan's time zone. Where the publisher's own system says who may read what, nothing is granted here. */
@@ -75,7 +99,7 @@ function wholeDays(text: string): number {
   throw new UsageError('--for takes a number of days');
 }
 
-function sayInvitation(invitation: Invitation, link: string): void {
+function sayInvitation(invitation: Invitation, link: string | undefined): void {
   const { subscriber, created, grants, subscriptions, kept, seats, expires } = invitation;
   const who = created ? 'is a new subscriber' : 'was a subscriber already, and may read in all';
   const rights = [...subscriptions.map(describeHeldPlan), ...grants.map(describeGrant)];
@@ -85,7 +109,9 @@ function sayInvitation(invitation: Invitation, link: string): void {
     sayHint('"wispr admin revoke NAME" takes everything away; with --sets after that, those sets only are granted');
   }
   if (seats) say(`${seats.taken} of ${seats.seats} seats are taken; an earlier link of this group works no more`);
-  say(`send this link; it works ${seats ? 'for each free seat' : 'once'}, until ${isoDay(expires)}`);
+  const works = `works ${seats ? 'for each free seat' : 'once'}, until ${isoDay(expires)}`;
+  if (link === undefined) return say(`the invitation was mailed; its link ${works}`);
+  say(`send this link; it ${works}`);
   print(link);
   sayHint('it opens in any browser, and offers the Reader too; `wispr bind` asks for it');
 }
@@ -102,6 +128,9 @@ function sayUnmatched(patterns: readonly string[]): void {
   sayHint('`wispr admin list` shows the sets that there are');
 }
 
-function asJson({ subscriber, created, grants, subscriptions, kept, seats, expires, code }: Invitation) {
-  return { subscriber, created, grants, subscriptions, kept, seats, expires, code };
+/** @param link - `undefined`: it was mailed, and not asked for */
+function asJson({ code, ...invitation }: Invitation, link: string | undefined) {
+  const { subscriber, created, grants, subscriptions, kept, seats, expires } = invitation;
+  const shown = link === undefined ? { mailed: true } : { code, link };
+  return { subscriber, created, grants, subscriptions, kept, seats, expires, ...shown };
 }

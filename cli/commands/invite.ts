@@ -18,6 +18,8 @@ export interface InviteFlags {
   readonly for?: string;
   readonly valid?: string;
   readonly seats?: string;
+  readonly mail?: boolean;
+  readonly link?: boolean;
   readonly password?: boolean;
   readonly remove?: boolean;
   readonly passphraseFile?: string;
@@ -41,6 +43,8 @@ export function addInviteCommand(program: Command): void {
     .option('--for <days>', 'on a key server: length in place of --until, like 7 for a trial')
     .option('--valid <days>', 'on a key server: validity of the link (default: 7)')
     .option('--seats <number>', 'on a key server: a group, such as a school; the link works for so many people')
+    .option('--mail', 'on a key server: send it to the name, a mail address, and do not print the link')
+    .option('--link', 'with --mail: print the link too')
     .option('--password', 'without a key server: make a link that asks for a password')
     .option('--remove', 'take the invitation back')
     .option('--passphrase-file <file>', 'without a key server: take the passphrase from a file')
@@ -52,6 +56,7 @@ async function run(name: string, flags: InviteFlags): Promise<void> {
   const file = workspaceIn(flags.config);
   if (file === undefined) return inviteSubscriberTo(name, flags);
   const configuration = await readConfiguration(file);
+  if (flags.mail || flags.link) throw new UsageError('only a key server sends mail');
   if (!hasReadingSite(configuration)) return inviteByKeyFile(name, file, flags);
   throw new UsageError(
     `the key server ${configuration.keyServer} invites readers of this site`,

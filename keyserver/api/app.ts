@@ -7,6 +7,7 @@ import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { KeyServerError } from '../errors.ts';
 import { createDoor, type DoorOptions } from '../http/door.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
+import type { Mailer } from '../mail/mailer.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';
 import type { ProviderReader } from '../publication/provider.ts';
@@ -27,6 +28,8 @@ export interface ApiOptions extends DoorOptions {
   readonly keeper: TimestampKeeper;
   /** `undefined`: events of Stripe are not taken. */
   readonly stripe: StripeConfig | undefined;
+  /** `undefined`: no mail is sent. */
+  readonly mailer: Mailer | undefined;
 }
 
 /** The API as an Express app, not listening. */

@@ -20,6 +20,7 @@ const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
   'timestamp-key-unusable': 409,
   'clock-off': 503,
   busy: 503,
+  'mail-failed': 503,
   'too-many-requests': 429,
 };
 

@@ -7,6 +7,8 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { KeyServerError } from '../errors.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
+import { mailInvitation } from '../mail/invitation.ts';
+import type { Mailer } from '../mail/mailer.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import { readProviderRow } from '../publication/provider.ts';
 import { createSubscriber, invitationLink, inviteAgain, MAXIMUM_VALID_DAYS } from '../readers/invitations.ts';
@@ -32,6 +34,8 @@ export interface SubscriptionOptions {
   readonly limits: RequestLimits;
   /** What Stripe signs its events with, and which plan each of its prices is; `undefined`: its events are not taken. */
   readonly stripe: StripeConfig | undefined;
+  /** `undefined`: no mail is sent. */
+  readonly mailer: Mailer | undefined;
 }
 
 export interface StripeConfig {
@@ -80,6 +84,10 @@ const inviting = z.strictObject({
     .max(MAXIMUM_VALID_DAYS)
     .optional()
     .meta({ description: 'Validity of the link; 7, if left out.' }),
+  mail: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'Sends the link by mail to the name, which is a mail address; the answer is without it.' }),
 });
 
 /** All take POST, and a token for subscriptions. */
@@ -116,7 +124,7 @@ export const OPERATIONS: readonly Operation[] = [
     summary:
       'Make the one-time link with which a subscriber begins to read; of a group, the link for all of its seats, in place of the one before.',
     request: inviting,
-    answer: z.object({ link: z.string(), expires: z.number() }),
+    answer: z.object({ link: z.string().optional(), expires: z.number() }),
     run: invite,
   },
   {
@@ -191,8 +199,17 @@ async function show({ state }: SubscriptionOptions, request: z.infer<typeof pers
   return { subscriber: name, revoked: revoked !== null, subscriptions, ...(await seatsOf(state.database, id)) };
 }
 
-async function invite({ state, origins }: SubscriptionOptions, request: z.infer<typeof inviting>) {
-  const invitation = await inviteAgain(state, request.subscriber, request.days);
+async function invite(
+  { state, origins, mailer }: SubscriptionOptions,
+  { subscriber: typed, days, mail }: z.infer<typeof inviting>,
+) {
+  if (mail) {
+    if (!mailer) throw new KeyServerError('argument-invalid', 'the configuration of this key server has no "mail"');
+    const { name } = await knownSubscriber(state.database, typed);
+    const sender = { state, mailer, origins };
+    return { expires: (await mailInvitation(sender, name, () => inviteAgain(state, name, days))).expires };
+  }
+  const invitation = await inviteAgain(state, typed, days);
   const root = (await readProviderRow(state.database))?.root;
   return { link: invitationLink(invitation, origins.keyServer, root), expires: invitation.expires };
 }

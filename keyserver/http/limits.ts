@@ -4,7 +4,7 @@ import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
 import { nameKey } from '../subscriptions/subscribers.ts';
 import { CountStore } from './count-store.ts';
 
-const QUARTER_OF_AN_HOUR = 15 * 60_000;
+export const QUARTER_OF_AN_HOUR = 15 * 60_000;
 const MINUTE = 60_000;
 
 export interface RequestLimits {
@@ -18,6 +18,11 @@ export interface RequestLimits {
   readonly signInsPerName: number;
   /** Failed sign-ins in 15 minutes of one known browser, which the three limits above do not count. */
   readonly signInsPerKnownBrowser: number;
+  /** Mails in 15 minutes: for one name from one address, of one address, for one name from everywhere, of one known browser. */
+  readonly mailsPerNameAndAddress: number;
+  readonly mailsPerAddress: number;
+  readonly mailsPerName: number;
+  readonly mailsPerKnownBrowser: number;
   /** At the reading site in 15 minutes: failed attempts to join of one address. */
   readonly joinsPerAddress: number;
   /** Requests for documents a minute of one address: each can make the reading site fetch the whole of one. */
@@ -44,6 +49,10 @@ export const DEFAULT_LIMITS: RequestLimits = {
   signInsPerAddress: 30,
   signInsPerName: 1000,
   signInsPerKnownBrowser: 10,
+  mailsPerNameAndAddress: 3,
+  mailsPerAddress: 20,
+  mailsPerName: 10,
+  mailsPerKnownBrowser: 10,
   joinsPerAddress: 20,
   documentsPerAddress: 600,
   openDocumentsPerAddress: 32,
@@ -65,15 +74,17 @@ export type CountedBy = 'address' | 'known-browser' | 'name' | 'name-and-address
 /**
  * Refuses with 429 whatever exceeds `limit`, after which `refuse` writes the body. A known browser is counted as such, and by nothing else.
  *
- * @param options - `failuresOnly`: counts failures, in 15 minutes; otherwise all requests, of a minute
+ * @param options - `failuresOnly`: counts failures, in 15 minutes; otherwise all requests, of a minute unless `windowMs` says otherwise
  */
 export function limitRequests(
   limit: number,
   countedBy: CountedBy,
   refuse: RequestHandler,
-  { failuresOnly }: { readonly failuresOnly: boolean } = { failuresOnly: true },
+  {
+    failuresOnly,
+    windowMs = failuresOnly ? QUARTER_OF_AN_HOUR : MINUTE,
+  }: { readonly failuresOnly: boolean; readonly windowMs?: number } = { failuresOnly: true },
 ): RequestHandler {
-  const windowMs = failuresOnly ? QUARTER_OF_AN_HOUR : MINUTE;
   return rateLimit({
     windowMs,
     limit,

@@ -43,7 +43,7 @@ export interface NewSession {
  * @throws KeyServerError `code-refused`, `seats-taken`
  */
 export async function joinWithCode(state: KeyServerState, code: string, present?: number): Promise<NewSession> {
-  return state.database.transaction(async () => createSession(state, await takeInvitation(state, code, present)));
+  return state.database.transaction(async () => createSession(state, await takeInvitation(state, code, present), true));
 }
 
 /**
@@ -65,8 +65,21 @@ export async function joinWithPassword(
     const subscriber = await takeInvitation(state, code);
     await database.run('DELETE FROM sessions WHERE subscriber = ?', subscriber);
     await storePassword(state, subscriber, stored);
-    return createSession(state, subscriber);
+    return createSession(state, subscriber, true);
   });
+}
+
+/**
+ * Replaces the password, for a session that was just begun by mail. The other sessions are the caller's to end.
+ *
+ * @throws KeyServerError `busy`
+ */
+export async function replacePassword(
+  state: KeyServerState,
+  subscriber: number,
+  { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
+): Promise<void> {
+  await storePassword(state, subscriber, await hashPassword(password, address));
 }
 
 /**
@@ -148,15 +161,21 @@ export async function findAccount(database: Database, subscriber: number = -1): 
   return database.first('SELECT subscriber, password FROM accounts WHERE subscriber = ?', subscriber);
 }
 
-/** Makes a session for a subscriber who has proven who they are. Within the caller's transaction. */
+/**
+ * Begins a session.
+ *
+ * @param isProven - by an invitation or by mail: for a while, it may replace the password
+ */
 export async function createSession(
   { database, now, counts }: KeyServerState,
   subscriber: number,
+  isProven = false,
 ): Promise<NewSession> {
   const secret = randomBytes(TOKEN_LENGTH);
   await database.run('DELETE FROM sessions WHERE expires < ?', now());
-  const sql = 'INSERT INTO sessions (token_hash, subscriber, expires) VALUES (?, ?, ?)';
-  await database.run(sql, digest('session token', secret), subscriber, now() + SESSION_LIFETIME);
+  const sql = 'INSERT INTO sessions (token_hash, subscriber, expires, proven) VALUES (?, ?, ?, ?)';
+  const proven = isProven ? now() : null;
+  await database.run(sql, digest('session token', secret), subscriber, now() + SESSION_LIFETIME, proven);
   const found = await database.first<Subscriber>('SELECT id, name, revoked FROM subscribers WHERE id = ?', subscriber);
   if (!found) throw new Error('a session without a subscriber');
   counts.add('sign-in');

@@ -156,7 +156,7 @@ export async function findInvitation(
   code: string,
   user: string,
 ): Promise<UsableInvitation> {
-  const codeHash = hashOf(code);
+  const codeHash = hashOfCode(code);
   const row = await database.first<Omit<UsableInvitation, 'codeHash'>>(
     `SELECT subscriber, name, seats FROM invitations JOIN subscribers ON subscribers.id = subscriber
      WHERE code_hash = ? AND expires >= ? AND (used_by IS NULL OR used_by = ?) AND revoked IS NULL`,
@@ -212,11 +212,12 @@ export async function createCode(database: Database, subscriber: number, expires
   // 32 divides 256, so each character is uniform.
   const code = Array.from(randomBytes(CODE_LENGTH), (byte) => CROCKFORD[byte % CROCKFORD.length]).join('');
   const sql = 'INSERT INTO invitations (code_hash, subscriber, expires) VALUES (?, ?, ?)';
-  await database.run(sql, hashOf(code), subscriber, expires);
+  await database.run(sql, hashOfCode(code), subscriber, expires);
   return code.replace(/(.{4})(?=.)/g, '$1-');
 }
 
-function hashOf(code: string): Uint8Array {
+/** What a code is stored as. @param code - as `normaliseCode` returned it */
+export function hashOfCode(code: string): Uint8Array {
   return digest('invitation code', code);
 }
 

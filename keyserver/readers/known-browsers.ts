@@ -20,11 +20,11 @@ const NONCE_LENGTH = 16;
 const HEAD_LENGTH = 4 + NONCE_LENGTH;
 const MAC_LENGTH = 32;
 /** No subscriber has this id, so no browser a mark for it. */
-const NO_ACCOUNT: Account = { subscriber: -1, password: '' };
+const NO_SUBSCRIBER = -1;
 
 /** Makes a new mark for a browser in which a subscriber has signed in. */
 export async function markKnownBrowser(state: KeyServerState, subscriber: number): Promise<string> {
-  const account = (await findAccount(state.database, subscriber)) ?? NO_ACCOUNT;
+  const account = await accountOf(state, subscriber);
   const head = concat(u32(state.now() + KNOWN_BROWSER_LIFETIME), randomBytes(NONCE_LENGTH));
   return toBase64url(concat(head, await macOf(state, account, head)));
 }
@@ -38,7 +38,7 @@ export async function findKnownBrowser(state: KeyServerState, name: string, mark
   const bytes = fromBase64url(mark, HEAD_LENGTH + MAC_LENGTH);
   if (!bytes) return undefined;
   const head = bytes.subarray(0, HEAD_LENGTH);
-  const account = (await findAccount(state.database, (await findSubscriber(state.database, name))?.id)) ?? NO_ACCOUNT;
+  const account = await accountOf(state, (await findSubscriber(state.database, name))?.id);
   const known = equalSecrets(bytes.subarray(HEAD_LENGTH), await macOf(state, account, head));
   return known && readU32(head) >= state.now() ? toBase64url(head) : undefined;
 }
@@ -46,4 +46,9 @@ export async function findKnownBrowser(state: KeyServerState, name: string, mark
 async function macOf(state: KeyServerState, { subscriber, password }: Account, head: Uint8Array): Promise<Uint8Array> {
   const key = await readSecret(state, 'known-browsers');
   return hmacSha256(key, lengthPrefixed(utf8(String(subscriber)), utf8(password), head));
+}
+
+/** Who signs in by mail has no password, and marks that last until there is one. */
+async function accountOf({ database }: KeyServerState, subscriber: number = NO_SUBSCRIBER): Promise<Account> {
+  return (await findAccount(database, subscriber)) ?? { subscriber, password: '' };
 }

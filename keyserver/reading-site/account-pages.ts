@@ -5,6 +5,7 @@ import { documentTarget, localTarget } from '../../core/reading/local-target.ts'
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { KeyServerError } from '../errors.ts';
 import { addressOf, limitRequests, MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
+import { isMailAddress } from '../mail/address.ts';
 import type { OpenIdDoor } from '../openid/config.ts';
 import { MAXIMUM_PASSKEYS, passkeysOf } from '../passkeys/store.ts';
 import {
@@ -21,12 +22,14 @@ import { deviceOfSession } from '../readers/browser-devices.ts';
 import { devicesOf, removeDevice } from '../readers/devices.ts';
 import { createEntryCode } from '../readers/document-sessions.ts';
 import { findInvitation } from '../readers/invitations.ts';
+import { isProven } from '../readers/own-account.ts';
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../readers/passwords.ts';
 import { as } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { demandSeat } from '../subscriptions/seats.ts';
 import { grantsOf, type Subscriber } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
+import type { ReadingMail } from './mail-pages.ts';
 import { documentLimit, noStore, openedOnly, refuseTooMany } from './own-pages.ts';
 import { accountPage, type JoinPage, joinPage, type Masthead, type SignInPage, signInPage } from './pages.ts';
 import type { ProgramVersion } from './program.ts';
@@ -41,6 +44,8 @@ export interface AccountPages extends SignInLimits {
   /** The origin of devices. */
   readonly keyServer: string;
   readonly cookie: ReadingCookie;
+  /** `undefined`: no mail is sent. */
+  readonly mail: ReadingMail | undefined;
   readonly masthead: () => Promise<Masthead>;
   /** Where else people can sign in. */
   readonly door: Pick<OpenIdDoor, 'title'> | undefined;
@@ -48,7 +53,12 @@ export interface AccountPages extends SignInLimits {
   readonly program: () => Promise<ProgramVersion | undefined>;
 }
 
-const form = express.urlencoded({ extended: false, limit: MAXIMUM_FORM_LENGTH, parameterLimit: 10, inflate: false });
+export const form = express.urlencoded({
+  extended: false,
+  limit: MAXIMUM_FORM_LENGTH,
+  parameterLimit: 10,
+  inflate: false,
+});
 
 /** Adds the routes below `/-/` to the reading site. */
 export function addAccountPages(app: Express, pages: AccountPages): void {
@@ -82,17 +92,25 @@ export async function sendSignIn(
   pages: AccountPages,
   response: Response,
   status: number,
-  page: Omit<SignInPage, 'openid' | 'wanted'>,
+  page: Omit<SignInPage, 'byMail' | 'openid' | 'signsUp' | 'wanted'>,
 ): Promise<void> {
   const wanted = wantedBy(page.to, pages);
   response
     .status(status)
     .type('html')
-    .send(signInPage(await pages.masthead(), { ...page, wanted, openid: pages.door?.title }));
+    .send(
+      signInPage(await pages.masthead(), {
+        ...page,
+        wanted,
+        openid: pages.door?.title,
+        byMail: pages.mail !== undefined,
+        signsUp: pages.mail?.signUp !== undefined,
+      }),
+    );
 }
 
 /** The document that signing in leads to in the end. */
-function wantedBy(to: string, { origin, documents }: AccountPages): string {
+export function wantedBy(to: string, { origin, documents }: Pick<AccountPages, 'documents' | 'origin'>): string {
   const { pathname, searchParams } = new URL(to, origin);
   return documentTarget(pathname === '/-/enter' ? (searchParams.get('to') ?? '') : to, documents);
 }
@@ -132,7 +150,8 @@ async function sendJoin(
   const { documents, keyServer } = pages;
   const to = page.to === '' ? '' : afterJoining(page.to, documents);
   const present = (await subscriberOf(pages, request))?.name;
-  const rest = { to, keyServer, present, minimumLength: MINIMUM_PASSWORD_LENGTH };
+  const mailed = queryOf(request, 'mail') === '1';
+  const rest = { to, keyServer, present, mailed, minimumLength: MINIMUM_PASSWORD_LENGTH };
   const html = joinPage(await pages.masthead(), { ...page, ...rest });
   response.status(status).type('html').send(html);
 }
@@ -161,7 +180,10 @@ async function showAccount(
     hasPassword: (await findAccount(state.database, id)) !== undefined,
     minimumLength: MINIMUM_PASSWORD_LENGTH,
     program: await pages.program(),
-    problem,
+    problem: problem || queryOf(request, 'problem') === 'password',
+    byMail: pages.mail !== undefined,
+    isProven: await isProven(state, pages.cookie.read(request) ?? ''),
+    isMailed: pages.mail !== undefined && isMailAddress(name),
   };
   response.type('html').send(accountPage(await pages.masthead(), page));
 }
@@ -276,15 +298,19 @@ async function takeForgetting(pages: AccountPages, request: Request, response: R
   if (subscriber && device !== undefined)
     await removeDevice(as(pages.state, `reader ${subscriber.name}`), subscriber.id, device);
   await endSessionOf(pages, request);
-  pages.cookie.clear(response);
   pages.knownBrowser.clear(response);
-  response.set('Clear-Site-Data', '"cache", "storage"').redirect(303, `${pages.documents}/-/leave`);
+  leave(pages, response, '"cache", "storage"');
 }
 
 async function takeSignOut(pages: AccountPages, request: Request, response: Response): Promise<void> {
   await endSessionOf(pages, request);
-  pages.cookie.clear(response);
-  response.set('Clear-Site-Data', '"cache"').redirect(303, `${pages.documents}/-/leave`);
+  leave(pages, response);
+}
+
+/** Takes the session out of the browser, and leads to where the documents' origin does the same. */
+export function leave({ cookie, documents }: AccountPages, response: Response, data = '"cache"'): void {
+  cookie.clear(response);
+  response.set('Clear-Site-Data', data).redirect(303, `${documents}/-/leave`);
 }
 
 /** The token is always new; a session that the browser had ends. From now on the browser is known. */
@@ -296,8 +322,7 @@ export async function beginSession(
 ): Promise<void> {
   await endSessionOf(pages, request);
   pages.cookie.set(response, token);
-  // Only who signs in by a password can be kept from it by others.
-  if (await findAccount(pages.state.database, subscriber.id)) await rememberBrowser(pages, response, subscriber);
+  await rememberBrowser(pages, response, subscriber);
 }
 
 async function endSessionOf({ state, cookie }: AccountPages, request: Request): Promise<void> {

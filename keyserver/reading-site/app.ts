@@ -7,12 +7,16 @@ import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import type { DoorOptions } from '../http/door.ts';
 import type { RequestLimits } from '../http/limits.ts';
+import type { SignUpConfig } from '../mail/config.ts';
+import type { Mailer } from '../mail/mailer.ts';
 import type { OpenIdDoor } from '../openid/config.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type AccountPages, addAccountPages, subscriberOf } from './account-pages.ts';
 import { isReadInBrowser } from './in-browser.ts';
+import { addMailPages } from './mail-pages.ts';
 import { addOpenIdPages } from './openid-pages.ts';
+import { addOwnAccountPages } from './own-account-pages.ts';
 import {
   createReadingDoor,
   documentLimit,
@@ -28,7 +32,7 @@ import { addPasskeyPages } from './passkey-pages.ts';
 import { programVersion } from './program.ts';
 import type { ReadPublications } from './publications.ts';
 import { refusalFor } from './refusals.ts';
-import { knownBrowserCookie, openIdCookie, sessionCookie } from './session-cookie.ts';
+import { knownBrowserCookie, mailCookie, openIdCookie, sessionCookie } from './session-cookie.ts';
 import { isOpened } from './targets.ts';
 import { addVault } from './vault.ts';
 
@@ -39,6 +43,8 @@ export interface ReadingSiteOptions extends DoorOptions {
   readonly limits: RequestLimits;
   /** The origin of the documents. */
   readonly documents: string;
+  /** Sends mail, and lets people sign up; `undefined`: neither. */
+  readonly mail: { readonly mailer: Mailer; readonly signUp: SignUpConfig | undefined } | undefined;
   /** The origin of devices. */
   readonly keyServer: string;
   /** The OpenID provider at which people can sign in. */
@@ -55,6 +61,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     ...options,
     account: origin,
     cookie: sessionCookie(origin, dev),
+    mail: options.mail && { ...options.mail, cookie: mailCookie(origin, dev) },
     knownBrowser: knownBrowserCookie(origin, dev),
     masthead: async () => ({ ...(await mastheadOf({ provider, publications, account: origin })), logo: undefined }),
     program: async () => {
@@ -70,6 +77,8 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   addPasskeyPages(app, pages);
   const { door } = options;
   if (door) addOpenIdPages(app, { ...options, ...pages, door, way: openIdCookie(origin, dev) });
+  addMailPages(app, pages);
+  addOwnAccountPages(app, pages);
   // Browsers ask for it by themselves. The publisher's logo is a published byte, of which there are none here.
   app.get(
     '/favicon.ico',

@@ -14,7 +14,19 @@ import type { ProgramVersion } from './program.ts';
 import type { Refusal } from './refusals.ts';
 
 const eta = new Eta({ autoEscape: true });
-for (const name of ['layout', 'sign-in', 'join', 'account', 'keys', 'notice', 'refusal', 'start']) {
+for (const name of [
+  'layout',
+  'sign-in',
+  'join',
+  'account',
+  'keys',
+  'notice',
+  'refusal',
+  'start',
+  'mail-code',
+  'sign-up',
+  'delete',
+]) {
   eta.loadTemplate(`@${name}`, readFileSync(new URL(`pages/${name}.eta`, import.meta.url), 'utf8'));
 }
 
@@ -65,6 +77,9 @@ export interface SignInPage {
   readonly openid: string | undefined;
   /** Whether the reader has just signed out here. */
   readonly left?: boolean;
+  /** Whether codes are mailed, and whether people sign up by themselves. */
+  readonly byMail: boolean;
+  readonly signsUp: boolean;
 }
 
 export interface JoinPage {
@@ -74,6 +89,8 @@ export interface JoinPage {
   readonly problem: 'code' | 'password' | 'seats' | undefined;
   /** Who is signed in here already. */
   readonly present: string | undefined;
+  /** Whether the link of a mail leads here. */
+  readonly mailed: boolean;
   readonly minimumLength: number;
   /** Where devices connect: a Reader's link begins with it. */
   readonly keyServer: string;
@@ -96,6 +113,10 @@ export interface AccountPage {
   readonly program: ProgramVersion | undefined;
   /** Whether a password was sent that is too short. */
   readonly problem: boolean;
+  /** Whether codes are mailed, to this subscriber too, and whether the session was just begun by one. */
+  readonly byMail: boolean;
+  readonly isMailed: boolean;
+  readonly isProven: boolean;
 }
 
 /** The page that hands keys to the documents' origin: docs/spec/web-reader.md. Its program reads all but that. */
@@ -155,6 +176,33 @@ export function accountPage(masthead: Masthead, page: AccountPage): string {
     page: { ...page, grants, devices, passkeys },
     reader: readerUrl(masthead, '/'),
   });
+}
+
+export interface MailCodePage {
+  readonly problem: 'over' | 'wrong' | undefined;
+  readonly name: string;
+}
+
+/** Takes the code of a mail. */
+export function mailCodePage(masthead: Masthead, page: MailCodePage): string {
+  return eta.render('@mail-code', { masthead, page });
+}
+
+export interface SignUpPage {
+  /** Path and query to go to afterwards. */
+  readonly to: string;
+  readonly days: number;
+  /** What was typed, if it is no mail address. */
+  readonly refused: string | undefined;
+}
+
+export function signUpPage(masthead: Masthead, page: SignUpPage): string {
+  return eta.render('@sign-up', { masthead, page });
+}
+
+/** Asks before all data of a subscriber go. */
+export function deletePage(masthead: Masthead, page: { readonly name: string }): string {
+  return eta.render('@delete', { masthead, page });
 }
 
 export interface NoticePage {

@@ -3,6 +3,7 @@ import type { CookieOptions, Request, RequestHandler, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
 import { SESSION_LIFETIME } from '../readers/accounts.ts';
 import { KNOWN_BROWSER_LIFETIME } from '../readers/known-browsers.ts';
+import { MAIL_CODE_LIFETIME } from '../readers/mail-codes.ts';
 
 /** Seconds that a person may take at the OpenID provider. */
 const OPENID_LIFETIME = 900;
@@ -32,6 +33,12 @@ export function operatorCookie(origin: string, name: string, lifetime: number): 
 /** Holds the secret with which a browser has begun to sign in, until the browser is closed. */
 export function entryCookie(origin: string, dev: boolean): ReadingCookie {
   return cookieOf(dev ? `wispr-entry-${new URL(origin).port}` : '__Host-wispr-entry', dev);
+}
+
+/** Holds the secret of a browser that asked for a code by mail. */
+export function mailCookie(origin: string, dev: boolean): ReadingCookie {
+  const name = dev ? `wispr-mail-${new URL(origin).port}` : '__Host-wispr-mail';
+  return cookieOf(name, dev, { maxAge: MAIL_CODE_LIFETIME * 1000 });
 }
 
 /** Holds the mark of a known browser. */

@@ -1,6 +1,6 @@
 /** The limits on signing in, and the browsers that are known: docs/keyserver.md, "Limits". */
 import type { Request, RequestHandler, Response } from 'express';
-import { countAsKnownBrowser, limitRequests, type RequestLimits } from '../http/limits.ts';
+import { countAsKnownBrowser, limitRequests, QUARTER_OF_AN_HOUR, type RequestLimits } from '../http/limits.ts';
 import { findKnownBrowser, markKnownBrowser } from '../readers/known-browsers.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
@@ -27,6 +27,19 @@ export function limitSignIns(pages: SignInLimits, refuse: RequestHandler): Reque
     limitRequests(limits.signInsPerNameAndAddress, 'name-and-address', refuse),
     limitRequests(limits.signInsPerAddress, 'address', refuse),
     limitRequests(limits.signInsPerName, 'name', refuse),
+  ];
+}
+
+/** What stands before a mail, and behind its form: known browsers pass what others can use up. @param refuse - answers 429 */
+export function limitMails(pages: SignInLimits, refuse: RequestHandler): RequestHandler[] {
+  const { limits } = pages;
+  const all = { failuresOnly: false, windowMs: QUARTER_OF_AN_HOUR };
+  return [
+    recogniseBrowser(pages),
+    limitRequests(limits.mailsPerKnownBrowser, 'known-browser', refuse, all),
+    limitRequests(limits.mailsPerNameAndAddress, 'name-and-address', refuse, all),
+    limitRequests(limits.mailsPerAddress, 'address', refuse, all),
+    limitRequests(limits.mailsPerName, 'name', refuse, all),
   ];
 }
 

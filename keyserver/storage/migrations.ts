@@ -119,6 +119,30 @@ CREATE TABLE former_recipients (
   sealed ${blob} NOT NULL,
   replaced ${integer} NOT NULL
 )${keyed}`,
+  ({ integer, blob, keyed }) => `
+-- Codes that were mailed: who has asked, by the digest of a secret in that browser's cookie, and what for.
+CREATE TABLE mail_codes (
+  browser_hash ${blob} PRIMARY KEY,
+  code_hash ${blob} NOT NULL,
+  purpose TEXT NOT NULL,
+  -- Typed by the reader. Without a subscriber nothing was sent, or the address is to be one.
+  name TEXT NOT NULL,
+  subscriber ${integer} REFERENCES subscribers ON DELETE CASCADE,
+  -- The link of the same mail.
+  invitation ${blob} REFERENCES invitations ON DELETE CASCADE,
+  target TEXT NOT NULL,
+  tries ${integer} NOT NULL,
+  expires ${integer} NOT NULL
+)${keyed};
+CREATE INDEX mail_codes_subscriber ON mail_codes (subscriber);
+CREATE INDEX mail_codes_invitation ON mail_codes (invitation);
+CREATE INDEX mail_codes_expires ON mail_codes (expires);
+-- Wrong codes, by the digest of the name.
+CREATE TABLE wrong_mail_codes (name_hash ${blob} PRIMARY KEY, count ${integer} NOT NULL, expires ${integer} NOT NULL)${keyed};
+CREATE INDEX wrong_mail_codes_expires ON wrong_mail_codes (expires);
+-- By the digest of the address: who has signed up once, also after the account was deleted.
+CREATE TABLE sign_ups (name_hash ${blob} PRIMARY KEY)${keyed};
+ALTER TABLE sessions ADD COLUMN proven ${integer}`,
 ];
 
 /** A table of passkeys: keyserver/passkeys/store.ts. @param owners - the table of those whose they are */

@@ -12,6 +12,7 @@ const FILES = [
   'groups',
   'import-bundle',
   'key-requests',
+  'mail',
   'openid',
   'paywall',
   'plans',

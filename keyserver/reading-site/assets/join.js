@@ -17,6 +17,7 @@ async function takeInvitation() {
   invited.querySelector('#link').value = `${invited.dataset.keyServer}#${invitation}`;
   invited.hidden = false;
   typed.hidden = true;
+  if (new URLSearchParams(location.search).has('reader')) invited.querySelector('#reader').open = true;
   await nameInvited(code);
 }
 
@@ -31,6 +32,7 @@ async function nameInvited(code) {
   invited.querySelector('#once').hidden = again;
   invited.querySelector('#name').textContent = name;
   invited.querySelector('#as').hidden = name === '';
+  if (name !== '' && 'mailed' in invited.dataset) invited.querySelector('#here button').textContent = `Read as ${name}`;
 }
 
 void takeInvitation();

@@ -1,0 +1,10 @@
+/** Mail addresses. The name of a subscriber is one, or it is not: there is no second place for it. */
+
+/** RFC 5321 `Dot-string@Domain` within ASCII, as names of subscribers can be: no quotes, no comments, no lists, no line ends. */
+const ADDRESS = /^[a-z0-9_+-]+(?:\.[a-z0-9_+-]+)*@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i;
+const MAXIMUM_LENGTH = 64;
+
+/** Whether mail can be sent to a subscriber of this name. */
+export function isMailAddress(name: string): boolean {
+  return name.length <= MAXIMUM_LENGTH && ADDRESS.test(name);
+}

@@ -1,0 +1,131 @@
+/** Sends mail by SMTP: plain text, one recipient each. The library is loaded with the first mail. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Eta } from 'eta';
+import type { Logger } from 'pino';
+import { describeUnreadable } from '../../node-support/system-error.ts';
+import { KeyServerError } from '../errors.ts';
+import { readSecretFile } from '../secret-file.ts';
+import { isMailAddress } from './address.ts';
+import { type MailConfig, smtpOptions } from './config.ts';
+
+const KINDS = ['invitation', 'sign-in', 'sign-up', 'move', 'moved'] as const;
+export type MailKind = (typeof KINDS)[number];
+
+/** What a template is given. */
+export interface MailFields {
+  readonly publisher: string;
+  readonly site: string;
+  readonly name?: string;
+  readonly link?: string;
+  /** `undefined`: the link alone. */
+  readonly code?: string | undefined;
+  /** A day. */
+  readonly until?: string;
+}
+
+export interface Mailer {
+  /** @throws KeyServerError `argument-invalid` for what is no address; `mail-failed` */
+  send(to: string, kind: MailKind, fields: MailFields): Promise<void>;
+  /** Sends after the caller has answered; what fails is logged, without the address. Beyond 500 that wait, mail is dropped. */
+  sendLater(to: string, kind: MailKind, fields: MailFields): void;
+  /** Waits for what is on its way. */
+  close(): Promise<void>;
+}
+
+const TIMEOUT = 10_000;
+const MAXIMUM_WAITING = 500;
+const MAXIMUM_SUBJECT_LENGTH = 200;
+
+/** @throws KeyServerError `configuration-invalid` where the password or a template cannot be read */
+export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>): Mailer {
+  const password = config.passwordFile === undefined ? undefined : readSecretFile(config.passwordFile);
+  const render = readTemplates(config.templates);
+  const transport = lazily(async () => {
+    const { createTransport } = await import('nodemailer');
+    const user = decodeURIComponent(new URL(config.smtp).username);
+    return createTransport({
+      ...smtpOptions(config),
+      ...(password !== undefined && { auth: { user, pass: password } }),
+      pool: true,
+      maxConnections: 2,
+      tls: { minVersion: 'TLSv1.2' },
+      connectionTimeout: TIMEOUT,
+      greetingTimeout: TIMEOUT,
+      socketTimeout: TIMEOUT,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+  });
+  const waiting = new Set<Promise<void>>();
+  const send = async (to: string, kind: MailKind, fields: MailFields) => {
+    if (!isMailAddress(to))
+      throw new KeyServerError('argument-invalid', 'the name of this subscriber is no mail address', { typed: true });
+    try {
+      const mail = { ...render(kind, fields), from: config.from, to: { name: '', address: to } };
+      await (await transport.get()).sendMail({ ...mail, headers: { 'Auto-Submitted': 'auto-generated' } });
+    } catch (cause) {
+      throw new KeyServerError('mail-failed', 'the mail could not be sent', { cause });
+    }
+  };
+  return {
+    send,
+    sendLater: (to, kind, fields) => {
+      if (waiting.size >= MAXIMUM_WAITING)
+        return log.error({ code: 'mail-failed', reason: 'too many wait' }, 'no mail');
+      const sent: Promise<void> = send(to, kind, fields)
+        .catch(({ code, cause }) => log.error({ code, reason: cause?.code ?? 'unknown' }, 'no mail'))
+        .finally(() => waiting.delete(sent));
+      waiting.add(sent);
+    },
+    close: async () => {
+      await Promise.all(waiting);
+      (await transport.made())?.close();
+    },
+  };
+}
+
+/** Text is not escaped: it is no HTML. A template's first line is the subject. */
+function readTemplates(
+  folder: string | undefined,
+): (kind: MailKind, fields: MailFields) => { subject: string; text: string } {
+  const eta = new Eta({ autoEscape: false });
+  for (const kind of KINDS) eta.loadTemplate(`@${kind}`, templateText(kind, folder));
+  return (kind, fields) => {
+    const [subject = '', ...lines] = eta.render(`@${kind}`, fields).trim().split('\n');
+    return { subject: oneLine(subject), text: `${lines.join('\n').trim()}\n` };
+  };
+}
+
+/** Names are without control characters already; what a template adds is not trusted to be. */
+function oneLine(text: string): string {
+  return text
+    .replace(/\p{C}+/gu, ' ')
+    .trim()
+    .slice(0, MAXIMUM_SUBJECT_LENGTH);
+}
+
+function templateText(kind: MailKind, folder: string | undefined): string {
+  const own = folder === undefined ? undefined : readIfThere(join(folder, `${kind}.eta`));
+  return own ?? readFileSync(new URL(`templates/${kind}.eta`, import.meta.url), 'utf8');
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
+    throw new KeyServerError('configuration-invalid', describeUnreadable(file, cause), { cause });
+  }
+}
+
+function lazily<Thing>(make: () => Promise<Thing>) {
+  let thing: Promise<Thing> | undefined;
+  return {
+    get: () => {
+      thing ??= make();
+      return thing;
+    },
+    made: async () => thing,
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * Codes of six digits that are mailed. A code is good in the browser that asked for it, for ten minutes and five tries. Only digests are
+ * stored, and that of a code covers the secret of the browser: who reads the database cannot try the million there are.
+ *
+ * Whatever name is typed, the same is stored and looked up; only whether a mail is sent differs, and that is after the answer.
+ */
+import { randomInt } from 'node:crypto';
+import { equalSecrets, randomBytes } from '#primitives';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { digest } from '../storage/digest.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import { nameKey } from '../subscriptions/subscribers.ts';
+import { createCode, hashOfCode } from './invitations.ts';
+
+/** Seconds. */
+export const MAIL_CODE_LIFETIME = 600;
+const TRIES = 5;
+/** Wrong codes for one name, and the seconds after the first of them; after that, mails for it have the link alone. */
+const WRONG_CODES = 10;
+const WRONG_CODES_PERIOD = 30 * 86_400;
+const SECRET_LENGTH = 32;
+const MAXIMUM_NAME_LENGTH = 64;
+const MAXIMUM_TARGET_LENGTH = 4096;
+
+/** To sign in, to make an account, to take another address. */
+export type MailPurpose = 'move' | 'sign-in' | 'sign-up';
+
+export interface MailCodeRequest {
+  readonly purpose: MailPurpose;
+  readonly name: string;
+  /** Who signs in or moves. */
+  readonly subscriber: number | undefined;
+  /** Path and query to go to afterwards. */
+  readonly target: string;
+}
+
+export interface NewMailCode {
+  /** For the browser's cookie. */
+  readonly secret: string;
+  /** `undefined`: too many wrong ones were tried for this name. */
+  readonly code: string | undefined;
+  /** Of an invitation, as invitations have it: the code of the link. `undefined` where there is no subscriber to sign in. */
+  readonly link: string | undefined;
+}
+
+/** A code that a browser can type. */
+export interface OpenMailCode extends Omit<MailCodeRequest, 'subscriber'> {
+  readonly subscriber: number | null;
+}
+
+/** Makes a code, and for a subscriber who signs in also a link, which is an invitation that lasts as long as the code. */
+export async function createMailCode(
+  state: KeyServerState,
+  { purpose, name: typed, subscriber, target }: MailCodeRequest,
+): Promise<NewMailCode> {
+  const { database, now } = state;
+  const name = typed.slice(0, MAXIMUM_NAME_LENGTH);
+  const secret = randomBytes(SECRET_LENGTH);
+  const code = String(randomInt(1_000_000)).padStart(6, '0');
+  const expires = now() + MAIL_CODE_LIFETIME;
+  return database.transaction(async () => {
+    await database.run('DELETE FROM mail_codes WHERE expires < ?', now());
+    await database.run('DELETE FROM wrong_mail_codes WHERE expires < ?', now());
+    const signsIn = purpose === 'sign-in' && subscriber !== undefined;
+    const link = signsIn ? await createCode(database, subscriber, expires) : undefined;
+    await database.run(
+      'INSERT INTO mail_codes (browser_hash, code_hash, purpose, name, subscriber, invitation, target, tries, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      browserHash(secret),
+      codeHash(secret, code),
+      purpose,
+      name,
+      subscriber ?? null,
+      link === undefined ? null : hashOfCode(link.replaceAll('-', '')),
+      target.length > MAXIMUM_TARGET_LENGTH ? '/' : target,
+      TRIES,
+      expires,
+    );
+    const isTried = (await wrongCodes(state, name)) >= WRONG_CODES;
+    return { secret: toBase64url(secret), code: isTried ? undefined : code, link };
+  });
+}
+
+/** What a browser has asked for, while that can be answered. */
+export async function findMailCode(state: KeyServerState, secret: string): Promise<OpenMailCode | undefined> {
+  const bytes = fromBase64url(secret, SECRET_LENGTH);
+  return bytes && findRow(state, bytes);
+}
+
+/**
+ * Takes a code, which is used up if it is right.
+ *
+ * @param use - what the code is for, in the same transaction
+ * @returns what `use` did; `wrong`: it can be tried again; `over`: it cannot be
+ */
+export async function takeMailCode<Result>(
+  state: KeyServerState,
+  secret: string,
+  code: string,
+  use: (found: OpenMailCode) => Promise<Result>,
+): Promise<Result | 'over' | 'wrong'> {
+  const { database } = state;
+  const bytes = fromBase64url(secret, SECRET_LENGTH);
+  if (!bytes) return 'over';
+  return database.transaction(async () => {
+    const found = await findRow(state, bytes);
+    if (!found || (await wrongCodes(state, found.name)) >= WRONG_CODES) return 'over';
+    const typed = codeHash(bytes, code.replace(/\s/g, ''));
+    if (equalSecrets(typed, found.code_hash)) {
+      const result = await use(found);
+      await database.run('DELETE FROM mail_codes WHERE browser_hash = ?', browserHash(bytes));
+      if (found.invitation) await database.run('DELETE FROM invitations WHERE code_hash = ?', found.invitation);
+      return result;
+    }
+    await database.run('UPDATE mail_codes SET tries = tries - 1 WHERE browser_hash = ?', browserHash(bytes));
+    await countWrong(state, found.name);
+    return found.tries > 1 ? 'wrong' : 'over';
+  });
+}
+
+interface Row extends OpenMailCode {
+  readonly code_hash: Uint8Array;
+  readonly invitation: Uint8Array | null;
+  readonly tries: number;
+}
+
+/** Whose link was used has no use for the code. */
+async function findRow({ database, now }: KeyServerState, secret: Uint8Array): Promise<Row | undefined> {
+  return database.first<Row>(
+    `SELECT mail_codes.code_hash AS code_hash, purpose, name, mail_codes.subscriber AS subscriber, invitation, target, tries FROM mail_codes
+     LEFT JOIN invitations ON invitations.code_hash = invitation
+     WHERE browser_hash = ? AND tries > 0 AND mail_codes.expires >= ? AND used_by IS NULL`,
+    browserHash(secret),
+    now(),
+  );
+}
+
+async function wrongCodes({ database, now }: KeyServerState, name: string): Promise<number> {
+  const sql = 'SELECT count FROM wrong_mail_codes WHERE name_hash = ? AND expires >= ?';
+  return (await database.first<{ count: number }>(sql, nameHash(name), now()))?.count ?? 0;
+}
+
+async function countWrong({ database, now }: KeyServerState, name: string): Promise<void> {
+  const sql = `INSERT INTO wrong_mail_codes (name_hash, count, expires) VALUES (?, 1, ?)
+    ON CONFLICT (name_hash) DO UPDATE SET count = wrong_mail_codes.count + 1`;
+  await database.run(sql, nameHash(name), now() + WRONG_CODES_PERIOD);
+}
+
+/** What a name is stored as where the name itself is not to stay. */
+export function nameHash(name: string): Uint8Array {
+  return digest('mail name', nameKey(name));
+}
+
+function browserHash(secret: Uint8Array): Uint8Array {
+  return digest('mail browser', secret);
+}
+
+function codeHash(secret: Uint8Array, code: string): Uint8Array {
+  return digest('mail code', secret, code);
+}

@@ -1,0 +1,186 @@
+/** Signing in and signing up by mail: a name or an address is typed, then the code of the mail. Whether the name is known changes no answer. */
+import type { Express, Request, Response } from 'express';
+import { localTarget } from '../../core/reading/local-target.ts';
+import { limitRequests } from '../http/limits.ts';
+import { isMailAddress } from '../mail/address.ts';
+import type { SignUpConfig } from '../mail/config.ts';
+import { mailedLink } from '../mail/link.ts';
+import type { Mailer, MailKind } from '../mail/mailer.ts';
+import { readProviderRow } from '../publication/provider.ts';
+import { createSession, type NewSession } from '../readers/accounts.ts';
+import {
+  createMailCode,
+  findMailCode,
+  type MailPurpose,
+  type OpenMailCode,
+  takeMailCode,
+} from '../readers/mail-codes.ts';
+import { renameSubscriber, signUp } from '../readers/own-account.ts';
+import { findSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
+import { type AccountPages, beginSession, field, form, subscriberOf, wantedBy } from './account-pages.ts';
+import { noStore, refuseTooMany } from './own-pages.ts';
+import { mailCodePage, signUpPage } from './pages.ts';
+import { type ReadingCookie, sameOriginOnly } from './session-cookie.ts';
+import { limitMails } from './sign-in-limits.ts';
+import { queryOf } from './targets.ts';
+
+/** What the pages need where mail is sent. */
+export interface ReadingMail {
+  readonly mailer: Mailer;
+  /** Holds the secret of the browser that asked for a code. */
+  readonly cookie: ReadingCookie;
+  readonly signUp: SignUpConfig | undefined;
+}
+
+/** Adds the routes; without `mail`, there are none. */
+export function addMailPages(app: Express, pages: AccountPages): void {
+  const { mail, origin, limits } = pages;
+  if (!mail) return;
+  const ownForm = [noStore, sameOriginOnly(origin), form];
+  const mailLimits = limitMails(pages, refuseTooMany);
+  const codeLimit = limitRequests(limits.joinsPerAddress, 'address', refuseTooMany);
+  app.get('/-/mail', noStore, async (request, response) => sendCodePage(pages, mail, request, response, 200));
+  app.post('/-/mail', ...ownForm, ...mailLimits, async (request, response) =>
+    askForCode(pages, mail, request, response, 'sign-in'),
+  );
+  app.post('/-/mail-code', ...ownForm, codeLimit, async (request, response) =>
+    takeCode(pages, mail, request, response),
+  );
+  app.post('/-/move', ...ownForm, ...mailLimits, async (request, response) =>
+    askForCode(pages, mail, request, response, 'move'),
+  );
+  if (!mail.signUp) return;
+  app.get('/-/sign-up', noStore, async (request, response) =>
+    sendSignUp(pages, mail, response, 200, queryOf(request, 'to')),
+  );
+  app.post('/-/sign-up', ...ownForm, ...mailLimits, async (request, response) => {
+    if (isMailAddress(field(request, 'name').trim())) return askForCode(pages, mail, request, response, 'sign-up');
+    await sendSignUp(pages, mail, response, 400, field(request, 'to'), field(request, 'name'));
+  });
+}
+
+async function sendSignUp(
+  pages: AccountPages,
+  { signUp: offer }: ReadingMail,
+  response: Response,
+  status: number,
+  to: string,
+  refused?: string,
+): Promise<void> {
+  const page = { to: localTarget(to, pages.origin), days: offer?.days ?? 0, refused };
+  response
+    .status(status)
+    .type('html')
+    .send(signUpPage(await pages.masthead(), page));
+}
+
+/** What is mailed, and to whom; `undefined`: nothing, which the browser is not told. */
+interface Addressee {
+  readonly kind: MailKind;
+  readonly address: string;
+  readonly purpose: MailPurpose;
+  readonly subscriber: number | undefined;
+}
+
+/** The answer goes out before the mail, and after the same work for every name. */
+async function askForCode(
+  pages: AccountPages,
+  mail: ReadingMail,
+  request: Request,
+  response: Response,
+  wish: MailPurpose,
+): Promise<void> {
+  const name = field(request, 'name').trim();
+  const present = wish === 'move' ? await subscriberOf(pages, request) : undefined;
+  if (wish === 'move' && (!present || present.revoked !== null)) return response.redirect(303, '/-/account');
+  const target = wish === 'move' ? '/-/account' : localTarget(field(request, 'to'), pages.origin);
+  const found = await findSubscriber(pages.state.database, name);
+  const addressee = addresseeOf(wish, name, found, present);
+  const { purpose, subscriber } = addressee ?? { purpose: wish, subscriber: undefined };
+  const { secret, code, link } = await createMailCode(pages.state, { purpose, name, subscriber, target });
+  mail.cookie.set(response, secret);
+  response.redirect(303, '/-/mail');
+  if (!addressee || (code === undefined && link === undefined)) return;
+  const { publisher, site } = await pages.masthead();
+  const address = link === undefined ? undefined : await linkFor(pages, link, target);
+  mail.mailer.sendLater(addressee.address, addressee.kind, {
+    publisher,
+    site,
+    code,
+    ...(address !== undefined && { link: address }),
+  });
+}
+
+function addresseeOf(
+  wish: MailPurpose,
+  name: string,
+  found: Subscriber | undefined,
+  present: Subscriber | undefined,
+): Addressee | undefined {
+  if (wish === 'move')
+    return found === undefined && present && isMailAddress(name)
+      ? { kind: 'move', address: name, purpose: 'move', subscriber: present.id }
+      : undefined;
+  if (wish === 'sign-up' && !found)
+    return { kind: 'sign-up', address: name, purpose: 'sign-up', subscriber: undefined };
+  if (!found || found.revoked !== null || !isMailAddress(found.name)) return undefined;
+  return { kind: 'sign-in', address: found.name, purpose: 'sign-in', subscriber: found.id };
+}
+
+/** Opened elsewhere, it leads to the document: what the way to it has begun is in the browser that asked. */
+async function linkFor(pages: AccountPages, code: string, target: string): Promise<string> {
+  const root = (await readProviderRow(pages.state.database))?.root;
+  return mailedLink(pages.origin, code, root, wantedBy(target, pages));
+}
+
+async function sendCodePage(
+  pages: AccountPages,
+  { cookie }: ReadingMail,
+  request: Request,
+  response: Response,
+  status: number,
+  problem?: 'over' | 'wrong',
+): Promise<void> {
+  const asked = await findMailCode(pages.state, cookie.read(request) ?? '');
+  const page = { problem: asked ? problem : 'over', name: asked?.name ?? '' } as const;
+  response
+    .status(status)
+    .type('html')
+    .send(mailCodePage(await pages.masthead(), page));
+}
+
+async function takeCode(pages: AccountPages, mail: ReadingMail, request: Request, response: Response): Promise<void> {
+  const present = await subscriberOf(pages, request);
+  const taken = await takeMailCode(pages.state, mail.cookie.read(request) ?? '', field(request, 'code'), (found) =>
+    useCode(pages, mail, found, present),
+  );
+  if (taken === 'wrong' || taken === 'over') return sendCodePage(pages, mail, request, response, 403, taken);
+  mail.cookie.clear(response);
+  if (taken.session) await beginSession(pages, request, response, taken.session);
+  response.redirect(303, taken.target);
+  if (taken.moved === undefined) return;
+  const { publisher, site } = await pages.masthead();
+  mail.mailer.sendLater(taken.moved, 'moved', { publisher, site });
+}
+
+interface Taken {
+  readonly target: string;
+  readonly session?: NewSession;
+  /** The address that was given up. */
+  readonly moved?: string;
+}
+
+async function useCode(
+  { state }: AccountPages,
+  { signUp: offer }: ReadingMail,
+  { purpose, subscriber, name, target }: OpenMailCode,
+  present: Subscriber | undefined,
+): Promise<Taken | 'over'> {
+  if (purpose === 'move') {
+    if (present === undefined || present.id !== subscriber) return 'over';
+    if (!(await renameSubscriber(state.database, present.id, name))) return 'over';
+    return { target, ...(isMailAddress(present.name) && { moved: present.name }) };
+  }
+  const id = purpose === 'sign-up' && offer ? await signUp(state, name, offer) : subscriber;
+  return id === null ? 'over' : { target, session: await createSession(state, id, true) };
+}

@@ -1,0 +1,83 @@
+/** What subscribers do with their accounts: password, sessions, the Reader, their data. */
+import type { Express, Request, RequestHandler, Response } from 'express';
+import { addressOf } from '../http/limits.ts';
+import { readProviderRow } from '../publication/provider.ts';
+import { replacePassword } from '../readers/accounts.ts';
+import { createCode } from '../readers/invitations.ts';
+import { MAIL_CODE_LIFETIME } from '../readers/mail-codes.ts';
+import { deleteSubscriber, endSessions, exportSubscriber, isProven, removePassword } from '../readers/own-account.ts';
+import { isAcceptablePassword } from '../readers/passwords.ts';
+import type { Subscriber } from '../subscriptions/subscribers.ts';
+import { type AccountPages, field, form, leave, subscriberOf } from './account-pages.ts';
+import { noStore } from './own-pages.ts';
+import { deletePage } from './pages.ts';
+import { sameOriginOnly } from './session-cookie.ts';
+import { rememberBrowser } from './sign-in-limits.ts';
+
+type Work = (request: Request, response: Response, subscriber: Subscriber) => Promise<void>;
+
+/** Adds the routes. Without a session, all lead to the account page, which lets sign in. */
+export function addOwnAccountPages(app: Express, pages: AccountPages): void {
+  const { state, origin } = pages;
+  const signedIn =
+    (work: Work): RequestHandler =>
+    async (request, response) => {
+      const subscriber = await subscriberOf(pages, request);
+      if (subscriber) await work(request, response, subscriber);
+      else response.redirect(303, '/-/account');
+    };
+  const post = (path: string, work: Work) => app.post(path, noStore, sameOriginOnly(origin), form, signedIn(work));
+  post('/-/sign-out-everywhere', async (_request, response, { id }) => {
+    await endSessions(state, id);
+    leave(pages, response);
+  });
+  post('/-/new-password', (request, response, subscriber) => takeNewPassword(pages, request, response, subscriber));
+  post('/-/connect-reader', (_request, response, subscriber) => connectReader(pages, response, subscriber));
+  post('/-/my-data', async (_request, response, { id }) => {
+    response.attachment('my-data.json').type('json');
+    response.send(`${JSON.stringify(await exportSubscriber(state, id), undefined, 2)}\n`);
+  });
+  app.get(
+    '/-/delete',
+    noStore,
+    signedIn(async (_request, response, { name }) => {
+      response.type('html').send(deletePage(await pages.masthead(), { name }));
+    }),
+  );
+  post('/-/delete', async (_request, response, { id }) => {
+    await deleteSubscriber(state, id);
+    pages.knownBrowser.clear(response);
+    leave(pages, response, '"cache", "storage"');
+  });
+}
+
+/** Replaces or, with `remove`, removes the password, in a session that was just begun by mail. Other sessions end. */
+async function takeNewPassword(
+  pages: AccountPages,
+  request: Request,
+  response: Response,
+  subscriber: Subscriber,
+): Promise<void> {
+  const { state, cookie } = pages;
+  const token = cookie.read(request) ?? '';
+  const [password, remove] = [field(request, 'password'), field(request, 'remove') !== ''];
+  const isRight = remove || isAcceptablePassword(password);
+  if (!isRight || !(await isProven(state, token))) return response.redirect(303, '/-/account?problem=password');
+  if (remove) await removePassword(state, subscriber.id);
+  else await replacePassword(state, subscriber.id, { password, address: addressOf(request) });
+  await endSessions(state, subscriber.id, token);
+  await rememberBrowser(pages, response, subscriber);
+  response.redirect(303, '/-/account');
+}
+
+/** The page of invitations takes the code, and offers the Reader: docs/keyserver.md, "Invitations". */
+async function connectReader(
+  { state, origin }: AccountPages,
+  response: Response,
+  { id, revoked }: Subscriber,
+): Promise<void> {
+  if (revoked !== null) return response.redirect(303, '/-/account');
+  const code = await createCode(state.database, id, state.now() + MAIL_CODE_LIFETIME);
+  const root = (await readProviderRow(state.database))?.root;
+  response.redirect(303, `${origin}/-/join?reader=1#${code}${root === undefined ? '' : `.${root}`}`);
+}

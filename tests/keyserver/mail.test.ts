@@ -1,0 +1,199 @@
+/** Mail of the reading site, at a real mail server on loopback. */
+
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { SMTPServer } from 'smtp-server';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { isMailAddress } from '../../keyserver/mail/address.ts';
+import { createMailer } from '../../keyserver/mail/mailer.ts';
+import { definePlan } from '../../keyserver/subscriptions/plans.ts';
+import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
+
+const FROM = 'The Saltmere Packet <reader@news.example>';
+const mails: { to: string; text: string }[] = [];
+const smtp = new SMTPServer({
+  authOptional: true,
+  disabledCommands: ['STARTTLS'],
+  allowInsecureAuth: true,
+  onAuth: ({ username, password }, _session, done) =>
+    password === 'right' ? done(null, { user: username }) : done(new Error('no')),
+  onRcptTo: ({ address }, _session, done) => done(address.startsWith('refused@') ? new Error('no') : undefined),
+  onData: (stream, { envelope }, done) => {
+    const chunks: Buffer[] = [];
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.on('end', () => {
+      const text = Buffer.concat(chunks).toString().replaceAll('=\r\n', '').replaceAll('=3D', '=');
+      mails.push({ to: envelope.rcptTo.map(({ address }) => address).join(), text });
+      done();
+    });
+  },
+});
+let rig: Rig;
+let url: string;
+beforeAll(async () => {
+  smtp.on('error', () => undefined);
+  smtp.listen(0, '127.0.0.1');
+  await once(smtp.server, 'listening');
+  url = `smtp://127.0.0.1:${(smtp.server.address() as AddressInfo).port}`;
+  rig = await startRig({ config: { mail: { smtp: url, from: FROM }, signUp: { plan: 'daily', days: 7 } } });
+  await definePlan(rig.server.state, { name: 'daily', title: 'Daily', sets: ['day-*'], zone: 'UTC' });
+  await rig.invite({ name: 'ada@example.org' });
+});
+afterAll(async () => {
+  await rig?.close();
+  await new Promise<void>((resolve) => smtp.close(() => resolve()));
+});
+
+const browser = () => createVisitor(rig.server.readingUrl);
+async function mailTo(address: string): Promise<string> {
+  await expect.poll(() => mails.some(({ to }) => to === address)).toBe(true);
+  const index = mails.findIndex(({ to }) => to === address);
+  return mails.splice(index, 1)[0]?.text ?? '';
+}
+const codeIn = (text: string) => /Subject: .*?(\d{6})/.exec(text)?.[1] ?? '';
+const linkCode = (text: string) => /#([A-Z0-9-]+)/.exec(text)?.[1] ?? '';
+async function ask(visitor: Visitor, name: string, to = '/'): Promise<string> {
+  expect((await visitor.post('/-/mail', { name, to })).headers.location).toBe('/-/mail');
+  return mailTo(name);
+}
+
+it('signs in by the code of a mail, once, and leads to the headline that was wanted', async () => {
+  const visitor = browser();
+  const code = codeIn(await ask(visitor, 'ada@example.org', '/20/harbour.html'));
+  const copy = new Map(visitor.cookies);
+  const taken = await visitor.post('/-/mail-code', { code });
+  expect([taken.status, taken.headers.location]).toEqual([303, '/20/harbour.html']);
+  expect((await visitor.get('/-/account')).text).toContain('ada@example.org');
+  const again = browser();
+  for (const [name, value] of copy) again.cookies.set(name, value);
+  expect((await again.post('/-/mail-code', { code })).status).toBe(403);
+});
+
+it('attack 46: a code is refused in another browser, after five wrong ones, and after ten minutes', async () => {
+  await rig.invite({ name: 'bert@example.org' });
+  const visitor = browser();
+  const code = codeIn(await ask(visitor, 'bert@example.org'));
+  expect((await browser().post('/-/mail-code', { code })).status).toBe(403);
+  const wrong = code === '000000' ? '000001' : '000000';
+  for (let each = 0; each < 5; each++) expect((await visitor.post('/-/mail-code', { code: wrong })).status).toBe(403);
+  expect((await visitor.post('/-/mail-code', { code })).status).toBe(403);
+  const late = browser();
+  const second = codeIn(await ask(late, 'bert@example.org'));
+  rig.passTime(601);
+  expect((await late.post('/-/mail-code', { code: second })).status).toBe(403);
+});
+
+it('attack 94: after ten wrong codes of a name, its mails have the link alone, which signs in from any browser', async () => {
+  await rig.invite({ name: 'carla@example.org' });
+  for (const _ of [1, 2]) {
+    const visitor = browser();
+    const code = codeIn(await ask(visitor, 'carla@example.org'));
+    const wrong = code === '000000' ? '000001' : '000000';
+    for (let each = 0; each < 5; each++) await visitor.post('/-/mail-code', { code: wrong });
+  }
+  const mail = await ask(browser(), 'carla@example.org');
+  expect(codeIn(mail)).toBe('');
+  const other = browser();
+  const code = linkCode(mail);
+  expect(JSON.parse((await other.post('/-/invitation', { code })).text)).toEqual({ name: 'carla@example.org' });
+  expect((await other.post('/-/join', { code, to: '' })).status).toBe(303);
+  expect((await browser().post('/-/join', { code, to: '' })).status).toBe(403);
+});
+
+it('tells nobody whether a name is known', async () => {
+  const answers = [];
+  for (const name of ['ada@example.org', 'eve@example.org']) {
+    const visitor = browser();
+    const { status, headers } = await visitor.post('/-/mail', { name, to: '/' });
+    const { text } = await visitor.get('/-/mail');
+    answers.push([status, headers.location, text.replaceAll(name, '')]);
+  }
+  expect(answers[1]).toEqual(answers[0]);
+  await mailTo('ada@example.org');
+  expect(mails).toEqual([]);
+});
+
+it('attack 50: no form of another site asks for mail, takes a code, or deletes data', async () => {
+  for (const path of ['mail', 'mail-code', 'move', 'sign-up', 'delete', 'my-data', 'new-password', 'connect-reader'])
+    expect(
+      (await browser().post(`/-/${path}`, { name: 'ada@example.org' }, { origin: 'https://evil.example' })).status,
+    ).toBe(403);
+});
+
+it('attack 49: names, subjects and own templates put no header into a mail', async () => {
+  const templates = temporaryFolder();
+  writeFileSync(join(templates, 'moved.eta'), 'Hello <%= it.site %>\n\n<b><%= it.site %></b>');
+  const mailer = createMailer({ smtp: url, from: FROM, templates }, { error: () => undefined });
+  await mailer.send('dora@example.org', 'moved', { publisher: 'x', site: 'a\rBcc: eve@example.org' });
+  await mailer.close();
+  const mail = await mailTo('dora@example.org');
+  expect(mail.split('\r\n\r\n')[0]).not.toMatch(/^Bcc:/m);
+  expect(mail).toContain('text/plain');
+  for (const name of ['a@b.example, eve@example.org', 'a@b', 'Ada <a@b.example>', 'a@b.example\r\nBcc: x@y.example'])
+    expect(isMailAddress(name)).toBe(false);
+});
+
+it('a mail that is not taken, a wrong password and a server without TLS fail closed', async () => {
+  const folder = temporaryFolder();
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, 'wrong\n', { mode: 0o600 });
+  const withUser = url.replace('//', '//user@');
+  for (const [config, to] of [
+    [{ smtp: url, from: FROM }, 'refused@example.org'],
+    [{ smtp: withUser, from: FROM, passwordFile }, 'fritz@example.org'],
+    [{ smtp: url.replace('smtp', 'smtps'), from: FROM }, 'fritz@example.org'],
+  ] as const) {
+    const mailer = createMailer(config, { error: () => undefined });
+    await expect(mailer.send(to, 'moved', { publisher: 'x', site: 'y' })).rejects.toMatchObject({
+      code: 'mail-failed',
+    });
+    await mailer.close();
+  }
+});
+
+it('signs up once, moves, downloads and deletes', async () => {
+  const visitor = browser();
+  await visitor.post('/-/sign-up', { name: 'gerd@example.org', to: '/a.html' });
+  const taken = await visitor.post('/-/mail-code', { code: codeIn(await mailTo('gerd@example.org')) });
+  expect(taken.headers.location).toBe('/a.html');
+  await visitor.post('/-/move', { name: 'gerda@example.org' });
+  await visitor.post('/-/mail-code', { code: codeIn(await mailTo('gerda@example.org')) });
+  await mailTo('gerd@example.org');
+  const data = JSON.parse((await visitor.post('/-/my-data', {})).text);
+  expect(data).toMatchObject({ name: 'gerda@example.org', hasPassword: false, subscriptions: [{ plan: 'daily' }] });
+  const reader = await visitor.post('/-/connect-reader', {});
+  expect(reader.headers.location).toMatch(/\/-\/join\?reader=1#[A-Z0-9-]{19}\./);
+  expect((await visitor.post('/-/delete', {})).status).toBe(303);
+  const again = browser();
+  await again.post('/-/sign-up', { name: 'gerd@example.org', to: '/' });
+  await again.post('/-/mail-code', { code: codeIn(await mailTo('gerd@example.org')) });
+  expect(JSON.parse((await again.post('/-/my-data', {})).text).subscriptions).toEqual([]);
+});
+
+it('changes and removes the password after signing in by mail, and not otherwise', async () => {
+  const visitor = browser();
+  await visitor.post('/-/join', {
+    code: (await rig.invite({ name: 'hans@example.org' })).code,
+    password: 'correct horse',
+  });
+  rig.passTime(1000);
+  await visitor.post('/-/new-password', { password: 'battery staple' });
+  const signIn = (password: string) => browser().post('/-/sign-in', { name: 'hans@example.org', password, to: '/' });
+  expect((await signIn('battery staple')).status).toBe(403);
+  const fresh = browser();
+  await fresh.post('/-/mail-code', { code: codeIn(await ask(fresh, 'hans@example.org')) });
+  await fresh.post('/-/new-password', { password: 'battery staple' });
+  expect((await signIn('battery staple')).status).toBe(303);
+  expect((await visitor.get('/-/account')).status).toBe(401);
+  await fresh.post('/-/new-password', { remove: '1' });
+  expect((await signIn('battery staple')).status).toBe(403);
+  await fresh.post('/-/sign-out-everywhere', {});
+  expect((await fresh.get('/-/account')).status).toBe(401);
+});
+
+it('attack 93: no code and no address is in the log', () => {
+  expect(rig.log()).not.toMatch(/@example\.org|#[A-Z0-9]{4}-/);
+});
