@@ -10,7 +10,7 @@ import { configurationText, parseConfigurationText } from '../node-support/confi
 import { describeUnreadable } from '../node-support/system-error.ts';
 import { isNetwork } from '../node-support/trusted-proxies.ts';
 import { KeyServerError } from './errors.ts';
-import { type MailConfig, mailConfig, signUpConfig } from './mail/config.ts';
+import { type MailConfig, mailConfig, signUpConfig } from './mail-config.ts';
 
 /** Where the configuration stands if the command line does not say. */
 export const DEFAULT_CONFIG_FILE = 'keyserver.json';

@@ -5,9 +5,9 @@ import { Eta } from 'eta';
 import type { Logger } from 'pino';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { KeyServerError } from '../errors.ts';
+import { type MailConfig, smtpOptions } from '../mail-config.ts';
 import { readSecretFile } from '../secret-file.ts';
 import { isMailAddress } from './address.ts';
-import { type MailConfig, smtpOptions } from './config.ts';
 
 const KINDS = ['invitation', 'sign-in', 'sign-up', 'move', 'moved'] as const;
 export type MailKind = (typeof KINDS)[number];

@@ -3,9 +3,9 @@ import type { Express, Request, Response } from 'express';
 import { localTarget } from '../../core/reading/local-target.ts';
 import { limitRequests } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
-import type { SignUpConfig } from '../mail/config.ts';
 import { mailedLink } from '../mail/link.ts';
 import type { Mailer, MailKind } from '../mail/mailer.ts';
+import type { SignUpConfig } from '../mail-config.ts';
 import { readProviderRow } from '../publication/provider.ts';
 import { createSession, type NewSession } from '../readers/accounts.ts';
 import {

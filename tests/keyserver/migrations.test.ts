@@ -73,10 +73,6 @@ it('on PostgreSQL several processes take the steps at once, each of them once', 
     'DROP TABLE operators',
     'DROP TABLE secrets',
     'DROP TABLE former_recipients',
-    'DROP TABLE mail_codes',
-    'DROP TABLE wrong_mail_codes',
-    'DROP TABLE sign_ups',
-    'ALTER TABLE sessions DROP COLUMN proven',
   ])
     await first.database.run(undo);
   await first.database.run('UPDATE wispr_key_server SET version = 3');
