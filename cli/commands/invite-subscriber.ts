@@ -110,7 +110,10 @@ function sayInvitation(invitation: Invitation, link: string | undefined): void {
   }
   if (seats) say(`${seats.taken} of ${seats.seats} seats are taken; an earlier link of this group works no more`);
   const works = `works ${seats ? 'for each free seat' : 'once'}, until ${isoDay(expires)}`;
-  if (link === undefined) return say(`the invitation was mailed; its link ${works}`);
+  if (link === undefined) {
+    say(`the invitation was mailed; its link ${works}`);
+    return;
+  }
   say(`send this link; it ${works}`);
   print(link);
   sayHint('it opens in any browser, and offers the Reader too; `wispr bind` asks for it');
