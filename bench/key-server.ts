@@ -2,7 +2,7 @@
  * What is measured in a process of its own: a key server with devices that may have a key, or bare Express with an answer of the same length. It prints
  * where it is, and the devices, as a line of JSON; it ends with its standard input.
  *
- *   node key-server.ts sqlite|DATABASE FOLDER
+ *   node key-server.ts sqlite|DATABASE FOLDER [HTTPCRYPT_ADDRESS PORT]
  *   node key-server.ts express LENGTH
  */
 import { randomBytes } from 'node:crypto';
@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import express from 'express';
 import { destination, pino } from 'pino';
 import { toBase64url } from '../core/encoding/base64url.ts';
+import type { HttpcryptDoor } from '../core/httpcrypt/door.ts';
 import { keyIdOf } from '../core/keys/key-id.ts';
 import { KEY_REQUEST_PATH } from '../core/keys/key-request.ts';
 import type { KeyServerConfig } from '../keyserver/config.ts';
@@ -24,20 +25,24 @@ import { findSubscriber } from '../keyserver/subscriptions/subscribers.ts';
 
 const DEVICES = 50;
 
+type Listen = KeyServerConfig['listen'];
+
 /** What is asked, and by whom. */
 export interface Asked {
   readonly origin: string;
   readonly set: string;
+  readonly httpcrypt?: HttpcryptDoor | undefined;
   readonly devices: readonly { readonly id: string; readonly key: string }[];
 }
 
-const [kind = '', about = ''] = process.argv.slice(2);
-const asked = kind === 'express' ? await startExpress(Number(about)) : await startServer(kind, about);
+const [kind = '', about = '', address, port] = process.argv.slice(2);
+const door = address ? { host: address, port: Number(port) } : undefined;
+const asked = kind === 'express' ? await startExpress(Number(about)) : await startServer(kind, about, door);
 process.stdout.write(`${JSON.stringify(asked)}\n`);
 await once(process.stdin.resume(), 'end');
 process.exit();
 
-async function startServer(database: string, folder: string): Promise<Asked> {
+async function startServer(database: string, folder: string, door?: Listen): Promise<Asked> {
   const listen = { host: '127.0.0.1', port: 0 };
   const config: KeyServerConfig = {
     dev: true,
@@ -46,15 +51,17 @@ async function startServer(database: string, folder: string): Promise<Asked> {
     ...(database === 'sqlite' ? { data: join(folder, 'keyserver.db') } : { database }),
     masterKey: join(folder, 'master.key'),
     publicKey: join(folder, 'keyserver.pub'),
+    ...(door && { httpcrypt: { url: `http://${door.host}:${door.port}/a/`, listen: door, rotateMinutes: 60 } }),
   };
   const log = pino({ base: null }, destination('/dev/null'));
-  const { state, url } = await startKeyServer(config, { log, limits: { keyRequestsPerAddress: 1e9 } });
+  const { state, url, httpcrypt } = await startKeyServer(config, { log, limits: { keyRequestsPerAddress: 1e9 } });
   await inviteSubscriber(state, { name: 'reader' });
   const key = randomBytes(32);
   const set = await keyIdOf('set', key);
   const sql = 'INSERT INTO sets (id, name, site, sealed, imported) VALUES (?, ?, ?, ?, ?)';
   await state.database.run(sql, set, 'day-1', 'bench.example', await state.vault.seal(setPlace(set), key), state.now());
-  return { origin: url, set, devices: await Promise.all(Array.from({ length: DEVICES }, () => addDevice(state))) };
+  const devices = await Promise.all(Array.from({ length: DEVICES }, () => addDevice(state)));
+  return { origin: url, set, httpcrypt, devices };
 }
 
 async function addDevice({ database, vault, now }: KeyServerState) {

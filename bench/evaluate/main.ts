@@ -1,6 +1,7 @@
 /** `npm run evaluate [-- FIGURE…]`: the figures of docs/evaluation.md. Each is measured whole, and takes its place there when it is done. */
 import { parseArgs } from 'node:util';
 import { runCommand } from '../measure.ts';
+import { certificatesFigure } from './certificates/figure.ts';
 import { type Figure, writeFigure } from './document.ts';
 import { pageFigure } from './page/figure.ts';
 
@@ -12,6 +13,10 @@ interface Evaluated {
 
 const FIGURES: Readonly<Record<string, Evaluated>> = {
   page: { what: 'page load in Chromium, and bytes on the link, over eight links', run: pageFigure },
+  certificates: {
+    what: 'handshakes and key requests over five links: certificate substitution, TLS 1.3, HTTPCrypt',
+    run: certificatesFigure,
+  },
 };
 
 const WIDTH = Math.max(...Object.keys(FIGURES).map((name) => name.length));

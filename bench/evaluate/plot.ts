@@ -46,7 +46,11 @@ export function bars(about: About & { readonly groups: readonly string[] }): str
   return framed(about, y, [...drawn, ...names]);
 }
 
-/** Lines over a common horizontal axis. */
+/**
+ * Lines over a common horizontal axis.
+ *
+ * @public for figures over a range of something
+ */
 export function lines(
   about: About & { readonly xs: readonly number[]; readonly xTitle: string; readonly logarithmicX?: boolean },
 ): string {

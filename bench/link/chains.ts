@@ -36,6 +36,8 @@ export interface Chain {
   /** Both certificates, the end's first. */
   readonly cert: string;
   readonly certFile: string;
+  /** The authority's alone. */
+  readonly issuingFile: string;
   readonly root: string;
   readonly rootFile: string;
 }
@@ -58,7 +60,12 @@ export async function makeChain(folder: string, name: string, kind: KeyKind, sub
   const read = (part: string) => readFile(file(part), 'utf8');
   const cert = (await read('end.pem')) + (await read('issuing.pem'));
   await writeFile(file('chain.pem'), cert);
-  const files = { keyFile: file('end.key'), certFile: file('chain.pem'), rootFile: file('root.pem') };
+  const files = {
+    keyFile: file('end.key'),
+    certFile: file('chain.pem'),
+    issuingFile: file('issuing.pem'),
+    rootFile: file('root.pem'),
+  };
   return { ...files, cert, key: await read('end.key'), root: await read('root.pem') };
 }
 

@@ -1,27 +1,25 @@
 /** Figures 1 and 2: how long a page takes over narrow links, and what goes over the link meanwhile. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stopAll } from '../../../cache-config/child.ts';
 import { CABLE, CELL, DSL, EDGE, G3, INMARSAT, IRIDIUM, LOOPBACK } from '../../link/kinds.ts';
-import { FAR, type LinkKind, NarrowLink } from '../../link/narrow-link.ts';
-import { median, runCommand } from '../../measure.ts';
-import { NODE } from '../../processes.ts';
+import { type LinkKind, NarrowLink } from '../../link/narrow-link.ts';
+import { NearProcess } from '../../link/near-process.ts';
+import { checkLinks, isSlow } from '../../link/ping.ts';
+import { median } from '../../measure.ts';
 import { type Figure, ranOn, table } from '../document.ts';
 import { bars } from '../plot.ts';
 import { removeFolder, startFar } from './far.ts';
-import { type NearAnswer, type NearCommand, type NearSetting, WAYS, type Way } from './setting.ts';
+import { type NearAnswer, type NearCommand, WAYS, type Way } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [LOOPBACK, CABLE, DSL, G3, CELL, EDGE, INMARSAT, IRIDIUM];
 const RUNS = Number(process.env.WISPR_RUNS ?? 5);
-/** A load takes minutes there. */
+/** Where a load takes minutes. */
 const RUNS_AT_LEAST_SPEED = 1;
-const SLOW = 10_000;
 const SETTLING = 300;
 
 const PAGES = [
@@ -36,6 +34,7 @@ interface Load {
   readonly bytes: number;
 }
 
+type Near = NearProcess<NearCommand, NearAnswer>;
 type Results = Map<LinkKind, Map<Way, Load[]>>;
 
 export async function pageFigure(say: (text: string) => void): Promise<Figure> {
@@ -49,52 +48,15 @@ export async function pageFigure(say: (text: string) => void): Promise<Figure> {
     endings.push(() => link.stop());
     await mkdir(join(directory, 'near'));
     say('connects the readers');
-    const near = await Near.start(link, { ...far, directory: join(directory, 'near') });
+    const near: Near = await NearProcess.start(link, NEAR_SIDE, { ...far, directory: join(directory, 'near') });
     endings.push(() => near.stop());
-    const checks = await checkLinks(link, say);
+    const checks = await checkLinks(link, KINDS, say);
     const results = new Map<string, Results>();
     for (const { name, path } of PAGES)
       results.set(name, await measure(link, near, path, (text) => say(`${name}: ${text}`)));
     return described(results, checks);
   } finally {
     for (const end of endings.toReversed()) await end();
-  }
-}
-
-/** The near side's process. */
-class Near {
-  readonly #process: ChildProcess;
-  readonly #lines: AsyncIterator<string>;
-
-  private constructor(process: ChildProcess, lines: AsyncIterator<string>) {
-    this.#process = process;
-    this.#lines = lines;
-  }
-
-  static async start(link: NarrowLink, setting: NearSetting): Promise<Near> {
-    const [command, args] = link.near(NODE, [NEAR_SIDE, JSON.stringify(setting)]);
-    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-    const near = new Near(child, createInterface({ input: child.stdout })[Symbol.asyncIterator]());
-    await near.#answer();
-    return near;
-  }
-
-  async ask(command: NearCommand): Promise<NearAnswer> {
-    this.#process.stdin?.write(`${JSON.stringify(command)}\n`);
-    return this.#answer();
-  }
-
-  async #answer(): Promise<NearAnswer> {
-    const { value, done } = await this.#lines.next();
-    if (done === true) throw new Error('the near side ended');
-    const answer: NearAnswer = JSON.parse(value);
-    if (answer.error !== undefined) throw new Error(`the near side: ${answer.error}`);
-    return answer;
-  }
-
-  async stop(): Promise<void> {
-    this.#process.stdin?.end();
-    if (this.#process.exitCode === null) await once(this.#process, 'exit');
   }
 }
 
@@ -124,32 +86,6 @@ async function loadOver(link: NarrowLink, near: Near, kind: LinkKind, way: Way, 
   await link.become(LOOPBACK);
   const bytes = after.up.bytes - before.up.bytes + after.down.bytes - before.down.bytes;
   return { milliseconds, bytes };
-}
-
-function isSlow({ down }: LinkKind): boolean {
-  return down > 0 && down < SLOW;
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
-
-/** Each link as `ping` sees it: round trip of 84 bytes, median of five. */
-async function checkLinks(link: NarrowLink, say: (text: string) => void): Promise<Map<LinkKind, number>> {
-  const found = new Map<LinkKind, number>();
-  for (const kind of KINDS) {
-    await link.become(kind);
-    const [command, args] = link.near('ping', ['-n', '-c', '5', '-i', isSlow(kind) ? '2' : '0.3', FAR]);
-    const times = Array.from((await runCommand(command, args)).matchAll(/time=([\d.]+)/g), ([, time]) => Number(time));
-    const bits = 84 * 8;
-    const expected = 2 * kind.delay + (kind.up && (bits / kind.up) * 1000) + (kind.down && (bits / kind.down) * 1000);
-    const measured = median(times);
-    say(`${kind.name}: ping ${measured} ms, expected ${expected.toFixed(1)}`);
-    if (measured < expected - 1 || measured > expected * 1.1 + 3)
-      throw new Error(`the link ${kind.name} is not what it should be`);
-    found.set(kind, measured);
-  }
-  return found;
 }
 
 function described(results: ReadonlyMap<string, Results>, pings: ReadonlyMap<LinkKind, number>): Figure {

@@ -1,0 +1,79 @@
+/** The far side: nginx with each kind of chain, by TLS 1.2, TLS 1.2 with client certificates, and TLS 1.3; HTTPS before a key server. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startChild, until } from '../../../cache-config/child.ts';
+import type { Asked } from '../../key-server.ts';
+import { type Chain, type KeyKind, makeChain } from '../../link/chains.ts';
+import { FAR } from '../../link/narrow-link.ts';
+import { startServer } from '../../rows/key-requests.ts';
+import { HTTPCRYPT_PORT, KEYS_PORT, SERVER } from './setting.ts';
+
+const PROTOCOLS = ['TLS 1.2', 'TLS 1.2, client certificate', 'TLS 1.3'] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
+
+/** nginx with one kind of chain, and the client's chain of the same kind. */
+export interface Servers {
+  readonly chain: Chain;
+  readonly client: Chain;
+  readonly ports: Readonly<Record<Protocol, number>>;
+}
+
+export interface FarSide {
+  readonly servers: Readonly<Record<KeyKind, Servers>>;
+  readonly asked: Asked;
+}
+
+export async function startFarSide(directory: string, endings: (() => Promise<unknown>)[]): Promise<FarSide> {
+  const [keys, home] = [join(directory, 'key-server'), join(directory, 'nginx')];
+  await Promise.all([keys, home].map((folder) => mkdir(folder)));
+  const { asked, stop } = await startServer(['sqlite', keys, FAR, String(HTTPCRYPT_PORT)]);
+  endings.push(stop);
+  const servers = { rsa: await serversOf('rsa', 9100, directory), ecdsa: await serversOf('ecdsa', 9200, directory) };
+  await startNginx(home, Object.values(servers), proxyTo(asked.origin, servers.ecdsa.chain), endings);
+  return { servers, asked };
+}
+
+async function serversOf(kind: KeyKind, port: number, directory: string): Promise<Servers> {
+  const chain = await makeChain(directory, `server-${kind}`, kind, `DNS:${SERVER}`);
+  const client = await makeChain(directory, `client-${kind}`, kind, 'DNS:person.example');
+  return { chain, client, ports: { 'TLS 1.2': port, 'TLS 1.2, client certificate': port + 1, 'TLS 1.3': port + 2 } };
+}
+
+function proxyTo(origin: string, chain: Chain): string {
+  return `server { listen ${KEYS_PORT} ssl; ${identity(chain)} ssl_protocols TLSv1.3; location / { proxy_pass ${origin}; } }`;
+}
+
+function identity({ certFile, keyFile }: Chain): string {
+  return `ssl_certificate ${certFile}; ssl_certificate_key ${keyFile};`;
+}
+
+function blocks({ chain, client, ports }: Servers): string[] {
+  const more: Readonly<Record<Protocol, string>> = {
+    'TLS 1.2': 'ssl_protocols TLSv1.2;',
+    'TLS 1.2, client certificate': `ssl_protocols TLSv1.2; ssl_verify_client on; ssl_verify_depth 3; ssl_client_certificate ${client.rootFile};`,
+    'TLS 1.3': 'ssl_protocols TLSv1.3;',
+  };
+  return PROTOCOLS.map((protocol) => `server { listen ${ports[protocol]} ssl; ${identity(chain)} ${more[protocol]} }`);
+}
+
+async function startNginx(
+  home: string,
+  servers: readonly Servers[],
+  more: string,
+  endings: (() => Promise<unknown>)[],
+): Promise<void> {
+  const file = join(home, 'nginx.conf');
+  await writeFile(
+    file,
+    `user root; worker_processes 1; daemon off; pid ${home}/pid; error_log stderr;
+events { worker_connections 128; }
+http { access_log off;
+  ${[...servers.flatMap(blocks), more].join('\n  ')}
+}
+`,
+  );
+  const child = startChild(['/usr/sbin/nginx', '-c', file, '-p', home], home, { stopSignal: 'SIGTERM' });
+  endings.push(() => child.stop());
+  await until(async () => (await readFile(join(home, 'pid'), 'utf8').catch(() => '')) !== '', 10_000);
+  if (child.ended() !== undefined) throw new Error(`nginx: ${await readFile(join(home, 'output.log'), 'utf8')}`);
+}
