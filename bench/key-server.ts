@@ -2,7 +2,7 @@
  * What is measured in a process of its own: a key server with devices that may have a key, or bare Express with an answer of the same length. It prints
  * where it is, and the devices, as a line of JSON; it ends with its standard input.
  *
- *   node key-server.ts sqlite|DATABASE FOLDER [HTTPCRYPT_ADDRESS PORT]
+ *   node key-server.ts sqlite|DATABASE FOLDER [HTTPCRYPT_PORT]
  *   node key-server.ts express LENGTH
  */
 import { randomBytes } from 'node:crypto';
@@ -25,8 +25,6 @@ import { findSubscriber } from '../keyserver/subscriptions/subscribers.ts';
 
 const DEVICES = 50;
 
-type Listen = KeyServerConfig['listen'];
-
 /** What is asked, and by whom. */
 export interface Asked {
   readonly origin: string;
@@ -35,15 +33,15 @@ export interface Asked {
   readonly devices: readonly { readonly id: string; readonly key: string }[];
 }
 
-const [kind = '', about = '', address, port] = process.argv.slice(2);
-const door = address ? { host: address, port: Number(port) } : undefined;
-const asked = kind === 'express' ? await startExpress(Number(about)) : await startServer(kind, about, door);
+const [kind = '', about = '', port] = process.argv.slice(2);
+const asked = kind === 'express' ? await startExpress(Number(about)) : await startServer(kind, about, port);
 process.stdout.write(`${JSON.stringify(asked)}\n`);
 await once(process.stdin.resume(), 'end');
 process.exit();
 
-async function startServer(database: string, folder: string, door?: Listen): Promise<Asked> {
+async function startServer(database: string, folder: string, port?: string): Promise<Asked> {
   const listen = { host: '127.0.0.1', port: 0 };
+  const door = port && { url: `http://127.0.0.1:${port}/a/`, listen: { ...listen, port: Number(port) } };
   const config: KeyServerConfig = {
     dev: true,
     listen,
@@ -51,7 +49,7 @@ async function startServer(database: string, folder: string, door?: Listen): Pro
     ...(database === 'sqlite' ? { data: join(folder, 'keyserver.db') } : { database }),
     masterKey: join(folder, 'master.key'),
     publicKey: join(folder, 'keyserver.pub'),
-    ...(door && { httpcrypt: { url: `http://${door.host}:${door.port}/a/`, listen: door, rotateMinutes: 60 } }),
+    ...(door && { httpcrypt: { ...door, rotateMinutes: 60 } }),
   };
   const log = pino({ base: null }, destination('/dev/null'));
   const { state, url, httpcrypt } = await startKeyServer(config, { log, limits: { keyRequestsPerAddress: 1e9 } });

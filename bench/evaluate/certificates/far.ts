@@ -26,10 +26,11 @@ export interface FarSide {
 export async function startFarSide(directory: string, endings: (() => Promise<unknown>)[]): Promise<FarSide> {
   const [keys, home] = [join(directory, 'key-server'), join(directory, 'nginx')];
   await Promise.all([keys, home].map((folder) => mkdir(folder)));
-  const { asked, stop } = await startServer(['sqlite', keys, FAR, String(HTTPCRYPT_PORT)]);
+  const { asked, stop } = await startServer(['sqlite', keys, String(HTTPCRYPT_PORT)]);
   endings.push(stop);
   const servers = { rsa: await serversOf('rsa', 9100, directory), ecdsa: await serversOf('ecdsa', 9200, directory) };
-  await startNginx(home, Object.values(servers), proxyTo(asked.origin, servers.ecdsa.chain), endings);
+  const blocks = [...Object.values(servers).flatMap(blocksOf), ...doorsOf(asked.origin, servers.ecdsa.chain)];
+  await startNginx(home, blocks, endings);
   return { servers, asked };
 }
 
@@ -39,15 +40,20 @@ async function serversOf(kind: KeyKind, port: number, directory: string): Promis
   return { chain, client, ports: { 'TLS 1.2': port, 'TLS 1.2, client certificate': port + 1, 'TLS 1.3': port + 2 } };
 }
 
-function proxyTo(origin: string, chain: Chain): string {
-  return `server { listen ${KEYS_PORT} ssl; ${identity(chain)} ssl_protocols TLSv1.3; location / { proxy_pass ${origin}; } }`;
+/** HTTPS, and HTTPCrypt, for which nginx is one more proxy in the path. */
+function doorsOf(origin: string, chain: Chain): string[] {
+  const passed = (to: string) => `location / { proxy_pass ${to}; }`;
+  return [
+    `server { listen ${KEYS_PORT} ssl; ${identity(chain)} ssl_protocols TLSv1.3; ${passed(origin)} }`,
+    `server { listen ${FAR}:${HTTPCRYPT_PORT}; ${passed(`http://127.0.0.1:${HTTPCRYPT_PORT}`)} }`,
+  ];
 }
 
 function identity({ certFile, keyFile }: Chain): string {
   return `ssl_certificate ${certFile}; ssl_certificate_key ${keyFile};`;
 }
 
-function blocks({ chain, client, ports }: Servers): string[] {
+function blocksOf({ chain, client, ports }: Servers): string[] {
   const more: Readonly<Record<Protocol, string>> = {
     'TLS 1.2': 'ssl_protocols TLSv1.2;',
     'TLS 1.2, client certificate': `ssl_protocols TLSv1.2; ssl_verify_client on; ssl_verify_depth 3; ssl_client_certificate ${client.rootFile};`,
@@ -58,8 +64,7 @@ function blocks({ chain, client, ports }: Servers): string[] {
 
 async function startNginx(
   home: string,
-  servers: readonly Servers[],
-  more: string,
+  servers: readonly string[],
   endings: (() => Promise<unknown>)[],
 ): Promise<void> {
   const file = join(home, 'nginx.conf');
@@ -68,7 +73,7 @@ async function startNginx(
     `user root; worker_processes 1; daemon off; pid ${home}/pid; error_log stderr;
 events { worker_connections 128; }
 http { access_log off;
-  ${[...servers.flatMap(blocks), more].join('\n  ')}
+  ${servers.join('\n  ')}
 }
 `,
   );

@@ -3,15 +3,23 @@ import { Agent, request } from 'node:https';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
+import { parseConnectTo } from '../../../client-proxy/index.ts';
 import { LIMITS } from '../../../client-proxy/limits.ts';
 import { Upstream } from '../../../client-proxy/network/upstream.ts';
 import { HttpcryptChannel } from '../../../client-proxy/site/httpcrypt.ts';
 import { fromBase64url } from '../../../core/encoding/base64url.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH } from '../../../core/keys/key-request.ts';
-import { readAllowLocal } from '../../../node-support/addresses.ts';
 import { nowInSeconds } from '../../../node-support/clock.ts';
 import { FAR } from '../../link/narrow-link.ts';
-import { KEYS_PORT, type KeyWay, type NearAnswer, type NearCommand, type NearSetting, SERVER } from './setting.ts';
+import {
+  HTTPCRYPT_PORT,
+  KEYS_PORT,
+  type KeyWay,
+  type NearAnswer,
+  type NearCommand,
+  type NearSetting,
+  SERVER,
+} from './setting.ts';
 
 const { asked, root }: NearSetting = JSON.parse(process.argv[2] ?? '');
 let agent = newAgent();
@@ -58,7 +66,9 @@ function newAgent(): Agent {
 
 function newChannel(): HttpcryptChannel {
   if (asked.httpcrypt === undefined) throw new Error('no door for HTTPCrypt');
-  const { plain: dispatcher } = new Upstream({ allowLocal: [FAR].flatMap((host) => readAllowLocal(host) ?? []) });
+  const { plain: dispatcher } = new Upstream({
+    connectTo: [parseConnectTo(`127.0.0.1:${HTTPCRYPT_PORT}:${FAR}:${HTTPCRYPT_PORT}`)],
+  });
   return new HttpcryptChannel({ dispatcher, door: asked.httpcrypt });
 }
 
