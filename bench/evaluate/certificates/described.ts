@@ -1,4 +1,5 @@
 /** The figure as text, tables and plots. */
+import { LIMITS } from '../../../client-proxy/limits.ts';
 import { CELL, INMARSAT, IRIDIUM, LOOPBACK, MILSTAR, TCDL } from '../../link/kinds.ts';
 import type { LinkKind } from '../../link/narrow-link.ts';
 import { type Figure, ranOn, table } from '../document.ts';
@@ -64,8 +65,8 @@ ${besidePaper(measured)}
 ${aboutPaper(measured)}
 
 **A key request.** One key of a key server: by HTTPS with TLS 1.3 (ECDSA, chain of two), and by
-[HTTPCrypt](spec/httpcrypt.md) as the Reader does it. The first one by HTTPCrypt asks the door for its key before
-(\`OPTIONS\`, same connection). Each has a TCP connection of its own. Seconds until the key is there, then bytes with
+[HTTPCrypt](spec/httpcrypt.md) with the Reader's messages. The first one by HTTPCrypt asks the door for its key before
+(\`OPTIONS\`, same connection). HTTPCrypt pads each message to 4 KiB, which is why it takes more bytes here, not fewer. Each has a TCP connection of its own. Seconds until the key is there, then bytes with
 the connection's end.
 
 ${seconds(measured, keys)}
@@ -117,8 +118,9 @@ function limits({ runs, runsWhereSlow }: Measured): string {
 start of \`openssl\` included. What this does not show: loss and jitter, which these links have and the emulated one
 has not; other traffic beside it; clients that keep connections open; name resolution, which the relays save and
 HTTPCrypt may use for its key. Where a round trip takes longer than a second, TCP sends its first packets
-twice, and these bytes are in the figures. The Reader itself does not resume sessions of TLS yet: the column
-*HTTPS, resumed* is an agent of Node.js that does. ${ranOn()}`;
+twice, and these bytes are in the figures. Key requests are sent by a program for
+this figure and not by the Reader, which does not resume sessions of TLS, and gives up a connection after ${LIMITS.connectTimeout / 1000} s and a
+request after ${LIMITS.exchangeTimeout / 1000} s: what takes longer above fails there. ${ranOn()}`;
 }
 
 function plots(measured: Measured, keys: readonly Column[]): Record<string, string> {

@@ -1,25 +1,13 @@
 /** The near side of key requests. Reads a command a line from standard input, and answers with one on standard output. */
 import { Agent, request } from 'node:https';
 import { createInterface } from 'node:readline';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
-import { parseConnectTo } from '../../../client-proxy/index.ts';
-import { LIMITS } from '../../../client-proxy/limits.ts';
-import { Upstream } from '../../../client-proxy/network/upstream.ts';
-import { HttpcryptChannel } from '../../../client-proxy/site/httpcrypt.ts';
 import { fromBase64url } from '../../../core/encoding/base64url.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH } from '../../../core/keys/key-request.ts';
 import { nowInSeconds } from '../../../node-support/clock.ts';
 import { FAR } from '../../link/narrow-link.ts';
-import {
-  HTTPCRYPT_PORT,
-  KEYS_PORT,
-  type KeyWay,
-  type NearAnswer,
-  type NearCommand,
-  type NearSetting,
-  SERVER,
-} from './setting.ts';
+import { Channel } from './httpcrypt.ts';
+import { KEYS_PORT, type KeyWay, type NearAnswer, type NearCommand, type NearSetting, SERVER } from './setting.ts';
 
 const { asked, root }: NearSetting = JSON.parse(process.argv[2] ?? '');
 let agent = newAgent();
@@ -29,8 +17,6 @@ let message: Uint8Array = new Uint8Array();
 async function prepare(way: KeyWay): Promise<void> {
   if (way === 'HTTPS, full') agent = newAgent();
   if (way === 'HTTPCrypt, first') channel = newChannel();
-  // The connection of the first one is closed by then.
-  if (way === 'HTTPCrypt, ticket') await pause(LIMITS.keptIdle + 1000);
   const [device] = asked.devices;
   const key = fromBase64url(device?.key ?? '', 32) ?? new Uint8Array(0);
   message = await encodeKeyRequest({ id: device?.id ?? '', key }, asked.origin, [asked.set], nowInSeconds());
@@ -40,7 +26,7 @@ async function ask(way: KeyWay): Promise<number> {
   const start = performance.now();
   const status = way.startsWith('HTTPS')
     ? await askByHttps(way === 'HTTPS, resumed')
-    : (await channel.post(KEY_REQUEST_PATH, message)).status;
+    : await channel.post(KEY_REQUEST_PATH, message);
   if (status !== 200) throw new Error(`${way}: the key server answered ${status}`);
   return performance.now() - start;
 }
@@ -64,12 +50,9 @@ function newAgent(): Agent {
   return new Agent({ keepAlive: false, ca: root, minVersion: 'TLSv1.3' });
 }
 
-function newChannel(): HttpcryptChannel {
+function newChannel(): Channel {
   if (asked.httpcrypt === undefined) throw new Error('no door for HTTPCrypt');
-  const { plain: dispatcher } = new Upstream({
-    connectTo: [parseConnectTo(`127.0.0.1:${HTTPCRYPT_PORT}:${FAR}:${HTTPCRYPT_PORT}`)],
-  });
-  return new HttpcryptChannel({ dispatcher, door: asked.httpcrypt });
+  return new Channel(asked.httpcrypt);
 }
 
 answer({});
