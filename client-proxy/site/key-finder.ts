@@ -1,5 +1,5 @@
 /**
- * Finds set keys: in memory, in the store, then from the key server. Ids that are wanted at the same time travel in one request, one
+ * Finds set keys: in memory, in the store, in the envelopes of periods, then from the key server. Ids that are wanted at the same time travel in one request, one
  * id is never asked for twice at once, and a refusal is remembered for a while.
  */
 import { KeyError } from '../../core/keys/errors.ts';
@@ -15,6 +15,7 @@ import { LIMITS } from '../limits.ts';
 import type { ReaderStore } from '../store/store.ts';
 import type { StoredBinding } from '../store/types.ts';
 import { clockOff, type KeyServerChannel, sendKeyRequest } from './key-server.ts';
+import { PeriodKeys, type PeriodKeysOptions } from './period-keys.ts';
 
 interface Wanted extends PromiseWithResolvers<SetKey> {
   readonly id: KeyId;
@@ -36,16 +37,18 @@ export class KeyFinder {
   readonly #binding: StoredBinding;
   readonly #store: ReaderStore;
   readonly #channel: KeyServerChannel;
+  readonly #periods: PeriodKeys;
   readonly #keys = new Map<KeyId, SetKey>();
   readonly #underWay = new Map<KeyId, Promise<SetKey>>();
   readonly #refused = new Map<KeyId, { readonly error: Error; readonly until: number }>();
   readonly #batch: Wanted[] = [];
   #isRevoked = false;
 
-  constructor(binding: StoredBinding, store: ReaderStore, channel: KeyServerChannel) {
-    this.#binding = binding;
-    this.#store = store;
+  constructor({ channel, ...options }: PeriodKeysOptions & { readonly channel: KeyServerChannel }) {
+    this.#binding = options.binding;
+    this.#store = options.store;
     this.#channel = channel;
+    this.#periods = new PeriodKeys(options);
   }
 
   /** Whether the key server said last that the publisher has disconnected this device. */
@@ -71,9 +74,28 @@ export class KeyFinder {
 
   async #lookUp(id: KeyId): Promise<SetKey> {
     const stored = await this.#store.setKeys.get(this.#binding.id, id);
-    const key = stored && isUsable(stored) ? stored : await this.#askFor(id);
+    const key = stored && isUsable(stored) ? stored : ((await this.#fromEnvelope(id)) ?? (await this.#askFor(id)));
     this.#keys.set(id, key);
     return key;
+  }
+
+  async #fromEnvelope(id: KeyId): Promise<SetKey | undefined> {
+    const key = await this.#periods.find(id);
+    if (key === undefined || !isUsable(key)) return undefined;
+    await this.#store.setKeys.save(this.#binding.id, new Map([[id, key]]));
+    void this.#renewPeriods();
+    return key;
+  }
+
+  /** Asks for the keys of next periods ahead of time: nobody waits for them. */
+  async #renewPeriods(): Promise<void> {
+    const due = await this.#periods.due();
+    if (due.length === 0) return;
+    try {
+      await this.#exchange(due);
+    } catch {
+      this.#periods.forgetAsking(due);
+    }
   }
 
   #askFor(id: KeyId): Promise<SetKey> {
@@ -111,12 +133,18 @@ export class KeyFinder {
     }
   }
 
-  async #request(ids: readonly KeyId[]): Promise<KeyResults> {
+  /** Keeps the period keys in the answer, and returns it. */
+  async #exchange(ids: readonly KeyId[]): Promise<KeyAnswer> {
     const { deviceKey, descriptor } = this.#binding;
-    const { keyServer } = descriptor;
-    const request = await encodeKeyRequest(deviceKey, keyServer, ids, nowInSeconds());
+    const request = await encodeKeyRequest(deviceKey, descriptor.keyServer, ids, nowInSeconds());
     const sealed = await sendKeyRequest(this.#channel, request);
     const answer = await openKeyAnswer(sealed, request, deviceKey.key);
+    await this.#periods.take(answer);
+    return answer;
+  }
+
+  async #request(ids: readonly KeyId[]): Promise<KeyResults> {
+    const answer = await this.#exchange(ids);
     const results = new Map<KeyId, SetKey | Error>();
     for (const id of ids) results.set(id, await this.#resultOf(id, answer));
     const good = Array.from(results).filter((entry): entry is [KeyId, SetKey] => !(entry[1] instanceof Error));

@@ -5,6 +5,7 @@
 import type { Express, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { daySpan } from '../../core/keys/set-time.ts';
 import { KeyServerError } from '../errors.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import type { Origins } from '../publication/import-bundle.ts';
@@ -17,7 +18,6 @@ import {
   MAXIMUM_VALID_DAYS,
 } from '../readers/invitations.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { daySpan } from '../subscriptions/access.ts';
 import { findPlan, listPlans, noPlan } from '../subscriptions/plans.ts';
 import { MAXIMUM_EVENT_LENGTH, readStripeEvent } from '../subscriptions/stripe.ts';
 import {

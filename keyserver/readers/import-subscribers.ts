@@ -1,7 +1,8 @@
 /** Takes a whole list of subscribers at once: all of it, or nothing. */
+
+import { daySpan } from '../../core/keys/set-time.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { daySpan } from '../subscriptions/access.ts';
 import { listPlans } from '../subscriptions/plans.ts';
 import { type ListedSubscriber, type ListProblem, parseSubscriberList } from '../subscriptions/subscriber-list.ts';
 import { findSubscriber } from '../subscriptions/subscribers.ts';

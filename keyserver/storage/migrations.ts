@@ -31,6 +31,17 @@ CREATE TABLE subscriptions (
 CREATE INDEX subscriptions_subscriber ON subscriptions (subscriber, plan);
 CREATE INDEX subscriptions_plan ON subscriptions (plan);
 ALTER TABLE tokens ADD COLUMN scope TEXT NOT NULL DEFAULT 'publish'`,
+  ({ integer, blob, keyed }) => `
+-- Of plans, as the last bundle has them: the sorted patterns as JSON, and the time zone of a dated plan.
+CREATE TABLE periods (
+  id TEXT PRIMARY KEY,
+  plan TEXT NOT NULL,
+  sets TEXT NOT NULL,
+  zone TEXT,
+  starts ${integer} NOT NULL,
+  ends ${integer} NOT NULL,
+  sealed ${blob} NOT NULL
+)${keyed}`,
 ];
 
 /** The newest version of the schema. */

@@ -51,6 +51,7 @@ it('on PostgreSQL several processes take the steps at once, each of them once', 
     'DROP INDEX invitations_subscriber',
     'DROP TABLE subscriptions',
     'DROP TABLE plans',
+    'DROP TABLE periods',
     'ALTER TABLE tokens DROP COLUMN scope',
   ])
     await first.database.run(undo);
