@@ -10,6 +10,7 @@ const FILES = [
   'database',
   'import-bundle',
   'key-requests',
+  'periods',
   'plans',
   'publication-crash',
   'publication-hand-over',
