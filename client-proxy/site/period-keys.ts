@@ -137,8 +137,11 @@ function renewalOf({ notBefore, notAfter }: SetKey, fraction: number): number {
   return notAfter - ((notAfter - notBefore) * (2 - fraction)) / 12;
 }
 
+/** Whether one of about the same length follows: days, weeks and months are told apart, and plans need not be. */
 function hasSuccessor({ notBefore, notAfter }: SetKey, held: Iterable<SetKey>): boolean {
   return [...held].some((other) => {
-    return other.notBefore > notBefore && other.notBefore <= notAfter && other.notAfter > notAfter;
+    const ratio = (other.notAfter - other.notBefore) / (notAfter - notBefore);
+    const follows = other.notBefore > notBefore && other.notBefore <= notAfter && other.notAfter > notAfter;
+    return follows && ratio > 2 / 3 && ratio < 3 / 2;
   });
 }
