@@ -2,6 +2,7 @@
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { setPlace } from '../publication/import-bundle.ts';
 import { timestampKeyPlace } from '../publication/key.ts';
+import { periodPlace } from '../publication/period-keys.ts';
 import { devicePlace } from '../readers/devices.ts';
 import type { Database } from '../storage/database.ts';
 import { secretPlace } from '../storage/secrets.ts';
@@ -31,6 +32,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
   { table: 'secrets', key: 'name', start: '', placeOf: ({ name }) => secretPlace(String(name)) },
   { table: 'timestamp_key', key: 'id', start: -1, placeOf: ({ key_id }) => timestampKeyPlace(String(key_id)) },
   { table: 'sets', key: 'id', start: '', placeOf: ({ id }) => setPlace(id as KeyId) },
+  { table: 'periods', key: 'id', start: '', placeOf: ({ id }) => periodPlace(id as KeyId) },
   {
     table: 'devices',
     key: 'id',

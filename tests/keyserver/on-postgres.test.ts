@@ -15,6 +15,7 @@ const FILES = [
   'mail',
   'openid',
   'paywall',
+  'periods',
   'plans',
   'publication-crash',
   'publication-hand-over',
