@@ -87,7 +87,7 @@ export class KeyFinder {
     return key;
   }
 
-  /** Asks for the keys of next periods ahead of time: nobody waits for them. */
+  /** Asks for the keys of next periods ahead of time; no reading waits for them. */
   async #renewPeriods(): Promise<void> {
     const due = await this.#periods.due();
     if (due.length === 0) return;
