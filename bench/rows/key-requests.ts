@@ -56,7 +56,7 @@ export async function keyRequests(): Promise<Row[]> {
   }
 }
 
-async function startServer(args: readonly string[]): Promise<Started> {
+export async function startServer(args: readonly string[]): Promise<Started> {
   const child = spawn(NODE, [SERVER, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
   const early = ended.then(() => Promise.reject(new Error('the server has ended')));

@@ -221,7 +221,7 @@ export class SitePublication {
     return this.#smallTarget(DESCRIPTOR_TARGET, this.state?.targets.target(DESCRIPTOR_TARGET), DESCRIPTOR_LENGTH);
   }
 
-  /** SHA-256 (hexadecimal) of the key envelope of a period, where the publication names one: keys.md section 3.2. */
+  /** SHA-256 (hexadecimal) of the key envelope of a period, where the publication names one: keys.md section 3. */
   envelopeHash(period: KeyId): string | undefined {
     return this.state?.targets.target(envelopeTargetOf(period))?.sha256;
   }

@@ -2,6 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
+import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { canonicalJson, type Json } from '../../core/encoding/canonical-json.ts';
 import { ENVELOPE_TARGETS, envelopeTargetOf } from '../../core/keys/envelope.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
@@ -115,16 +116,18 @@ describe('with the key of a period', () => {
 
   it('attack 47: that is over, the reader is refused with the reason, and the key is gone', async () => {
     const [period, set] = [await periodKey(), await createSetKey()];
-    give([period], -DAY, 2);
-    await ask();
     await putEnvelope(period, [await wrap(period, set)]);
     const path = await publish(set);
-    rig.keyServer.refusals.set(set.id, 'lapsed');
-    rig.keyServer.tamper = (answer) => answer;
-    const end = nowInSeconds() + 3;
-    while (nowInSeconds() < end) await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(await read(path)).toBe('lapsed');
+    await rig.proxy.close();
+    const { dataDirectory: directory, keyFile } = rig.storage;
+    const store = await ReaderStore.open({ directory, keyFile });
+    await store.periodKeys.save(
+      1,
+      new Map([[period.id, { key: period.key, notBefore: 0, notAfter: nowInSeconds() - 1 }]]),
+    );
+    store.close();
     await rig.restart();
+    rig.keyServer.refusals.set(set.id, 'lapsed');
     expect(await read(path)).toBe('lapsed');
     expect(await storedPeriods()).not.toContain(period.id);
   });
