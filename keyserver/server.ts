@@ -8,6 +8,7 @@ import { DEFAULT_PUBLICATION, type KeyServerConfig } from './config.ts';
 import { KeyServerError } from './errors.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { checkDoor, checkHttpcryptDoor, type Listener, listenFor } from './http/listen.ts';
+import { followTicketKey } from './http/ticket-keys.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
@@ -202,6 +203,8 @@ async function serve(
   await warnOfDescriptor(state, origins, log);
   if (config.dev) await rememberDevOrigins(state.database, origins);
   else await forgetDevOrigins(state.database);
+  const useTicketKey = (key: Uint8Array) => listeners.forEach(({ setTicketKey }) => void setTicketKey(key));
+  const stopFollowing = await followTicketKey(state, log, useTicketKey);
   api.serve(apps.api);
   reading.serve(apps.reading);
   documents.serve(apps.documents);
@@ -230,7 +233,7 @@ async function serve(
     close: async () => {
       await Promise.all(listeners.map(({ close }) => close()));
       encrypted?.stop();
-      await Promise.all([keeper.stop(), hosts.close()]);
+      await Promise.all([keeper.stop(), hosts.close(), stopFollowing()]);
       await state.database.close();
       log.info('stopped');
     },

@@ -5,15 +5,13 @@ import type { ChannelRequest } from '../../core/httpcrypt/message.ts';
 import { BINDING_PATH } from '../../core/keys/binding.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { refusalOf } from '../api/refusals.ts';
-import { CountStore } from '../http/count-store.ts';
+import { FailureCounts } from '../http/failure-counts.ts';
 import type { RequestLimits } from '../http/limits.ts';
 import type { ProviderReader } from '../publication/provider.ts';
 import { bindDevice } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Answer, Circumstances } from './door.ts';
-
-const QUARTER_OF_AN_HOUR = 15 * 60_000;
 
 export interface MessagesOptions {
   readonly state: KeyServerState;
@@ -47,17 +45,19 @@ export function answerMessages(
 
 /** Binding, of requests that cannot be replays; failures are counted. */
 function bindingOf({ state, provider, origin, limits }: MessagesOptions) {
-  const failures = new CountStore(QUARTER_OF_AN_HOUR);
+  const failures = new FailureCounts(state, 'bindings by HTTPCrypt');
   return async (content: Uint8Array, { address, fresh }: Circumstances) => {
     if (!fresh) return refuse(425, 'too-early');
-    if (failures.increment(address).totalHits > limits.bindingsPerAddress) return refuse(429, 'too-many-requests');
+    const attempt = await failures.begin(address);
+    let failed = false;
     try {
-      const answer = await bindDevice(state, provider, origin, content);
-      failures.decrement(address);
-      return { status: 200, content: answer };
+      if (attempt.hits > limits.bindingsPerAddress) return refuse(429, 'too-many-requests');
+      return { status: 200, content: await bindDevice(state, provider, origin, content) };
     } catch (error) {
-      if ((refusalOf(error)?.status ?? 500) >= 500) failures.decrement(address);
+      failed = (refusalOf(error)?.status ?? 500) < 500;
       throw error;
+    } finally {
+      attempt.end(failed);
     }
   };
 }

@@ -4,7 +4,7 @@ import { normaliseCode } from '../../core/keys/binding.ts';
 import { documentTarget, localTarget } from '../../core/reading/local-target.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { KeyServerError } from '../errors.ts';
-import { addressOf, limitRequests, MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
+import { addressOf, limitFailures, MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
 import {
   endSession,
   findAccount,
@@ -48,7 +48,8 @@ const form = express.urlencoded({ extended: false, limit: MAXIMUM_FORM_LENGTH, p
 export function addAccountPages(app: Express, pages: AccountPages): void {
   const { origin, limits } = pages;
   const ownForm = [noStore, sameOriginOnly(origin)];
-  const joinLimit = limitRequests(limits.joinsPerAddress, 'address', refuseTooMany);
+  const joins = { kind: 'joins', limit: limits.joinsPerAddress, countedBy: 'address' } as const;
+  const joinLimit = limitFailures(pages.state, joins, refuseTooMany);
   app.get('/-/', (_request, response) => response.redirect(303, '/-/account'));
   app.get('/-/sign-in', noStore, async (request, response) =>
     sendSignIn(pages, response, 200, { to: '/', name: '', failed: false, left: queryOf(request, 'left') === '1' }),

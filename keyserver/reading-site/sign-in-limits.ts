@@ -1,6 +1,6 @@
 /** The limits on signing in, and the browsers that are known: docs/keyserver.md, "Limits". */
 import type { Request, RequestHandler, Response } from 'express';
-import { countAsKnownBrowser, limitRequests, type RequestLimits } from '../http/limits.ts';
+import { type CountedBy, countAsKnownBrowser, limitFailures, type RequestLimits } from '../http/limits.ts';
 import { findKnownBrowser, markKnownBrowser } from '../readers/known-browsers.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
@@ -19,14 +19,16 @@ export interface SignInLimits {
  * @param refuse - answers 429
  */
 export function limitSignIns(pages: SignInLimits, refuse: RequestHandler): RequestHandler[] {
-  const { limits } = pages;
+  const { state, limits } = pages;
+  const atMost = (limit: number, countedBy: CountedBy) =>
+    limitFailures(state, { kind: `sign-ins by ${countedBy}`, limit, countedBy }, refuse);
   return [
     recogniseBrowser(pages),
-    limitRequests(limits.signInsPerKnownBrowser, 'known-browser', refuse),
+    atMost(limits.signInsPerKnownBrowser, 'known-browser'),
     // First, so that one address cannot use up what all of them may do.
-    limitRequests(limits.signInsPerNameAndAddress, 'name-and-address', refuse),
-    limitRequests(limits.signInsPerAddress, 'address', refuse),
-    limitRequests(limits.signInsPerName, 'name', refuse),
+    atMost(limits.signInsPerNameAndAddress, 'name-and-address'),
+    atMost(limits.signInsPerAddress, 'address'),
+    atMost(limits.signInsPerName, 'name'),
   ];
 }
 

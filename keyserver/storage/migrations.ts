@@ -31,6 +31,20 @@ CREATE TABLE subscriptions (
 CREATE INDEX subscriptions_subscriber ON subscriptions (subscriber, plan);
 CREATE INDEX subscriptions_plan ON subscriptions (plan);
 ALTER TABLE tokens ADD COLUMN scope TEXT NOT NULL DEFAULT 'publish'`,
+  ({ integer, blob, strict, keyed }) => `
+-- Failed attempts, by a MAC over what is counted.
+CREATE TABLE failures (
+  counted ${blob} PRIMARY KEY,
+  failed ${integer} NOT NULL,
+  ends ${integer} NOT NULL
+)${keyed};
+CREATE INDEX failures_ends ON failures (ends);
+-- The key that TLS tickets are sealed with at all key servers.
+CREATE TABLE ticket_key (
+  id ${integer} PRIMARY KEY CHECK (id = 1),
+  made ${integer} NOT NULL,
+  sealed ${blob} NOT NULL
+)${strict}`,
 ];
 
 /** The newest version of the schema. */

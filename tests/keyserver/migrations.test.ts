@@ -52,6 +52,8 @@ it('on PostgreSQL several processes take the steps at once, each of them once', 
     'DROP TABLE subscriptions',
     'DROP TABLE plans',
     'ALTER TABLE tokens DROP COLUMN scope',
+    'DROP TABLE failures',
+    'DROP TABLE ticket_key',
   ])
     await first.database.run(undo);
   await first.database.run('UPDATE wispr_key_server SET version = 3');
