@@ -5,7 +5,7 @@ import type { KeyServerState } from '../storage/state.ts';
 /** Seconds for which a key is counted, from its first failure on. */
 const WINDOW = 15 * 60;
 /** Rows of all counts together. Above it, the keys with the fewest failures start from zero. */
-export const MAXIMUM_ROWS = 200_000;
+const MAXIMUM_ROWS = 200_000;
 /** Writes of one process between two times that it removes what has ended. */
 const PRUNE_EVERY = 256;
 
