@@ -98,8 +98,8 @@ export function limitFailures(
       attempt.end(false);
       return refuse(request, response, next);
     }
-    // A client that leaves before the answer has not learned it; an answer that was on its way counts.
-    response.once('close', () => attempt.end(isFailure(response.statusCode)));
+    // Who leaves before the answer has failed: else attempts that are broken off would cost the server work, and not count.
+    response.once('close', () => attempt.end(!response.writableEnded || isFailure(response.statusCode)));
     next();
   };
 }

@@ -1,5 +1,9 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import express from 'express';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FailureCounts, pruneFailures } from '../../keyserver/http/failure-counts.ts';
+import { limitFailures } from '../../keyserver/http/limits.ts';
 import { openState } from '../../keyserver/storage/state.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 import { keepStateIn, storeIn } from '../support/store.ts';
@@ -58,6 +62,31 @@ describe.each(['sqlite', 'postgres'] as const)('failures that key servers count 
     now += 1;
     expect(await fail(here, 'a')).toBe(1);
     expect(await hits(here, 'a')).toBe(2);
+  });
+
+  it('count over HTTP at both, and attempts that are broken off', async () => {
+    const limit = { kind: 'http', limit: 2, countedBy: 'address' } as const;
+    const arrived = Promise.withResolvers<void>();
+    const servers = states.map((state) => {
+      const app = express();
+      app.use(limitFailures(state, limit, (_request, response) => void response.status(429).end()));
+      app.get('/wrong', (_request, response) => void response.status(403).end());
+      app.get('/never', () => arrived.resolve());
+      return app.listen(0, '127.0.0.1');
+    });
+    await Promise.all(servers.map((server) => once(server, 'listening')));
+    const [here = 0, there = 0] = servers.map((server) => (server.address() as AddressInfo).port);
+    const status = async (port: number) => (await fetch(`http://127.0.0.1:${port}/wrong`)).status;
+    const socket = connect(here, '127.0.0.1');
+    socket.write('GET /never HTTP/1.1\r\nHost: x\r\n\r\n');
+    await arrived.promise;
+    socket.destroy();
+    await once(socket, 'close');
+    expect(await status(here)).toBe(403);
+    expect(await status(here)).toBe(429);
+    expect(await status(there)).toBe(429);
+    for (const server of servers) server.closeAllConnections();
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
   });
 
   it('attack 107: keep a bounded number of rows, those with most failures', async () => {
