@@ -1,7 +1,7 @@
 /** How operators get in: a link registers a passkey, and a passkey signs in. */
 import express, { type Express, type Request, type Response } from 'express';
 import { KeyServerError } from '../errors.ts';
-import { limitRequests } from '../http/limits.ts';
+import { limitFailures } from '../http/limits.ts';
 import {
   addNewPasskey,
   authenticationOptions,
@@ -35,7 +35,8 @@ export function addSignIn(app: Express, pages: AdminPages): void {
     parameterLimit: 5,
     inflate: false,
   });
-  const limit = limitRequests(limits.joinsPerAddress, 'address', (_request, _response, next) =>
+  const counted = { kind: 'operators', limit: limits.joinsPerAddress, countedBy: 'address' } as const;
+  const limit = limitFailures(state, counted, (_request, _response, next) =>
     next(new KeyServerError('too-many-requests', 'too many attempts: wait a quarter of an hour')),
   );
   const invited = async (request: Request): Promise<Operator> => {

@@ -164,7 +164,8 @@ async function answerOne(
 
 /**
  * Refuses what is too old, from the future, or here already; remembers the nonce for as long as its time would be accepted, and until some
- * device is noted as seen. No transaction: one statement decides, and requests do not wait for each other.
+ * device is noted as seen. No transaction: one statement decides, and requests do not wait for each other. Nor for the disk: after a power
+ * cut, who has recorded a request of the last minutes gets the same keys for the same device once more, and cannot open them.
  */
 async function checkFreshness(
   state: KeyServerState,
@@ -175,7 +176,8 @@ async function checkFreshness(
   const now = state.now();
   if (Math.abs(time - now) > REQUEST_TIME_TOLERANCE) return 'stale-request';
   const sql = 'INSERT INTO nonces (device, nonce, expires) VALUES (?, ?, ?) ON CONFLICT DO NOTHING';
-  if ((await database.run(sql, device.id, nonce, time + REQUEST_TIME_TOLERANCE)) === 0) return 'replayed-request';
+  if ((await database.runUnflushed(sql, device.id, nonce, time + REQUEST_TIME_TOLERANCE)) === 0)
+    return 'replayed-request';
   if (now - (device.last_seen ?? 0) < LAST_SEEN_INTERVAL) return undefined;
   await database.transaction(async () => {
     await database.run('UPDATE devices SET last_seen = ? WHERE id = ?', now, device.id);

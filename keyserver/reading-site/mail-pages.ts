@@ -1,7 +1,7 @@
 /** Signing in and signing up by mail: a name or an address is typed, then the code of the mail. Whether the name is known changes no answer. */
 import type { Express, Request, Response } from 'express';
 import { localTarget } from '../../core/reading/local-target.ts';
-import { limitRequests } from '../http/limits.ts';
+import { limitFailures } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { mailedLink } from '../mail/link.ts';
 import type { Mailer, MailKind } from '../mail/mailer.ts';
@@ -34,11 +34,15 @@ export interface ReadingMail {
 
 /** Adds the routes; without `mail`, there are none. */
 export function addMailPages(app: Express, pages: AccountPages): void {
-  const { mail, origin, limits } = pages;
+  const { mail, origin, limits, state } = pages;
   if (!mail) return;
   const ownForm = [noStore, sameOriginOnly(origin), form];
   const mailLimits = limitMails(pages, refuseTooMany);
-  const codeLimit = limitRequests(limits.joinsPerAddress, 'address', refuseTooMany);
+  const codeLimit = limitFailures(
+    state,
+    { kind: 'mailed codes', limit: limits.joinsPerAddress, countedBy: 'address' },
+    refuseTooMany,
+  );
   app.get('/-/mail', noStore, async (request, response) => sendCodePage(pages, mail, request, response, 200));
   app.post('/-/mail', ...ownForm, ...mailLimits, async (request, response) =>
     askForCode(pages, mail, request, response, 'sign-in'),

@@ -2,7 +2,7 @@
 import express, { type Express, type Request, type Response } from 'express';
 import { localTarget } from '../../core/reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
-import { limitRequests } from '../http/limits.ts';
+import { limitFailures } from '../http/limits.ts';
 import {
   addNewPasskey,
   authenticationOptions,
@@ -28,9 +28,13 @@ const form = express.urlencoded({
 
 /** Adds the routes below `/-/passkey/` to the reading site. */
 export function addPasskeyPages(app: Express, pages: AccountPages): void {
-  const { origin, limits } = pages;
+  const { origin, limits, state } = pages;
   const asked = [noStore, sameOriginOnly(origin), documentLimit(limits)];
-  const failures = limitRequests(limits.signInsPerAddress, 'address', refuseTooMany);
+  const failures = limitFailures(
+    state,
+    { kind: 'passkeys', limit: limits.signInsPerAddress, countedBy: 'address' },
+    refuseTooMany,
+  );
   app.get('/-/passkeys.js', (_request, response) => {
     response.set({ 'Content-Type': PASSKEY_SCRIPT.type, 'Cache-Control': 'no-cache' }).end(PASSKEY_SCRIPT.content);
   });

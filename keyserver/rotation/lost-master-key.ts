@@ -73,7 +73,7 @@ async function startAgain(store: Store, vault: Vault, keys: MasterKeys): Promise
 
 /** What does not decrypt any more. */
 async function forget(database: Database): Promise<void> {
-  for (const table of ['former_recipients', 'periods', 'secrets', 'sets', 'timestamp_key'])
+  for (const table of ['former_recipients', 'periods', 'secrets', 'sets', 'ticket_key', 'timestamp_key'])
     await database.run(`DELETE FROM ${table}`);
   await forgetDeviceKeys(database);
 }

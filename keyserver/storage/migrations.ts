@@ -154,6 +154,20 @@ CREATE TABLE periods (
   ends ${integer} NOT NULL,
   sealed ${blob} NOT NULL
 )${keyed}`,
+  ({ integer, blob, strict, keyed }) => `
+-- Failed attempts, by a MAC over what is counted.
+CREATE TABLE failures (
+  counted ${blob} PRIMARY KEY,
+  failed ${integer} NOT NULL,
+  ends ${integer} NOT NULL
+)${keyed};
+CREATE INDEX failures_ends ON failures (ends);
+-- The key that TLS tickets are sealed with at all key servers.
+CREATE TABLE ticket_key (
+  id ${integer} PRIMARY KEY CHECK (id = 1),
+  made ${integer} NOT NULL,
+  sealed ${blob} NOT NULL
+)${strict}`,
 ];
 
 /** A table of passkeys: keyserver/passkeys/store.ts. @param owners - the table of those whose they are */
