@@ -113,8 +113,8 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
 
   'open-bundle': async (input) => {
-    const recipient = xwingKeyPair(input.bytes('seed'));
-    return { ...(await openBundle(input.bytes('bundle'), recipient)) } as unknown as JsonObject;
+    const { recipient: _, ...bundle } = await openBundle(input.bytes('bundle'), xwingKeyPair(input.bytes('seed')));
+    return bundle as unknown as JsonObject;
   },
 
   'open-key-file': async (input) => {
