@@ -11,6 +11,7 @@ import { createSession, type NewSession } from '../readers/accounts.ts';
 import {
   createMailCode,
   findMailCode,
+  MAXIMUM_NAME_LENGTH,
   type MailPurpose,
   type OpenMailCode,
   takeMailCode,
@@ -94,7 +95,7 @@ async function askForCode(
   response: Response,
   wish: MailPurpose,
 ): Promise<void> {
-  const name = field(request, 'name').trim();
+  const name = field(request, 'name').trim().slice(0, MAXIMUM_NAME_LENGTH); // as wrong codes are counted
   const present = wish === 'move' ? await subscriberOf(pages, request) : undefined;
   if (wish === 'move' && (!present || present.revoked !== null)) return response.redirect(303, '/-/account');
   const target = wish === 'move' ? '/-/account' : localTarget(field(request, 'to'), pages.origin);

@@ -44,7 +44,9 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
       response.type('html').send(deletePage(await pages.masthead(), { name }));
     }),
   );
-  post('/-/delete', async (_request, response, { id }) => {
+  post('/-/delete', async (_request, response, { id, revoked }) => {
+    // A new account could have rights again: the publisher deletes this one.
+    if (revoked !== null) return response.redirect(303, '/-/account');
     await deleteSubscriber(state, id);
     pages.knownBrowser.clear(response);
     leave(pages, response, '"cache", "storage"');
