@@ -11,7 +11,7 @@ import {
   registrationOptions,
 } from '../passkeys/ceremonies.ts';
 import { operatorCookie } from '../reading-site/session-cookie.ts';
-import { as, audit } from '../storage/audit.ts';
+import { as } from '../storage/audit.ts';
 import {
   beginOperatorSession,
   endOperatorSession,
@@ -81,8 +81,8 @@ export function addSignIn(app: Express, pages: AdminPages): void {
   app.post('/passkey', limit, form, async (request, response) => {
     const operator = await invited(request);
     if (!(await takeOperatorLink(state, link.read(request) ?? ''))) return response.redirect(303, '/passkey');
-    await addNewPasskey(passkeys, operator.id, field(request, 'answer'), 'Passkey');
-    await audit(as(state, `operator ${operator.name}`), 'passkey', operator.name);
+    const own = { ...passkeys, state: as(state, `operator ${operator.name}`) };
+    await addNewPasskey(own, operator, field(request, 'answer'), 'Passkey');
     link.clear(response);
     await enter(request, response, operator.id);
   });

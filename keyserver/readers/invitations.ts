@@ -176,13 +176,13 @@ export async function findInvitation(
  * @throws KeyServerError `seats-taken`
  */
 export async function useInvitation(
-  { database, now }: KeyServerState,
+  state: KeyServerState,
   { subscriber, name, seats, codeHash }: UsableInvitation,
   user: string,
   present: number | undefined,
 ): Promise<number> {
-  if (seats !== null) return takeSeat(database, { id: subscriber, name }, present, now());
-  await database.run('UPDATE invitations SET used_by = ? WHERE code_hash = ?', user, codeHash);
+  if (seats !== null) return takeSeat(state, { id: subscriber, name }, present);
+  await state.database.run('UPDATE invitations SET used_by = ? WHERE code_hash = ?', user, codeHash);
   return subscriber;
 }
 

@@ -183,7 +183,7 @@ async function useCode(
 ): Promise<Taken | 'over'> {
   if (purpose === 'move') {
     if (present === undefined || present.id !== subscriber) return 'over';
-    if (!(await renameSubscriber(state.database, present.id, name))) return 'over';
+    if (!(await renameSubscriber(state, present.id, name))) return 'over';
     return { target, ...(isMailAddress(present.name) && { moved: present.name }) };
   }
   const id = purpose === 'sign-up' && offer ? await signUp(state, name, offer) : subscriber;

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { keepStateIn } from '../support/store.ts';
 
 const FILES = [
+  'admin-store',
   'audit',
   'bindings',
   'browser-devices',
