@@ -192,11 +192,14 @@ export async function useInvitation(
  * @returns how many
  * @throws KeyServerError `no-such-subscriber`
  */
-export async function withdrawInvitations({ database, now }: KeyServerState, name: string): Promise<number> {
+export async function withdrawInvitations(state: KeyServerState, name: string): Promise<number> {
+  const { database, now } = state;
   return database.transaction(async () => {
-    const { id } = await knownSubscriber(database, name);
+    const { id, name: kept } = await knownSubscriber(database, name);
     const sql = 'DELETE FROM invitations WHERE subscriber = ? AND used_by IS NULL AND expires >= ?';
-    return database.run(sql, id, now());
+    const invitations = await database.run(sql, id, now());
+    if (invitations > 0) await audit(state, 'invitations-withdrawn', kept, { invitations });
+    return invitations;
   });
 }
 

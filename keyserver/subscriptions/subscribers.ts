@@ -156,7 +156,7 @@ export async function renameSubscriber(
     if (taken && taken.id !== subscriber.id) throw invalid(`there is a subscriber ${quoted(taken.name)} already`);
     const sql = 'UPDATE subscribers SET name = ?, name_key = ? WHERE id = ?';
     await database.run(sql, wanted, nameKey(wanted), subscriber.id);
-    await audit(state, 'rename', subscriber.name, { to: wanted });
+    await audit(state, 'rename', wanted, { from: subscriber.name });
     return { from: subscriber.name, to: wanted };
   });
 }

@@ -50,7 +50,7 @@ const CHANGES: readonly [string, () => Promise<unknown>][] = [
   ],
   ['reader ada: password-removed ada', () => reader.post('/-/new-password', { remove: '1' })],
   ['reader ada: sessions-ended ada', () => reader.post('/-/sign-out-everywhere', {})],
-  ['command: rename up2', () => command('admin', 'rename', 'up2', 'up3')],
+  ['command: rename up3', () => command('admin', 'rename', 'up2', 'up3')],
   ['command: rotate recipient', () => command('admin', 'rotate', 'recipient')],
   ['command: rotate devices', () => command('admin', 'rotate', 'devices')],
   ['command: rotate httpcrypt', () => command('admin', 'rotate', 'httpcrypt')],
