@@ -27,6 +27,7 @@ const DEVICES = 50;
 
 /** What is asked, and by whom. */
 export interface Asked {
+  readonly pid: number;
   readonly origin: string;
   readonly set: string;
   readonly httpcrypt?: HttpcryptDoor | undefined;
@@ -59,7 +60,7 @@ async function startServer(database: string, folder: string, port?: string): Pro
   const sql = 'INSERT INTO sets (id, name, site, sealed, imported) VALUES (?, ?, ?, ?, ?)';
   await state.database.run(sql, set, 'day-1', 'bench.example', await state.vault.seal(setPlace(set), key), state.now());
   const devices = await Promise.all(Array.from({ length: DEVICES }, () => addDevice(state)));
-  return { origin: url, set, httpcrypt, devices };
+  return { pid: process.pid, origin: url, set, httpcrypt, devices };
 }
 
 async function addDevice({ database, vault, now }: KeyServerState) {
@@ -81,5 +82,10 @@ async function startExpress(length: number): Promise<Asked> {
   });
   const server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, set: '', devices: [] };
+  return {
+    pid: process.pid,
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    set: '',
+    devices: [],
+  };
 }

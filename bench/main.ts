@@ -8,6 +8,7 @@ import { protect1gib, protect10k, protectMemory, republish100k } from './rows/pr
 import { passRows, proxyRows } from './rows/proxy.ts';
 import { memoryRows, ttfbRows } from './rows/proxy-cost.ts';
 import { publicationCheck } from './rows/publication.ts';
+import { rotate } from './rows/rotate.ts';
 import { webReaderFirst, webReaderPage, webReaderRate, webReaderSize } from './rows/web-reader.ts';
 
 interface Measured {
@@ -22,6 +23,7 @@ const ROWS: Readonly<Record<string, Measured>> = {
   'protect-memory': { what: 'memory of wispr protect, for 20,000 documents and for 2 GiB', run: protectMemory },
   'publication-check': { what: 'a reader opens a publication and looks a document up', run: publicationCheck },
   'key-requests': { what: 'requests for keys to one key server, on SQLite and on PostgreSQL', run: keyRequests },
+  'rotate-1m': { what: 'a new day and a new period for a million subscribers', run: rotate },
   'proxy-1k': { what: 'requests for 1 KiB through the proxy, beside others', run: () => proxyRows('proxy-1k') },
   'proxy-64k': { what: 'the same for 64 KiB', run: () => proxyRows('proxy-64k') },
   'proxy-10m': { what: 'the same for 10 MiB', run: () => proxyRows('proxy-10m') },

@@ -11,6 +11,7 @@ import { KeyServerError } from './errors.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { checkAdminDoor, checkDoor, checkHttpcryptDoor, type Listener, listenFor } from './http/listen.ts';
 import { watchCertificates } from './http/renewal.ts';
+import { followTicketKey } from './http/ticket-keys.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { createMailer, type Mailer } from './mail/mailer.ts';
 import { metricsDoor } from './metrics/door.ts';
@@ -252,6 +253,8 @@ async function serve(
   await warnOfDescriptor(state, origins, log);
   if (config.dev) await rememberDevOrigins(state.database, origins);
   else await forgetDevOrigins(state.database);
+  const useTicketKey = (key: Uint8Array) => listeners.forEach(({ setTicketKey }) => void setTicketKey(key));
+  const stopFollowing = await followTicketKey(state, log, useTicketKey);
   api.serve(apps.api);
   reading.serve(apps.reading);
   documents.serve(apps.documents);
@@ -287,7 +290,7 @@ async function serve(
       stopWatching();
       await Promise.all(listeners.map(({ close }) => close()));
       encrypted?.stop();
-      await Promise.all([keeper.stop(), hosts.close(), paywall?.close(), shared.mailer?.close()]);
+      await Promise.all([keeper.stop(), hosts.close(), paywall?.close(), shared.mailer?.close(), stopFollowing()]);
       await endRecords();
       await state.database.close();
       log.info('stopped');

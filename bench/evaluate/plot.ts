@@ -98,7 +98,7 @@ function framed({ title, unit, series }: About, y: Vertical, drawn: readonly str
     return `<rect x="${fixed(left)}" y="${HEIGHT - 20}" width="12" height="12" fill="${COLOURS[index]}"/>${label(name, left + 17, HEIGHT - 10, 'start')}`;
   });
   const heading = `${label(title, EDGE.left, 18, 'start', 'font-weight="600" font-size="14"')}${label(unit, EDGE.left - 8, 30, 'end')}`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="#fff"/>
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12" role="img"><title>${escaped(title)}</title><rect width="100%" height="100%" fill="#fff"/>
 ${[heading, ...grid, ...drawn, ...legend].filter((each) => each !== '').join('\n')}
 </svg>
 `;
@@ -110,8 +110,11 @@ function isShown(y: Vertical): (tick: number) => boolean {
 }
 
 function label(text: string, x: number, y: number, anchor: string, more = ''): string {
-  const safe = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-  return `<text x="${fixed(x)}" y="${fixed(y)}" text-anchor="${anchor}" fill="#222" ${more}>${safe}</text>`;
+  return `<text x="${fixed(x)}" y="${fixed(y)}" text-anchor="${anchor}" fill="#222" ${more}>${escaped(text)}</text>`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
 function fixed(value: number): string {

@@ -53,5 +53,5 @@ function linesOf(file: string | boolean): string[] {
 
 function describeRow({ number, time, who, action, about, details }: AuditRow): string {
   const more = Object.keys(details).length === 0 ? '' : ` ${JSON.stringify(details)}`;
-  return printable(`${number}  ${utcMinute(time)}  ${who}: ${action} ${about}${more}`);
+  return `${number}  ${utcMinute(time)}  ${printable(`${who}: ${action} ${about}${more}`)}`;
 }

@@ -6,6 +6,8 @@ import { nameOfPlace } from '../../keyserver/storage/master-key.ts';
 import { count } from '../../publisher/text.ts';
 import { print, say } from '../io/voice.ts';
 
+const SHOWN_NAMES = 20;
+
 interface Options {
   readonly config: string;
   readonly json?: boolean;
@@ -36,8 +38,14 @@ function describe({ made, invited, subscribers, publication, serial }: Restored)
     `restored ${count(subscribers, 'subscriber')}, publication ${publication ?? 'none'}, bundle serial ${serial ?? 'none'}`,
     `what came after ${when} is lost: subscriptions, revocations, passwords, devices, bundles; do it again`,
     ...(invited.length > 0
-      ? [`their open links are void, because they may have been used: ${invited.join(', ')}`]
+      ? [`${count(invited.length, 'open link')} may have been used since, and are void: ${shortened(invited)}`]
       : []),
     'start the key server; then the publisher runs "wispr publish", or "wispr withdraw" if the site was withdrawn',
   ];
+}
+
+/** On a terminal a few are enough: `--json` has all. */
+function shortened(names: readonly string[]): string {
+  const more = names.length - SHOWN_NAMES;
+  return names.slice(0, SHOWN_NAMES).join(', ') + (more > 0 ? ` and ${more} more, which --json lists` : '');
 }

@@ -39,15 +39,20 @@ async function run(name: string | undefined, options: Options): Promise<void> {
       return json ? print(JSON.stringify({ removed: name })) : say(`the plan "${name}" is removed`);
     }
     const zone = dated === false ? '' : dated === true ? undefined : dated;
-    const { plan, created } = await definePlan(state, { name, title, sets: sets?.split(','), zone });
-    const { subscriptions } = (await listPlans(state)).find((each) => each.name === name) as PlanOverview;
-    if (json) return print(JSON.stringify({ ...plan, created, subscriptions }));
-    say(`${created ? 'made' : 'changed'} the plan${describePlan({ ...plan, subscriptions })}`);
-    if (!created && subscriptions > 0) say('for all of them, it counts from their next key request on');
+    const { created } = await definePlan(state, { name, title, sets: sets?.split(','), zone });
+    const shown = (await listPlans(state)).find((each) => each.name === name) as PlanOverview;
+    if (json) return print(JSON.stringify({ ...shown, created }));
+    say(`${created ? 'made' : 'changed'} the plan${describePlan(shown)}`);
+    if (!created && shown.subscriptions > 0) say('for all of them, it counts from their next key request on');
   });
 }
 
-export function describePlan({ name, title, patterns, zone, subscriptions }: PlanOverview): string {
+const PERIOD_KEYS = {
+  given: '; period keys',
+  different: '; NO PERIOD KEYS: the sets or the time zone of this plan are others in wispr.json',
+} as const;
+
+export function describePlan({ name, title, patterns, zone, subscriptions, periodKeys }: PlanOverview): string {
   const dated = zone === null ? 'while subscribed' : `dated, ${zone}`;
-  return `  ${name} "${title}": sets ${patterns.join(', ')}; ${dated}; ${count(subscriptions, 'subscription')}`;
+  return `  ${name} "${title}": sets ${patterns.join(', ')}; ${dated}; ${count(subscriptions, 'subscription')}${periodKeys ? PERIOD_KEYS[periodKeys] : ''}`;
 }

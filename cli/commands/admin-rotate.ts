@@ -2,11 +2,11 @@
 import { Argument, type Command } from 'commander';
 import { type KeyServerConfig, readConfig } from '../../keyserver/config.ts';
 import { rotateDevices } from '../../keyserver/rotation/devices.ts';
+import { rotateHttpcrypt } from '../../keyserver/rotation/httpcrypt.ts';
 import { replaceLostMasterKey } from '../../keyserver/rotation/lost-master-key.ts';
 import { type MasterRotation, removeOlderKeys, rotateMasterKey } from '../../keyserver/rotation/master-key.ts';
 import { rotateRecipient } from '../../keyserver/rotation/recipient.ts';
 import { nameOfPlace } from '../../keyserver/storage/master-key.ts';
-import { renewSecret } from '../../keyserver/storage/secrets.ts';
 import { withState } from '../../keyserver/storage/state.ts';
 import { count } from '../../publisher/text.ts';
 import { print, say, UsageError } from '../io/voice.ts';
@@ -65,7 +65,7 @@ const rotations: Readonly<Record<(typeof KEYS)[number], (config: KeyServerConfig
       return { outcome: { devices }, said };
     },
     httpcrypt: async (config) => {
-      await withState(config, (state) => renewSecret(state, 'httpcrypt'));
+      await withState(config, rotateHttpcrypt);
       const said = ['restart the key server: its log has the new "key", which the publisher puts into wispr.json'];
       return { outcome: { renewed: 'httpcrypt' }, said };
     },

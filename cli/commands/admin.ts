@@ -105,7 +105,9 @@ async function runRevoke(name: string, { config: configFile, json, dryRun }: Rev
   say(
     `${who} ${verb} revoked: ${count(devices, 'device')} refused, ${count(sessions, 'session')} ended, ${count(invitations, 'open invitation')} void`,
   );
-  say('keys that a device holds already stay good until they expire, after 30 days at the latest');
+  say(
+    "keys that a device holds already stay good until they expire, after 30 days or a plan's next period at the latest",
+  );
   if (dryRun) say('nothing was changed');
 }
 

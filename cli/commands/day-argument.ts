@@ -1,4 +1,4 @@
-import { daySpan, type TimeSpan } from '../../keyserver/subscriptions/access.ts';
+import { daySpan, type TimeSpan } from '../../core/keys/set-time.ts';
 import { UsageError } from '../io/voice.ts';
 
 /** The seconds of a day as it is typed. @throws UsageError */

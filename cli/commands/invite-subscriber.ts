@@ -108,7 +108,7 @@ function sayInvitation(invitation: Invitation, link: string | undefined): void {
     say(`nothing was taken away; granted before: ${kept.map(describeGrant).join(', ')}`);
     sayHint('"wispr admin revoke NAME" takes everything away; with --sets after that, those sets only are granted');
   }
-  if (seats) say(`${seats.taken} of ${seats.seats} seats are taken; an earlier link of this group works no more`);
+  if (seats) say(`${seats.taken} of ${seats.seats} seats are taken; a link that was made before works no more`);
   const works = `works ${seats ? 'for each free seat' : 'once'}, until ${isoDay(expires)}`;
   if (link === undefined) {
     say(`the invitation was mailed; its link ${works}`);

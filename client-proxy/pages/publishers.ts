@@ -1,7 +1,7 @@
 /** Publishers on the first page: their sites and how fresh they are, what may be read until when, which sites they ask for. */
 import { ago } from '../../core/reading/confirmation.ts';
 import type { BoundSite } from '../site/bound-sites.ts';
-import type { KeyTime } from '../store/set-key-store.ts';
+import type { KeyTime } from '../store/key-store.ts';
 import type { HostProof, StoredBinding } from '../store/types.ts';
 import type { PagesContext } from './context.ts';
 import type { Fact, PageForm } from './template.ts';

@@ -155,7 +155,11 @@ export class BoundSites {
 
   #sitesOf(binding: StoredBinding, kept: Map<string, KeptPublication>): BoundSite[] {
     const { descriptor } = binding;
-    const keys = new KeyFinder(binding, this.#store, channelTo(this.#upstream, descriptor));
+    const keepers: PublicationKeeper[] = [];
+    const keys = new KeyFinder({
+      ...{ binding, store: this.#store, channel: channelTo(this.#upstream, descriptor) },
+      publications: () => keepers.map(({ publication }) => publication),
+    });
     const keeper = new DescriptorKeeper(binding, this.#store, this.#upstream.keyServers);
     return binding.sites.map(({ site, label }) => {
       const description = descriptor.sites.find((one) => one.site === site);
@@ -164,6 +168,7 @@ export class BoundSites {
       publication.content = description?.content ?? [];
       publication.descriptor = keeper;
       kept.set(name, publication);
+      keepers.push(publication.keeper);
       return {
         site,
         label,

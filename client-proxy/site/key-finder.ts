@@ -1,5 +1,5 @@
 /**
- * Finds set keys: in memory, in the store, then from the key server. Ids that are wanted at the same time travel in one request, one
+ * Finds set keys: in memory, in the store, in the envelopes of periods, then from the key server. Ids that are wanted at the same time travel in one request, one
  * id is never asked for twice at once, and a refusal is remembered for a while.
  */
 import { KeyError } from '../../core/keys/errors.ts';
@@ -15,6 +15,7 @@ import { LIMITS } from '../limits.ts';
 import type { ReaderStore } from '../store/store.ts';
 import type { StoredBinding } from '../store/types.ts';
 import { clockOff, type KeyServerChannel, sendKeyRequest } from './key-server.ts';
+import { PeriodKeys, type PeriodKeysOptions } from './period-keys.ts';
 import { renewDeviceKey } from './renew.ts';
 
 interface Wanted extends PromiseWithResolvers<SetKey> {
@@ -37,6 +38,7 @@ export class KeyFinder {
   readonly #binding: StoredBinding;
   readonly #store: ReaderStore;
   readonly #channel: KeyServerChannel;
+  readonly #periods: PeriodKeys;
   readonly #keys = new Map<KeyId, SetKey>();
   readonly #underWay = new Map<KeyId, Promise<SetKey>>();
   readonly #refused = new Map<KeyId, { readonly error: Error; readonly until: number }>();
@@ -45,11 +47,12 @@ export class KeyFinder {
   #renewing: Promise<void> | undefined;
   #isRevoked = false;
 
-  constructor(binding: StoredBinding, store: ReaderStore, channel: KeyServerChannel) {
-    this.#binding = binding;
-    this.#deviceKey = binding.deviceKey;
-    this.#store = store;
+  constructor({ channel, ...options }: PeriodKeysOptions & { readonly channel: KeyServerChannel }) {
+    this.#binding = options.binding;
+    this.#deviceKey = options.binding.deviceKey;
+    this.#store = options.store;
     this.#channel = channel;
+    this.#periods = new PeriodKeys(options);
   }
 
   /** Whether the key server said last that the publisher has disconnected this device. */
@@ -75,9 +78,28 @@ export class KeyFinder {
 
   async #lookUp(id: KeyId): Promise<SetKey> {
     const stored = await this.#store.setKeys.get(this.#binding.id, id);
-    const key = stored && isUsable(stored) ? stored : await this.#askFor(id);
+    const key = stored && isUsable(stored) ? stored : ((await this.#fromEnvelope(id)) ?? (await this.#askFor(id)));
     this.#keys.set(id, key);
     return key;
+  }
+
+  async #fromEnvelope(id: KeyId): Promise<SetKey | undefined> {
+    const key = await this.#periods.find(id);
+    if (key === undefined || !isUsable(key)) return undefined;
+    await this.#store.setKeys.save(this.#binding.id, new Map([[id, key]]));
+    void this.#renewPeriods();
+    return key;
+  }
+
+  /** Asks for the keys of next periods ahead of time; no reading waits for them. */
+  async #renewPeriods(): Promise<void> {
+    const due = await this.#periods.due();
+    if (due.length === 0) return;
+    try {
+      await this.#ask(due);
+    } catch {
+      this.#periods.forgetAsking(due);
+    }
   }
 
   #askFor(id: KeyId): Promise<SetKey> {
@@ -129,10 +151,13 @@ export class KeyFinder {
     return results;
   }
 
+  /** Keeps the period keys in the answer, and returns it. */
   async #ask(ids: readonly KeyId[]): Promise<KeyAnswer> {
     const request = await encodeKeyRequest(this.#deviceKey, this.#binding.descriptor.keyServer, ids, nowInSeconds());
     const sealed = await sendKeyRequest(this.#channel, request);
-    return openKeyAnswer(sealed, request, this.#deviceKey.key);
+    const answer = await openKeyAnswer(sealed, request, this.#deviceKey.key);
+    await this.#periods.take(answer, this.#deviceKey);
+    return answer;
   }
 
   /** Gets another device key. Requests that are refused at the same time wait for the same one. */

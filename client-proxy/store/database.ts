@@ -13,9 +13,19 @@ const SCHEMA_VERSION = 2;
 /** "wspr": tells a reader's database from those of other programs, a key server's among them. */
 const APPLICATION_ID = 0x77737072;
 
+/** Came later than version 2, which programs that do not know it can go on with. */
+const PERIOD_KEYS = `CREATE TABLE IF NOT EXISTS period_keys (
+  binding INTEGER NOT NULL REFERENCES bindings (id) ON DELETE CASCADE,
+  id TEXT NOT NULL,
+  not_before INTEGER NOT NULL,
+  not_after INTEGER NOT NULL,
+  key BLOB NOT NULL,
+  PRIMARY KEY (binding, id)
+) STRICT, WITHOUT ROWID;`;
+
 /**
  * `storage`: how the secrets are encrypted, and what shows that the right key is at hand (protection.ts). `secrets`, `bindings.device_key`,
- * `set_keys.key` and `roaming.key` are sealed under the storage key (sealing.ts), with table and row in the additional data.
+ * `set_keys.key`, `period_keys.key` and `roaming.key` are sealed under the storage key (sealing.ts), with table and row in the additional data.
  *
  * `publications`: signed metadata by site and role, as they came; every one is verified again when it is read. `stays`: 0 for what may be
  * dropped, the first written first. `roaming`: of each line of roaming files that this device has met, the highest number that it has seen, and
@@ -51,6 +61,7 @@ CREATE TABLE set_keys (
   key BLOB NOT NULL,
   PRIMARY KEY (binding, id)
 ) STRICT, WITHOUT ROWID;
+${PERIOD_KEYS}
 CREATE TABLE publications (
   site TEXT NOT NULL REFERENCES sites (site) ON DELETE CASCADE,
   name TEXT NOT NULL,
@@ -140,7 +151,10 @@ function checkSound(database: DatabaseSync, file: string): void {
 
 function prepare(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;');
-  if (headerNumber(database, 'user_version') === SCHEMA_VERSION) return;
+  if (headerNumber(database, 'user_version') === SCHEMA_VERSION) {
+    database.exec(PERIOD_KEYS);
+    return;
+  }
   inTransaction(database, () => {
     database.exec(`${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`);
   });

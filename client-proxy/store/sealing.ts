@@ -59,8 +59,17 @@ export function devicePlace(keyServer: string, publisher: string, deviceKeyId: s
   return ['bindings', 'device_key', keyServer, publisher, deviceKeyId];
 }
 
-export function setKeyPlace(binding: number, id: string, notBefore: number, notAfter: number): Place {
-  return ['set_keys', 'key', binding, id, notBefore, notAfter];
+/** Tables of keys with the times at which they are good. */
+export type KeyTable = 'period_keys' | 'set_keys';
+
+export function keyPlace(table: KeyTable, binding: number, id: string, notBefore: number, notAfter: number): Place {
+  return [table, 'key', binding, id, notBefore, notAfter];
+}
+
+function sealedKeys(table: KeyTable): SealedColumn {
+  const place = (row: Row) =>
+    keyPlace(table, Number(row.binding), String(row.id), Number(row.not_before), Number(row.not_after));
+  return { table, column: 'key', names: ['binding', 'id'], place };
 }
 
 export function roamingPlace(id: string, salt: Uint8Array): Place {
@@ -75,12 +84,8 @@ const SEALED: readonly SealedColumn[] = [
     names: ['id'],
     place: (row) => devicePlace(String(row.key_server), String(row.publisher), String(row.device_key_id)),
   },
-  {
-    table: 'set_keys',
-    column: 'key',
-    names: ['binding', 'id'],
-    place: (row) => setKeyPlace(Number(row.binding), String(row.id), Number(row.not_before), Number(row.not_after)),
-  },
+  sealedKeys('set_keys'),
+  sealedKeys('period_keys'),
   {
     table: 'roaming',
     column: 'key',

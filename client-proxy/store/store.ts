@@ -8,11 +8,11 @@ import { insertBinding, readBinding, readSite, sealDeviceKey, updateDescriptor }
 import { type OpenDatabase, openDatabase } from './database.ts';
 import { unwritable } from './errors.ts';
 import { IdentityStore } from './identity-store.ts';
+import { KeyStore } from './key-store.ts';
 import { Preferences } from './preferences.ts';
 import { PublicationStore } from './publication-store.ts';
 import { SealedDatabase } from './sealed-database.ts';
 import { devicePlace, SEED_PLACE, unseal } from './sealing.ts';
-import { SetKeyStore } from './set-key-store.ts';
 import type { NewBinding, Row, StorageKeyOptions, StoredBinding, StoredSite, StoreOptions } from './types.ts';
 
 /** What a transaction takes besides what is written: pages that are begun, and those of the trees above. */
@@ -23,7 +23,8 @@ export class ReaderStore extends SealedDatabase {
   readonly notices: readonly string[];
   /** Can be read and changed while the Reader is locked, too. */
   readonly preferences = new Preferences(this);
-  readonly setKeys = new SetKeyStore(this);
+  readonly setKeys = new KeyStore(this, 'set_keys');
+  readonly periodKeys = new KeyStore(this, 'period_keys');
 
   private constructor({ database, notices }: OpenDatabase, options: StorageKeyOptions) {
     super(database, options);

@@ -34,6 +34,8 @@ import { parseMessage } from './sealed-message.ts';
 const MAGIC = utf8('wispr-bundle/1\n');
 const SIGNATURE_LABEL = utf8('wispr/1 key bundle\n');
 const SIGNATURE_LENGTH = 64;
+/** In a bundle. */
+const MAXIMUM_PERIODS = 64;
 
 /** The key of one set, as the publisher hands it to the key server. */
 export interface BundledSet {
@@ -45,9 +47,27 @@ export interface BundledSet {
   readonly site: string;
 }
 
+/** A period key of a plan, as the publisher hands it to the key server. */
+export interface BundledPeriod {
+  readonly id: KeyId;
+  /** base64url of the period key. */
+  readonly key: string;
+  readonly plan: string;
+  readonly site: string;
+  /** The patterns of the plan's sets, sorted. */
+  readonly sets: readonly string[];
+  /** The time zone of a dated plan. */
+  readonly zone?: string;
+  /** Seconds since 1970, inclusive. */
+  readonly from: number;
+  readonly until: number;
+}
+
 export interface KeyBundle {
   /** base64url of the signed provider descriptor. */
   readonly descriptor: string;
+  /** Of plans, for the current period and the next one. */
+  readonly periods?: readonly BundledPeriod[];
   /** base64url of the publication's first root, `1.root.json`, byte for byte. */
   readonly root: string;
   readonly sets: readonly BundledSet[];
@@ -150,16 +170,18 @@ export async function openBundle(bytes: Uint8Array, ...recipients: readonly KeyP
   const message = sharedSecret && (await openMessage(await bundleKey(sharedSecret, context), context, payload));
   const bundle = message && parseCanonicalJson(message);
   if (!isKeyBundle(bundle)) throw unreadable('the bundle does not decrypt to a list of keys');
-  for (const set of bundle.sets) await checkKeyOf(set);
+  for (const set of bundle.sets) await checkKeyOf('set', set, `the set "${set.name}"`);
+  for (const period of bundle.periods ?? [])
+    await checkKeyOf('period', period, `a period of the plan "${period.plan}"`);
   const { issued, serial, workspace } = header;
   return { ...bundle, issued, publisher, recipient: header.recipient, serial, workspace };
 }
 
 /** The end of step B4: each key hashes to its id. */
-async function checkKeyOf({ id, key, name }: BundledSet): Promise<void> {
+async function checkKeyOf(kind: 'period' | 'set', { id, key }: BundledSet | BundledPeriod, of: string): Promise<void> {
   const bytes = fromBase64url(key, KEY_LENGTH);
-  if (bytes === undefined || (await keyIdOf('set', bytes)) !== id)
-    throw unreadable(`the key of the set "${name}" is not the one it is named`);
+  if (bytes === undefined || (await keyIdOf(kind, bytes)) !== id)
+    throw unreadable(`the key of ${of} is not the one it is named`);
 }
 
 /** Steps B1 and B2. */
@@ -196,8 +218,10 @@ function parseBundleHeader(bytes: Uint8Array): { header: BundleHeader; publisher
 }
 
 function isKeyBundle(value: Json | undefined): value is JsonObject & KeyBundle {
-  if (!isJsonObject(value) || !hasMembers(value, ['descriptor', 'root', 'sets'], ['timestampKey'])) return false;
-  const { descriptor, root, sets, timestampKey } = value;
+  if (!isJsonObject(value) || !hasMembers(value, ['descriptor', 'root', 'sets'], ['periods', 'timestampKey']))
+    return false;
+  const { descriptor, periods = [], root, sets, timestampKey } = value;
+  if (!Array.isArray(periods) || periods.length > MAXIMUM_PERIODS || !periods.every(isBundledPeriod)) return false;
   if (timestampKey !== undefined && fromBase64url(timestampKey, KEY_LENGTH) === undefined) return false;
   const texts = fromBase64url(descriptor) !== undefined && fromBase64url(root) !== undefined;
   return texts && Array.isArray(sets) && sets.every(isBundledSet);
@@ -210,6 +234,24 @@ function isBundledSet(value: Json): boolean {
     fromBase64url(value.key, KEY_LENGTH) !== undefined &&
     typeof value.name === 'string' &&
     isSite(value.site)
+  );
+}
+
+function isBundledPeriod(value: Json): boolean {
+  if (!isJsonObject(value)) return false;
+  if (!hasMembers(value, ['from', 'id', 'key', 'plan', 'sets', 'site', 'until'], ['zone'])) return false;
+  const { from, id, key, plan, sets, site, until, zone } = value;
+  return (
+    isKeyId(id) &&
+    fromBase64url(key, KEY_LENGTH) !== undefined &&
+    typeof plan === 'string' &&
+    isSite(site) &&
+    Array.isArray(sets) &&
+    sets.every((pattern) => typeof pattern === 'string') &&
+    (zone === undefined || typeof zone === 'string') &&
+    typeof from === 'number' &&
+    typeof until === 'number' &&
+    from <= until
   );
 }
 

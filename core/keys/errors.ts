@@ -12,6 +12,11 @@ export const KEY_ERRORS = {
     means: 'it is valid at another time',
     remedy: 'check the clock of this machine; else renew your subscription with the publisher',
   },
+  'envelope-malformed': {
+    step: 'E1',
+    means: 'the publication has a key envelope that is too long, malformed, or of another period; no key of it is used',
+    remedy: 'nothing: the Reader asks the key server',
+  },
   'binding-malformed': {
     means: 'a binding request or answer is malformed, altered, or made for another device or request',
     remedy: 'try another network; else update the Reader',

@@ -11,4 +11,5 @@ export const MESSAGE_LIMITS = {
   bundleHeader: 8192,
   roaming: 4 * 1024 * 1024,
   keyFile: 1024 * 1024,
+  envelope: 262_144,
 } as const;

@@ -7,6 +7,9 @@ import { fromBase64url } from '../encoding/base64url.ts';
 import { equalBytes } from '../encoding/bytes.ts';
 import { hexDigest } from '../encoding/digest.ts';
 import { toHex } from '../encoding/hex.ts';
+import { envelopeTargetOf } from '../keys/envelope.ts';
+import type { KeyId } from '../keys/key-id.ts';
+import { MESSAGE_LIMITS } from '../keys/limits.ts';
 import { type MetadataSource, type MetadataStore, PublicationClient, type TrustedState } from './client.ts';
 import type { Step } from './delegated-roles.ts';
 import { type DocumentEntry, documentEntryOf } from './document-entry.ts';
@@ -216,6 +219,17 @@ export class SitePublication {
   async descriptor(): Promise<Uint8Array> {
     this.#client.checkOpen();
     return this.#smallTarget(DESCRIPTOR_TARGET, this.state?.targets.target(DESCRIPTOR_TARGET), DESCRIPTOR_LENGTH);
+  }
+
+  /** SHA-256 (hexadecimal) of the key envelope of a period, where the publication names one: keys.md section 3. */
+  envelopeHash(period: KeyId): string | undefined {
+    return this.state?.targets.target(envelopeTargetOf(period))?.sha256;
+  }
+
+  /** Fetches that envelope; whether it is any good is the caller's to check. @throws PublicationError */
+  async envelope(period: KeyId): Promise<Uint8Array> {
+    const path = envelopeTargetOf(period);
+    return this.#smallTarget(path, this.state?.targets.target(path), MESSAGE_LIMITS.envelope);
   }
 
   async #load(): Promise<void> {

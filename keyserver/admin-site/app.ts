@@ -34,7 +34,7 @@ export function createAdminSite(options: AdminSiteOptions): Express {
       response.set({ 'Content-Type': type, 'Cache-Control': 'no-cache' }).end(content);
     });
   app.get('/favicon.ico', (_request, response) => void response.status(204).end());
-  app.use(noStore, limitRequests(limits.documentsPerAddress, 'address', refuseTooMany, { failuresOnly: false }));
+  app.use(noStore, limitRequests(limits.documentsPerAddress, refuseTooMany));
   app.use(ownFormsOnly(origin));
   addSignIn(app, pages);
   app.use(demandOperator(pages));

@@ -2,9 +2,9 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Express } from 'express';
+import { daySpan } from '../../core/keys/set-time.ts';
 import { auditFrom, auditLine, newestAudit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
-import { daySpan } from '../subscriptions/access.ts';
 import { type AdminPages, query, queryWith, sendPage } from './pages.ts';
 
 const PAGE_LENGTH = 100;

@@ -1,8 +1,8 @@
 /** Plans: name, title, patterns, and the sets that they have today. */
 import type { Express, Request } from 'express';
 import { matchesPattern } from '../../core/keys/set-pattern.ts';
+import { timeOf } from '../../core/keys/set-time.ts';
 import type { Database } from '../storage/database.ts';
-import { timeOf } from '../subscriptions/access.ts';
 import { definePlan, listPlans, removePlan } from '../subscriptions/plans.ts';
 import { parseSetPattern } from '../subscriptions/subscribers.ts';
 import { type AdminPages, field, operatorState, sendPage } from './pages.ts';

@@ -1,7 +1,7 @@
 /** How operators get in: a link registers a passkey, and a passkey signs in. */
 import express, { type Express, type Request, type Response } from 'express';
 import { KeyServerError } from '../errors.ts';
-import { limitRequests } from '../http/limits.ts';
+import { limitFailures } from '../http/limits.ts';
 import {
   addNewPasskey,
   authenticationOptions,
@@ -11,7 +11,7 @@ import {
   registrationOptions,
 } from '../passkeys/ceremonies.ts';
 import { operatorCookie } from '../reading-site/session-cookie.ts';
-import { as, audit } from '../storage/audit.ts';
+import { as } from '../storage/audit.ts';
 import {
   beginOperatorSession,
   endOperatorSession,
@@ -35,7 +35,8 @@ export function addSignIn(app: Express, pages: AdminPages): void {
     parameterLimit: 5,
     inflate: false,
   });
-  const limit = limitRequests(limits.joinsPerAddress, 'address', (_request, _response, next) =>
+  const counted = { kind: 'operators', limit: limits.joinsPerAddress, countedBy: 'address' } as const;
+  const limit = limitFailures(state, counted, (_request, _response, next) =>
     next(new KeyServerError('too-many-requests', 'too many attempts: wait a quarter of an hour')),
   );
   const invited = async (request: Request): Promise<Operator> => {
@@ -80,8 +81,8 @@ export function addSignIn(app: Express, pages: AdminPages): void {
   app.post('/passkey', limit, form, async (request, response) => {
     const operator = await invited(request);
     if (!(await takeOperatorLink(state, link.read(request) ?? ''))) return response.redirect(303, '/passkey');
-    await addNewPasskey(passkeys, operator.id, field(request, 'answer'), 'Passkey');
-    await audit(as(state, `operator ${operator.name}`), 'passkey', operator.name);
+    const own = { ...passkeys, state: as(state, `operator ${operator.name}`) };
+    await addNewPasskey(own, operator, field(request, 'answer'), 'Passkey');
     link.clear(response);
     await enter(request, response, operator.id);
   });

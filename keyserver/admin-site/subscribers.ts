@@ -1,9 +1,9 @@
 /** The subscribers, in pages; and inviting a person. */
 import type { Express } from 'express';
+import { daySpan } from '../../core/keys/set-time.ts';
 import { KeyServerError } from '../errors.ts';
 import { readProviderRow } from '../publication/provider.ts';
 import { invitationLink, inviteSubscriber } from '../readers/invitations.ts';
-import { daySpan } from '../subscriptions/access.ts';
 import { listSubscribers, SUBSCRIBER_STATES } from '../subscriptions/directory.ts';
 import { findPlan, listPlans } from '../subscriptions/plans.ts';
 import { findSubscriber } from '../subscriptions/subscribers.ts';

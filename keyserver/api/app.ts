@@ -6,7 +6,7 @@ import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { KeyServerError } from '../errors.ts';
 import { createDoor, type DoorOptions } from '../http/door.ts';
-import { limitRequests, type RequestLimits } from '../http/limits.ts';
+import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';
@@ -44,7 +44,7 @@ export function createApiApp(options: ApiOptions): Express {
   app.post(
     BINDING_PATH,
     noStore,
-    bindingLimit(limits),
+    bindingLimit(state, limits, 'bindings'),
     body(MESSAGE_LIMITS.bindingRequest),
     async (request, response) => {
       send(
@@ -57,7 +57,7 @@ export function createApiApp(options: ApiOptions): Express {
   app.post(
     RENEWAL_PATH,
     noStore,
-    bindingLimit(limits),
+    bindingLimit(state, limits, 'renewals'),
     body(MESSAGE_LIMITS.bindingRequest),
     async (request, response) => {
       send(response, 'application/json', await renewDeviceKey(state, provider, origin, bytesOf(request.body)));
@@ -82,12 +82,13 @@ export function createApiApp(options: ApiOptions): Express {
   return app;
 }
 
-function bindingLimit({ bindingsPerAddress }: RequestLimits): RequestHandler {
-  return limitRequests(bindingsPerAddress, 'address', refuseTooMany);
+function bindingLimit(state: KeyServerState, { bindingsPerAddress }: RequestLimits, kind: string): RequestHandler {
+  const limit = { kind, limit: bindingsPerAddress, countedBy: 'address' } as const;
+  return limitFailures(state, limit, refuseTooMany);
 }
 
 function keyRequestLimit({ keyRequestsPerAddress }: RequestLimits): RequestHandler {
-  return limitRequests(keyRequestsPerAddress, 'address', refuseTooMany, { failuresOnly: false });
+  return limitRequests(keyRequestsPerAddress, refuseTooMany);
 }
 
 /** What is not foreseen is logged by its kind and where it happened, and not sent. */

@@ -5,7 +5,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { limitRequests, type RequestLimits } from '../http/limits.ts';
+import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import { importBundle, type Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';
 import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
@@ -34,7 +34,7 @@ export function addPublicationRoutes(app: Express, options: PublicationOptions):
 
 /** What readers ask the key server for first: docs/spec/publication.md, "Reading". */
 function addMetadataRoute(app: Express, { state: { database }, limits }: PublicationOptions): void {
-  const limit = limitRequests(limits.metadataPerAddress, 'address', refuseTooMany, { failuresOnly: false });
+  const limit = limitRequests(limits.metadataPerAddress, refuseTooMany);
   app.get(`${METADATA_PATH}:file`, limit, async (request, response) => {
     const file = String(request.params.file);
     const isTimestamp = file === TIMESTAMP_FILE;
@@ -62,8 +62,8 @@ function addPublishingRoutes(app: Express, options: PublicationOptions): void {
   const { state, keeper, origins, log, limits } = options;
   const guards = [
     noStore,
-    limitRequests(limits.publishingPerAddress, 'address', refuseTooMany, { failuresOnly: false }),
-    limitRequests(limits.publishingRefusals, 'address', refuseTooMany),
+    limitRequests(limits.publishingPerAddress, refuseTooMany),
+    limitFailures(state, { kind: 'publishing', limit: limits.publishingRefusals, countedBy: 'address' }, refuseTooMany),
     demandToken(state, 'publish'),
   ];
   app.put(BUNDLE_PATH, ...guards, body(MESSAGE_LIMITS.bundle), async (request, response) => {

@@ -6,7 +6,7 @@ import type { Express, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { KeyServerError } from '../errors.ts';
-import { limitRequests, type RequestLimits } from '../http/limits.ts';
+import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import { mailInvitation } from '../mail/invitation.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Origins } from '../publication/import-bundle.ts';
@@ -149,8 +149,12 @@ export function addSubscriptionRoutes(app: Express, options: SubscriptionOptions
   const { state, limits, log, stripe } = options;
   const guards = [
     noStore,
-    limitRequests(limits.subscriptionsPerAddress, 'address', refuseTooMany, { failuresOnly: false }),
-    limitRequests(limits.publishingRefusals, 'address', refuseTooMany),
+    limitRequests(limits.subscriptionsPerAddress, refuseTooMany),
+    limitFailures(
+      state,
+      { kind: 'subscriptions', limit: limits.publishingRefusals, countedBy: 'address' },
+      refuseTooMany,
+    ),
   ];
   for (const operation of OPERATIONS)
     app.post(

@@ -1,10 +1,10 @@
 import type { ClientRateLimitInfo, Store } from 'express-rate-limit';
 import { LRUCache } from 'lru-cache';
 
-/** Keys that one limit counts at the same time. With 11 limits, some 50 MB at the most. */
+/** Keys that one limit counts at the same time. With 6 limits, some 30 MB at the most. */
 export const MAXIMUM_COUNTED = 20_000;
 
-/** The counts of one limit, in memory. Each key has a window of its own; where there are too many keys, the one that was used longest ago starts from zero. */
+/** The requests that one limit counts, in memory. Each key has a window of its own; where there are too many keys, the one that was used longest ago starts from zero. */
 export class CountStore implements Store {
   readonly localKeys = true;
   readonly #window: number;

@@ -1,10 +1,11 @@
 /** Every limit on requests, in one place: docs/keyserver.md, "Limits". Failures are counted where guessing is the danger, all requests where load is. */
 import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
+import type { KeyServerState } from '../storage/state.ts';
 import { nameKey } from '../subscriptions/subscribers.ts';
 import { CountStore } from './count-store.ts';
+import { FailureCounts } from './failure-counts.ts';
 
-export const QUARTER_OF_AN_HOUR = 15 * 60_000;
 const MINUTE = 60_000;
 
 export interface RequestLimits {
@@ -71,32 +72,50 @@ export const MAXIMUM_FORM_LENGTH = 8192;
 /** What a limit counts by. A name is the form's field `name`. */
 export type CountedBy = 'address' | 'known-browser' | 'name' | 'name-and-address';
 
-/**
- * Refuses with 429 whatever exceeds `limit`, after which `refuse` writes the body. A known browser is counted as such, and by nothing else.
- *
- * @param options - `failuresOnly`: counts failures, in 15 minutes; otherwise all requests, of a minute unless `windowMs` says otherwise
- */
-export function limitRequests(
-  limit: number,
-  countedBy: CountedBy,
-  refuse: RequestHandler,
-  {
-    failuresOnly,
-    windowMs = failuresOnly ? QUARTER_OF_AN_HOUR : MINUTE,
-  }: { readonly failuresOnly: boolean; readonly windowMs?: number } = { failuresOnly: true },
-): RequestHandler {
+/** Refuses with 429 the requests of one address above `limit` a minute, after which `refuse` writes the body. They are counted in this process, which they are to protect. */
+export function limitRequests(limit: number, refuse: RequestHandler): RequestHandler {
   return rateLimit({
-    windowMs,
+    windowMs: MINUTE,
     limit,
-    store: new CountStore(windowMs),
-    skip: (_request, response) => (knownBrowserOf(response) !== undefined) !== (countedBy === 'known-browser'),
-    skipSuccessfulRequests: failuresOnly,
-    requestWasSuccessful: (_request, { statusCode }) => !isFailure(statusCode),
-    keyGenerator: (request, response) => keyOf(request, response, countedBy),
+    store: new CountStore(MINUTE),
+    keyGenerator: addressOf,
     handler: refuse,
     legacyHeaders: false,
     standardHeaders: false,
   });
+}
+
+/** What is counted of failures: how many are too many in 15 minutes, and of what. */
+export interface FailureLimit {
+  /** No other limit has the same. */
+  readonly kind: string;
+  readonly limit: number;
+  readonly countedBy: CountedBy;
+  /** Whether what succeeds counts too. */
+  readonly all?: boolean;
+}
+
+/**
+ * Refuses with 429 whatever has failed too often, at all key servers together, after which `refuse` writes the body. A known browser is counted as such,
+ * and by nothing else.
+ */
+export function limitFailures(
+  state: KeyServerState,
+  { kind, limit, countedBy, all = false }: FailureLimit,
+  refuse: RequestHandler,
+): RequestHandler {
+  const counts = new FailureCounts(state, kind);
+  return async (request, response, next) => {
+    if ((knownBrowserOf(response) !== undefined) !== (countedBy === 'known-browser')) return next();
+    const attempt = await counts.begin(keyOf(request, response, countedBy));
+    if (attempt.hits > limit) {
+      attempt.end(false);
+      return refuse(request, response, next);
+    }
+    // Who leaves before the answer has failed: else attempts that are broken off would cost the server work, and not count.
+    response.once('close', () => attempt.end(all || !response.writableEnded || isFailure(response.statusCode)));
+    next();
+  };
 }
 
 /** Has this request counted as one of a known browser, named by `id`. */

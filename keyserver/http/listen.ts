@@ -1,4 +1,5 @@
 /** Opens and closes the sockets of the doors. */
+import { createHash } from 'node:crypto';
 import type { RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -10,6 +11,7 @@ import type { IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
 import type { DoorConfig, KeyServerConfig, ListenAddress } from '../config.ts';
 import { KeyServerError } from '../errors.ts';
 import { rememberConnections } from './cut.ts';
+import { TICKET_KEY_LIFETIME } from './ticket-keys.ts';
 import { readTls } from './tls.ts';
 
 /** Milliseconds within which a request must have arrived whole. */
@@ -25,6 +27,8 @@ export interface Listener {
   readonly tls: DoorConfig['tls'];
   /** Reads a renewed certificate. */
   readonly reload: () => void;
+  /** What TLS tickets are sealed with from now on. */
+  readonly setTicketKey: (key: Uint8Array) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -81,7 +85,11 @@ export async function listenFor(
 ): Promise<Listener> {
   let app: RequestListener = (_request, response) => void response.writeHead(503).end();
   const listener: RequestListener = (request, response) => app(request, response);
-  const server = door.tls ? createHttpsServer(readTls(door.tls, originOf(door)), listener) : createHttpServer(listener);
+  const secure = door.tls && resumable(originOf(door));
+  const server = door.tls
+    ? createHttpsServer({ ...readTls(door.tls, originOf(door)), ...secure }, listener)
+    : createHttpServer(listener);
+  let ticketKey: Buffer | undefined;
   server.requestTimeout = REQUEST_TIMEOUT;
   server.on('clientError', answerClientError);
   rememberConnections(server);
@@ -96,10 +104,22 @@ export async function listenFor(
     },
     tls: door.tls,
     reload: () => {
-      if (door.tls) (server as HttpsServer).setSecureContext(readTls(door.tls, originOf(door)));
+      if (!door.tls) return;
+      (server as HttpsServer).setSecureContext({ ...readTls(door.tls, originOf(door)), ...secure });
+      if (ticketKey) (server as HttpsServer).setTicketKeys(ticketKey); // a new context has a random one
+    },
+    setTicketKey: (key) => {
+      ticketKey = Buffer.from(key);
+      if (door.tls) (server as HttpsServer).setTicketKeys(ticketKey);
     },
     close: () => close(server),
   };
+}
+
+/** A ticket is good at every key server for the same origin, and at no other origin. Without this, Node.js takes the command line for it. */
+function resumable(origin: string) {
+  const sessionIdContext = createHash('sha256').update(origin).digest('hex').slice(0, 32);
+  return { sessionIdContext, sessionTimeout: TICKET_KEY_LIFETIME };
 }
 
 const TOO_LARGE =

@@ -5,15 +5,13 @@ import type { ChannelRequest } from '../../core/httpcrypt/message.ts';
 import { BINDING_PATH, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { refusalOf } from '../api/refusals.ts';
-import { CountStore } from '../http/count-store.ts';
+import { FailureCounts } from '../http/failure-counts.ts';
 import type { RequestLimits } from '../http/limits.ts';
 import type { ProviderReader } from '../publication/provider.ts';
 import { bindDevice, renewDeviceKey } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Answer, Circumstances } from './door.ts';
-
-const QUARTER_OF_AN_HOUR = 15 * 60_000;
 
 export interface MessagesOptions {
   readonly state: KeyServerState;
@@ -29,10 +27,10 @@ export function answerMessages(
   options: MessagesOptions,
 ): (request: ChannelRequest, circumstances: Circumstances) => Promise<Answer> {
   const { state, provider, origin, limits, log } = options;
-  const bind = bindingOf(limits, (content) =>
+  const bind = bindingOf(options, 'bindings', (content) =>
     bindDevice(state, provider, origin, content, limits.devicesPerSubscriber),
   );
-  const renew = bindingOf(limits, (content) => renewDeviceKey(state, provider, origin, content));
+  const renew = bindingOf(options, 'renewals', (content) => renewDeviceKey(state, provider, origin, content));
   return async ({ target, content }, circumstances) => {
     const route = [BINDING_PATH, RENEWAL_PATH, KEY_REQUEST_PATH].find((path) => target === `POST ${path}`) ?? 'none';
     try {
@@ -50,18 +48,24 @@ export function answerMessages(
 }
 
 /** Binding and its renewal, of requests that cannot be replays; failures are counted. */
-function bindingOf(limits: RequestLimits, answerTo: (content: Uint8Array) => Promise<Uint8Array>) {
-  const failures = new CountStore(QUARTER_OF_AN_HOUR);
+function bindingOf(
+  { state, limits }: MessagesOptions,
+  kind: string,
+  answerTo: (content: Uint8Array) => Promise<Uint8Array>,
+) {
+  const failures = new FailureCounts(state, `${kind} by HTTPCrypt`);
   return async (content: Uint8Array, { address, fresh }: Circumstances) => {
     if (!fresh) return refuse(425, 'too-early');
-    if (failures.increment(address).totalHits > limits.bindingsPerAddress) return refuse(429, 'too-many-requests');
+    const attempt = await failures.begin(address);
+    let failed = false;
     try {
-      const answer = await answerTo(content);
-      failures.decrement(address);
-      return { status: 200, content: answer };
+      if (attempt.hits > limits.bindingsPerAddress) return refuse(429, 'too-many-requests');
+      return { status: 200, content: await answerTo(content) };
     } catch (error) {
-      if ((refusalOf(error)?.status ?? 500) >= 500) failures.decrement(address);
+      failed = (refusalOf(error)?.status ?? 500) < 500;
       throw error;
+    } finally {
+      attempt.end(failed);
     }
   };
 }

@@ -2,6 +2,7 @@
 import { KeyServerError } from '../errors.ts';
 import { createSession, type NewSession } from '../readers/accounts.ts';
 import { createSubscriber } from '../readers/invitations.ts';
+import { asReader, audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -40,10 +41,15 @@ async function admit(state: KeyServerState, person: OpenIdPerson, plan: string |
   const { database, now } = state;
   const mail = nameFrom(person.mail !== undefined && MAIL.test(person.mail) ? person.mail : '');
   const found = mail === undefined ? undefined : await findSubscriber(database, mail);
-  const id = found?.id ?? (await createSubscriber(database, mail ?? (await freeName(database, person)), now()));
+  const name = found?.name ?? mail ?? (await freeName(database, person));
+  const id = found?.id ?? (await createSubscriber(database, name, now()));
   if (!found && plan !== undefined) await subscribe(database, id, plan, now(), null);
   const sql = 'INSERT INTO identities (issuer, subject, subscriber, created) VALUES (?, ?, ?, ?)';
   await database.run(sql, person.issuer, person.subject, id, now());
+  await audit(asReader(state, name), found ? 'openid-linked' : 'openid-account', name, {
+    issuer: person.issuer,
+    plan: found ? null : plan,
+  });
   return id;
 }
 

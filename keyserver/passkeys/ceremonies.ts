@@ -15,6 +15,7 @@ import {
 import { decodeAttestationObject, decodeClientDataJSON, isoBase64URL } from '@simplewebauthn/server/helpers';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { KeyServerError } from '../errors.ts';
+import { audit } from '../storage/audit.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { CHALLENGE_LIFETIME, createChallenge, takeChallenge } from './challenges.ts';
@@ -28,7 +29,7 @@ const TIMEOUT = CHALLENGE_LIFETIME * 1000;
 
 /** The passkeys of one kind of people at one origin. */
 export interface Passkeys {
-  readonly state: Pick<KeyServerState, 'database' | 'now'>;
+  readonly state: Pick<KeyServerState, 'actor' | 'database' | 'now'>;
   readonly table: PasskeyTable;
   /** Exactly the one at which the ceremonies take place. Its host is the RP id. */
   readonly origin: string;
@@ -73,10 +74,15 @@ export async function registrationOptions(
  * @param answer - the browser's `PublicKeyCredential` as JSON
  * @throws KeyServerError `passkey-refused`
  */
-export async function addNewPasskey(passkeys: Passkeys, owner: number, answer: string, label: string): Promise<void> {
+export async function addNewPasskey(
+  passkeys: Passkeys,
+  owner: PasskeyOwner,
+  answer: string,
+  label: string,
+): Promise<void> {
   const { state, table } = passkeys;
   const response = parse<RegistrationResponseJSON>(answer);
-  const challenge = await usedChallenge(passkeys, registration(table, owner), response);
+  const challenge = await usedChallenge(passkeys, registration(table, owner.id), response);
   const { verified, registrationInfo } = await checked(() => {
     checkAttestation(response);
     return verifyRegistrationResponse({
@@ -87,8 +93,11 @@ export async function addNewPasskey(passkeys: Passkeys, owner: number, answer: s
   });
   if (!verified) throw refused();
   const { id, publicKey, counter } = registrationInfo.credential;
-  const added = { id, owner, publicKey, counter, label, created: state.now() };
-  if (!(await addPasskey(state.database, table, added))) throw refused();
+  const added = { id, owner: owner.id, publicKey, counter, label, created: state.now() };
+  await state.database.transaction(async () => {
+    if (!(await addPasskey(state.database, table, added))) throw refused();
+    await audit(state, 'passkey', owner.name);
+  });
 }
 
 /** What a browser signs in with: any passkey that it has for this site. */

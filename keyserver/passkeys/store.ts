@@ -63,8 +63,14 @@ export async function notePasskeyUse(
   return (await database.run(sql, counter, now, id, counter, counter)) === 1;
 }
 
-export async function removePasskey(database: Database, table: PasskeyTable, owner: number, id: string): Promise<void> {
-  await database.run(`DELETE FROM ${table} WHERE id = ? AND owner = ?`, id, owner);
+/** @returns whether the owner had it */
+export async function removePasskey(
+  database: Database,
+  table: PasskeyTable,
+  owner: number,
+  id: string,
+): Promise<boolean> {
+  return (await database.run(`DELETE FROM ${table} WHERE id = ? AND owner = ?`, id, owner)) === 1;
 }
 
 /** One line, and never empty. */

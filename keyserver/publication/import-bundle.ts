@@ -11,6 +11,7 @@ import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import { type KeyServerState, readFormerRecipients, readRecipient } from '../storage/state.ts';
 import { type SealedTimestampKey, sealTimestampKey } from './key.ts';
+import { type SealedPeriod, sealPeriods, storePeriods } from './period-keys.ts';
 import { type ProviderRow, readProviderRow } from './provider.ts';
 
 /** The origins under which this key server is reached; a bundle whose descriptor names others would lead readers astray. */
@@ -179,14 +180,16 @@ interface SealedSet extends BundledSet {
 interface SealedBundle {
   readonly bundle: OpenedBundle;
   readonly sets: readonly SealedSet[];
+  readonly periods: readonly SealedPeriod[];
   readonly timestampKey: SealedTimestampKey | undefined;
 }
 
-/** Encrypts the keys of a bundle, of which `openBundle` has checked that each set key is the key of its id. */
+/** Encrypts the keys of a bundle, of which `openBundle` has checked that each is the key of its id. */
 async function sealBundleKeys(state: KeyServerState, bundle: OpenedBundle): Promise<SealedBundle> {
   const sets = await Promise.all(bundle.sets.map((set) => sealSet(state, set)));
+  const periods = await sealPeriods(state, bundle.periods);
   const seed = fromBase64url(bundle.timestampKey);
-  return { bundle, sets, timestampKey: seed && (await sealTimestampKey(state, seed)) };
+  return { bundle, sets, periods, timestampKey: seed && (await sealTimestampKey(state, seed)) };
 }
 
 async function sealSet({ vault }: KeyServerState, set: BundledSet): Promise<SealedSet> {
@@ -197,7 +200,7 @@ async function sealSet({ vault }: KeyServerState, set: BundledSet): Promise<Seal
 /** Stores a bundle, within the caller's transaction. Returns how many sets are new. */
 async function storeBundle(
   { database, now }: KeyServerState,
-  { bundle, sets, timestampKey }: SealedBundle,
+  { bundle, sets, periods, timestampKey }: SealedBundle,
   root: KeyId,
   digest: string,
 ): Promise<number> {
@@ -211,6 +214,7 @@ async function storeBundle(
   const firstRoot = bytes(bundle.root);
   await database.run(sql, publisher, root, firstRoot, workspace, serial, digest, bytes(bundle.descriptor), now());
   await storeTimestampKey(database, timestampKey);
+  await storePeriods(database, periods);
   return storeSets(database, sets, now());
 }
 

@@ -12,9 +12,11 @@ import type { KeyId } from '../../core/keys/key-id.ts';
 import { REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
 import { KeyServerError } from '../errors.ts';
 import type { ProviderReader } from '../publication/provider.ts';
+import { asReader, audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { nameOfSubscriber } from '../subscriptions/subscribers.ts';
 import { type BrowserSession, isLiveSession, noteDevice, removeSurplusBrowsers } from './browser-devices.ts';
 import { demandRoomForReader, devicePlace } from './devices.ts';
 import { findInvitation, useInvitation } from './invitations.ts';
@@ -135,11 +137,12 @@ async function ownerOf(database: Database, keysDigest: string): Promise<number |
 
 /** A device that binds again takes its own place. @returns its number */
 async function storeDevice(
-  { database, now }: KeyServerState,
+  state: KeyServerState,
   subscriber: number,
   kind: 'browser' | 'reader',
   { keysDigest, keyId, sealed }: Answered,
 ): Promise<number> {
+  const { database, now } = state;
   const stored = await database.first<{ id: number }>(
     `INSERT INTO devices (kind, subscriber, keys_digest, key_id, sealed, created) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (keys_digest) DO UPDATE SET
@@ -153,6 +156,8 @@ async function storeDevice(
     now(),
   );
   if (!stored) throw new Error('a device was not stored');
+  const name = await nameOfSubscriber(database, subscriber);
+  await audit(asReader(state, name), 'device', name, { device: stored.id, kind });
   return stored.id;
 }
 

@@ -62,6 +62,9 @@ export async function removeDevice(state: KeyServerState, subscriber: number, de
     const sql = 'UPDATE devices SET revoked = ? WHERE id = ? AND subscriber = ? AND revoked IS NULL';
     if ((await database.run(sql, now(), device, subscriber)) === 0) return false;
     await database.run('DELETE FROM sessions WHERE device = ?', device);
+    // The device that used a code can use it again (bindings.ts): that would bring it back.
+    const used = 'DELETE FROM invitations WHERE used_by = (SELECT keys_digest FROM devices WHERE id = ?)';
+    await database.run(used, device);
     await audit(state, 'device-removed', await nameOfSubscriber(database, subscriber), { device });
     return true;
   });

@@ -26,19 +26,19 @@ interface SetRow {
 }
 
 /**
- * The decision for each of several sets, in their order. The rights are read once, and so is each set.
+ * The decision for each of several sets, in their order. Each set is read once.
  *
+ * @param rights - of {@link standingRights}
  * @param sites - a set of another site is `not-entitled`, even where the subscriber was revoked; left out: all sites
  * @throws KeyServerError `store-unusable` where the database was tampered with
  */
 export async function decideKeys(
   state: KeyServerState,
-  subscriber: Subscriber,
+  rights: readonly Right[] | undefined,
   setKeyIds: readonly KeyId[],
   sites?: readonly string[],
 ): Promise<KeyDecision[]> {
   if (sites?.length === 0) return setKeyIds.map(() => ({ denied: 'not-entitled' }));
-  const rights = await standingRights(state, subscriber);
   return Promise.all(
     setKeyIds.map(async (id) => {
       const set = await findSet(state, id);
@@ -87,7 +87,7 @@ export async function patternsWithoutSet(database: Database, patterns: readonly 
 }
 
 /** Rights for a decision: `undefined` for who was revoked. */
-async function standingRights(
+export async function standingRights(
   { database, renewRights }: KeyServerState,
   { id, revoked }: Subscriber,
 ): Promise<Right[] | undefined> {

@@ -1,9 +1,9 @@
 /** Takes a whole list of subscribers at once: all of it, or nothing. */
 import { createHash } from 'node:crypto';
+import { daySpan } from '../../core/keys/set-time.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { daySpan } from '../subscriptions/access.ts';
 import { listPlans } from '../subscriptions/plans.ts';
 import { setSeats } from '../subscriptions/seats.ts';
 import { type ListedSubscriber, type ListProblem, parseSubscriberList } from '../subscriptions/subscriber-list.ts';

@@ -176,13 +176,13 @@ export async function findInvitation(
  * @throws KeyServerError `seats-taken`
  */
 export async function useInvitation(
-  { database, now }: KeyServerState,
+  state: KeyServerState,
   { subscriber, name, seats, codeHash }: UsableInvitation,
   user: string,
   present: number | undefined,
 ): Promise<number> {
-  if (seats !== null) return takeSeat(database, { id: subscriber, name }, present, now());
-  await database.run('UPDATE invitations SET used_by = ? WHERE code_hash = ?', user, codeHash);
+  if (seats !== null) return takeSeat(state, { id: subscriber, name }, present);
+  await state.database.run('UPDATE invitations SET used_by = ? WHERE code_hash = ?', user, codeHash);
   return subscriber;
 }
 
@@ -192,11 +192,14 @@ export async function useInvitation(
  * @returns how many
  * @throws KeyServerError `no-such-subscriber`
  */
-export async function withdrawInvitations({ database, now }: KeyServerState, name: string): Promise<number> {
+export async function withdrawInvitations(state: KeyServerState, name: string): Promise<number> {
+  const { database, now } = state;
   return database.transaction(async () => {
-    const { id } = await knownSubscriber(database, name);
+    const { id, name: kept } = await knownSubscriber(database, name);
     const sql = 'DELETE FROM invitations WHERE subscriber = ? AND used_by IS NULL AND expires >= ?';
-    return database.run(sql, id, now());
+    const invitations = await database.run(sql, id, now());
+    if (invitations > 0) await audit(state, 'invitations-withdrawn', kept, { invitations });
+    return invitations;
   });
 }
 

@@ -12,10 +12,13 @@ import {
 import type { RefusalReason } from '../../core/keys/refused-key.ts';
 import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { KeyServerError } from '../errors.ts';
+import { openPeriod, periodsFrom } from '../publication/period-keys.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { coversPeriod, givenFrom } from '../subscriptions/periods.ts';
+import type { Right } from '../subscriptions/subscriptions.ts';
 import { type BrowserSession, noteDevice } from './browser-devices.ts';
 import { devicePlace } from './devices.ts';
-import { decideKeys, type KeyDecision } from './entitlement.ts';
+import { decideKeys, type KeyDecision, standingRights } from './entitlement.ts';
 
 /** Seconds between two notes of when a device was last seen. */
 const LAST_SEEN_INTERVAL = 3600;
@@ -103,7 +106,7 @@ async function authenticate(
   throw new KeyServerError('request-refused', 'the request does not prove possession of a device key');
 }
 
-/** @param sites - those of whose sets this place hands out keys; left out: all */
+/** @param sites - those of whose sets this place hands out keys, and no period keys; left out: all */
 async function decide(
   state: KeyServerState,
   { row, key }: Device,
@@ -114,13 +117,16 @@ async function decide(
   const refusal = row.revoked !== null ? 'revoked' : await checkFreshness(state, row, request);
   if (refusal) return { keys: [], refused: request.keys.map((id) => ({ id, reason: refusal })), time };
   const subscriber = { id: row.subscriber, name: row.name, revoked: row.subscriber_revoked };
-  const found = await decideKeys(state, subscriber, request.keys, sites);
+  const rights = await standingRights(state, subscriber);
+  const found = await decideKeys(state, rights, request.keys, sites);
   const decisions = await Promise.all(
     request.keys.map((id, index) => answerOne(key, id, found[index] ?? { denied: 'not-entitled' }, time)),
   );
+  const periods = sites || !rights ? [] : await periodKeys(state, key, rights);
+  const given = new Set(periods.map(({ id }) => id));
   return {
-    keys: decisions.filter((decision) => 'wrapped' in decision),
-    refused: decisions.filter((decision) => 'reason' in decision),
+    keys: [...decisions.filter((decision) => 'wrapped' in decision), ...periods],
+    refused: decisions.filter((decision) => 'reason' in decision).filter(({ id }) => !given.has(id)),
     time,
   };
 }
@@ -129,6 +135,19 @@ function counted({ counts }: KeyServerState, answer: KeyAnswer): KeyAnswer {
   counts.add('key-given', answer.keys.length);
   for (const { reason } of answer.refused) counts.add(`key-refused ${reason}`);
   return answer;
+}
+
+/** The keys of the periods that the rights cover, of the next ones ahead of time: whatever was asked for. */
+async function periodKeys(state: KeyServerState, device: NamedKey, rights: readonly Right[]): Promise<WrappedKey[]> {
+  const now = state.now();
+  const periods = await periodsFrom(state.database, now);
+  const covered = periods.filter((period) => givenFrom(period) <= now && coversPeriod(rights, period, now));
+  return Promise.all(
+    covered.map(async (period) => {
+      const validity = { notBefore: givenFrom(period), notAfter: period.ends };
+      return wrapKey(device, { ...(await openPeriod(state, period)), kind: 'period' }, validity);
+    }),
+  );
 }
 
 async function answerOne(
@@ -145,7 +164,8 @@ async function answerOne(
 
 /**
  * Refuses what is too old, from the future, or here already; remembers the nonce for as long as its time would be accepted, and until some
- * device is noted as seen. No transaction: one statement decides, and requests do not wait for each other.
+ * device is noted as seen. No transaction: one statement decides, and requests do not wait for each other. Nor for the disk: after a power
+ * cut, who has recorded a request of the last minutes gets the same keys for the same device once more, and cannot open them.
  */
 async function checkFreshness(
   state: KeyServerState,
@@ -156,7 +176,8 @@ async function checkFreshness(
   const now = state.now();
   if (Math.abs(time - now) > REQUEST_TIME_TOLERANCE) return 'stale-request';
   const sql = 'INSERT INTO nonces (device, nonce, expires) VALUES (?, ?, ?) ON CONFLICT DO NOTHING';
-  if ((await database.run(sql, device.id, nonce, time + REQUEST_TIME_TOLERANCE)) === 0) return 'replayed-request';
+  if ((await database.runUnflushed(sql, device.id, nonce, time + REQUEST_TIME_TOLERANCE)) === 0)
+    return 'replayed-request';
   if (now - (device.last_seen ?? 0) < LAST_SEEN_INTERVAL) return undefined;
   await database.transaction(async () => {
     await database.run('UPDATE devices SET last_seen = ? WHERE id = ?', now, device.id);

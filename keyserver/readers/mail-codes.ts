@@ -19,7 +19,7 @@ const TRIES = 5;
 const WRONG_CODES = 10;
 const WRONG_CODES_PERIOD = 30 * 86_400;
 const SECRET_LENGTH = 32;
-const MAXIMUM_NAME_LENGTH = 64;
+export const MAXIMUM_NAME_LENGTH = 64;
 const MAXIMUM_TARGET_LENGTH = 4096;
 
 /** To sign in, to make an account, to take another address. */

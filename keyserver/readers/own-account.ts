@@ -1,7 +1,17 @@
 /** What subscribers do with their own accounts. */
-import type { Database } from '../storage/database.ts';
+
+import { passkeysOf } from '../passkeys/store.ts';
+import { asReader, audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { findSubscriber, grantsOf, nameKey, parseSubscriberName } from '../subscriptions/subscribers.ts';
+import { groupOf, seatsOf } from '../subscriptions/seats.ts';
+import {
+  findSubscriber,
+  grantsOf,
+  nameKey,
+  nameOfSubscriber,
+  parseSubscriberName,
+  type Subscriber,
+} from '../subscriptions/subscribers.ts';
 import { plansOf, subscribe } from '../subscriptions/subscriptions.ts';
 import { findAccount, sessionHashOf } from './accounts.ts';
 import { devicesOf } from './devices.ts';
@@ -19,15 +29,30 @@ export async function isProven({ database, now }: KeyServerState, token: string)
 }
 
 /** Ends all sessions, but the one of `except`. */
-export async function endSessions({ database }: KeyServerState, subscriber: number, except?: string): Promise<void> {
+export async function endSessions(
+  state: KeyServerState,
+  { id, name }: Pick<Subscriber, 'id' | 'name'>,
+  except?: string,
+): Promise<void> {
+  const { database } = state;
   const kept = except === undefined ? undefined : sessionHashOf(except);
-  if (!kept) await database.run('DELETE FROM sessions WHERE subscriber = ?', subscriber);
-  else await database.run('DELETE FROM sessions WHERE subscriber = ? AND token_hash <> ?', subscriber, kept);
+  await database.transaction(async () => {
+    const sql = `DELETE FROM sessions WHERE subscriber = ?${kept ? ' AND token_hash <> ?' : ''}`;
+    const ended = await database.run(sql, id, ...(kept ? [kept] : []));
+    await audit(asReader(state, name), 'sessions-ended', name, { ended });
+  });
 }
 
 /** The account goes on without a password. */
-export async function removePassword({ database }: KeyServerState, subscriber: number): Promise<void> {
-  await database.run('DELETE FROM accounts WHERE subscriber = ?', subscriber);
+export async function removePassword(
+  state: KeyServerState,
+  { id, name }: Pick<Subscriber, 'id' | 'name'>,
+): Promise<void> {
+  const { database } = state;
+  await database.transaction(async () => {
+    if ((await database.run('DELETE FROM accounts WHERE subscriber = ?', id)) === 0) return;
+    await audit(asReader(state, name), 'password-removed', name);
+  });
 }
 
 /** All that is stored of a subscriber but keys and digests, for them to keep. Times are seconds since 1970. */
@@ -46,25 +71,42 @@ export async function exportSubscriber({ database }: KeyServerState, subscriber:
     subscriptions: await plansOf(database, subscriber),
     sets: await grantsOf(database, subscriber),
     devices: (await devicesOf(database, subscriber)).map(({ id: _, ...device }) => device),
+    group: (await groupOf(database, subscriber)) ?? null,
+    seats: (await seatsOf(database, subscriber)) ?? null,
+    passkeys: (await passkeysOf(database, 'reader_passkeys', subscriber)).map(({ id: _, ...passkey }) => passkey),
+    identities: await database.all(
+      'SELECT issuer, subject, created FROM identities WHERE subscriber = ? ORDER BY created',
+      subscriber,
+    ),
     sessions: await database.all('SELECT expires FROM sessions WHERE subscriber = ? ORDER BY expires', subscriber),
     invitations: await database.all(invitations, subscriber),
   };
 }
 
 /** Everything goes: rights, devices, sessions, password. */
-export async function deleteSubscriber({ database }: KeyServerState, subscriber: number): Promise<void> {
-  await database.run('DELETE FROM subscribers WHERE id = ?', subscriber);
+export async function deleteSubscriber(
+  state: KeyServerState,
+  { id, name }: Pick<Subscriber, 'id' | 'name'>,
+): Promise<void> {
+  const { database } = state;
+  await database.transaction(async () => {
+    await database.run('DELETE FROM subscribers WHERE id = ?', id);
+    await audit(asReader(state, name), 'deleted', name);
+  });
 }
 
 /**
- * Gives a subscriber another name, if it is free. Invitations that went to the old address are void.
+ * Within the caller's transaction: gives a subscriber another name, if it is free. Invitations that went to the old address are void.
  *
  * @returns whether the name was free
  */
-export async function renameSubscriber(database: Database, subscriber: number, typed: string): Promise<boolean> {
+export async function renameSubscriber(state: KeyServerState, subscriber: number, typed: string): Promise<boolean> {
+  const { database } = state;
   const name = parseSubscriberName(typed);
   const other = await findSubscriber(database, name);
   if (other && other.id !== subscriber) return false;
+  const before = await nameOfSubscriber(database, subscriber);
+  await audit(asReader(state, before), 'rename', before, { to: name });
   await database.run('UPDATE subscribers SET name = ?, name_key = ? WHERE id = ?', name, nameKey(name), subscriber);
   await database.run('DELETE FROM invitations WHERE subscriber = ? AND used_by IS NULL', subscriber);
   return true;
@@ -72,13 +114,15 @@ export async function renameSubscriber(database: Database, subscriber: number, t
 
 /** Within the caller's transaction: the subscriber of an address that was proven. The trial is given once. */
 export async function signUp(
-  { database, now }: KeyServerState,
+  state: KeyServerState,
   typed: string,
   { plan, days }: { readonly plan: string; readonly days: number },
 ): Promise<number> {
+  const { database, now } = state;
   const name = parseSubscriberName(typed);
   const known = await findSubscriber(database, name);
   if (known) return known.id;
+  await audit(asReader(state, name), 'sign-up', name, { plan });
   const id = await createSubscriber(database, name, now());
   const first = 'INSERT INTO sign_ups (name_hash) VALUES (?) ON CONFLICT (name_hash) DO NOTHING';
   if ((await database.run(first, nameHash(name))) > 0)

@@ -1,8 +1,9 @@
 /** Begins and ends subscriptions in the name of a subscriber: for the API, and for operators. */
+
+import { daySpan } from '../../core/keys/set-time.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { daySpan } from '../subscriptions/access.ts';
 import { findPlan, noPlan } from '../subscriptions/plans.ts';
 import { setSeats } from '../subscriptions/seats.ts';
 import { knownSubscriber, parseSubscriberName } from '../subscriptions/subscribers.ts';

@@ -4,7 +4,7 @@ import { normaliseCode } from '../../core/keys/binding.ts';
 import { documentTarget, localTarget } from '../../core/reading/local-target.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { KeyServerError } from '../errors.ts';
-import { addressOf, limitRequests, MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
+import { addressOf, limitFailures, MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
 import type { OpenIdDoor } from '../openid/config.ts';
 import { MAXIMUM_PASSKEYS, passkeysOf } from '../passkeys/store.ts';
@@ -64,7 +64,8 @@ export const form = express.urlencoded({
 export function addAccountPages(app: Express, pages: AccountPages): void {
   const { origin, limits } = pages;
   const ownForm = [noStore, sameOriginOnly(origin)];
-  const joinLimit = limitRequests(limits.joinsPerAddress, 'address', refuseTooMany);
+  const joins = { kind: 'joins', limit: limits.joinsPerAddress, countedBy: 'address' } as const;
+  const joinLimit = limitFailures(pages.state, joins, refuseTooMany);
   app.get('/-/', (_request, response) => response.redirect(303, '/-/account'));
   app.get('/-/sign-in', noStore, async (request, response) =>
     sendSignIn(pages, response, 200, { to: '/', name: '', failed: false, left: queryOf(request, 'left') === '1' }),

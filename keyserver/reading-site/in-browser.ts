@@ -96,7 +96,7 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
   // The worker answers for it, once it is there.
   app.get('/-/library', noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
   app.get('/-/site.json', async (_request, response) => sendSite(reader, response));
-  const limit = limitRequests(limits.metadataPerAddress, 'address', refuseTooMany, { failuresOnly: false });
+  const limit = limitRequests(limits.metadataPerAddress, refuseTooMany);
   app.get('/-/publication/current', limit, async (_request, response) => sendBundle(reader, response));
   app.get('/-/publication/:file', limit, (request, response) =>
     sendMetadata(state, String(request.params.file), response),

@@ -1,7 +1,7 @@
 /** Signing in and signing up by mail: a name or an address is typed, then the code of the mail. Whether the name is known changes no answer. */
 import type { Express, Request, Response } from 'express';
 import { localTarget } from '../../core/reading/local-target.ts';
-import { limitRequests } from '../http/limits.ts';
+import { limitFailures } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { mailedLink } from '../mail/link.ts';
 import type { Mailer, MailKind } from '../mail/mailer.ts';
@@ -11,6 +11,7 @@ import { createSession, type NewSession } from '../readers/accounts.ts';
 import {
   createMailCode,
   findMailCode,
+  MAXIMUM_NAME_LENGTH,
   type MailPurpose,
   type OpenMailCode,
   takeMailCode,
@@ -34,11 +35,15 @@ export interface ReadingMail {
 
 /** Adds the routes; without `mail`, there are none. */
 export function addMailPages(app: Express, pages: AccountPages): void {
-  const { mail, origin, limits } = pages;
+  const { mail, origin, limits, state } = pages;
   if (!mail) return;
   const ownForm = [noStore, sameOriginOnly(origin), form];
   const mailLimits = limitMails(pages, refuseTooMany);
-  const codeLimit = limitRequests(limits.joinsPerAddress, 'address', refuseTooMany);
+  const codeLimit = limitFailures(
+    state,
+    { kind: 'mailed codes', limit: limits.joinsPerAddress, countedBy: 'address' },
+    refuseTooMany,
+  );
   app.get('/-/mail', noStore, async (request, response) => sendCodePage(pages, mail, request, response, 200));
   app.post('/-/mail', ...ownForm, ...mailLimits, async (request, response) =>
     askForCode(pages, mail, request, response, 'sign-in'),
@@ -90,7 +95,7 @@ async function askForCode(
   response: Response,
   wish: MailPurpose,
 ): Promise<void> {
-  const name = field(request, 'name').trim();
+  const name = field(request, 'name').trim().slice(0, MAXIMUM_NAME_LENGTH); // as wrong codes are counted
   const present = wish === 'move' ? await subscriberOf(pages, request) : undefined;
   if (wish === 'move' && (!present || present.revoked !== null)) return response.redirect(303, '/-/account');
   const target = wish === 'move' ? '/-/account' : localTarget(field(request, 'to'), pages.origin);
@@ -178,7 +183,7 @@ async function useCode(
 ): Promise<Taken | 'over'> {
   if (purpose === 'move') {
     if (present === undefined || present.id !== subscriber) return 'over';
-    if (!(await renameSubscriber(state.database, present.id, name))) return 'over';
+    if (!(await renameSubscriber(state, present.id, name))) return 'over';
     return { target, ...(isMailAddress(present.name) && { moved: present.name }) };
   }
   const id = purpose === 'sign-up' && offer ? await signUp(state, name, offer) : subscriber;

@@ -3,7 +3,7 @@ import type { Express, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { localTarget } from '../../core/reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
-import { limitRequests } from '../http/limits.ts';
+import { limitFailures } from '../http/limits.ts';
 import type { OpenIdDoor } from '../openid/config.ts';
 import { signInPerson } from '../openid/identities.ts';
 import { type AccountPages, beginSession, sendSignIn } from './account-pages.ts';
@@ -25,8 +25,12 @@ export interface OpenIdPages extends AccountPages {
 
 /** Adds both routes to the reading site. */
 export function addOpenIdPages(app: Express, pages: OpenIdPages): void {
-  const { origin, limits } = pages;
-  const failures = limitRequests(limits.signInsPerAddress, 'address', refuseTooMany);
+  const { origin, limits, state } = pages;
+  const failures = limitFailures(
+    state,
+    { kind: 'openid', limit: limits.signInsPerAddress, countedBy: 'address' },
+    refuseTooMany,
+  );
   // From a page of this origin only: no other can have a reader sign in as a person whom it chooses.
   app.get('/-/openid', noStore, openedOnly, sameOriginOnly(origin), documentLimit(limits), async (request, response) =>
     sendAway(pages, request, response),

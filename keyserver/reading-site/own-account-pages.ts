@@ -27,8 +27,8 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
       else response.redirect(303, '/-/account');
     };
   const post = (path: string, work: Work) => app.post(path, noStore, sameOriginOnly(origin), form, signedIn(work));
-  post('/-/sign-out-everywhere', async (_request, response, { id }) => {
-    await endSessions(state, id);
+  post('/-/sign-out-everywhere', async (_request, response, subscriber) => {
+    await endSessions(state, subscriber);
     leave(pages, response);
   });
   post('/-/new-password', (request, response, subscriber) => takeNewPassword(pages, request, response, subscriber));
@@ -44,8 +44,10 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
       response.type('html').send(deletePage(await pages.masthead(), { name }));
     }),
   );
-  post('/-/delete', async (_request, response, { id }) => {
-    await deleteSubscriber(state, id);
+  post('/-/delete', async (_request, response, subscriber) => {
+    // A new account could have rights again: the publisher deletes this one.
+    if (subscriber.revoked !== null) return response.redirect(303, '/-/account');
+    await deleteSubscriber(state, subscriber);
     pages.knownBrowser.clear(response);
     leave(pages, response, '"cache", "storage"');
   });
@@ -63,9 +65,9 @@ async function takeNewPassword(
   const [password, remove] = [field(request, 'password'), field(request, 'remove') !== ''];
   const isRight = remove || isAcceptablePassword(password);
   if (!isRight || !(await isProven(state, token))) return response.redirect(303, '/-/account?problem=password');
-  if (remove) await removePassword(state, subscriber.id);
+  if (remove) await removePassword(state, subscriber);
   else await replacePassword(state, subscriber.id, { password, address: addressOf(request) });
-  await endSessions(state, subscriber.id, token);
+  await endSessions(state, subscriber, token);
   await rememberBrowser(pages, response, subscriber);
   response.redirect(303, '/-/account');
 }

@@ -105,7 +105,7 @@ export function readingOnly(pages: OwnPages): RequestHandler {
 
 /** Public documents need no signing in, and the whole of one is fetched and checked for the least part of it. */
 export function documentLimit({ documentsPerAddress }: RequestLimits): RequestHandler {
-  return limitRequests(documentsPerAddress, 'address', refuseTooMany, { failuresOnly: false });
+  return limitRequests(documentsPerAddress, refuseTooMany);
 }
 
 /** Answers 429. */

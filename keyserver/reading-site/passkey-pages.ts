@@ -2,7 +2,7 @@
 import express, { type Express, type Request, type Response } from 'express';
 import { localTarget } from '../../core/reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
-import { limitRequests } from '../http/limits.ts';
+import { limitFailures } from '../http/limits.ts';
 import {
   addNewPasskey,
   authenticationOptions,
@@ -14,6 +14,8 @@ import {
 import { PASSKEY_SCRIPT } from '../passkeys/script.ts';
 import { removePasskey } from '../passkeys/store.ts';
 import { createSession, type NewSession } from '../readers/accounts.ts';
+import { asReader, audit } from '../storage/audit.ts';
+import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { type AccountPages, beginSession, field, sendSignIn, subscriberOf } from './account-pages.ts';
 import { documentLimit, noStore, refuseTooMany } from './own-pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
@@ -28,9 +30,13 @@ const form = express.urlencoded({
 
 /** Adds the routes below `/-/passkey/` to the reading site. */
 export function addPasskeyPages(app: Express, pages: AccountPages): void {
-  const { origin, limits } = pages;
+  const { origin, limits, state } = pages;
   const asked = [noStore, sameOriginOnly(origin), documentLimit(limits)];
-  const failures = limitRequests(limits.signInsPerAddress, 'address', refuseTooMany);
+  const failures = limitFailures(
+    state,
+    { kind: 'passkeys', limit: limits.signInsPerAddress, countedBy: 'address' },
+    refuseTooMany,
+  );
   app.get('/-/passkeys.js', (_request, response) => {
     response.set({ 'Content-Type': PASSKEY_SCRIPT.type, 'Cache-Control': 'no-cache' }).end(PASSKEY_SCRIPT.content);
   });
@@ -44,8 +50,7 @@ export function addPasskeyPages(app: Express, pages: AccountPages): void {
   app.post('/-/passkey/add', ...asked, form, async (request, response) => takeNew(pages, request, response));
   app.post('/-/passkey/remove', ...asked, form, async (request, response) => {
     const subscriber = await subscriberOf(pages, request);
-    if (subscriber)
-      await removePasskey(pages.state.database, 'reader_passkeys', subscriber.id, field(request, 'passkey'));
+    if (subscriber) await removeOwn(pages, subscriber, field(request, 'passkey'));
     response.redirect(303, '/-/account');
   });
 }
@@ -63,9 +68,18 @@ async function sendNew(pages: AccountPages, request: Request, response: Response
 
 async function takeNew(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const subscriber = await subscriberOf(pages, request);
-  if (subscriber)
-    await addNewPasskey(passkeysOf(pages), subscriber.id, field(request, 'answer'), field(request, 'label'));
+  if (subscriber) {
+    const own = { ...passkeysOf(pages), state: asReader(pages.state, subscriber.name) };
+    await addNewPasskey(own, subscriber, field(request, 'answer'), field(request, 'label'));
+  }
   response.redirect(303, '/-/account');
+}
+
+async function removeOwn({ state }: AccountPages, { id, name }: Subscriber, passkey: string): Promise<void> {
+  await state.database.transaction(async () => {
+    if (await removePasskey(state.database, 'reader_passkeys', id, passkey))
+      await audit(asReader(state, name), 'passkey-removed', name);
+  });
 }
 
 async function takeSignIn(pages: AccountPages, request: Request, response: Response): Promise<void> {

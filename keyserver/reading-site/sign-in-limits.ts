@@ -1,6 +1,6 @@
 /** The limits on signing in, and the browsers that are known: docs/keyserver.md, "Limits". */
 import type { Request, RequestHandler, Response } from 'express';
-import { countAsKnownBrowser, limitRequests, QUARTER_OF_AN_HOUR, type RequestLimits } from '../http/limits.ts';
+import { type CountedBy, countAsKnownBrowser, limitFailures, type RequestLimits } from '../http/limits.ts';
 import { findKnownBrowser, markKnownBrowser } from '../readers/known-browsers.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
@@ -19,27 +19,30 @@ export interface SignInLimits {
  * @param refuse - answers 429
  */
 export function limitSignIns(pages: SignInLimits, refuse: RequestHandler): RequestHandler[] {
-  const { limits } = pages;
+  const { state, limits } = pages;
+  const atMost = (limit: number, countedBy: CountedBy) =>
+    limitFailures(state, { kind: `sign-ins by ${countedBy}`, limit, countedBy }, refuse);
   return [
     recogniseBrowser(pages),
-    limitRequests(limits.signInsPerKnownBrowser, 'known-browser', refuse),
+    atMost(limits.signInsPerKnownBrowser, 'known-browser'),
     // First, so that one address cannot use up what all of them may do.
-    limitRequests(limits.signInsPerNameAndAddress, 'name-and-address', refuse),
-    limitRequests(limits.signInsPerAddress, 'address', refuse),
-    limitRequests(limits.signInsPerName, 'name', refuse),
+    atMost(limits.signInsPerNameAndAddress, 'name-and-address'),
+    atMost(limits.signInsPerAddress, 'address'),
+    atMost(limits.signInsPerName, 'name'),
   ];
 }
 
 /** What stands before a mail, and behind its form: known browsers pass what others can use up. @param refuse - answers 429 */
 export function limitMails(pages: SignInLimits, refuse: RequestHandler): RequestHandler[] {
-  const { limits } = pages;
-  const all = { failuresOnly: false, windowMs: QUARTER_OF_AN_HOUR };
+  const { state, limits } = pages;
+  const atMost = (limit: number, countedBy: CountedBy) =>
+    limitFailures(state, { kind: `mails by ${countedBy}`, limit, countedBy, all: true }, refuse);
   return [
     recogniseBrowser(pages),
-    limitRequests(limits.mailsPerKnownBrowser, 'known-browser', refuse, all),
-    limitRequests(limits.mailsPerNameAndAddress, 'name-and-address', refuse, all),
-    limitRequests(limits.mailsPerAddress, 'address', refuse, all),
-    limitRequests(limits.mailsPerName, 'name', refuse, all),
+    atMost(limits.mailsPerKnownBrowser, 'known-browser'),
+    atMost(limits.mailsPerNameAndAddress, 'name-and-address'),
+    atMost(limits.mailsPerAddress, 'address'),
+    atMost(limits.mailsPerName, 'name'),
   ];
 }
 

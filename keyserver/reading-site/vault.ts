@@ -48,11 +48,7 @@ export interface VaultPages extends AccountPages {
  */
 export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles): void {
   const { origin, limits, state, provider, cookie } = pages;
-  const asked = [
-    noStore,
-    ownPageOnly(origin),
-    limitRequests(limits.keyRequestsPerAddress, 'address', refuseTooMany, { failuresOnly: false }),
-  ];
+  const asked = [noStore, ownPageOnly(origin), limitRequests(limits.keyRequestsPerAddress, refuseTooMany)];
   const scripts = { script: addressOf(SCRIPT, files.vault), mlKem: addressOf(ML_KEM, files['ml-kem']) };
   addScript(app, SCRIPT, files.vault);
   addScript(app, ML_KEM, files['ml-kem']);

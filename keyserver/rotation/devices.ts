@@ -1,4 +1,5 @@
 /** Has every device get a new device key. */
+import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import { renewSecret } from '../storage/secrets.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -11,7 +12,11 @@ import type { KeyServerState } from '../storage/state.ts';
  */
 export async function rotateDevices(state: KeyServerState): Promise<number> {
   await renewSecret(state, 'known-browsers');
-  return forgetDeviceKeys(state.database);
+  return state.database.transaction(async () => {
+    const devices = await forgetDeviceKeys(state.database);
+    await audit(state, 'rotate', 'devices', { devices });
+    return devices;
+  });
 }
 
 /** No key request can name the id that stands there then. */

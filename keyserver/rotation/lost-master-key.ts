@@ -3,8 +3,10 @@
  * and which devices there are. The publisher's next bundle brings the set keys again, and devices get new device keys by themselves.
  */
 import { randomBytes, xwingKeyPair } from '#primitives';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import type { KeyServerConfig } from '../config.ts';
 import { KeyServerError } from '../errors.ts';
+import { audit } from '../storage/audit.ts';
 import type { Database, Store } from '../storage/database.ts';
 import {
   createMasterKey,
@@ -15,7 +17,7 @@ import {
   withNewKey,
 } from '../storage/master-key.ts';
 import { fillSecrets } from '../storage/secrets.ts';
-import { CANARY, CANARY_PLACE, recipientPlace, storeOf, writePublicKey } from '../storage/state.ts';
+import { CANARY, CANARY_PLACE, commandActor, recipientPlace, storeOf, writePublicKey } from '../storage/state.ts';
 import { Vault } from '../storage/vault.ts';
 import { forgetDeviceKeys } from './devices.ts';
 
@@ -62,6 +64,7 @@ async function startAgain(store: Store, vault: Vault, keys: MasterKeys): Promise
       await database.run('UPDATE canary SET sealed = ?', canary);
       await database.run('UPDATE recipient SET public_key = ?, sealed = ?', publicKey, recipient);
       await fillSecrets(database, vault, async () => keys);
+      await audit({ database, now: nowInSeconds, actor: commandActor() }, 'rotate', 'master', { outcome: 'lost' });
     });
     return publicKey;
   } catch (error) {
@@ -73,7 +76,7 @@ async function startAgain(store: Store, vault: Vault, keys: MasterKeys): Promise
 
 /** What does not decrypt any more. */
 async function forget(database: Database): Promise<void> {
-  for (const table of ['former_recipients', 'secrets', 'sets', 'timestamp_key'])
+  for (const table of ['former_recipients', 'periods', 'secrets', 'sets', 'ticket_key', 'timestamp_key'])
     await database.run(`DELETE FROM ${table}`);
   await forgetDeviceKeys(database);
 }

@@ -9,6 +9,7 @@
 import { u32 } from '../../core/encoding/bytes.ts';
 import type { KeyServerConfig } from '../config.ts';
 import { KeyServerError } from '../errors.ts';
+import { audit } from '../storage/audit.ts';
 import { type MasterKeys, nameOfPlace, readMasterKeys, withNewKey, writeMasterKeys } from '../storage/master-key.ts';
 import { currentVersion, type KeyServerState, setCanary } from '../storage/state.ts';
 import { rowsNotUnder, SEALED_TABLES, type SealedRow, type SealedTable } from './sealed-rows.ts';
@@ -40,11 +41,16 @@ export async function rotateMasterKey(state: KeyServerState, config: KeyServerCo
   const current = await currentVersion(database);
   const isBegun = newest(before) > current || before.size > 1 || (await countRowsNotUnder(state, current)) > 0;
   const keys = isBegun ? before : addVersion(before, config);
+  if (!isBegun) await audit(state, 'rotate', 'master', { added: newest(keys) });
   // Only where several key servers can share a database.
   if (!isBegun && config.database !== undefined) return { outcome: 'added', version: newest(keys), rows: 0, older: [] };
   const version = newest(keys);
   await vault.readAgain();
-  if (version > current) await setCanary(database, vault, version);
+  if (version > current)
+    await database.transaction(async () => {
+      await setCanary(database, vault, version);
+      await audit(state, 'rotate', 'master', { used: version });
+    });
   const rows = await sealAll(state, version);
   return { outcome: 'sealed', version, rows, older: olderThan(keys, version) };
 }
@@ -68,6 +74,7 @@ export async function removeOlderKeys(state: KeyServerState, { masterKey }: KeyS
       `no row is under version ${older.join(', ')} any more: remove that line at ${nameOfPlace(masterKey)}`,
     );
   writeMasterKeys(masterKey, new Map([[version, kept]]));
+  await audit(state, 'rotate', 'master', { removed: older });
   return { outcome: 'removed', version, rows, older };
 }
 

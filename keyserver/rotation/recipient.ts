@@ -5,6 +5,7 @@
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { recipientIdOf } from '../../core/keys/bundle.ts';
 import type { KeyServerConfig } from '../config.ts';
+import { audit } from '../storage/audit.ts';
 import { type KeyServerState, recipientPlace, writePublicKey } from '../storage/state.ts';
 
 /**
@@ -27,6 +28,7 @@ export async function rotateRecipient(state: KeyServerState, config: KeyServerCo
       await database.run(insert, former, present.public_key, present.sealed, now());
     }
     await database.run('UPDATE recipient SET public_key = ?, sealed = ?', publicKey, sealed);
+    await audit(state, 'rotate', 'recipient', { key: id });
   });
   writePublicKey(config.publicKey, publicKey);
   return id;

@@ -1,7 +1,9 @@
 /** Every row that is sealed by the vault, but the canary. A test finds a column of the schema that is missing here. */
 import type { KeyId } from '../../core/keys/key-id.ts';
+import { TICKET_KEY_PLACE } from '../http/ticket-keys.ts';
 import { setPlace } from '../publication/import-bundle.ts';
 import { timestampKeyPlace } from '../publication/key.ts';
+import { periodPlace } from '../publication/period-keys.ts';
 import { devicePlace } from '../readers/devices.ts';
 import type { Database } from '../storage/database.ts';
 import { secretPlace } from '../storage/secrets.ts';
@@ -30,7 +32,9 @@ export const SEALED_TABLES: readonly SealedTable[] = [
   },
   { table: 'secrets', key: 'name', start: '', placeOf: ({ name }) => secretPlace(String(name)) },
   { table: 'timestamp_key', key: 'id', start: -1, placeOf: ({ key_id }) => timestampKeyPlace(String(key_id)) },
+  { table: 'ticket_key', key: 'id', start: -1, placeOf: () => TICKET_KEY_PLACE },
   { table: 'sets', key: 'id', start: '', placeOf: ({ id }) => setPlace(id as KeyId) },
+  { table: 'periods', key: 'id', start: '', placeOf: ({ id }) => periodPlace(id as KeyId) },
   {
     table: 'devices',
     key: 'id',

@@ -43,6 +43,11 @@ export function as(state: KeyServerState, who: string): KeyServerState {
   return { ...state, actor: who };
 }
 
+/** The same state, for what a subscriber does. */
+export function asReader(state: KeyServerState, name: string): KeyServerState {
+  return as(state, `reader ${name}`);
+}
+
 /**
  * Notes a change, in the transaction of the change.
  *
@@ -50,7 +55,7 @@ export function as(state: KeyServerState, who: string): KeyServerState {
  * @param details - without secrets; members that are `null` or `undefined` are left out
  */
 export async function audit(
-  { database, now, actor }: KeyServerState,
+  { database, now, actor }: Pick<KeyServerState, 'actor' | 'database' | 'now'>,
   action: string,
   about: string,
   details: Readonly<Record<string, Json | null | undefined>> = {},

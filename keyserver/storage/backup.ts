@@ -6,10 +6,11 @@ import { temporaryBeside } from '../../node-support/files/write-file.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import type { KeyServerConfig } from '../config.ts';
 import { KeyServerError } from '../errors.ts';
+import { audit } from './audit.ts';
 import type { Database } from './database.ts';
 import { readMasterKeys } from './master-key.ts';
 import { sqliteStore } from './sqlite-database.ts';
-import { checkCanary } from './state.ts';
+import { checkCanary, commandActor } from './state.ts';
 import { Vault } from './vault.ts';
 
 /** All pages in one step: a copy in several would begin anew with every write of a key server. */
@@ -41,8 +42,9 @@ export async function backUp(config: KeyServerConfig, file: string): Promise<voi
     throw new KeyServerError('store-unusable', `there is no database at ${data} yet`);
   await createBeside(file, async (temporary) => {
     writeFileSync(temporary, '', { mode: 0o600, flag: 'wx' });
-    const source = new DatabaseSync(data, { readOnly: true });
+    const source = new DatabaseSync(data, { timeout: 5000 });
     try {
+      noteBackup(source);
       await backup(source, temporary, { rate: ALL_PAGES });
     } catch (error) {
       throw store.explain(error);
@@ -58,6 +60,13 @@ export async function backUp(config: KeyServerConfig, file: string): Promise<voi
       .run(MADE, String(nowInSeconds()));
     copy.close();
   });
+}
+
+/** Without {@link sqliteStore}, which would bring a database of an older version up to this one: such a one may know no audit trail yet. */
+function noteBackup(source: DatabaseSync): void {
+  if (source.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'audit_news'").get() === undefined) return;
+  const sql = "INSERT INTO audit_news (time, who, action, about, details) VALUES (?, ?, 'backup', '', '{}')";
+  source.prepare(sql).run(nowInSeconds(), commandActor());
 }
 
 /**
@@ -94,6 +103,9 @@ async function describe(database: Database): Promise<Restored> {
   );
   await database.run('DELETE FROM invitations WHERE used_by IS NULL');
   await database.run('DELETE FROM entries');
+  await audit({ database, now: nowInSeconds, actor: commandActor() }, 'restore', '', {
+    made: made && Number(made.value),
+  });
   return {
     made: made ? Number(made.value) : null,
     invited: invited.map(({ name }) => name),

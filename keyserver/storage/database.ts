@@ -18,6 +18,11 @@ export interface Database {
   /** Changes rows. @returns how many */
   run(sql: string, ...values: Value[]): Promise<number>;
   /**
+   * The same without waiting for the disk, in no transaction: all processes see it at once, and a power cut may undo it. For what is of use
+   * for minutes only.
+   */
+  runUnflushed(sql: string, ...values: Value[]): Promise<number>;
+  /**
    * Does `work` as one transaction, whole or not at all, and as if no other ran beside it. Every statement that `work` waits for belongs to
    * it; a transaction inside joins it. Transactions of one process take turns, so `work` waits for nothing slow. Where another process was
    * in the way it is done again from its beginning: it changes nothing but the database.

@@ -143,6 +143,31 @@ CREATE INDEX wrong_mail_codes_expires ON wrong_mail_codes (expires);
 -- By the digest of the address: who has signed up once, also after the account was deleted.
 CREATE TABLE sign_ups (name_hash ${blob} PRIMARY KEY)${keyed};
 ALTER TABLE sessions ADD COLUMN proven ${integer}`,
+  ({ integer, blob, keyed }) => `
+-- Of plans, as the last bundle has them: the sorted patterns as JSON, and the time zone of a dated plan.
+CREATE TABLE periods (
+  id TEXT PRIMARY KEY,
+  plan TEXT NOT NULL,
+  sets TEXT NOT NULL,
+  zone TEXT,
+  starts ${integer} NOT NULL,
+  ends ${integer} NOT NULL,
+  sealed ${blob} NOT NULL
+)${keyed}`,
+  ({ integer, blob, strict, keyed }) => `
+-- Failed attempts, by a MAC over what is counted.
+CREATE TABLE failures (
+  counted ${blob} PRIMARY KEY,
+  failed ${integer} NOT NULL,
+  ends ${integer} NOT NULL
+)${keyed};
+CREATE INDEX failures_ends ON failures (ends);
+-- The key that TLS tickets are sealed with at all key servers.
+CREATE TABLE ticket_key (
+  id ${integer} PRIMARY KEY CHECK (id = 1),
+  made ${integer} NOT NULL,
+  sealed ${blob} NOT NULL
+)${strict}`,
 ];
 
 /** A table of passkeys: keyserver/passkeys/store.ts. @param owners - the table of those whose they are */

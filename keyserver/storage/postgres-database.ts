@@ -13,6 +13,8 @@ import type { SqlTypes } from './schema.ts';
 import { Transactions } from './transactions.ts';
 
 const MAXIMUM_CONNECTIONS = 10;
+/** Those whose commits do not wait for the disk. */
+const UNFLUSHED_CONNECTIONS = 4;
 /** Milliseconds: for a connection; by the server's clock for a statement, and between two of a transaction; by ours where the server is gone. */
 const TIMES = {
   connectionTimeoutMillis: 10_000,
@@ -114,6 +116,7 @@ class Connection extends pg.Client {
 class PostgresDatabase implements Migratable {
   readonly types = TYPES;
   readonly #pool: Pool;
+  readonly #unflushed: Pool;
   readonly #statements = new Map<string, { readonly name: string; readonly text: string }>();
   /** Transactions of one process would get into each other's way, and be done again and again. */
   readonly #transactions = new Transactions<PoolClient>();
@@ -122,8 +125,11 @@ class PostgresDatabase implements Migratable {
     const types = { getTypeParser: parserOf as typeof pg.types.getTypeParser };
     const common = { application_name: 'wispr', keepAlive: true, types, max: MAXIMUM_CONNECTIONS, Client: Connection };
     this.#pool = new pg.Pool({ connectionString, ...common, ...TIMES });
+    const options = '-c synchronous_commit=off';
+    this.#unflushed = new pg.Pool({ connectionString, ...common, ...TIMES, options, max: UNFLUSHED_CONNECTIONS });
     // A connection that is cut while no statement runs: what comes next fails, or has a new one.
-    this.#pool.on('connect', (client) => client.on('error', () => undefined)).on('error', () => undefined);
+    for (const pool of [this.#pool, this.#unflushed])
+      pool.on('connect', (client) => client.on('error', () => undefined)).on('error', () => undefined);
   }
 
   async first<Row>(sql: string, ...values: Value[]): Promise<Row | undefined> {
@@ -138,6 +144,12 @@ class PostgresDatabase implements Migratable {
     return (await this.#query(sql, values)).rowCount ?? 0;
   }
 
+  async runUnflushed(sql: string, ...values: Value[]): Promise<number> {
+    const query = { ...this.#prepared(sql), values: [...values] };
+    const done = await repeated(() => this.#unflushed.query(query).catch(rethrow), IN_THE_WAY);
+    return done.rowCount ?? 0;
+  }
+
   async transaction<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#transactions.connection()
       ? work()
@@ -146,7 +158,7 @@ class PostgresDatabase implements Migratable {
 
   async close(): Promise<void> {
     await this.#transactions.idle();
-    await this.#pool.end();
+    await Promise.all([this.#pool.end(), this.#unflushed.end()]);
   }
 
   /** @param name - of the database, for messages */

@@ -20,6 +20,10 @@ const MAXIMUM_STATEMENTS = 200;
 const SETTINGS =
   'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF';
 
+/** NORMAL: in a log that is written ahead, no commit waits for the disk, and none leaves the file damaged (https://www.sqlite.org/pragma.html). */
+const UNFLUSHED_SETTINGS =
+  'PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 0; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF';
+
 const TYPES: SqlTypes = {
   integer: 'INTEGER',
   identity: 'INTEGER PRIMARY KEY',
@@ -42,7 +46,9 @@ export function sqliteStore(path: string): Store {
         writing.exec(SETTINGS);
         writing.exec('PRAGMA busy_timeout = 0'); // a wait in here would hold up the whole process: see whenFree
         await migrate(new SqliteDatabase(writing, writing), fill);
-        return new SqliteDatabase(writing, connect(path));
+        const unflushed = connect(path);
+        unflushed.exec(UNFLUSHED_SETTINGS);
+        return new SqliteDatabase(writing, connect(path), unflushed);
       } catch (error) {
         writing.close();
         throw explain(error);
@@ -83,15 +89,17 @@ function connect(path: string, readOnly = false): DatabaseSync {
   }
 }
 
-/** Two connections, so that what is read outside of a transaction neither joins nor sees an open one. */
+/** Three connections: what is read outside of a transaction neither joins nor sees an open one, and some writes do not wait for the disk. */
 class SqliteDatabase implements Migratable {
   readonly types = TYPES;
   readonly #writing: Connection;
   readonly #reading: Connection;
+  readonly #unflushed: Connection;
   readonly #transactions = new Transactions<Connection>();
 
-  constructor(writing: DatabaseSync, reading: DatabaseSync) {
+  constructor(writing: DatabaseSync, reading: DatabaseSync, unflushed = writing) {
     this.#writing = new Connection(writing);
+    this.#unflushed = unflushed === writing ? this.#writing : new Connection(unflushed);
     this.#reading = writing === reading ? this.#writing : new Connection(reading);
     if (writing !== reading) reading.exec('PRAGMA query_only = ON; PRAGMA trusted_schema = OFF');
   }
@@ -108,13 +116,18 @@ class SqliteDatabase implements Migratable {
     return this.#do(sql, (statement) => Number(statement.run(...values).changes));
   }
 
+  async runUnflushed(sql: string, ...values: Value[]): Promise<number> {
+    if (this.#transactions.connection()) throw new Error('a transaction waits for the disk');
+    return this.#transactions.takeTurn(() => whenFree(() => changes(this.#unflushed, sql, values)));
+  }
+
   async transaction<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#transactions.connection() ? work() : this.#transactions.takeTurn(() => this.#begin(work));
   }
 
   async close(): Promise<void> {
     await this.#transactions.idle();
-    for (const { database } of [this.#writing, this.#reading]) database.close();
+    for (const { database } of [this.#writing, this.#reading, this.#unflushed]) if (database.isOpen) database.close();
   }
 
   async version(): Promise<number> {
@@ -168,6 +181,10 @@ class Connection {
     this.#statements.set(sql, statement);
     return statement;
   }
+}
+
+function changes(connection: Connection, sql: string, values: readonly Value[]): number {
+  return Number(connection.prepared(sql).run(...values).changes);
 }
 
 /** Tries again while another process writes. Nothing else waits meanwhile. */

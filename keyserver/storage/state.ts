@@ -86,7 +86,7 @@ export async function withState<Result>(
   }
   const state = await openState(config);
   try {
-    const result = await work({ ...state, actor: `command ${userName()}` });
+    const result = await work({ ...state, actor: commandActor() });
     await chainAudit(state.database);
     return result;
   } catch (error) {
@@ -96,12 +96,12 @@ export async function withState<Result>(
   }
 }
 
-/** The user of the operating system who runs this command. */
-function userName(): string {
+/** Who acts, for the audit trail: the user of the operating system who runs this command. */
+export function commandActor(): string {
   try {
-    return userInfo().username;
+    return `command ${userInfo().username}`;
   } catch {
-    return String(process.getuid?.()); // one without a name, as in some containers
+    return `command ${process.getuid?.()}`; // one without a name, as in some containers
   }
 }
 

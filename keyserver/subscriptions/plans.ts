@@ -1,10 +1,12 @@
 /** Plans: what people subscribe to. A plan is a title and patterns of set names, and may be dated: see access.ts. */
+import { isTimeZone } from '../../core/keys/set-time.ts';
 import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
+import { type Period, periodsFrom } from '../publication/period-keys.ts';
 import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { isTimeZone } from './access.ts';
+import { isSamePlan } from './periods.ts';
 import { parseSetPattern } from './subscribers.ts';
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
@@ -25,6 +27,11 @@ export interface Plan {
 export interface PlanOverview extends Plan {
   /** Subscriptions that stand now. */
   readonly subscriptions: number;
+  /**
+   * Whether subscribers get period keys; `different`: not, because the publisher has other sets or another time zone for it. `null`: the
+   * publisher has none for it.
+   */
+  readonly periodKeys: 'given' | 'different' | null;
 }
 
 /** What is given is changed; what is left out stays. */
@@ -101,7 +108,17 @@ export async function listPlans({ database, now }: KeyServerState): Promise<Plan
     now(),
     now(),
   );
-  return rows.map((row) => ({ ...planOf(row), subscriptions: row.subscriptions }));
+  const periods = await periodsFrom(database, now());
+  return rows.map((row) => ({
+    ...{ ...planOf(row), subscriptions: row.subscriptions },
+    periodKeys: periodKeysOf(planOf(row), periods),
+  }));
+}
+
+function periodKeysOf(plan: Plan, periods: readonly Period[]): PlanOverview['periodKeys'] {
+  const own = periods.filter((period) => period.plan === plan.name);
+  if (own.length === 0) return null;
+  return own.every((period) => isSamePlan(period, plan)) ? 'given' : 'different';
 }
 
 export function noPlan(name: string): KeyServerError {

@@ -3,7 +3,9 @@
  * subscribers with the rights of their group, which are looked up through it at every decision: what ends for the group ends for them.
  */
 import { KeyServerError } from '../errors.ts';
+import { asReader, audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
+import type { KeyServerState } from '../storage/state.ts';
 import { findSubscriber, nameKey, type Subscriber } from './subscribers.ts';
 
 const MAXIMUM_SEATS = 100_000;
@@ -59,17 +61,18 @@ export async function setSeats(
  * @throws KeyServerError `seats-taken`
  */
 export async function takeSeat(
-  database: Database,
+  state: KeyServerState,
   group: Pick<Subscriber, 'id' | 'name'>,
   present: number | undefined,
-  now: number,
 ): Promise<number> {
+  const { database, now } = state;
   if (await isMember(database, group.id, present)) return present as number;
   await demandSeat(database, group.id);
   const sql = 'INSERT INTO subscribers (name, name_key, created, member_of) VALUES (?, ?, ?, ?) RETURNING id';
   const name = await freeName(database, group);
-  const made = await database.first<{ id: number }>(sql, name, nameKey(name), now, group.id);
+  const made = await database.first<{ id: number }>(sql, name, nameKey(name), now(), group.id);
   if (!made) throw new Error('a member was not stored');
+  await audit(asReader(state, name), 'seat', group.name, { member: name });
   return made.id;
 }
 

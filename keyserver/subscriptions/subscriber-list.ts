@@ -6,9 +6,9 @@
  */
 import { CsvError, type InfoRecord, parse } from 'csv-parse/sync';
 import { CodedError } from '../../core/errors.ts';
+import { daySpan } from '../../core/keys/set-time.ts';
 import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
-import { daySpan } from './access.ts';
 import { checkSeats } from './seats.ts';
 import { nameKey, parseSetPattern, parseSubscriberName } from './subscribers.ts';
 

@@ -143,10 +143,11 @@ export async function revokeSubscriber(state: KeyServerState, name: string, { dr
  * @throws KeyServerError `argument-invalid`
  */
 export async function renameSubscriber(
-  { database }: KeyServerState,
+  state: KeyServerState,
   name: string,
   to: string,
 ): Promise<{ readonly from: string; readonly to: string }> {
+  const { database } = state;
   const wanted = parseSubscriberName(to);
   return database.transaction(async () => {
     const subscriber = await findSubscriber(database, name);
@@ -155,6 +156,7 @@ export async function renameSubscriber(
     if (taken && taken.id !== subscriber.id) throw invalid(`there is a subscriber ${quoted(taken.name)} already`);
     const sql = 'UPDATE subscribers SET name = ?, name_key = ? WHERE id = ?';
     await database.run(sql, wanted, nameKey(wanted), subscriber.id);
+    await audit(state, 'rename', wanted, { from: subscriber.name });
     return { from: subscriber.name, to: wanted };
   });
 }

@@ -40,6 +40,7 @@ export async function createKeys(passphrase: string, cost?: Argon2idCost): Promi
     invitations: [],
     kept: [],
     pending: [],
+    periods: [],
     publication: 0,
     publisherSeed,
     roots: [root],

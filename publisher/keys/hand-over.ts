@@ -14,6 +14,7 @@ import { type Configuration, hasReadingSite } from '../workspace/configuration/s
 import type { Workspace } from '../workspace/workspace.ts';
 import { publicKeyIn } from './file-update.ts';
 import type { KeyStoreContents, OpenKeyStore } from './key-store.ts';
+import { bundledPeriod, type NamedPeriod } from './periods.ts';
 
 /** A set key with its names. */
 export interface NamedSet {
@@ -76,7 +77,11 @@ export function makeDescriptor(
  * timestamps, and set keys only where it is to give them out.
  */
 export async function makeBundle(
-  { descriptor, sets }: { descriptor: Uint8Array; sets: readonly NamedSet[] },
+  {
+    descriptor,
+    sets,
+    periods,
+  }: { readonly descriptor: Uint8Array; readonly sets: readonly NamedSet[]; readonly periods: readonly NamedPeriod[] },
   configuration: Pick<Configuration, 'content' | 'reading' | 'site' | 'timestampBy'>,
   contents: KeyStoreContents,
   publisher: PublisherIdentity,
@@ -90,6 +95,7 @@ export async function makeBundle(
   const [firstRoot = new Uint8Array(0)] = contents.roots;
   const payload = {
     descriptor: toBase64url(descriptor),
+    ...(periods.length > 0 && { periods: periods.map((period) => bundledPeriod(period, site)) }),
     root: toBase64url(firstRoot),
     sets: bundled,
     ...(timestampBy === 'keyserver' && { timestampKey: toBase64url(contents.seeds.timestamp) }),

@@ -12,6 +12,7 @@ import { type PublisherIdentity, publisherIdentity } from '../../core/object/wri
 import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import type { PeriodKey } from './periods.ts';
 import { damagedFile, openSealedFile, type SealedKind } from './sealed-file.ts';
 
 const WORKSPACE_LENGTH = 16;
@@ -62,6 +63,8 @@ export interface KeyStoreContents {
   readonly kept: readonly KeptKey[];
   /** Seeds of role keys that were made for a root which is still to be signed by others. */
   readonly pending: readonly Uint8Array[];
+  /** Of plans: of the current period and the next. */
+  readonly periods: readonly PeriodKey[];
   /** Version of the last publication whose metadata may have been written; 0 before the first. */
   readonly publication: number;
   /** Seed of the publisher key, the Ed25519 key under which objects and descriptor are signed. */
@@ -163,6 +166,18 @@ const CONTENT = z.strictObject({
     .exactOptional(), // older key stores have none
   kept: z.array(z.strictObject({ key: KEY, name: z.string() })),
   pending: z.array(KEY),
+  periods: z
+    .array(
+      z.strictObject({
+        from: z.number(),
+        key: KEY,
+        plan: z.string(),
+        sets: z.array(z.string()),
+        until: z.number(),
+        zone: z.string().exactOptional(),
+      }),
+    )
+    .exactOptional(), // as with invitations
   publication: z.number(),
   publisherSeed: KEY,
   roots: z.array(bytesOf()).min(1),
@@ -184,7 +199,9 @@ export function encodeContents({ setsSince, ...contents }: KeyStoreContents): Js
   const kept = contents.kept.map(({ key, name }) => ({ key, name }));
   const { pending, roots } = contents;
   const invitations = contents.invitations.map((each) => ({ ...each, sets: [...each.sets] }));
-  return CONTENT.encode({ ...contents, invitations, kept, pending: [...pending], roots: [...roots], sections, sets });
+  const periods = contents.periods.map((each) => ({ ...each, sets: [...each.sets] }));
+  const lists = { invitations, kept, pending: [...pending], periods, roots: [...roots], sections, sets };
+  return CONTENT.encode({ ...contents, ...lists });
 }
 
 function parseContents(value: Json | undefined): KeyStoreContents {
@@ -193,6 +210,7 @@ function parseContents(value: Json | undefined): KeyStoreContents {
   return {
     ...data,
     invitations: data.invitations ?? [],
+    periods: data.periods ?? [],
     sections: new Map(data.sections.map(({ name, keys: publicKeys, ...rest }) => [name, { publicKeys, ...rest }])),
     setsSince: new Map(data.sets.map(({ name, since }) => [name, since])),
     sets: new Map(data.sets.map(({ name, key }) => [name, key])),

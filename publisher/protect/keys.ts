@@ -13,6 +13,7 @@ import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
 import { makeBundle, makeDescriptor, type NamedSet } from '../keys/hand-over.ts';
 import type { KeyStoreContents, OpenKeyStore } from '../keys/key-store.ts';
+import { makeEnvelopes, type NamedPeriod, namePeriods, periodKeysFor } from '../keys/periods.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Run } from './protect.ts';
@@ -88,21 +89,26 @@ export async function secureKeys(run: Run, isAsked: boolean): Promise<SecuredKey
   const made = setsToMake(run);
   const fresh = Array.from(made, (name): [string, Uint8Array] => [name, randomBytes(KEY_LENGTH)]);
   const sets = new Map([...keys.contents.sets, ...fresh]);
+  const replaced = [...made].filter((name) => keys.contents.sets.has(name));
+  const periods = periodKeysFor(configuration, keys.contents.periods, replaced, now);
   const descriptor = currentDescriptor(run);
   const kept = await keysToKeep(run, made);
-  const named = [...(await nameSets(sets)), ...kept];
-  const handedOver = recipient && digestOfHandOver(named, descriptor, recipient, timestampOf(run));
+  const about = {
+    ...{ descriptor, sets: [...(await nameSets(sets)), ...kept] },
+    periods: await namePeriods(periods),
+  };
+  const handedOver = recipient && digestOfHandOver(about, recipient, timestampOf(run));
   const isOther = areKeysOlder || index.fact('bundle') !== handedOver || !existsSync(workspace.bundle);
   const bundleIsNew = handedOver !== undefined && isOther;
-  if (made.size + sections.made.size > 0 || bundleIsNew || kept.length !== keys.contents.kept.length) {
+  const hasOther = kept.length !== keys.contents.kept.length || !isSameList(periods, keys.contents.periods);
+  if (made.size + sections.made.size > 0 || bundleIsNew || hasOther) {
     const rings = new Map([...keys.contents.sections, ...sections.made]);
     // An older key store does not know which serials were used: the time is above all of them (docs/spec/keys.md, section 9).
     const next = keys.contents.serial + (bundleIsNew ? 1 : 0);
     const serial = areKeysOlder || (isAsked && bundleIsNew) ? Math.max(next, now) : next;
-    const contents = { ...keys.contents, kept, sections: rings, sets, serial };
+    const contents = { ...keys.contents, kept, periods, sections: rings, sets, serial };
     await keys.change(contents);
     if (bundleIsNew && recipient !== undefined) {
-      const about = { descriptor, sets: named };
       const bytes = await makeBundle(about, configuration, contents, keys.store.publisher, recipient, now);
       await replaceFile(workspace.bundle, bytes);
     }
@@ -113,6 +119,21 @@ export async function secureKeys(run: Run, isAsked: boolean): Promise<SecuredKey
     for (const { id, name } of keys.sets()) index.setKeySince(id, keys.contents.setsSince.get(name) ?? now);
   });
   return { descriptor, made, bundleIsNew };
+}
+
+function isSameList<Item>(one: readonly Item[], other: readonly Item[]): boolean {
+  return one.length === other.length && one.every((item, index) => item === other[index]);
+}
+
+/** The envelopes to publish. Those that hold the same keys as before keep their bytes. */
+export async function currentEnvelopes({ index, keys, now }: Run): Promise<[target: string, bytes: Uint8Array][]> {
+  const { periods, setsSince } = keys.contents;
+  const since = ({ name }: NamedSet) => setsSince.get(name) ?? now;
+  const newestFirst = keys.sets().sort((a, b) => since(b) - since(a) || (a.name < b.name ? 1 : -1));
+  const known = JSON.parse(index.fact('envelopes') ?? '{}');
+  const { targets, made } = await makeEnvelopes(await namePeriods(periods), newestFirst, known);
+  index.setFact('envelopes', JSON.stringify(made));
+  return targets;
 }
 
 /** Sets that documents are in, and all those whose keys may have been replaced: they may get documents again. */
@@ -162,13 +183,18 @@ function timestampOf({ configuration, keys }: Run): string {
 
 /** What a bundle was made of: names and ids of keys, and what is public. */
 function digestOfHandOver(
-  sets: readonly NamedSet[],
-  descriptor: Uint8Array,
+  about: {
+    readonly descriptor: Uint8Array;
+    readonly sets: readonly NamedSet[];
+    readonly periods: readonly NamedPeriod[];
+  },
   recipient: Uint8Array,
   timestamp: string,
 ): string {
-  const ids = sets.map(({ name, id }) => [name, id]);
-  return hash('sha256', JSON.stringify([ids, toBase64url(descriptor), toBase64url(recipient), timestamp]));
+  const ids = about.sets.map(({ name, id }) => [name, id]);
+  const periods = about.periods.map(({ id }) => id);
+  const parts = [ids, toBase64url(about.descriptor), toBase64url(recipient), timestamp];
+  return hash('sha256', JSON.stringify(periods.length > 0 ? [...parts, periods] : parts));
 }
 
 /**

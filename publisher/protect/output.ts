@@ -6,6 +6,7 @@ import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { hostProofIn, isHostProof } from '../../core/keys/descriptor.ts';
+import { ENVELOPE_TARGETS } from '../../core/keys/envelope.ts';
 import { isHtmlCarrier } from '../../core/object/carrier.ts';
 import { METADATA_PATH, metadataFile, SETTINGS_PATH } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
@@ -39,8 +40,10 @@ export type InspectedOutput = Omit<Inspection, 'look' | 'foreign'>;
 /** What desktops put into directories by themselves. */
 const LITTER = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini']);
 
-/** What the role `targets` names. */
-const OWN_TARGETS = [DESCRIPTOR_PATH, SETTINGS_PATH];
+/** Whether the role `targets` itself names what lies there. */
+function isOwnTarget(path: string): boolean {
+  return path === DESCRIPTOR_PATH || path === SETTINGS_PATH || path.startsWith(`/${ENVELOPE_TARGETS}`);
+}
 
 /** What no publication names. */
 const OWN_FILES: readonly string[] = [HOST_PROOF_PATH, DESCRIPTOR_PATH, ...READING_SITE_FILES];
@@ -125,7 +128,7 @@ class Inspection {
   readonly metadata = new Set<string>();
   /** Names of those that are, byte for byte, what the index says was signed. */
   readonly signed: ReadonlySet<string>;
-  /** Hashes of the descriptor and the settings that were published last, as far as they are there, byte for byte. */
+  /** Hashes of what the role `targets` named last, as far as they are there, byte for byte. */
   readonly ownTargets = new Set<string>();
   /** Files that an interrupted run had begun, as paths in the output. */
   readonly unfinished: string[] = [];
@@ -190,7 +193,7 @@ class Inspection {
   /** Whether a file is one that the index says is there. */
   #isKnown(path: string): boolean {
     const name = parseImmutableName(path);
-    if (name && OWN_TARGETS.includes(name.path)) {
+    if (name && isOwnTarget(name.path)) {
       const isPublished = this.#published.includes(name.hash);
       if (isPublished && digestOf(join(this.#out, path)) === name.hash) this.ownTargets.add(name.hash);
       return isPublished;
@@ -239,7 +242,7 @@ class Inspection {
       if (name && start === MAGIC) return 'immutable';
       return name && MAGIC.startsWith(start) ? 'unfinished' : 'foreign';
     }
-    if (OWN_TARGETS.includes(name?.path ?? '')) return 'immutable';
+    if (isOwnTarget(name?.path ?? '')) return 'immutable';
     if (this.#hasObject(path)) return 'plain';
     if (name && this.#hasObject(name.path)) return isCutShort(file, name.hash) ? 'unfinished' : 'immutable';
     if (name && digestOf(file) === name.hash) return 'immutable';

@@ -21,7 +21,7 @@ import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore, withLock } from '../workspace/workspace.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
 import { pruneOutput, putIfDifferent, removeFiles } from './files.ts';
-import { checkRekey, RunKeys, type SecuredKeys, secureKeys, setsDueForRekey } from './keys.ts';
+import { checkRekey, currentEnvelopes, RunKeys, type SecuredKeys, secureKeys, setsDueForRekey } from './keys.ts';
 import { locate, type Place, type PlaceOptions } from './locate.ts';
 import { type InspectedOutput, inspectOutput } from './output.ts';
 import { makePlan, type Plan } from './plan.ts';
@@ -181,7 +181,10 @@ async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
   const secured = await secureKeys(run, (options.rekey?.length ?? 0) > 0);
   const { descriptor } = secured;
   const freshFor = configuration.freshness.hours * 3600;
-  const ownTargets = ownTargetsOf({ descriptor, settings: encodeSettings(settings) });
+  const ownTargets = [
+    ...ownTargetsOf({ descriptor, settings: encodeSettings(settings) }),
+    ...(await currentEnvelopes(run)),
+  ];
   // Where `wispr publish` brings the site to targets, it has the timestamp signed when the files are there.
   const signsTimestamp = options.timestamp !== 'later' && configuration.publish === undefined;
   const context = { ...run, ownTargets, signsTimestamp, freshFor };

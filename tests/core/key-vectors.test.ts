@@ -8,6 +8,7 @@ const file = keys as unknown as KeyVectorFile;
 const CODES = {
   'wrapped-key-invalid': true,
   'key-not-valid-now': true,
+  'envelope-malformed': true,
   'binding-malformed': true,
   'request-malformed': true,
   'answer-unreadable': true,

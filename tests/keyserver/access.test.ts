@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { matchesPattern } from '../../core/keys/set-pattern.ts';
-import { type Access, daySpan, decideAccess, isTimeZone, timeOf } from '../../keyserver/subscriptions/access.ts';
+import { daySpan, isTimeZone, timeOf } from '../../core/keys/set-time.ts';
+import { type Access, decideAccess } from '../../keyserver/subscriptions/access.ts';
 
 const NOW = 1_800_000_000;
 const DAY = 86_400;

@@ -6,6 +6,7 @@ import { acceptBinding, BINDING_PATH, encodeBindingRequest, normaliseCode } from
 import type { DeviceKeys } from '../../core/keys/device.ts';
 import { signMessage } from '../../core/keys/sealed-message.ts';
 import { overview } from '../../keyserver/overview.ts';
+import { removeDevice } from '../../keyserver/readers/devices.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, bind, bytesOf, createDeviceKeys, post, postFrom } from '../support/device.ts';
@@ -81,6 +82,17 @@ describe('binding a device', () => {
     const answers = await Promise.all(devices.map((device) => tryBinding(request(device, deviceCode))));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 403]);
     expect(await devicesOf('dora')).toHaveLength(1);
+  });
+
+  it('a device that was removed does not come back with the code that it used', async () => {
+    const { code } = await rig.invite({ name: 'henry' });
+    const device = await bind(rig.provider, code);
+    const row = await rig.server.state.database.first<{ id: number; subscriber: number }>(
+      'SELECT id, subscriber FROM devices WHERE key_id = ?',
+      device.deviceKey.id,
+    );
+    expect(await removeDevice(rig.server.state, row?.subscriber ?? 0, row?.id ?? 0)).toBe(true);
+    await expect(bind(rig.provider, code, device.keys)).rejects.toThrow('code-refused');
   });
 
   it('attack 46: a code that is guessed, used, expired, revoked or for another purpose gets one and the same refusal', async () => {

@@ -15,7 +15,7 @@ import { createNobleMlKem } from '../../core/primitives/noble-ml-kem.ts';
 import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
-import { decideKeys } from '../../keyserver/readers/entitlement.ts';
+import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { findSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { bind, post } from '../support/device.ts';
@@ -152,7 +152,7 @@ describe('a browser', () => {
     if (id === undefined || site === undefined) throw new Error('there is no set');
     const revoked = { id: await subscriber('lisa'), name: 'lisa', revoked: now() };
     const denials = async (sites?: string[]) =>
-      (await decideKeys(state, revoked, [id], sites)).map(({ denied }) => denied);
+      (await decideKeys(state, await standingRights(state, revoked), [id], sites)).map(({ denied }) => denied);
     expect(await denials([site])).toEqual(['revoked']);
     expect(await denials()).toEqual(['revoked']);
     expect(await denials(['elsewhere.example'])).toEqual(['not-entitled']);

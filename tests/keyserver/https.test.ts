@@ -9,6 +9,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { KeyServerConfig } from '../../keyserver/config.ts';
 import { cutConnection, rememberConnections } from '../../keyserver/http/cut.ts';
+import { currentTicketKey, followTicketKey, TICKET_KEY_LIFETIME } from '../../keyserver/http/ticket-keys.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
@@ -118,6 +119,27 @@ function get(host: string, port: number, options: RequestOptions = {}, body = ''
   });
 }
 
+/** A TLS session that the server has given a ticket for. */
+function sessionFrom(host: string, port: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const ca = readFileSync(files(host).certificate);
+    const socket = connect({ host: '127.0.0.1', port, servername: host, ca });
+    socket.once('session', (session) => resolve(session)).once('error', reject);
+    socket.once('session', () => socket.destroy());
+  });
+}
+
+function isResumed(host: string, port: number, session: Buffer): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const ca = readFileSync(files(host).certificate);
+    const socket = connect({ host: '127.0.0.1', port, servername: host, ca, session }, () => {
+      resolve(socket.isSessionReused());
+      socket.destroy();
+    });
+    socket.once('error', reject);
+  });
+}
+
 describe('with certificates', () => {
   it('speaks TLS 1.3, with post-quantum key agreement, on all doors', async () => {
     await withServer({}, async ({ keyServer: keys, reading: read, documents }, server) => {
@@ -165,6 +187,41 @@ describe('with certificates', () => {
       expect(response.headers['set-cookie']?.[1]).toMatch(
         /^__Host-wispr-known=[\w-]{70}; Max-Age=31536000; Path=\/; Expires=.*; HttpOnly; Secure; SameSite=Lax$/,
       );
+    });
+  });
+
+  it('goes on with a TLS session at another key server of the same database, and at no other origin', async () => {
+    await withServer({}, async (here, server) => {
+      await withServer({}, async (there, other) => {
+        const session = await sessionFrom(KEYS, here.keyServer);
+        expect(await isResumed(KEYS, here.keyServer, session)).toBe(true);
+        expect(await isResumed(KEYS, there.keyServer, session)).toBe(true);
+        expect(await isResumed(READ, there.reading, session)).toBe(false);
+        other.reload();
+        expect(await isResumed(KEYS, there.keyServer, session)).toBe(true);
+        const { database, vault, now } = server.state;
+        const key = await currentTicketKey(server.state);
+        await database.run('UPDATE ticket_key SET made = ?', now() - TICKET_KEY_LIFETIME);
+        const made = await Promise.all([currentTicketKey(server.state), currentTicketKey(other.state)]);
+        expect(made[0]).toEqual(made[1]);
+        expect(made[0]).not.toEqual(key);
+        expect(await isResumed(KEYS, there.keyServer, session)).toBe(true); // follows within a minute
+        const sealed = await database.first<{ sealed: Uint8Array }>('SELECT sealed FROM ticket_key');
+        const place = { table: 'ticket_key', row: '1', keyId: 'ticket-key' };
+        expect(await vault.tryOpen(place, sealed?.sealed ?? new Uint8Array())).toEqual(made[0]);
+      });
+    });
+  });
+
+  it('keeps the ticket key while the database cannot be reached', async () => {
+    await withServer({}, async (_, { state }) => {
+      const used: Uint8Array[] = [];
+      const lines: string[] = [];
+      const log = pino({}, { write: (line: string) => void lines.push(line) });
+      const broken = { ...state, database: { ...state.database, first: () => Promise.reject(new Error('gone')) } };
+      await (await followTicketKey(broken, log, (key) => void used.push(key)))();
+      expect(used).toEqual([]);
+      expect(lines.join('')).toContain('stays as it was');
     });
   });
 

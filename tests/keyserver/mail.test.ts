@@ -103,6 +103,15 @@ it('attack 94: after ten wrong codes of a name, its mails have the link alone, w
   expect((await browser().post('/-/join', { code, to: '' })).status).toBe(403);
 });
 
+it('attack 94: no spelling of a name gets a code whose wrong tries count for another name', async () => {
+  const name = `${'z'.repeat(40)}@example.org`;
+  await rig.invite({ name });
+  const wide = String.fromCodePoint(0x1d433).repeat(30) + name.slice(30); // two UTF-16 units each
+  await browser().post('/-/mail', { name: wide, to: '/' });
+  const sql = 'SELECT subscriber FROM mail_codes WHERE name = ?';
+  expect(await rig.server.state.database.all(sql, wide.slice(0, 64))).toEqual([{ subscriber: null }]);
+});
+
 it('tells nobody whether a name is known', async () => {
   const answers = [];
   for (const name of ['ada@example.org', 'eve@example.org']) {

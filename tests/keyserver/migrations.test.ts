@@ -55,6 +55,7 @@ it('on PostgreSQL several processes take the steps at once, each of them once', 
     'ALTER TABLE sessions DROP COLUMN proven',
     'DROP TABLE subscriptions',
     'DROP TABLE plans',
+    'DROP TABLE periods',
     'ALTER TABLE tokens DROP COLUMN scope',
     'ALTER TABLE subscribers DROP COLUMN seats',
     'ALTER TABLE subscribers DROP COLUMN member_of',
@@ -73,6 +74,8 @@ it('on PostgreSQL several processes take the steps at once, each of them once', 
     'DROP TABLE operators',
     'DROP TABLE secrets',
     'DROP TABLE former_recipients',
+    'DROP TABLE failures',
+    'DROP TABLE ticket_key',
   ])
     await first.database.run(undo);
   await first.database.run('UPDATE wispr_key_server SET version = 3');

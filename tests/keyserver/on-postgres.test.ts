@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { keepStateIn } from '../support/store.ts';
 
 const FILES = [
+  'admin-store',
   'audit',
   'bindings',
   'browser-devices',
@@ -15,6 +16,7 @@ const FILES = [
   'mail',
   'openid',
   'paywall',
+  'periods',
   'plans',
   'publication-crash',
   'publication-hand-over',

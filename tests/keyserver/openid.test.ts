@@ -97,6 +97,17 @@ describe('a verified mail address', () => {
     provider.person = { sub: 'carla-1', email: 'carla@example.org', email_verified: true };
     expect(await account((await signIn()).reader)).toContain('The publisher has ended your access');
   });
+
+  it('of a revoked subscriber deletes no account: the next sign-in would make one that has the plan', async () => {
+    provider.person = { sub: 'dan-1', email: 'dan@example.org', email_verified: true };
+    await signIn();
+    await revokeSubscriber(rig.server.state, 'dan@example.org');
+    const { reader } = await signIn();
+    expect((await reader.post('/-/delete', {})).status).toBe(303);
+    const text = await account((await signIn()).reader);
+    expect(text).toContain('The publisher has ended your access');
+    expect(text).not.toContain('Weekday paper');
+  });
 });
 
 describe('an unverified one', () => {

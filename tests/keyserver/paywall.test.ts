@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../keyserver/config.ts';
 import { createPaywall } from '../../keyserver/paywall/paywall.ts';
-import { decideKeys } from '../../keyserver/readers/entitlement.ts';
+import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { inviteAgain } from '../../keyserver/readers/invitations.ts';
 import { openState } from '../../keyserver/storage/state.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
@@ -59,7 +59,8 @@ async function readableBy(name: string): Promise<string[]> {
   const subscriber = await findSubscriber(rig.server.state.database, name);
   if (!subscriber) throw new Error(`no ${name}`);
   const ids = SETS.map((set) => setOf(rig.publisher, set).id);
-  const decisions = await decideKeys(rig.server.state, subscriber, ids);
+  const { state } = rig.server;
+  const decisions = await decideKeys(state, await standingRights(state, subscriber), ids);
   return SETS.filter((_set, index) => decisions[index]?.denied === undefined);
 }
 

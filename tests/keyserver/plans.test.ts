@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { overview } from '../../keyserver/overview.ts';
-import { decideKeys } from '../../keyserver/readers/entitlement.ts';
+import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
 import { definePlan, listPlans, removePlan } from '../../keyserver/subscriptions/plans.ts';
 import { findSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
@@ -42,7 +42,8 @@ async function readableBy(name: string): Promise<string[]> {
   const subscriber = await findSubscriber(rig.server.state.database, name);
   if (!subscriber) throw new Error(`no ${name}`);
   const ids = ISSUES.map((set) => setOf(rig.publisher, set).id);
-  const decisions = await decideKeys(rig.server.state, subscriber, ids);
+  const { state } = rig.server;
+  const decisions = await decideKeys(state, await standingRights(state, subscriber), ids);
   return ISSUES.filter((_set, index) => decisions[index]?.denied === undefined);
 }
 

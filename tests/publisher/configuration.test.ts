@@ -38,6 +38,7 @@ describe('wispr.json', () => {
   it('needs six members, and has defaults for the rest', () => {
     expect(parse({})).toEqual({
       ...GOOD,
+      plans: [],
       public: [],
       sets: [],
       sections: [],

@@ -62,6 +62,9 @@ OPERATIONS = {
     "unwrap-key": lambda i: {
         "key": encode(keys.unwrap(i["outerKind"], data(i, "outerKey"), json.loads(i["wrapped"]), i["now"]))
     },
+    "open-envelope": lambda i: {
+        "key": encode(keys.open_envelope(data(i, "envelope"), data(i, "periodKey"), i["set"], i["now"]))
+    },
     "verify-descriptor": lambda i: keys.verify_descriptor(data(i, "descriptor"), i["now"]),
     "host-proof": lambda i: keys.check_host_proof(i["text"], i["publisher"]),
     "derive-device": lambda i: derive_device(data(i, "seed"), i["keyServer"], i["publisher"]),

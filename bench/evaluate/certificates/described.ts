@@ -14,7 +14,6 @@ export interface Measured {
   readonly pings: ReadonlyMap<LinkKind, number>;
   readonly results: Results;
   readonly runs: number;
-  readonly runsWhereSlow: number;
 }
 
 /** McVeety, listing A.4: seconds of a server-only handshake without and with the proxies. */
@@ -116,9 +115,8 @@ the program. Its proxies pass packets on and need up to 0.45 s; these relays end
 connection of their own for each client.`;
 }
 
-function limits({ runs, runsWhereSlow }: Measured): string {
-  const slow = runsWhereSlow === runs ? '' : `, ${runsWhereSlow} on links with 2,400 bit/s`;
-  return `Medians of ${runs} runs${slow}; the ways take turns. *loopback* is what the programs take alone, the start
+function limits({ runs }: Measured): string {
+  return `Medians of ${runs} runs; the ways take turns. *loopback* is what the programs take alone, the start
 of \`openssl\` included. What this does not show: loss and jitter, which such links have; other traffic
 on them; clients that keep connections open; name resolution. Where a round trip takes longer than a
 second, TCP sends its first packets twice, and these bytes are counted.

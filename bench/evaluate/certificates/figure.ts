@@ -8,7 +8,7 @@ import type { KeyKind } from '../../link/chains.ts';
 import { CELL, INMARSAT, IRIDIUM, LOOPBACK, MILSTAR, TCDL } from '../../link/kinds.ts';
 import { type LinkKind, NarrowLink } from '../../link/narrow-link.ts';
 import { NearProcess } from '../../link/near-process.ts';
-import { checkLinks, isSlow } from '../../link/ping.ts';
+import { checkLinks } from '../../link/ping.ts';
 import type { Figure } from '../document.ts';
 import { type Crossing, crossed } from './crossing.ts';
 import { described } from './described.ts';
@@ -20,8 +20,7 @@ import { KEY_WAYS, type KeyWay, type NearAnswer, type NearCommand } from './sett
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [LOOPBACK, TCDL, CELL, INMARSAT, MILSTAR, IRIDIUM];
 const KEY_KINDS: readonly KeyKind[] = ['rsa', 'ecdsa'];
-const RUNS = Number(process.env.WISPR_RUNS ?? 5);
-const RUNS_WHERE_SLOW = Math.min(RUNS, 3);
+const RUNS = process.env.WISPR_EVALUATE === 'quick' ? 1 : 3;
 
 type Near = NearProcess<NearCommand, NearAnswer>;
 
@@ -44,7 +43,7 @@ export async function certificatesFigure(say: (text: string) => void): Promise<F
     const pings = await checkLinks(link, KINDS, say);
     const results = new Results(say);
     for (const kind of KINDS) await measure(kind, { link, near, handshakes }, results);
-    return described({ kinds: KINDS, pings, results, runs: RUNS, runsWhereSlow: RUNS_WHERE_SLOW });
+    return described({ kinds: KINDS, pings, results, runs: RUNS });
   } finally {
     for (const end of endings.toReversed()) await end();
   }
@@ -57,8 +56,7 @@ interface Rig {
 }
 
 async function measure(kind: LinkKind, { link, near, handshakes }: Rig, results: Results): Promise<void> {
-  const runs = isSlow(kind) ? RUNS_WHERE_SLOW : RUNS;
-  for (let run = 0; run < runs; run++) {
+  for (let run = 0; run < RUNS; run++) {
     for (const key of KEY_KINDS)
       for (const way of WAYS) results.add(kind, `${key} ${way.name}`, await handshakes.measure(kind, key, way));
     for (const way of KEY_WAYS) results.add(kind, way, await keyRequest(link, near, kind, way));

@@ -15,6 +15,7 @@ import {
   SECTION_PATH_FORM,
   SET_NAME_FORM,
 } from './names.ts';
+import { plans } from './plan-schema.ts';
 
 const secureOrigin = (example: string) =>
   z
@@ -133,6 +134,7 @@ export const configurationSchema = z
       .refine(isSetName, { error: SET_NAME_FORM })
       .default(DEFAULT_SET)
       .meta({ description: 'The set of all other documents.' }),
+    plans,
     sections,
     ignore: z.array(pattern).default([]).meta({ description: 'Files of the source that are not published at all.' }),
     carrier: z.enum(['beside', 'html']).default('beside').meta({
@@ -187,8 +189,10 @@ export const configurationSchema = z
         'Who says which publication is current: the key server, which needs `keyServerTokenFile`; or the publisher, who runs `wispr timestamp` by cron. The key server, if there is one.',
     }),
   })
-  .superRefine(({ keyServer, reading, content, timestampBy, keyServerTokenFile }, context) => {
+  .superRefine(({ keyServer, reading, content, timestampBy, keyServerTokenFile, plans: list }, context) => {
     const issue = (member: string, message: string) => context.addIssue({ code: 'custom', path: [member], message });
+    if (reading === undefined && list.length > 0)
+      issue('plans', 'are for a key server that gives keys out, and there is none');
     if (keyServer !== undefined && reading !== undefined) return;
     if (reading !== undefined) return issue('keyServer', 'is missing, and a reading site needs a key server');
     if (!isOrigin(originsOf({ content })[0], { allowLoopback: true }))

@@ -40,6 +40,10 @@ ${settings.keyServer === undefined ? WITHOUT_KEY_SERVER : withKeyServer(value, o
   // The set of all other documents.
   "defaultSet": ${value('defaultSet', DEFAULT_SET)},
 
+  // Plans whose readers ask the key server once a period, and not for each new set. Sets and time zone as at the key server:
+  //   { "name": "daily", "sets": ["day-*"], "period": "month", "zone": "Europe/Berlin" }
+  "plans": ${value('plans', [])},
+
   // Parts of the site with signing keys of their own, for editors who publish apart: { "name": "sports", "paths": ["sports/**"] }
   // The first that fits a path signs for it (docs/keys.md says how keys are given to others).
   "sections": ${value('sections', [])},

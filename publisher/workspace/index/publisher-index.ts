@@ -7,6 +7,8 @@ import { Statements, valuesOf } from './statements.ts';
 export type FactName =
   /** base64url of the descriptor that is published. */
   | 'descriptor'
+  /** JSON: envelopes by the key ids of their period keys, base64url. */
+  | 'envelopes'
   /** What the key bundle was made of. */
   | 'bundle'
   /** The start of the machine since which all files were found or written. */

@@ -81,6 +81,16 @@ def unwrap(outer_kind, outer, wrapped, now):
     return key
 
 
+def open_envelope(data, period, wanted, now):
+    message = parse_message(data, 262_144, ("keys",))
+    found = message["keys"] if message and type(message["keys"]) is list else []
+    under = key_id("period", period)
+    good = all(is_wrapped_key(key) and key["kind"] == "set" and key["under"] == under for key in found)
+    if not good or not 1 <= len(found) <= 512 or len({key["id"] for key in found}) < len(found):
+        raise Refused("envelope-malformed")
+    return unwrap("period", period, next(key for key in found if key["id"] == wanted), now)
+
+
 # Section 5
 
 def verify_descriptor(data, now):
@@ -324,9 +334,28 @@ def has_bundle_header_form(header):
     )
 
 
+def is_bundled_period(value):
+    members = ("from", "id", "key", "plan", "sets", "site", "until")
+    return (
+        has_members(value, members, ("zone",))
+        and from_base64url(value["key"], 32) is not None
+        and key_id("period", from_base64url(value["key"])) == value["id"]
+        and all(type(value[name]) is str for name in ("plan", "site", "zone") if name in value)
+        and is_site(value["site"])
+        and type(value["sets"]) is list
+        and all(type(pattern) is str for pattern in value["sets"])
+        and type(value["from"]) is int
+        and type(value["until"]) is int
+        and value["from"] <= value["until"]
+    )
+
+
 def is_bundle(value):
     return (
-        has_members(value, ("descriptor", "root", "sets"), ("timestampKey",))
+        has_members(value, ("descriptor", "root", "sets"), ("periods", "timestampKey"))
+        and type(value.get("periods", [])) is list
+        and len(value.get("periods", [])) <= 64
+        and all(is_bundled_period(period) for period in value.get("periods", []))
         and ("timestampKey" not in value or from_base64url(value["timestampKey"], 32) is not None)
         and from_base64url(value["root"]) is not None
         and from_base64url(value["descriptor"]) is not None

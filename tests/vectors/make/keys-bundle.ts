@@ -11,6 +11,7 @@ import { type KeyVector, toBase64 } from '../format.ts';
 import { firstRoot, NOW, otherPublisher, otherSetKey, publisher, SITE, saltOf, secret, setKey } from './fixed.ts';
 import { flipBit } from './forge.ts';
 import { descriptor } from './keys-descriptor.ts';
+import { periodKey } from './keys-wrapped.ts';
 
 const MAGIC = 'wispr-bundle/1\n';
 const seed = await secret('seed of the key server');
@@ -93,9 +94,31 @@ export async function bundleVectors(): Promise<KeyVector[]> {
       ...open('with a timestamp key', 'success', join(await make('timestamp', canonicalJson(withTimestampKey)))),
       result: { ...result, timestampKey: withTimestampKey.timestampKey },
     },
+    ...(await withPeriods(result)),
     ...(await malformed(made)),
     ...(await refused(made)),
     ...(await unreadable()),
+  ];
+}
+
+async function withPeriods(result: JsonObject): Promise<KeyVector[]> {
+  const named = { id: periodKey.id, key: toBase64url(periodKey.key), plan: 'daily', sets: ['day-*'], site: SITE };
+  const undated: JsonObject = { ...named, from: NOW, until: NOW + 86_399 };
+  const period = { ...undated, zone: 'Europe/Berlin' };
+  const sealed = async (name: string, ...periods: JsonObject[]) =>
+    join(await make(name, canonicalJson({ ...BUNDLE, periods })));
+  const wrong = async (name: string, changes: JsonObject, attacks?: number[]) =>
+    open(name, 'bundle-malformed', await sealed(name, { ...period, ...changes }), attacks);
+  return [
+    {
+      ...open('with period keys', 'success', await sealed('periods', period, undated)),
+      result: { ...result, periods: [period, undated] },
+    },
+    await wrong('a period key that is not the one it is named', { key: SET.key }, [43]),
+    await wrong('a period that ends before it begins', { until: NOW - 1 }),
+    await wrong('a period with a member more', { extra: 1 }),
+    await wrong('a period with sets that are no list', { sets: 'day-*' }),
+    open('with 65 periods', 'bundle-malformed', await sealed('many', ...new Array<JsonObject>(65).fill(period))),
   ];
 }
 

@@ -12,7 +12,7 @@ import { NOW, namedKey, otherSetKey, secret, setKey } from './fixed.ts';
 const VALIDITY = { notBefore: NOW - 3600, notAfter: NOW + 3600 };
 export const deviceKey = await namedKey('device', 'device of a subscriber');
 const otherDeviceKey = await namedKey('device', 'device of another subscriber');
-const periodKey = await namedKey('period', 'november');
+export const periodKey = await namedKey('period', 'november');
 
 /** A wrapped key with a nonce that is fixed, as it must never be outside of vectors. */
 export async function wrapFixed(

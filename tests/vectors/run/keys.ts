@@ -5,6 +5,7 @@ import { acceptBinding, verifyBindingRequest } from '../../../core/keys/binding.
 import { openBundle } from '../../../core/keys/bundle.ts';
 import { isHostProof, verifyDescriptor } from '../../../core/keys/descriptor.ts';
 import { checkXwingPublicKey, deriveDeviceKeys } from '../../../core/keys/device.ts';
+import { parseEnvelope } from '../../../core/keys/envelope.ts';
 import { KeyError } from '../../../core/keys/errors.ts';
 import { keyFilePlaceOf, openKeyFile } from '../../../core/keys/key-file.ts';
 import { type KeyKind, keyIdOf } from '../../../core/keys/key-id.ts';
@@ -51,6 +52,14 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     const id = await keyIdOf(input.text('outerKind') as KeyKind, outer);
     const wrapped = JSON.parse(input.text('wrapped')) as WrappedKey;
     return { key: toBase64(await unwrapKey({ id, key: outer }, wrapped, input.number('now'))) };
+  },
+
+  'open-envelope': async (input) => {
+    const period = input.bytes('periodKey');
+    const id = await keyIdOf('period', period);
+    const wrapped = parseEnvelope(input.bytes('envelope'), id).find((key) => key.id === input.text('set'));
+    if (!wrapped) throw new Error('the envelope does not have the set');
+    return { key: toBase64(await unwrapKey({ id, key: period }, wrapped, input.number('now'))) };
   },
 
   'verify-descriptor': async (input) => {
@@ -104,9 +113,8 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
 
   'open-bundle': async (input) => {
-    const recipient = xwingKeyPair(input.bytes('seed'));
-    const { sets, ...rest } = await openBundle(input.bytes('bundle'), recipient);
-    return { ...rest, sets: sets.map((set) => ({ ...set })) };
+    const { recipient: _, ...bundle } = await openBundle(input.bytes('bundle'), xwingKeyPair(input.bytes('seed')));
+    return bundle as unknown as JsonObject;
   },
 
   'open-key-file': async (input) => {

@@ -1,0 +1,102 @@
+/** Failures that all key servers count together, in the database: docs/keyserver.md, "Limits". */
+import { hmacSha256 } from '#primitives';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { readSecret } from '../storage/secrets.ts';
+import type { KeyServerState } from '../storage/state.ts';
+
+/** Seconds for which a key is counted, from its first failure on. */
+const WINDOW = 15 * 60;
+/** Rows of all counts together. Above it, the keys with the fewest failures start from zero. */
+const MAXIMUM_ROWS = 200_000;
+/** Writes of one process between two times that it removes what has ended. */
+const PRUNE_EVERY = 256;
+
+/** One attempt that may fail. */
+export interface Attempt {
+  /** How many attempts count now: the failures so far, and what this process has not finished yet, this one included. */
+  readonly hits: number;
+  /** Ends the attempt; only a failure is written. */
+  readonly end: (failed: boolean) => void;
+}
+
+/**
+ * The failures of one kind, by key. Attempts that run at the same time count as if they had failed, in this process: another one learns of
+ * failures only. So several processes let through what each has running at that moment, and never more than the limit for each.
+ */
+export class FailureCounts {
+  readonly #state: KeyServerState;
+  readonly #kind: string;
+  readonly #running = new Map<string, number>();
+  readonly #writing = new Map<string, Promise<void>>();
+  #writes = 0;
+  #secret: Uint8Array | undefined;
+
+  /** @param kind - the same in all processes, and of no other counts */
+  constructor(state: KeyServerState, kind: string) {
+    this.#state = state;
+    this.#kind = kind;
+  }
+
+  /** Begins an attempt; `end` must be called. @throws what the database throws: who cannot be counted is not let in */
+  async begin(key: string): Promise<Attempt> {
+    while (this.#writing.has(key)) await this.#writing.get(key);
+    const running = (this.#running.get(key) ?? 0) + 1;
+    this.#running.set(key, running);
+    try {
+      return { hits: (await this.#failures(key)) + running, end: (failed) => this.#end(key, failed) };
+    } catch (error) {
+      this.#end(key, false);
+      throw error;
+    }
+  }
+
+  async #failures(key: string): Promise<number> {
+    const { database, now } = this.#state;
+    const sql = 'SELECT failed FROM failures WHERE counted = ? AND ends > ?';
+    return (await database.first<{ failed: number }>(sql, await this.#counted(key), now()))?.failed ?? 0;
+  }
+
+  #end(key: string, failed: boolean): void {
+    const left = (this.#running.get(key) ?? 1) - 1;
+    if (left > 0) this.#running.set(key, left);
+    else this.#running.delete(key);
+    if (!failed) return;
+    const before = this.#writing.get(key);
+    const time = this.#state.now();
+    // Where the database does not answer, nothing that is counted here goes on either.
+    const write = Promise.resolve(before)
+      .then(() => this.#write(key, time))
+      .catch(() => undefined)
+      .finally(() => this.#writing.get(key) === write && this.#writing.delete(key));
+    this.#writing.set(key, write);
+  }
+
+  async #write(key: string, time: number): Promise<void> {
+    const { database } = this.#state;
+    await database.runUnflushed(
+      `INSERT INTO failures (counted, failed, ends) VALUES (?, 1, ?) ON CONFLICT (counted) DO UPDATE SET
+         failed = CASE WHEN failures.ends > ? THEN failures.failed + 1 ELSE 1 END,
+         ends = CASE WHEN failures.ends > ? THEN failures.ends ELSE excluded.ends END`,
+      await this.#counted(key),
+      time + WINDOW,
+      time,
+      time,
+    );
+    if (this.#writes++ % PRUNE_EVERY === 0) await pruneFailures(this.#state);
+  }
+
+  /** A MAC: addresses are few enough to be found from a digest. */
+  async #counted(key: string): Promise<Uint8Array> {
+    this.#secret ??= await readSecret(this.#state, 'failures');
+    return hmacSha256(this.#secret, utf8(`${this.#kind}\n${key}`));
+  }
+}
+
+/** Removes counts that have ended, and those with the fewest failures of what is too much. @param most - rows that may stay */
+export async function pruneFailures({ database, now }: KeyServerState, most = MAXIMUM_ROWS): Promise<void> {
+  await database.runUnflushed('DELETE FROM failures WHERE ends <= ?', now());
+  const rows = (await database.first<{ count: number }>('SELECT count(*) AS count FROM failures'))?.count ?? 0;
+  if (rows <= most) return;
+  const fewest = 'SELECT counted FROM failures ORDER BY failed, ends LIMIT ?';
+  await database.runUnflushed(`DELETE FROM failures WHERE counted IN (${fewest})`, rows - most);
+}

@@ -1,0 +1,63 @@
+/** Period keys of plans, as the publisher hands them over in its bundle: docs/spec/keys.md, "Period keys". */
+import { fromBase64url } from '../../core/encoding/base64url.ts';
+import type { BundledPeriod } from '../../core/keys/bundle.ts';
+import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
+import type { NamedKey } from '../../core/keys/wrapped-key.ts';
+import { KeyServerError } from '../errors.ts';
+import type { Database } from '../storage/database.ts';
+import type { KeyServerState } from '../storage/state.ts';
+
+/** A period of a plan. Times in seconds since 1970, inclusive. */
+export interface Period {
+  readonly id: KeyId;
+  /** The plan, as the publisher has it: its name, the sorted patterns of its sets as JSON, and the time zone of a dated one. */
+  readonly plan: string;
+  readonly sets: string;
+  readonly zone: string | null;
+  readonly starts: number;
+  readonly ends: number;
+  readonly sealed: Uint8Array;
+}
+
+export interface SealedPeriod extends BundledPeriod {
+  readonly sealed: Uint8Array;
+}
+
+/** Encrypts the period keys of a bundle, of which `openBundle` has checked that each is the key of its id. */
+export function sealPeriods(
+  { vault }: KeyServerState,
+  periods: readonly BundledPeriod[] = [],
+): Promise<SealedPeriod[]> {
+  return Promise.all(
+    periods.map(async (period) => {
+      const key = fromBase64url(period.key) ?? new Uint8Array(0);
+      return { ...period, sealed: await vault.seal(periodPlace(period.id), key) };
+    }),
+  );
+}
+
+/** Those of the last bundle take the place of all earlier ones. Within the caller's transaction. */
+export async function storePeriods(database: Database, periods: readonly SealedPeriod[]): Promise<void> {
+  await database.run('DELETE FROM periods');
+  const insert = 'INSERT INTO periods (id, plan, sets, zone, starts, ends, sealed) VALUES (?, ?, ?, ?, ?, ?, ?)';
+  for (const { id, plan, sets, zone = null, from, until, sealed } of periods)
+    await database.run(insert, id, plan, JSON.stringify(sets), zone, from, until, sealed);
+}
+
+/** The periods that have not ended, the current ones first. @param now - seconds since 1970 */
+export function periodsFrom(database: Database, now: number): Promise<Period[]> {
+  const sql = 'SELECT id, plan, sets, zone, starts, ends, sealed FROM periods WHERE ends >= ? ORDER BY starts, id';
+  return database.all<Period>(sql, now);
+}
+
+/** @throws KeyServerError `store-unusable` where the database was tampered with */
+export async function openPeriod({ vault }: KeyServerState, { id, sealed }: Period): Promise<NamedKey> {
+  const key = await vault.open(periodPlace(id), sealed);
+  if ((await keyIdOf('period', key)) === id) return { id, key };
+  throw new KeyServerError('store-unusable', 'a period key in the database is not the key that it is named');
+}
+
+/** Where a period key stands in the database. */
+export function periodPlace(id: KeyId) {
+  return { table: 'periods', row: id, keyId: id };
+}

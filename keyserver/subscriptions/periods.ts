@@ -1,0 +1,29 @@
+/** Decides whether a right is worth the key of a period, which opens every set in the period's envelope. */
+import type { Period } from '../publication/period-keys.ts';
+import type { Plan } from './plans.ts';
+import type { Right } from './subscriptions.ts';
+
+/** When the key of a period is given out, in seconds since 1970: a quarter of its length ahead, so that the border is no rush. */
+export function givenFrom({ starts, ends }: Pick<Period, 'starts' | 'ends'>): number {
+  return starts - Math.floor((ends + 1 - starts) / 4);
+}
+
+/** Whether the publisher means the same by a plan as this key server: only then does a right to the plan cover what is in its envelopes. */
+export function isSamePlan(
+  { plan, sets, zone }: Pick<Period, 'plan' | 'sets' | 'zone'>,
+  here: Pick<Plan, 'name' | 'patterns' | 'zone'>,
+): boolean {
+  return plan === here.name && zone === here.zone && sets === JSON.stringify([...new Set(here.patterns)].sort());
+}
+
+/**
+ * Whether one of the rights covers all sets that stand in the envelope of a period, now and until the period ends. Those of a dated plan begin
+ * with the period; of another plan, all may be read from now on.
+ */
+export function coversPeriod(rights: readonly Right[], period: Period, now: number): boolean {
+  return rights.some(({ plan, patterns, from, until, zone }) => {
+    if (plan === null || !isSamePlan(period, { name: plan.name, patterns, zone })) return false;
+    const begins = zone === null ? now : Math.min(now, period.starts);
+    return from <= begins && (until === null || until >= period.ends);
+  });
+}

@@ -1,0 +1,99 @@
+/** What the operators' pages read and write, without a page: operators, their links and sessions, the directory of subscribers, counts. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  beginOperatorSession,
+  endOperatorSession,
+  findOperator,
+  findOperatorLink,
+  inviteOperator,
+  listOperators,
+  removeOperator,
+  takeOperatorLink,
+} from '../../keyserver/admin-site/operators.ts';
+import { importSubscribers } from '../../keyserver/readers/import-subscribers.ts';
+import { countsSince } from '../../keyserver/storage/counts.ts';
+import type { KeyServerState } from '../../keyserver/storage/state.ts';
+import { countSubscribers, listSubscribers, SUBSCRIBER_STATES } from '../../keyserver/subscriptions/directory.ts';
+import { definePlan } from '../../keyserver/subscriptions/plans.ts';
+import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import { askForKeys, bind } from '../support/device.ts';
+import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { setOf } from '../support/publisher-with-sets.ts';
+
+const DAY = 86_400;
+
+let rig: Rig;
+let state: KeyServerState;
+beforeAll(async () => {
+  rig = await startRig({ sets: ['day-2026-11-16', 'photos'] });
+  ({ state } = rig.server);
+  await definePlan(state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'] });
+  const rows = Array.from({ length: 60 }, (_, index) => `reader${String(index).padStart(2, '0')}@example.org,daily,,`);
+  await importSubscribers(
+    state,
+    Buffer.from(`name,plan,from,until\nlate,daily,2019-01-01,2020-01-01\n${rows.join('\n')}\n`),
+  );
+});
+afterAll(() => rig?.close());
+
+it('an operator has links that are good once and for a day, and sessions until removed', async () => {
+  const { code } = await inviteOperator(state, 'odile');
+  const { code: second } = await inviteOperator(state, 'odile');
+  expect(await listOperators(state)).toMatchObject([{ name: 'odile', passkeys: 0, lastUsed: null }]);
+  const operator = await findOperatorLink(state, code);
+  expect(operator).toMatchObject({ name: 'odile' });
+  expect([await takeOperatorLink(state, code), await takeOperatorLink(state, code)]).toEqual([true, false]);
+  for (const bad of [code, 'nonsense', '']) expect(await findOperatorLink(state, bad)).toBe(undefined);
+  const [left, kept] = [
+    await beginOperatorSession(state, operator?.id ?? 0),
+    await beginOperatorSession(state, operator?.id ?? 0),
+  ];
+  await endOperatorSession(state, left);
+  expect(await findOperator(state, left)).toBe(undefined);
+  expect(await findOperator(state, kept)).toEqual(operator);
+  await removeOperator(state, 'odile');
+  expect(await findOperator(state, kept)).toBe(undefined);
+  expect(await findOperatorLink(state, second)).toBe(undefined);
+  await expect(removeOperator(state, 'odile')).rejects.toMatchObject({ code: 'argument-invalid' });
+});
+
+it('the directory pages, searches and filters', async () => {
+  const { database, now } = state;
+  const first = await listSubscribers(database, { plan: 'daily' }, now());
+  expect([first.entries.length, first.more]).toEqual([50, true]);
+  const rest = await listSubscribers(database, { after: first.entries.at(-1)?.name }, now());
+  expect([rest.entries.length, rest.more]).toEqual([11, false]);
+  const [found] = (await listSubscribers(database, { search: 'READER07', state: 'invited' }, now())).entries;
+  expect(found).toMatchObject({ name: 'reader07@example.org', plan: 'Weekday paper', more: 0, until: null });
+  for (const search of ['%', '_', '!'])
+    expect((await listSubscribers(database, { search }, now())).entries).toEqual([]);
+  const late = await listSubscribers(database, { state: 'lapsed' }, now());
+  expect(late.entries.map(({ name }) => name)).toEqual(['late']);
+});
+
+it('counts subscribers by state, and keys and bindings by hour for 90 days', async () => {
+  const { database, now } = state;
+  const { code } = await rig.invite({ name: 'ada', plan: 'daily' });
+  const device = await bind(rig.provider, code);
+  await askForKeys(device, [setOf(rig.publisher, 'day-2026-11-16').id, setOf(rig.publisher, 'photos').id]);
+  expect(await countSubscribers(database, now())).toMatchObject({ active: 1, invited: 60, lapsed: 1, reading: 1 });
+  await revokeSubscriber(state, 'ada');
+  const counted = await countSubscribers(database, now());
+  expect(counted).toMatchObject({ active: 0, invited: 60, lapsed: 1, revoked: 1, recent: 62 });
+  for (const each of SUBSCRIBER_STATES) {
+    const { entries, more } = await listSubscribers(database, { state: each }, now());
+    expect([each, more ? 60 : entries.length]).toEqual([each, counted[each]]);
+  }
+  await state.counts.store();
+  const counts = await countsSince(database, 0);
+  const sum = (wanted: string) => counts.filter(({ what }) => what === wanted).reduce((all, { n }) => all + n, 0);
+  expect([sum('key-given'), sum('key-refused not-entitled'), sum('binding')]).toEqual([1, 1, 1]);
+  state.counts.add('key-given', 2);
+  await state.counts.store();
+  await state.counts.store();
+  expect((await countsSince(database, now())).find(({ what }) => what === 'key-given')?.n).toBe(3);
+  rig.passTime(91 * DAY);
+  state.counts.add('sign-in');
+  await state.counts.store();
+  expect((await countsSince(database, 0)).map(({ what }) => what)).toEqual(['sign-in']);
+});

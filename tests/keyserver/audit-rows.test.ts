@@ -1,0 +1,81 @@
+/** Each kind of change leaves its row: what is done, by whom, about whom. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { signInPerson } from '../../keyserver/openid/identities.ts';
+import { joinWithCode } from '../../keyserver/readers/accounts.ts';
+import { exportSubscriber, renameSubscriber, signUp } from '../../keyserver/readers/own-account.ts';
+import { newestAudit } from '../../keyserver/storage/audit.ts';
+import type { KeyServerState } from '../../keyserver/storage/state.ts';
+import { definePlan } from '../../keyserver/subscriptions/plans.ts';
+import { findSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import { bind } from '../support/device.ts';
+import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { createReader } from '../support/reading-site-visitor.ts';
+import { runWispr } from '../support/wispr.ts';
+
+let rig: Rig;
+let state: KeyServerState;
+let reader: ReturnType<typeof createReader>;
+beforeAll(async () => {
+  rig = await startRig();
+  ({ state } = rig.server);
+  writeFileSync(join(rig.folder, 'keyserver.json'), JSON.stringify({ ...rig.config, dev: undefined }));
+  await definePlan(state, { name: 'daily', sets: ['day-*'] });
+  reader = createReader(rig.server);
+  const { code } = await rig.invite({ name: 'ada', plan: 'daily' });
+  await reader.post('/-/join', { code, to: '' });
+});
+afterAll(() => rig?.close());
+
+const command = async (...args: string[]) =>
+  expect(await runWispr(args, { cwd: rig.folder })).toMatchObject({ code: 0 });
+const idOf = async (name: string) => (await findSubscriber(state.database, name))?.id ?? 0;
+const person = (subject: string, mail: string) =>
+  signInPerson(state, { issuer: 'https://id.example', subject, mail } as Parameters<typeof signInPerson>[1], 'daily');
+
+const CHANGES: readonly [string, () => Promise<unknown>][] = [
+  ['reader ada: device ada', async () => bind(rig.provider, (await rig.invite({ name: 'ada' })).code)],
+  ['reader ada: openid-linked ada@example.org', async () => person('1', 'ada@example.org')],
+  ['reader new@example.org: openid-account new@example.org', () => person('2', 'new@example.org')],
+  ['reader up@example.org: sign-up up@example.org', () => signUp(state, 'up@example.org', { plan: 'daily', days: 7 })],
+  [
+    'reader up@example.org: rename up@example.org',
+    async () => renameSubscriber(state, await idOf('up@example.org'), 'up2'),
+  ],
+  [
+    'reader school 1: seat school',
+    async () =>
+      joinWithCode(state, (await rig.invite({ name: 'school', plan: 'daily', seats: 2 })).code.replaceAll('-', '')),
+  ],
+  ['reader ada: password-removed ada', () => reader.post('/-/new-password', { remove: '1' })],
+  ['reader ada: sessions-ended ada', () => reader.post('/-/sign-out-everywhere', {})],
+  ['command: rename up3', () => command('admin', 'rename', 'up2', 'up3')],
+  ['command: rotate recipient', () => command('admin', 'rotate', 'recipient')],
+  ['command: rotate devices', () => command('admin', 'rotate', 'devices')],
+  ['command: rotate httpcrypt', () => command('admin', 'rotate', 'httpcrypt')],
+  ['command: rotate master', () => command('admin', 'rotate', 'master')],
+  ['command: backup ', () => command('admin', 'backup', 'copy.db')],
+];
+
+it.each(CHANGES)('%s', async (wanted, change) => {
+  if (wanted.includes('password-removed'))
+    await reader.post('/-/password', { password: 'correct horse battery staple' });
+  if (wanted.includes('linked')) await rig.invite({ name: 'ada@example.org', plan: 'daily' });
+  await change();
+  const rows = await newestAudit(state.database, {}, 3);
+  expect(
+    rows.map(({ who, action, about }) => `${who.replace(/^command .*/, 'command')}: ${action} ${about}`),
+  ).toContain(wanted.replace('reader ada: openid', 'reader ada@example.org: openid'));
+});
+
+it('"my data" has identities, plans, devices and the group', async () => {
+  expect(await exportSubscriber(state, await idOf('new@example.org'))).toMatchObject({
+    subscriptions: [{}],
+    identities: [{ issuer: 'https://id.example', subject: '2' }],
+    passkeys: [],
+    group: null,
+  });
+  expect(await exportSubscriber(state, await idOf('school 1'))).toMatchObject({ group: 'school' });
+  expect(await exportSubscriber(state, await idOf('ada'))).toMatchObject({ devices: [{ kind: 'reader' }] });
+});
