@@ -8,7 +8,7 @@ import type { KeyKind } from '../../link/chains.ts';
 import { CELL, INMARSAT, IRIDIUM, LOOPBACK, MILSTAR, TCDL } from '../../link/kinds.ts';
 import { type LinkKind, NarrowLink } from '../../link/narrow-link.ts';
 import { NearProcess } from '../../link/near-process.ts';
-import { checkLinks } from '../../link/ping.ts';
+import { checkLinks, isSlow } from '../../link/ping.ts';
 import type { Figure } from '../document.ts';
 import { type Crossing, crossed } from './crossing.ts';
 import { described } from './described.ts';
@@ -21,6 +21,8 @@ const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [LOOPBACK, TCDL, CELL, INMARSAT, MILSTAR, IRIDIUM];
 const KEY_KINDS: readonly KeyKind[] = ['rsa', 'ecdsa'];
 const RUNS = process.env.WISPR_EVALUATE === 'quick' ? 1 : 3;
+/** Where a run takes minutes. */
+const RUNS_WHERE_SLOW = 1;
 
 type Near = NearProcess<NearCommand, NearAnswer>;
 
@@ -43,7 +45,7 @@ export async function certificatesFigure(say: (text: string) => void): Promise<F
     const pings = await checkLinks(link, KINDS, say);
     const results = new Results(say);
     for (const kind of KINDS) await measure(kind, { link, near, handshakes }, results);
-    return described({ kinds: KINDS, pings, results, runs: RUNS });
+    return described({ kinds: KINDS, pings, results, runs: RUNS, runsWhereSlow: RUNS_WHERE_SLOW });
   } finally {
     for (const end of endings.toReversed()) await end();
   }
@@ -56,7 +58,8 @@ interface Rig {
 }
 
 async function measure(kind: LinkKind, { link, near, handshakes }: Rig, results: Results): Promise<void> {
-  for (let run = 0; run < RUNS; run++) {
+  const runs = isSlow(kind) ? RUNS_WHERE_SLOW : RUNS;
+  for (let run = 0; run < runs; run++) {
     for (const key of KEY_KINDS)
       for (const way of WAYS) results.add(kind, `${key} ${way.name}`, await handshakes.measure(kind, key, way));
     for (const way of KEY_WAYS) results.add(kind, way, await keyRequest(link, near, kind, way));
