@@ -97,7 +97,7 @@ function framed({ title, unit, series }: About, y: Vertical, drawn: readonly str
     const left = EDGE.left + index * share;
     return `<rect x="${fixed(left)}" y="${HEIGHT - 20}" width="12" height="12" fill="${COLOURS[index]}"/>${label(name, left + 17, HEIGHT - 10, 'start')}`;
   });
-  const heading = `${label(title, EDGE.left, 18, 'start', 'font-weight="600" font-size="14"')}${label(unit, EDGE.left - 8, 30, 'end')}`;
+  const heading = `${label(title, EDGE.left, 18, 'start', 'font-weight="600" font-size="14"')}${label(unit, EDGE.left - 8, 18, 'end')}`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12" role="img"><title>${escaped(title)}</title><rect width="100%" height="100%" fill="#fff"/>
 ${[heading, ...grid, ...drawn, ...legend].filter((each) => each !== '').join('\n')}
 </svg>
