@@ -31,7 +31,7 @@ export async function writeFigure(name: string, { text, plots }: Figure): Promis
 export function ranOn(): string {
   const [processor] = cpus();
   const day = new Date().toISOString().slice(0, 10);
-  return `Measured on ${day}: ${cpus().length} cores (${processor?.model.trim()}), Node.js ${process.versions.node}.`;
+  return `\nMeasured on ${day}: ${cpus().length} cores (${processor?.model.trim()}), Node.js ${process.versions.node}.`;
 }
 
 /** A table of Markdown; the first column is text, the others are figures. */

@@ -1,6 +1,5 @@
-/** Plots as SVG: bars in groups, and lines; both axes by d3-scale, lines by d3-shape. */
+/** Plots as SVG: bars in groups; scales by d3-scale. */
 import { scaleBand, scaleLinear, scaleLog } from 'd3-scale';
-import { line } from 'd3-shape';
 
 const [WIDTH, HEIGHT] = [860, 380];
 const EDGE = { top: 36, right: 16, bottom: 66, left: 70 };
@@ -9,7 +8,7 @@ const COLOURS = ['#8a8f98', '#c98a1b', '#7b5ea7', '#0b5d66', '#3aa6a0', '#a3301d
 /** One colour of a plot. */
 export interface Series {
   readonly name: string;
-  /** One for each group, or for each x; `undefined`: not measured. */
+  /** One for each group; `undefined`: not measured. */
   readonly values: readonly (number | undefined)[];
 }
 
@@ -24,7 +23,7 @@ interface About {
 /** Bars in groups, such as a group for each link and a bar for each way of reading. */
 export function bars(about: About & { readonly groups: readonly string[] }): string {
   const { groups, series } = about;
-  const y = vertical(about, 'bars');
+  const y = vertical(about);
   const x = scaleBand(groups, [EDGE.left, WIDTH - EDGE.right])
     .paddingInner(0.2)
     .paddingOuter(0.1);
@@ -46,42 +45,14 @@ export function bars(about: About & { readonly groups: readonly string[] }): str
   return framed(about, y, [...drawn, ...names]);
 }
 
-/**
- * Lines over a common horizontal axis.
- *
- * @public for figures over a range of something
- */
-export function lines(
-  about: About & { readonly xs: readonly number[]; readonly xTitle: string; readonly logarithmicX?: boolean },
-): string {
-  const { xs, series, xTitle } = about;
-  const y = vertical(about, 'lines');
-  const domain = [Math.min(...xs), Math.max(...xs)];
-  const range = [EDGE.left, WIDTH - EDGE.right];
-  const x = about.logarithmicX ? scaleLog(domain, range) : scaleLinear(domain, range);
-  const drawn = series.map(({ values }, index) => {
-    const points = xs.flatMap((at, place): [number, number][] => {
-      const value = values[place];
-      return value === undefined ? [] : [[x(at), y(value)]];
-    });
-    const dots = points.map(
-      ([cx, cy]) => `<circle cx="${fixed(cx)}" cy="${fixed(cy)}" r="3" fill="${COLOURS[index]}"/>`,
-    );
-    return `<path d="${line()(points) ?? ''}" fill="none" stroke="${COLOURS[index]}" stroke-width="2"/>${dots.join('')}`;
-  });
-  const bottom = HEIGHT - EDGE.bottom;
-  const ticks = xs.map((at) => label(short(at), x(at), bottom + 16, 'middle'));
-  return framed(about, y, [...drawn, ...ticks, label(xTitle, (EDGE.left + WIDTH) / 2, bottom + 34, 'middle')]);
-}
-
 type Vertical = ReturnType<typeof scaleLinear<number>> | ReturnType<typeof scaleLog<number>>;
 
-function vertical({ series, logarithmic }: About, kind: 'bars' | 'lines'): Vertical {
+function vertical({ series, logarithmic }: About): Vertical {
   const values = series.flatMap((each) => each.values).filter((value) => value !== undefined);
   const range = [HEIGHT - EDGE.bottom, EDGE.top];
   if (!logarithmic) return scaleLinear([0, Math.max(...values)], range).nice(6);
   const least = Math.min(...values.filter((value) => value > 0));
-  return scaleLog([kind === 'bars' ? least / 2 : least, Math.max(...values)], range).nice();
+  return scaleLog([least / 2, Math.max(...values)], range).nice();
 }
 
 function framed({ title, unit, series }: About, y: Vertical, drawn: readonly string[]): string {

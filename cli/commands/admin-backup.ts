@@ -38,7 +38,7 @@ function describe({ made, invited, subscribers, publication, serial }: Restored)
     `restored ${count(subscribers, 'subscriber')}, publication ${publication ?? 'none'}, bundle serial ${serial ?? 'none'}`,
     `what came after ${when} is lost: subscriptions, revocations, passwords, devices, bundles; do it again`,
     ...(invited.length > 0
-      ? [`${count(invited.length, 'open link')} may have been used since, and are void: ${shortened(invited)}`]
+      ? [`open links are void, because they may have been used: those of ${shortened(invited)}`]
       : []),
     'start the key server; then the publisher runs "wispr publish", or "wispr withdraw" if the site was withdrawn',
   ];

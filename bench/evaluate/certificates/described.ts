@@ -124,7 +124,6 @@ resolution.
 
 A program for this figure sends the key requests. The Reader resumes no sessions of TLS, and gives
 up a connection after ${LIMITS.connectTimeout / 1000} s and a request after ${LIMITS.exchangeTimeout / 1000} s: what takes longer above fails there.
-
 ${ranOn()}`;
 }
 
