@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { parseAuthority } from '../network/request-target.ts';
 
 /** Changes with every change of what rewriting does to a document: part of the entity tag. */
-const REWRITING_VERSION = 2;
+const REWRITING_VERSION = 3;
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 };
 

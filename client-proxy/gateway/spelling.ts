@@ -8,13 +8,19 @@ import type { Edit } from './links.ts';
 /** A text that is meant, and where each of its UTF-16 units is written. */
 export interface Spelled {
   readonly text: string;
-  /** Where the spelling of each unit begins, and where that of the last one ends; `undefined`: the text is written as it is meant. */
-  readonly places: readonly number[] | undefined;
+  /** `undefined`: the text is written as it is meant. */
+  readonly places: Places | undefined;
 }
 
-/** Where an edit of what is meant has to be made in what is written. */
+/** Where the spelling of each unit begins and ends. Between two units may stand what means nothing, such as an escaped line end. */
+interface Places {
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+}
+
+/** Where an edit of what is meant has to be made in what is written. What means nothing before and behind it stays. */
 export function editOfSpelling({ places }: Spelled, { start, end, text }: Edit, offset = 0): Edit {
-  return { start: offset + (places?.[start] ?? start), end: offset + (places?.[end] ?? end), text };
+  return { start: offset + (places?.starts[start] ?? start), end: offset + (places?.ends[end - 1] ?? end), text };
 }
 
 /** The value of an attribute. https://html.spec.whatwg.org/multipage/parsing.html#character-reference-state */
@@ -34,10 +40,10 @@ export function readAttribute(written: string): Spelled {
       if (length < 0) length = decoder.end();
     }
     if (length === 0) meant = written[position] ?? '';
-    builder.add(meant, position);
+    builder.add(meant, position, position + Math.max(1, length));
     position += Math.max(1, length);
   }
-  return builder.spelled(written.length);
+  return builder.spelled();
 }
 
 /** The inside of a CSS string or of an unquoted `url()`. https://drafts.csswg.org/css-syntax/#consume-escaped-code-point */
@@ -47,9 +53,9 @@ export function readCssEscapes(written: string): Spelled {
   const parts = /\\(?:([0-9a-f]{1,6})(?:\r\n|[ \t\r\n\f])?|(\r\n|[\r\n\f])|(.))|./gis;
   for (const { 0: part, 1: hex, 2: lineEnd, 3: character, index } of written.matchAll(parts)) {
     const meant = hex === undefined ? (character ?? part) : characterOf(hex);
-    if (lineEnd === undefined) builder.add(meant, index);
+    if (lineEnd === undefined) builder.add(meant, index, index + part.length);
   }
-  return builder.spelled(written.length);
+  return builder.spelled();
 }
 
 /** What browsers drop of a URL before they read it. */
@@ -57,14 +63,17 @@ export function withoutLineEnds(spelled: Spelled): Spelled {
   const { text, places } = spelled;
   if (!/[\t\r\n]/.test(text)) return spelled;
   const builder = new Builder();
-  for (const { 0: character, index } of text.matchAll(/[^\t\r\n]/g)) builder.add(character, places?.[index] ?? index);
-  return builder.spelled(places?.at(-1) ?? text.length);
+  for (const { 0: character, index } of text.matchAll(/[^\t\r\n]/g))
+    builder.add(character, places?.starts[index] ?? index, places?.ends[index] ?? index + 1);
+  return builder.spelled();
 }
 
 /** A part of what is meant. */
 export function sliceSpelled({ text, places }: Spelled, start: number, end = text.length): Spelled {
-  const part = places?.slice(start, end + 1) ?? Array.from({ length: end - start + 1 }, (_, index) => start + index);
-  return { text: text.slice(start, end), places: part };
+  const units = Array.from({ length: places ? 0 : end - start }, (_, index) => start + index);
+  const starts = places?.starts.slice(start, end) ?? units;
+  const ends = places?.ends.slice(start, end) ?? units.map((unit) => unit + 1);
+  return { text: text.slice(start, end), places: { starts, ends } };
 }
 
 function characterOf(hex: string): string {
@@ -74,15 +83,19 @@ function characterOf(hex: string): string {
 }
 
 class Builder {
-  readonly #places: number[] = [];
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
   #text = '';
 
-  add(meant: string, start: number): void {
+  add(meant: string, start: number, end: number): void {
     this.#text += meant;
-    for (let unit = 0; unit < meant.length; unit++) this.#places.push(start);
+    for (let unit = 0; unit < meant.length; unit++) {
+      this.#starts.push(start);
+      this.#ends.push(end);
+    }
   }
 
-  spelled(end: number): Spelled {
-    return { text: this.#text, places: [...this.#places, end] };
+  spelled(): Spelled {
+    return { text: this.#text, places: { starts: this.#starts, ends: this.#ends } };
   }
 }

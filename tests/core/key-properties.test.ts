@@ -10,7 +10,7 @@ import {
   normaliseCode,
   verifyBindingRequest,
 } from '../../core/keys/binding.ts';
-import { encodeBundle, openBundle } from '../../core/keys/bundle.ts';
+import { encodeBundle, openBundle, recipientIdOf } from '../../core/keys/bundle.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
@@ -168,7 +168,12 @@ describe('a key bundle', async () => {
   const bundle = await encodeBundle(content, about, recipient.publicKey, publisher);
 
   it('gives the key server what the publisher put in', async () => {
-    expect(await openBundle(bundle, recipient)).toMatchObject({ ...content, ...about, publisher: publisher.id });
+    expect(await openBundle(bundle, recipient)).toEqual({
+      ...content,
+      ...about,
+      publisher: publisher.id,
+      recipient: await recipientIdOf(recipient.publicKey),
+    });
   });
 
   it('no altered byte is accepted', async () => {

@@ -139,11 +139,6 @@ const SCANNERS: [string, () => Scanner][] = [
   ['CSS', () => new CssScanner(LINKS, (text) => text)],
 ];
 
-/** An escaped line break stands for nothing in CSS: one inside a link's beginning goes with it. */
-function withoutBreaks(text: string): string {
-  return text.replaceAll('\\\n', '');
-}
-
 function inPieces(scanner: Scanner, text: string, lengths: readonly number[]): string {
   let out = '';
   let position = 0;
@@ -160,7 +155,7 @@ describe.each(SCANNERS)('rewriting %s', (_, create) => {
     fc.assert(
       fc.property(document, (text) => {
         const out = inPieces(create(), text, [text.length || 1]);
-        expect(withoutBreaks(out.replaceAll(ORIGIN, SITE))).toBe(withoutBreaks(text));
+        expect(out.replaceAll(ORIGIN, SITE)).toBe(text);
       }),
       { numRuns: THOROUGH ? 4000 : 400 },
     );

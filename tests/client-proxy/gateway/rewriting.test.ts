@@ -145,6 +145,7 @@ describe('a link in CSS', () => {
     ['a{b:URL( https://news.example/a.png )}', `a{b:URL( ${ORIGIN}/a.png )}`],
     ['a{b:u\\72l(http:\\2f\\2fnews.example/a.png)}', `a{b:u\\72l(${ORIGIN}/a.png)}`],
     ['a{b:url("http:\\\n//news.example/a.png")}', `a{b:url("${ORIGIN}/a.png")}`],
+    ['a{b:url("\\\nhttp://news.example\\\n/a.png")}', `a{b:url("\\\n${ORIGIN}\\\n/a.png")}`],
     [
       'a{b:image-set("http://news.example/1" 1x, url(//news.example/2) 2x type("image/png"))}',
       `a{b:image-set("${ORIGIN}/1" 1x, url(${ORIGIN}/2) 2x type("image/png"))}`,
