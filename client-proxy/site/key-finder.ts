@@ -1,6 +1,6 @@
 /**
- * Finds set keys: in memory, in the store, in the envelopes of periods, then from the key server. Ids that are wanted at the same time travel in one request, one
- * id is never asked for twice at once, and a refusal is remembered for a while.
+ * Finds set keys: in memory, in the store, in the envelopes of periods, then from the key server. Ids that are wanted at the same time travel
+ * in one request, one id is never asked for twice at once, and a refusal is remembered for a while.
  */
 import { KeyError } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
@@ -91,15 +91,9 @@ export class KeyFinder {
     return key;
   }
 
-  /** Asks for the keys of next periods ahead of time; no reading waits for them. */
-  async #renewPeriods(): Promise<void> {
-    const due = await this.#periods.due();
-    if (due.length === 0) return;
-    try {
-      await this.#ask(due);
-    } catch {
-      this.#periods.forgetAsking(due);
-    }
+  /** Asks for the keys of next periods ahead of time; no reading waits for them, and none fails with them. */
+  #renewPeriods(): Promise<void> {
+    return this.#periods.renew(async (due) => void (await this.#ask(due))).catch(() => undefined);
   }
 
   #askFor(id: KeyId): Promise<SetKey> {

@@ -62,21 +62,27 @@ export class PeriodKeys {
     for (const [id, key] of fresh) held.set(id, key);
   }
 
-  /** The periods whose successors are to be asked for now, once each: before they end, and each device at a time of its own. */
-  async due(): Promise<KeyId[]> {
+  /**
+   * Has the successors asked for of those periods for which it is time: before they end, each device at a time of its own. Once each, but
+   * again after a failure.
+   *
+   * @throws what `ask` throws; errors of the store
+   */
+  async renew(ask: (ids: readonly KeyId[]) => Promise<void>): Promise<void> {
     const held = await this.#held();
     const now = nowInSeconds();
     const fraction = readU32(keyIdBytes(this.#options.binding.deviceKey.id)) / 2 ** 32;
-    const due = [...held].filter(([id, key]) => {
-      return !this.#renewed.has(id) && now >= renewalOf(key, fraction) && !hasSuccessor(key, held.values());
-    });
-    for (const [id] of due) this.#renewed.add(id);
-    return due.map(([id]) => id);
-  }
-
-  /** That the key server could not be asked: it is next time. */
-  forgetAsking(ids: readonly KeyId[]): void {
-    for (const id of ids) this.#renewed.delete(id);
+    const isDue = (id: KeyId, key: SetKey) =>
+      !this.#renewed.has(id) && now >= renewalOf(key, fraction) && !hasSuccessor(key, held.values());
+    const due = Array.from(held).flatMap(([id, key]) => (isDue(id, key) ? [id] : []));
+    if (due.length === 0) return;
+    for (const id of due) this.#renewed.add(id);
+    try {
+      await ask(due);
+    } catch (error) {
+      for (const id of due) this.#renewed.delete(id);
+      throw error;
+    }
   }
 
   /** Those that have not ended. */
@@ -123,8 +129,11 @@ export class PeriodKeys {
     const keys = publication.envelope(id).then((bytes) => {
       return new Map(parseEnvelope(bytes, id).map((wrapped) => [wrapped.id, wrapped]));
     });
-    this.#envelopes.set(id, { hash, keys });
-    keys.catch(() => this.#envelopes.delete(id));
+    const read = { hash, keys };
+    this.#envelopes.set(id, read);
+    keys.catch(() => {
+      if (this.#envelopes.get(id) === read) this.#envelopes.delete(id);
+    });
     return keys;
   }
 }

@@ -186,15 +186,16 @@ interface SealedBundle {
 
 /** Encrypts the keys of a bundle, of which `openBundle` has checked that each is the key of its id. */
 async function sealBundleKeys(state: KeyServerState, bundle: OpenedBundle): Promise<SealedBundle> {
-  const sets = await Promise.all(bundle.sets.map((set) => sealSet(state, set)));
-  const periods = await sealPeriods(state, bundle.periods);
+  const version = await state.vault.currentVersion();
+  const sets = await Promise.all(bundle.sets.map((set) => sealSet(state, set, version)));
+  const periods = await sealPeriods(state, bundle.periods, version);
   const seed = fromBase64url(bundle.timestampKey);
   return { bundle, sets, periods, timestampKey: seed && (await sealTimestampKey(state, seed)) };
 }
 
-async function sealSet({ vault }: KeyServerState, set: BundledSet): Promise<SealedSet> {
+async function sealSet({ vault }: KeyServerState, set: BundledSet, version: number): Promise<SealedSet> {
   const key = fromBase64url(set.key) ?? new Uint8Array(0);
-  return { ...set, sealed: await vault.seal(setPlace(set.id), key) };
+  return { ...set, sealed: await vault.seal(setPlace(set.id), key, version) };
 }
 
 /** Stores a bundle, within the caller's transaction. Returns how many sets are new. */

@@ -23,15 +23,16 @@ export interface SealedPeriod extends BundledPeriod {
   readonly sealed: Uint8Array;
 }
 
-/** Encrypts the period keys of a bundle, of which `openBundle` has checked that each is the key of its id. */
+/** Encrypts the period keys of a bundle, of which `openBundle` has checked that each is the key of its id. @param version - of the master key */
 export function sealPeriods(
   { vault }: KeyServerState,
-  periods: readonly BundledPeriod[] = [],
+  periods: readonly BundledPeriod[] | undefined,
+  version: number,
 ): Promise<SealedPeriod[]> {
   return Promise.all(
-    periods.map(async (period) => {
+    (periods ?? []).map(async (period) => {
       const key = fromBase64url(period.key) ?? new Uint8Array(0);
-      return { ...period, sealed: await vault.seal(periodPlace(period.id), key) };
+      return { ...period, sealed: await vault.seal(periodPlace(period.id), key, version) };
     }),
   );
 }

@@ -59,8 +59,8 @@ export async function answerKeyRequest(
 }
 
 /**
- * Answers a key request of a browser. Readers, and devices of another subscriber than the one who is signed in, are unknown here, and so are sets of other
- * sites. Keys that are given renew the session.
+ * Answers a key request of a browser. Readers, and devices of another subscriber than the one who is signed in, are unknown here, and so are
+ * sets of other sites. Keys that are given renew the session.
  *
  * @param vault - the origin that the browser asks
  * @param site - the site that is read there; `undefined` if there is none
@@ -118,11 +118,13 @@ async function decide(
   if (refusal) return { keys: [], refused: request.keys.map((id) => ({ id, reason: refusal })), time };
   const subscriber = { id: row.subscriber, name: row.name, revoked: row.subscriber_revoked };
   const rights = await standingRights(state, subscriber);
-  const found = await decideKeys(state, rights, request.keys, sites);
+  const [found, periods] = await Promise.all([
+    decideKeys(state, rights, request.keys, sites),
+    sites || !rights ? [] : periodKeys(state, key, rights),
+  ]);
   const decisions = await Promise.all(
     request.keys.map((id, index) => answerOne(key, id, found[index] ?? { denied: 'not-entitled' }, time)),
   );
-  const periods = sites || !rights ? [] : await periodKeys(state, key, rights);
   const given = new Set(periods.map(({ id }) => id));
   return {
     keys: [...decisions.filter((decision) => 'wrapped' in decision), ...periods],

@@ -81,9 +81,9 @@ function writtenFolders({ data, publicKey, masterKey, httpcrypt, publication }: 
   return [...new Set([...files.flatMap((file) => (file === undefined ? [] : [dirname(file)])), ...targets])];
 }
 
-function usesPrivilegedPort({ listen, reading, httpcrypt }: KeyServerConfig): boolean {
-  const doors = [listen, reading.listen, reading.documents.listen, ...(httpcrypt ? [httpcrypt.listen] : [])];
-  return doors.some(({ port }) => port > 0 && port <= LAST_PRIVILEGED_PORT);
+function usesPrivilegedPort({ listen, reading, httpcrypt, metrics, admin }: KeyServerConfig): boolean {
+  const doors = [{ listen }, reading, reading.documents, httpcrypt, metrics, admin];
+  return doors.some((door) => door && door.listen.port > 0 && door.listen.port <= LAST_PRIVILEGED_PORT);
 }
 
 function word(text: string, isCommand: boolean): string {

@@ -8,8 +8,8 @@ import type { MasterKeys } from './master-key.ts';
 import { deriveKey, type Vault } from './vault.ts';
 
 /**
- * `failures`: for MACs over what limits count. `known-browsers`: for MACs by which a browser is known again. `httpcrypt`: the seed of the Ed25519 key pair that signs the server keys of
- * HTTPCrypt, which the descriptor names.
+ * `failures`: for MACs over what limits count. `known-browsers`: for MACs by which a browser is known again. `httpcrypt`: the seed of the
+ * Ed25519 key pair that signs the server keys of HTTPCrypt, which the descriptor names.
  */
 export type SecretName = 'failures' | 'httpcrypt' | 'known-browsers';
 

@@ -1,7 +1,7 @@
 /**
  * Encrypts the secrets in the database under the master key: under the version that the canary has, so that all processes change to a newer
- * one at the same moment (rotation.ts). A version that is not known here has been added since: the keys are read again. Each sealed value says which row and which key it is, so that a value
- * moved to another row does not open.
+ * one at the same moment (keyserver/rotation/master-key.ts). A version that is not known here has been added since: the keys are read again.
+ * Each sealed value says which row and which key it is, so that a value moved to another row does not open.
  *
  *   master key version: u32 || nonce (12) || AES-256-GCM ciphertext || tag (16)
  *   key  = HKDF-Expand(master key, "wispr/1 rows"); of version 0, which no row has: random, of this process
@@ -38,13 +38,13 @@ export class Vault {
   readonly #read: () => Promise<MasterKeys>;
   readonly #decoy: Sealed;
   #reading: Promise<void> | undefined;
-  #current: () => Promise<number>;
+  #currentVersion: () => Promise<number>;
 
   private constructor(rowKeys: ReadonlyMap<number, Uint8Array>, read: () => Promise<MasterKeys>, decoy: Sealed) {
     this.#rowKeys = rowKeys;
     this.#read = read;
     this.#decoy = decoy;
-    this.#current = async () => this.newestVersion;
+    this.#currentVersion = async () => this.newestVersion;
   }
 
   /** @param read - reads the master keys, now and when a newer version is met */
@@ -64,7 +64,12 @@ export class Vault {
 
   /** From now on, seals under the version that `current` says. */
   follow(current: () => Promise<number>): void {
-    this.#current = current;
+    this.#currentVersion = current;
+  }
+
+  /** The version that {@link seal} takes if none is named: for a caller who seals many values at once, and asks once. */
+  currentVersion(): Promise<number> {
+    return this.#currentVersion();
   }
 
   /** Reads the master keys again. @throws KeyServerError `storage-key-refused`; the keys stay as they were then */
@@ -82,7 +87,7 @@ export class Vault {
    * @throws KeyServerError `storage-key-refused` where that version is not here
    */
   async seal(place: Place, secret: Uint8Array, version?: number): Promise<Uint8Array> {
-    const under = version ?? (await this.#current());
+    const under = version ?? (await this.currentVersion());
     const key = await this.#rowKey(under);
     if (key) return seal(key, under, place, secret);
     throw new KeyServerError(

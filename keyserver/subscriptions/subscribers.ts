@@ -70,6 +70,7 @@ export async function knownSubscriber(database: Database, name: string): Promise
 
 /** SQL: rows of a subscriber, and of the group that they are a member of. The id stands for both `?`. */
 export const OWN_OR_OF_GROUP = 'subscriber IN (?, (SELECT member_of FROM subscribers WHERE subscribers.id = ?))';
+
 /** The name of a subscriber who is there. */
 export async function nameOfSubscriber(database: Database, id: number): Promise<string> {
   return (await database.first<{ name: string }>('SELECT name FROM subscribers WHERE id = ?', id))?.name ?? '';
@@ -97,8 +98,8 @@ export interface Revoked {
 const WITH_MEMBERS = 'SELECT id FROM subscribers WHERE id = ? OR (member_of = ? AND revoked IS NULL)';
 
 /**
- * Withdraws the access of a subscriber, and of all members of a group: devices are refused from now on, sessions end, open invitations are void. Keys that a device already holds
- * stay good until their validity ends.
+ * Withdraws the access of a subscriber, and of all members of a group: devices are refused from now on, sessions end, open invitations are
+ * void. Keys that a device already holds stay good until their validity ends.
  *
  * @returns how many members, devices, sessions and invitations it had; with `dryRun`, nothing is changed
  * @throws KeyServerError `argument-invalid`
