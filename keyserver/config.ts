@@ -6,9 +6,9 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { isHttpcryptUrl } from '../core/httpcrypt/door.ts';
 import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
+import { parseRange } from '../node-support/addresses.ts';
 import { configurationText, parseConfigurationText } from '../node-support/configuration.ts';
 import { describeUnreadable } from '../node-support/system-error.ts';
-import { isNetwork } from '../node-support/trusted-proxies.ts';
 import { KeyServerError } from './errors.ts';
 import { type MailConfig, mailConfig, signUpConfig } from './mail-config.ts';
 
@@ -173,7 +173,9 @@ const configuration = z
     listen,
     tls: tls.optional(),
     trustedProxies: z
-      .array(z.string().refine(isNetwork, 'must be an address or a network, like 10.0.0.0/8'))
+      .array(
+        z.string().refine((text) => parseRange(text) !== undefined, 'must be an address or a network, like 10.0.0.0/8'),
+      )
       .default([])
       .meta({
         description:

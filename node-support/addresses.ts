@@ -1,4 +1,5 @@
 /** Which addresses lie on this computer or in its own network, in any form: programs connect for others to no such address, unless `--allow-local` permits it. */
+import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
@@ -20,10 +21,10 @@ const PUBLIC_IPV6_BITS = 3;
 /** Networks wider than these are no neighbourhood: what is "on" them may be anywhere. */
 const WIDEST_NEIGHBOURHOOD = { ipv4: 16, ipv6: 48 } as const;
 
-/** @returns the block of one address, or of `ADDRESS/BITS`; `undefined` for what is neither */
+/** @returns the block of one address without a zone, or of `ADDRESS/BITS`; `undefined` for what is neither */
 export function parseRange(text: string): AddressRange | undefined {
   const [host = '', bits, ...rest] = text.split('/');
-  if (rest.length > 0 || !isPlainAddress(host)) return undefined;
+  if (rest.length > 0 || !isPlainAddress(host) || host.includes('%')) return undefined;
   const address = ipaddr.parse(host);
   const all = address.kind() === 'ipv4' ? 32 : 128;
   if (bits !== undefined && (!/^\d{1,3}$/.test(bits) || Number(bits) > all)) return undefined;
@@ -79,7 +80,7 @@ function isNeighbour(address: string, own: OwnAddresses): boolean {
 
 /** An address in its one usual spelling of four decimal numbers, or of IPv6. */
 function isPlainAddress(text: string): boolean {
-  return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
+  return isIP(text) > 0 && (ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text));
 }
 
 /** One permission: a name with all its addresses, or a block of addresses with all their names. */

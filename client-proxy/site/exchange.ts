@@ -1,7 +1,7 @@
 /** One HTTP exchange with a key server or a site's own proof: bounded in size and time, no redirects, HTTPS unless on this machine. */
 
 import { type Dispatcher, request } from 'undici';
-import { ByteReader } from '../../core/encoding/byte-reader.ts';
+import { readAtMost } from '../../core/encoding/byte-reader.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { isOrigin } from '../../core/site/site.ts';
 import { ReaderError } from '../errors.ts';
@@ -76,12 +76,9 @@ export async function sendTo(
 }
 
 async function readBounded(body: AsyncIterable<Uint8Array>, maximum: number, origin: string): Promise<Uint8Array> {
-  const reader = new ByteReader(body);
-  const bytes = await reader.readUpTo(maximum + 1);
-  await reader.cancel();
-  if (bytes.length > maximum)
-    throw new ReaderError('key-server-answer', `${origin} answered with more than ${maximum} bytes`);
-  return bytes;
+  const bytes = await readAtMost(body, maximum);
+  if (bytes) return bytes;
+  throw new ReaderError('key-server-answer', `${origin} answered with more than ${maximum} bytes`);
 }
 
 function describe(error: unknown, origin: string): ReaderError {

@@ -149,3 +149,14 @@ export async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8A
   for await (const chunk of chunks) parts.push(chunk);
   return concatAll(parts);
 }
+
+/** All bytes of a stream; `undefined` where there are more than `maximum`, of which no further ones are read. */
+export async function readAtMost(chunks: AsyncIterable<Uint8Array>, maximum: number): Promise<Uint8Array | undefined> {
+  const reader = new ByteReader(chunks);
+  try {
+    const bytes = await reader.readUpTo(maximum + 1);
+    return bytes.length > maximum ? undefined : bytes;
+  } finally {
+    await reader.cancel();
+  }
+}

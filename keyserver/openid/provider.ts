@@ -5,6 +5,7 @@
 import * as client from 'openid-client';
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { readAtMost } from '../../core/encoding/byte-reader.ts';
 import { isLoopback } from '../../core/site/site.ts';
 import { KeyServerError } from '../errors.ts';
 import { digest } from '../storage/digest.ts';
@@ -140,14 +141,10 @@ function flowOf(secret: string): { state: string; nonce: string; verifier: strin
 /** No answer takes more memory than it may. */
 const boundedFetch: client.CustomFetch = async (url, options) => {
   const response = await fetch(url, options as RequestInit);
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of response.body ?? []) {
-    length += part.length;
-    if (length > MAXIMUM_ANSWER_LENGTH) throw new TypeError('the answer is too long');
-    parts.push(part);
-  }
-  return new Response(response.body && Buffer.concat(parts), response);
+  if (response.body === null) return response;
+  const bytes = await readAtMost(response.body, MAXIMUM_ANSWER_LENGTH);
+  if (bytes === undefined) throw new TypeError('the answer is too long');
+  return new Response(Buffer.from(bytes), response);
 };
 
 function refusal(error: unknown): KeyServerError {

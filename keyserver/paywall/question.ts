@@ -8,6 +8,7 @@ import { type Dispatcher, request } from 'undici';
 import { z } from 'zod';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import { readAtMost } from '../../core/encoding/byte-reader.ts';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 
 /** Milliseconds until the whole answer is here. */
@@ -63,23 +64,13 @@ export async function askPaywall(
   };
   const signal = AbortSignal.timeout(TIME_LIMIT);
   const received = await request(url, { dispatcher, method: 'POST', body, headers, signal });
-  const bytes = await readBounded(received.body);
+  const bytes = await readAtMost(received.body, MAXIMUM_LENGTH);
+  if (bytes === undefined) throw new Error(`its answer is longer than ${MAXIMUM_LENGTH} bytes`);
   // Redirects are not followed: they would carry names elsewhere.
   if (received.statusCode !== 200) throw new Error(`it answered ${received.statusCode}`);
   const { data } = answer.safeParse(jsonOf(bytes));
   if (!data) throw new Error('its answer is not of the form that docs/subscriptions.md has');
   return data.plans;
-}
-
-async function readBounded(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of body) {
-    length += piece.length;
-    if (length > MAXIMUM_LENGTH) throw new Error(`its answer is longer than ${MAXIMUM_LENGTH} bytes`);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
 }
 
 function jsonOf(bytes: Uint8Array): unknown {

@@ -45,10 +45,11 @@ export async function listen(
   sockets: Set<Socket>,
 ): Promise<RunningRelay> {
   server.maxConnections = LIMITS.connections;
+  const allowed = [...LOOPBACK, ...from];
   server.prependListener('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    if (![...LOOPBACK, ...from].some((range) => isInRange(socket.remoteAddress ?? '', range))) socket.destroy();
+    if (!allowed.some((range) => isInRange(socket.remoteAddress ?? '', range))) socket.destroy();
   });
   try {
     await once(server.listen(port, host), 'listening');

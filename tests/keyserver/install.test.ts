@@ -14,18 +14,18 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function configure(port: number, data = '/var/lib/wispr/keyserver.db'): void {
+function configure(port: number, data = '/var/lib/wispr/keyserver.db', more: object = {}): void {
   const listen = { host: '0.0.0.0', port };
   const paths = { data, masterKey: '/var/lib/wispr/master.key', publicKey: '/var/lib/wispr/keyserver.pub' };
   const publication = { push: ['/srv/news', 's3://bucket/x'] };
   writeFileSync(
     join(folder, 'keyserver.json'),
-    JSON.stringify({ listen, reading: { listen, documents: { listen } }, ...paths, publication }),
+    JSON.stringify({ listen, reading: { listen, documents: { listen } }, ...paths, publication, ...more }),
   );
 }
 
 const install = (...args: string[]) =>
-  runWispr(['keyserver', 'install', '--user', 'nobody', '--folder', folder, ...args], { cwd: folder });
+  runWispr(['keyserver', 'install', '--user', 'daemon', '--folder', folder, ...args], { cwd: folder });
 const unit = () => readFileSync(join(folder, 'wispr-keyserver.service'), 'utf8');
 const analyze = (...args: string[]) => execFileSync('systemd-analyze', args, { encoding: 'utf8', stdio: 'pipe' });
 
@@ -50,6 +50,9 @@ it('lets it bind ports below 1024, where it has to, and read a program below /ho
   await install();
   expect(unit()).toMatch(/\nAmbientCapabilities=CAP_NET_BIND_SERVICE\n/);
   expect(unit()).toMatch(/\nProtectHome=read-only\n/);
+  configure(8443, undefined, { admin: { listen: { host: '127.0.0.1', port: 444 } } });
+  await install();
+  expect(unit()).toMatch(/\nAmbientCapabilities=CAP_NET_BIND_SERVICE\n/);
 });
 
 it('refuses a user that there is not, a unit by another, and a path that no unit can hold', async () => {
