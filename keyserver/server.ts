@@ -1,59 +1,31 @@
-/** The key server: its apps, and the running thing. */
-import type { Express } from 'express';
+/** The key server: what starts it, and the running thing. */
 import { destination, type Logger, pino } from 'pino';
 import { trustedProxies } from '../node-support/trusted-proxies.ts';
 import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
-import { createAdminSite } from './admin-site/app.ts';
-import { createApiApp } from './api/app.ts';
-import type { StripeConfig } from './api/subscriptions.ts';
+import { createApps, createOperatorsApp, type KeyServerApps, type KeyServerDependencies } from './apps.ts';
 import { DEFAULT_PUBLICATION, type KeyServerConfig } from './config.ts';
+import { closeDoors, type Doors, listenersOf, openDoors } from './doors.ts';
 import { KeyServerError } from './errors.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
-import { checkAdminDoor, checkDoor, checkHttpcryptDoor, type Listener, listenFor } from './http/listen.ts';
 import { watchCertificates } from './http/renewal.ts';
 import { followTicketKey } from './http/ticket-keys.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
-import { createMailer, type Mailer } from './mail/mailer.ts';
+import { createMailer } from './mail/mailer.ts';
 import { metricsDoor } from './metrics/door.ts';
-import { createMetrics, type Metrics } from './metrics/metrics.ts';
-import { type OpenIdDoor, openOpenId } from './openid/config.ts';
+import { createMetrics } from './metrics/metrics.ts';
+import { openOpenId } from './openid/config.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
 import { createPaywall } from './paywall/paywall.ts';
 import type { Origins } from './publication/import-bundle.ts';
 import { TimestampKeeper } from './publication/keeper.ts';
-import { ProviderReader, siteReadAt } from './publication/provider.ts';
+import { type Provider, ProviderReader, siteReadAt } from './publication/provider.ts';
 import { PushTarget } from './publication/push-target.ts';
-import { createReadingSite } from './reading-site/app.ts';
-import { type ContentHosts, createContentHosts } from './reading-site/content-host.ts';
-import { createDocumentsSite } from './reading-site/documents-app.ts';
+import { createContentHosts } from './reading-site/content-host.ts';
 import { ReadPublications } from './reading-site/publications.ts';
+import { checkBeforeStart } from './startup-checks.ts';
 import { workEachMinute } from './storage/each-minute.ts';
 import { type KeyServerState, openState } from './storage/state.ts';
 import { readStripe } from './stripe.ts';
-
-/** What the apps work with. */
-export interface KeyServerDependencies {
-  readonly state: KeyServerState;
-  readonly origins: Origins;
-  /** Origin of the documents that the reading site shows. */
-  readonly documents: string;
-  readonly log: Logger;
-  readonly hosts: ContentHosts;
-  readonly publications: ReadPublications;
-  readonly keeper: TimestampKeeper;
-  readonly metrics: Metrics;
-  readonly limits: RequestLimits;
-  readonly webReader: WebReaderFiles | undefined;
-  readonly stripe: StripeConfig | undefined;
-  readonly openid: OpenIdDoor | undefined;
-  readonly mailer: Mailer | undefined;
-}
-
-export interface KeyServerApps {
-  readonly api: Express;
-  readonly reading: Express;
-  readonly documents: Express;
-}
 
 /** What tests and programs that embed the key server may replace. */
 export interface StartOptions {
@@ -101,68 +73,11 @@ export interface RunningKeyServer {
   readonly close: () => Promise<void>;
 }
 
-/** The apps, not listening. */
-function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDependencies): KeyServerApps {
-  const { state, origins, documents, log, hosts, publications, keeper, metrics, webReader, stripe, mailer } =
-    dependencies;
-  const common = {
-    state,
-    log,
-    provider: new ProviderReader(state.database),
-    limits: dependencies.limits,
-    dev: config.dev === true,
-    isTrustedProxy: trustedProxies(config.trustedProxies),
-  };
-  const doorOf = (door: string) => ({
-    count: (route: string, status: number) => metrics.count(door, route, status),
-  });
-  return {
-    api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper, stripe, mailer }),
-    reading: createReadingSite({
-      ...common,
-      ...doorOf('reading'),
-      origin: origins.reading,
-      documents,
-      publications,
-      keyServer: origins.keyServer,
-      door: dependencies.openid,
-      mail: mailer && { mailer, signUp: config.signUp },
-      webReader,
-    }),
-    documents: createDocumentsSite({
-      ...common,
-      ...doorOf('documents'),
-      origin: documents,
-      account: origins.reading,
-      hosts,
-      publications,
-      webReader,
-    }),
-  };
-}
-
 /** Reads the site settings, so that the first page has the publisher's colours. */
-async function warmUp({ database }: KeyServerState, reading: string, publications: ReadPublications): Promise<void> {
-  const known = await new ProviderReader(database).read();
-  const site = known && siteReadAt(known.descriptor, reading);
+async function warmUp({ provider, origins, publications }: KeyServerDependencies): Promise<void> {
+  const known = await provider.read();
+  const site = known && siteReadAt(known.descriptor, origins.reading);
   if (site) publications.settingsOf(known, site);
-}
-
-/** Everything that is wrong with a configuration, in one error. @throws KeyServerError `configuration-invalid` */
-function checkAll(...checks: readonly (() => void)[]): void {
-  const problems = checks.flatMap((check) => {
-    try {
-      check();
-      return [];
-    } catch (error) {
-      if (error instanceof KeyServerError) return [error];
-      throw error;
-    }
-  });
-  const [first] = problems;
-  if (first === undefined) return;
-  if (problems.length === 1) throw first;
-  throw new KeyServerError('configuration-invalid', [...new Set(problems.map(({ message }) => message))].join('\n'));
 }
 
 /** The log of a running key server: JSON lines on standard error. */
@@ -176,49 +91,17 @@ function createLog(): Logger {
  * @throws KeyServerError `master-key-…`, `database-…`, `configuration-invalid`, `certificate-…`, `listen-failed`
  */
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
-  const doors = [config, config.reading, config.reading.documents];
-  checkAll(
-    ...doors.map((door) => () => checkDoor(door, config)),
-    () => checkHttpcryptDoor(config),
-    () => checkAdminDoor(config.admin, config),
-    () => readStripe(config),
-  );
+  checkBeforeStart(config);
   const state = await openState(config, options.now);
-  const listeners: Listener[] = [];
-  const isTrusted = trustedProxies(config.trustedProxies);
-  const isPublicAdmin = (door: unknown) => door === config.admin && config.admin?.origin?.startsWith('https:') === true;
-  const isPlain = (door: Parameters<typeof listenFor>[0]) =>
-    !door.tls && !config.dev && (doors.includes(door) || isPublicAdmin(door));
-  const open = async (...[door, member]: Parameters<typeof listenFor>) => {
-    const listener = await listenFor(door, member, isPlain(door) ? isTrusted : undefined);
-    listeners.push(listener);
-    return listener;
-  };
+  let doors: Doors | undefined;
   try {
-    const opened = {
-      api: await open(config, 'listen'),
-      reading: await open(config.reading, 'reading.listen'),
-      documents: await open(config.reading.documents, 'reading.documents.listen'),
-      httpcrypt: config.httpcrypt && (await open({ listen: config.httpcrypt.listen }, 'httpcrypt.listen')),
-      metrics: config.metrics && (await open(config.metrics, 'metrics.listen')),
-      admin: config.admin && (await open(config.admin, 'admin.listen')),
-    };
-    return await serve(config, state, opened, options);
+    doors = await openDoors(config);
+    return await serve(config, state, doors, options);
   } catch (error) {
-    await Promise.all(listeners.map(({ close }) => close()));
+    if (doors) await closeDoors(doors);
     await state.database.close();
     throw error;
   }
-}
-
-/** What listens; the last three may be left out. */
-interface Doors {
-  readonly api: Listener;
-  readonly reading: Listener;
-  readonly documents: Listener;
-  readonly httpcrypt: Listener | undefined;
-  readonly metrics: Listener | undefined;
-  readonly admin: Listener | undefined;
 }
 
 async function serve(
@@ -228,17 +111,22 @@ async function serve(
   { log = createLog(), limits = {}, webReader: folder, renewalInterval }: StartOptions,
 ): Promise<RunningKeyServer> {
   const { api, reading, documents } = doors;
+  const listeners = listenersOf(doors);
   const paywall = createPaywall(config, opened, log);
   const state = { ...opened, renewRights: paywall?.renew };
-  const listeners = Object.values(doors).filter((door) => door !== undefined);
+  const provider = new ProviderReader(state.database);
   const origins = { keyServer: api.origin, reading: reading.origin };
   const hosts = createContentHosts(config.fetchFrom ?? {});
   const publications = new ReadPublications(state, hosts);
   const { keeper, metrics } = await keepTimestamp(config, state, log);
-  const shared = {
+  const dependencies = {
+    config,
     state,
+    provider,
     origins,
+    documents: documents.origin,
     log,
+    isTrustedProxy: trustedProxies(config.trustedProxies),
     hosts,
     publications,
     keeper,
@@ -249,8 +137,8 @@ async function serve(
     openid: await openOpenId(config, state.now),
     mailer: config.mail && createMailer(config.mail, log),
   };
-  const apps = createKeyServer(config, { ...shared, documents: documents.origin });
-  await warnOfDescriptor(state, origins, log);
+  const apps = createApps(dependencies);
+  warnOfDescriptor(await provider.read(), dependencies);
   if (config.dev) await rememberDevOrigins(state.database, origins);
   else await forgetDevOrigins(state.database);
   const useTicketKey = (key: Uint8Array) => listeners.forEach(({ setTicketKey }) => void setTicketKey(key));
@@ -260,12 +148,15 @@ async function serve(
   documents.serve(apps.documents);
   doors.metrics?.serve(metricsDoor(metrics, doors.metrics.origin));
   const adminOrigin = doors.admin && namedLoopback(doors.admin.origin);
-  if (adminOrigin) doors.admin?.serve(adminSiteAt(adminOrigin, config, shared));
-  const encrypted = doors.httpcrypt && (await serveHttpcrypt(doors.httpcrypt, config, shared));
+  if (adminOrigin) doors.admin?.serve(createOperatorsApp(adminOrigin, dependencies));
+  const encrypted =
+    config.httpcrypt &&
+    (await startHttpcrypt({ ...dependencies, config: config.httpcrypt, origin: origins.keyServer }));
+  if (encrypted) doors.httpcrypt?.serve(encrypted.app);
   keeper.start();
   const endRecords = workEachMinute(state, log);
   const stopWatching = watchCertificates(listeners, log, renewalInterval);
-  warmUp(state, origins.reading, publications).catch(() => undefined);
+  warmUp(dependencies).catch(() => undefined);
   log.info({ ...origins, documents: documents.origin, dev: config.dev === true }, 'started');
   return {
     url: origins.keyServer,
@@ -288,9 +179,15 @@ async function serve(
     reload: () => listeners.forEach(({ reload }) => void reload()),
     close: async () => {
       stopWatching();
-      await Promise.all(listeners.map(({ close }) => close()));
+      await closeDoors(doors);
       encrypted?.stop();
-      await Promise.all([keeper.stop(), hosts.close(), paywall?.close(), shared.mailer?.close(), stopFollowing()]);
+      await Promise.all([
+        keeper.stop(),
+        hosts.close(),
+        paywall?.close(),
+        dependencies.mailer?.close(),
+        stopFollowing(),
+      ]);
       await endRecords();
       await state.database.close();
       log.info('stopped');
@@ -301,47 +198,6 @@ async function serve(
 /** Passkeys belong to a name, and an address is none. */
 function namedLoopback(origin: string): string {
   return origin.replace(/^http:\/\/(?:127\.0\.0\.1|\[::1\])(?=:|$)/, 'http://localhost');
-}
-
-/** The operators' pages. */
-function adminSiteAt(
-  origin: string,
-  config: KeyServerConfig,
-  { state, origins, log, limits, metrics }: Omit<KeyServerDependencies, 'documents'>,
-): Express {
-  return createAdminSite({
-    state,
-    config,
-    origin,
-    origins,
-    log,
-    provider: new ProviderReader(state.database),
-    limits: { ...DEFAULT_LIMITS, ...limits },
-    dev: origin.startsWith('http:'),
-    isTrustedProxy: trustedProxies(config.trustedProxies),
-    count: (route, status) => metrics.count('admin', route, status),
-  });
-}
-
-/** The door of HTTPCrypt, for what the API answers. */
-async function serveHttpcrypt(
-  listener: Listener,
-  config: KeyServerConfig,
-  { state, origins, log, limits, metrics }: Omit<KeyServerDependencies, 'documents'>,
-): Promise<StartedHttpcrypt | undefined> {
-  if (!config.httpcrypt) return undefined;
-  const started = await startHttpcrypt({
-    config: config.httpcrypt,
-    isTrustedProxy: trustedProxies(config.trustedProxies),
-    state,
-    provider: new ProviderReader(state.database),
-    origin: origins.keyServer,
-    limits,
-    log,
-    metrics,
-  });
-  listener.serve(started.app);
-  return started;
 }
 
 /** Those limits that the configuration sets. */
@@ -376,11 +232,10 @@ async function keepTimestamp(config: KeyServerConfig, state: KeyServerState, log
 }
 
 /** The descriptor is the publisher's to renew; until then the key server works, and says what readers will meet. */
-async function warnOfDescriptor({ database, now }: KeyServerState, origins: Origins, log: Logger): Promise<void> {
-  const provider = await new ProviderReader(database).read();
-  if (!provider) return;
-  const { descriptor } = provider;
-  if (descriptor.expires < now())
+function warnOfDescriptor(known: Provider | undefined, { state, origins, log }: KeyServerDependencies): void {
+  if (!known) return;
+  const { descriptor } = known;
+  if (descriptor.expires < state.now())
     log.warn('the descriptor has expired: new readers cannot connect until a newer bundle is imported');
   if (descriptor.keyServer !== origins.keyServer || !siteReadAt(descriptor, origins.reading))
     log.warn({ descriptor: descriptor.keyServer }, 'the descriptor names other origins than this key server has');

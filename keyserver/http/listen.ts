@@ -66,10 +66,9 @@ export function checkHttpcryptDoor({ httpcrypt, dev }: KeyServerConfig): void {
 }
 
 /**
- * Listens for a door that {@link checkDoor} has passed.
+ * Listens for a door that {@link checkDoor} has passed. Where TLS ends in front of it, only proxies may connect.
  *
  * @param member - what the configuration calls its address
- * @param mayConnect - who may, by address; left out: everybody
  * @throws KeyServerError `configuration-invalid`, `listen-failed`
  */
 export async function listenFor(
@@ -81,7 +80,7 @@ export async function listenFor(
     | 'reading.documents.listen'
     | 'httpcrypt.listen'
     | 'metrics.listen',
-  mayConnect?: IsTrustedProxy,
+  isTrustedProxy: IsTrustedProxy,
 ): Promise<Listener> {
   let app: RequestListener = (_request, response) => void response.writeHead(503).end();
   const listener: RequestListener = (request, response) => app(request, response);
@@ -93,7 +92,8 @@ export async function listenFor(
   server.requestTimeout = REQUEST_TIMEOUT;
   server.on('clientError', answerClientError);
   rememberConnections(server);
-  if (mayConnect) server.on('connection', (socket) => mayConnect(socket.remoteAddress) || socket.destroy());
+  if (!door.tls && door.origin?.startsWith('https:'))
+    server.on('connection', (socket) => isTrustedProxy(socket.remoteAddress) || socket.destroy());
   await listen(server, door.listen, member);
   const { port } = server.address() as AddressInfo;
   return {

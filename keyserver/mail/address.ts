@@ -1,4 +1,5 @@
 /** Mail addresses. The name of a subscriber is one, or it is not: there is no second place for it. */
+import { KeyServerError } from '../errors.ts';
 
 /** RFC 5321 `Dot-string@Domain` within ASCII, as names of subscribers can be: no quotes, no comments, no lists, no line ends. */
 const ADDRESS = /^[a-z0-9_+-]+(?:\.[a-z0-9_+-]+)*@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i;
@@ -7,4 +8,10 @@ const MAXIMUM_LENGTH = 64;
 /** Whether mail can be sent to a subscriber of this name. */
 export function isMailAddress(name: string): boolean {
   return name.length <= MAXIMUM_LENGTH && ADDRESS.test(name);
+}
+
+/** @throws KeyServerError `argument-invalid` where no mail can be sent to a subscriber of this name */
+export function requireMailAddress(name: string): void {
+  if (!isMailAddress(name))
+    throw new KeyServerError('argument-invalid', 'the name of this subscriber is no mail address', { typed: true });
 }

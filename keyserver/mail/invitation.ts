@@ -1,11 +1,10 @@
 /** Invitations by mail. */
 import { normaliseCode } from '../../core/keys/binding.ts';
-import { KeyServerError } from '../errors.ts';
 import type { Origins } from '../publication/import-bundle.ts';
-import { ProviderReader, readProviderRow, siteReadAt } from '../publication/provider.ts';
+import { ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { hashOfCode, type Invitation } from '../readers/invitations.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { isMailAddress } from './address.ts';
+import { requireMailAddress } from './address.ts';
 import { mailedLink } from './link.ts';
 import type { Mailer } from './mailer.ts';
 
@@ -26,12 +25,11 @@ export async function mailInvitation<Made extends Pick<Invitation, 'code' | 'exp
   name: string,
   make: () => Promise<Made>,
 ): Promise<Made & { readonly link: string }> {
-  if (!isMailAddress(name))
-    throw new KeyServerError('argument-invalid', 'the name of this subscriber is no mail address', { typed: true });
+  requireMailAddress(name);
   const known = await new ProviderReader(state.database).read();
   const site = (known && siteReadAt(known.descriptor, origins.reading)?.site) ?? new URL(origins.reading).host;
   const made = await make();
-  const link = mailedLink(origins.reading, made.code, (await readProviderRow(state.database))?.root);
+  const link = mailedLink(origins.reading, made.code, known?.publisher);
   const until = new Date(made.expires * 1000).toISOString().slice(0, 10);
   try {
     await mailer.send(name, 'invitation', { publisher: known?.descriptor.name ?? site, site, name, link, until });

@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Eta } from 'eta';
 import type { Logger } from 'pino';
-import { describeUnreadable } from '../../node-support/system-error.ts';
+import { lazily } from '../../node-support/lazily.ts';
+import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { KeyServerError } from '../errors.ts';
 import { type MailConfig, smtpOptions } from '../mail-config.ts';
 import { readSecretFile } from '../secret-file.ts';
-import { isMailAddress } from './address.ts';
+import { requireMailAddress } from './address.ts';
 
 const KINDS = ['invitation', 'sign-in', 'sign-up', 'move', 'moved'] as const;
 export type MailKind = (typeof KINDS)[number];
@@ -38,13 +39,20 @@ const MAXIMUM_WAITING = 500;
 const MAXIMUM_SUBJECT_LENGTH = 200;
 
 /** @throws KeyServerError `configuration-invalid` where the password or a template cannot be read */
+export function checkMailer({ passwordFile, templates }: MailConfig): void {
+  readPassword(passwordFile);
+  readTemplates(templates);
+}
+
+/** @throws KeyServerError as {@link checkMailer} does */
 export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>): Mailer {
-  const password = config.passwordFile === undefined ? undefined : readSecretFile(config.passwordFile);
+  const password = readPassword(config.passwordFile);
   const render = readTemplates(config.templates);
+  let close = () => {};
   const transport = lazily(async () => {
     const { createTransport } = await import('nodemailer');
     const user = decodeURIComponent(new URL(config.smtp).username);
-    return createTransport({
+    const made = createTransport({
       ...smtpOptions(config),
       ...(password !== undefined && { auth: { user, pass: password } }),
       pool: true,
@@ -56,14 +64,15 @@ export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>): Ma
       disableFileAccess: true,
       disableUrlAccess: true,
     });
+    close = () => made.close();
+    return made;
   });
   const waiting = new Set<Promise<void>>();
   const send = async (to: string, kind: MailKind, fields: MailFields) => {
-    if (!isMailAddress(to))
-      throw new KeyServerError('argument-invalid', 'the name of this subscriber is no mail address', { typed: true });
+    requireMailAddress(to);
     try {
       const mail = { ...render(kind, fields), from: config.from, to: { name: '', address: to } };
-      await (await transport.get()).sendMail({ ...mail, headers: { 'Auto-Submitted': 'auto-generated' } });
+      await (await transport()).sendMail({ ...mail, headers: { 'Auto-Submitted': 'auto-generated' } });
     } catch (cause) {
       throw new KeyServerError('mail-failed', 'the mail could not be sent', { cause });
     }
@@ -80,9 +89,13 @@ export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>): Ma
     },
     close: async () => {
       await Promise.all(waiting);
-      (await transport.made())?.close();
+      close();
     },
   };
+}
+
+function readPassword(file: string | undefined): string | undefined {
+  return file === undefined ? undefined : readSecretFile(file);
 }
 
 /** Text is not escaped: it is no HTML. A template's first line is the subject. */
@@ -114,18 +127,7 @@ function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
+    if (systemCode(cause) === 'ENOENT') return undefined;
     throw new KeyServerError('configuration-invalid', describeUnreadable(file, cause), { cause });
   }
-}
-
-function lazily<Thing>(make: () => Promise<Thing>) {
-  let thing: Promise<Thing> | undefined;
-  return {
-    get: () => {
-      thing ??= make();
-      return thing;
-    },
-    made: async () => thing,
-  };
 }

@@ -38,11 +38,16 @@ interface Asked {
  * @returns `undefined` where the configuration names none
  * @throws KeyServerError `configuration-invalid`
  */
-export function createPaywall({ entitlement }: KeyServerConfig, state: State, log: PaywallLog): Paywall | undefined {
+export function createPaywall(config: KeyServerConfig, state: State, log: PaywallLog): Paywall | undefined {
+  const settings = paywallSettings(config);
+  return settings && new Paywall(settings, state, log);
+}
+
+/** @throws KeyServerError `configuration-invalid` where the secret cannot be read */
+export function paywallSettings({ entitlement }: KeyServerConfig): PaywallSettings | undefined {
   if (entitlement === undefined) return undefined;
   const { url, secretFile, cacheMinutes, outageHours } = entitlement;
-  const settings = { url, secret: secretIn(secretFile), cache: cacheMinutes * 60, outage: outageHours * 3600 };
-  return new Paywall(settings, state, log);
+  return { url, secret: secretIn(secretFile), cache: cacheMinutes * 60, outage: outageHours * 3600 };
 }
 
 /** Standard Webhooks: `whsec_` and base64 of 24 to 64 bytes. */

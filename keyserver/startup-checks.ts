@@ -1,0 +1,42 @@
+/** What is checked before the key server makes or changes anything. */
+import type { KeyServerConfig } from './config.ts';
+import { KeyServerError } from './errors.ts';
+import { checkAdminDoor, checkDoor, checkHttpcryptDoor } from './http/listen.ts';
+import { checkMailer } from './mail/mailer.ts';
+import { paywallSettings } from './paywall/paywall.ts';
+import { readSecretFile } from './secret-file.ts';
+import { readStripe } from './stripe.ts';
+
+/**
+ * Everything that is wrong with doors, certificates and files of secrets, in one error.
+ *
+ * @throws KeyServerError `configuration-invalid`, `certificate-…`
+ */
+export function checkBeforeStart(config: KeyServerConfig): void {
+  const { reading, openid, mail } = config;
+  const problems = [
+    () => checkDoor(config, config),
+    () => checkDoor(reading, config),
+    () => checkDoor(reading.documents, config),
+    () => checkHttpcryptDoor(config),
+    () => checkAdminDoor(config.admin, config),
+    () => readStripe(config),
+    () => paywallSettings(config),
+    () => openid && readSecretFile(openid.clientSecretFile),
+    () => mail && checkMailer(mail),
+  ].flatMap(problemOf);
+  const [first] = problems;
+  if (first === undefined) return;
+  if (problems.length === 1) throw first;
+  throw new KeyServerError('configuration-invalid', [...new Set(problems.map(({ message }) => message))].join('\n'));
+}
+
+function problemOf(check: () => unknown): KeyServerError[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (error instanceof KeyServerError) return [error];
+    throw error;
+  }
+}
