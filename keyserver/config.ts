@@ -11,6 +11,7 @@ import { configurationText, parseConfigurationText } from '../node-support/confi
 import { describeUnreadable } from '../node-support/system-error.ts';
 import { KeyServerError } from './errors.ts';
 import { type MailConfig, mailConfig, signUpConfig } from './mail-config.ts';
+import { entitlementConfig, openidConfig, stripeConfig } from './subscriber-config.ts';
 
 /** Where the configuration stands if the command line does not say. */
 export const DEFAULT_CONFIG_FILE = 'keyserver.json';
@@ -85,50 +86,12 @@ const admin = z
   })
   .meta({ description: "The operators' pages (docs/admin.md); off if left out." });
 
-const stripe = z
-  .strictObject({
-    secretFile: file('The file with the signing secret of the webhook endpoint, `whsec_…`.'),
-    plans: z
-      .record(z.string().min(1), z.string().min(1))
-      .meta({ description: 'Which plan each price is: `{ "price_1Mow…": "daily" }`.' }),
-  })
-  .meta({ description: "Takes Stripe's events about subscriptions at `/v1/stripe`." });
-
-const entitlement = z
-  .strictObject({
-    url: z
-      .string()
-      .refine(isHttpsUrl, 'must be an https address without a user, like https://paywall.news.example/wispr')
-      .meta({ format: 'uri', description: 'Where the question is sent; `http:` on loopback only.' }),
-    secretFile: file('The file with the secret that signs the questions, `whsec_…`.'),
-    cacheMinutes: z.int().min(1).max(1440).default(15).meta({ description: 'Minutes for which an answer is kept.' }),
-    outageHours: z.int().min(1).max(720).default(72).meta({
-      description: 'Hours for which a plan without an end may be read after the last answer.',
-    }),
-  })
-  .meta({ description: "The publisher's own system, which is asked who may read which plan." });
-
 const limits = z.strictObject({
   devices: z.int().min(1).max(1000).meta({
     description:
       'Readers of one subscriber, and as many browsers; 20 if left out. A further Reader is refused; a further browser replaces the one unused for longest.',
   }),
 });
-const openid = z
-  .strictObject({
-    issuer: z
-      .string()
-      .refine(isIssuer, 'must be an https address without a query, like https://accounts.example')
-      .meta({ format: 'uri', description: 'The address of the provider, as it calls itself.' }),
-    clientId: z.string().min(1).meta({ description: 'What the provider calls this reading site.' }),
-    clientSecretFile: file('The file with the secret that the provider gave.'),
-    title: z.string().min(1).max(60).meta({ description: 'Text of the button: `Sign in with Example School`.' }),
-    plan: z.string().min(1).optional().meta({
-      description: 'The plan that a new subscriber gets, without end. Left out: none, until you give one.',
-    }),
-  })
-  .meta({ description: 'Lets people sign in at an OpenID Connect provider; off if left out.' });
-
 const metrics = z.strictObject({
   listen: listen
     .refine(({ host }) => host === '::1' || isLoopback(host), {
@@ -201,10 +164,10 @@ const configuration = z
     }),
     metrics: metrics.optional(),
     limits: limits.optional(),
-    entitlement: entitlement.optional(),
+    entitlement: entitlementConfig.optional(),
     admin: admin.optional(),
-    stripe: stripe.optional(),
-    openid: openid.optional(),
+    stripe: stripeConfig.optional(),
+    openid: openidConfig.optional(),
     mail: mailConfig.optional(),
     signUp: signUpConfig.optional(),
   })
@@ -341,19 +304,6 @@ export function isPostgresUrl(text: string): boolean {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
   const { password, searchParams, hash } = new URL(text);
   return password === '' && !searchParams.has('password') && hash === '';
-}
-
-/** Whether `text` is an address by https, or on this machine, without a user. */
-function isHttpsUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, username, password, hash } = new URL(text);
-  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
-  return isSafe && username + password + hash === '';
-}
-
-/** Whether `text` can name an OpenID provider. */
-function isIssuer(text: string): boolean {
-  return isHttpsUrl(text) && new URL(text).search === '';
 }
 
 /** Whether a target is no path. */

@@ -1,0 +1,56 @@
+/** The members `stripe`, `entitlement` and `openid` of the configuration: where subscribers come from. */
+import { z } from 'zod';
+import { isLoopback } from '../core/site/site.ts';
+
+const file = (description: string) => z.string().min(1).meta({ description });
+
+export const stripeConfig = z
+  .strictObject({
+    secretFile: file('The file with the signing secret of the webhook endpoint, `whsec_…`.'),
+    plans: z
+      .record(z.string().min(1), z.string().min(1))
+      .meta({ description: 'Which plan each price is: `{ "price_1Mow…": "daily" }`.' }),
+  })
+  .meta({ description: "Takes Stripe's events about subscriptions at `/v1/stripe`." });
+
+export const entitlementConfig = z
+  .strictObject({
+    url: z
+      .string()
+      .refine(isHttpsUrl, 'must be an https address without a user, like https://paywall.news.example/wispr')
+      .meta({ format: 'uri', description: 'Where the question is sent; `http:` on loopback only.' }),
+    secretFile: file('The file with the secret that signs the questions, `whsec_…`.'),
+    cacheMinutes: z.int().min(1).max(1440).default(15).meta({ description: 'Minutes for which an answer is kept.' }),
+    outageHours: z.int().min(1).max(720).default(72).meta({
+      description: 'Hours for which a plan without an end may be read after the last answer.',
+    }),
+  })
+  .meta({ description: "The publisher's own system, which is asked who may read which plan." });
+
+export const openidConfig = z
+  .strictObject({
+    issuer: z
+      .string()
+      .refine(isIssuer, 'must be an https address without a query, like https://accounts.example')
+      .meta({ format: 'uri', description: 'The address of the provider, as it calls itself.' }),
+    clientId: z.string().min(1).meta({ description: 'What the provider calls this reading site.' }),
+    clientSecretFile: file('The file with the secret that the provider gave.'),
+    title: z.string().min(1).max(60).meta({ description: 'Text of the button: `Sign in with Example School`.' }),
+    plan: z.string().min(1).optional().meta({
+      description: 'The plan that a new subscriber gets, without end. Left out: none, until you give one.',
+    }),
+  })
+  .meta({ description: 'Lets people sign in at an OpenID Connect provider; off if left out.' });
+
+/** Whether `text` is an address by https, or on this machine, without a user. */
+function isHttpsUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password, hash } = new URL(text);
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+  return isSafe && username + password + hash === '';
+}
+
+/** Whether `text` can name an OpenID provider. */
+function isIssuer(text: string): boolean {
+  return isHttpsUrl(text) && new URL(text).search === '';
+}
