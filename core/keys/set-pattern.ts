@@ -12,3 +12,13 @@ export function matchesPattern(pattern: string, name: string): boolean {
   }
   return true;
 }
+
+/** Whether plans and subscribers can have this pattern: 1 to 100 characters without spaces and commas. */
+export function isSetPattern(text: string): boolean {
+  return /^[^\p{C}\s,]{1,100}$/u.test(text);
+}
+
+/** Whether a plan can have this name. */
+export function isPlanName(text: string): boolean {
+  return /^[a-z0-9][a-z0-9-]{0,39}$/.test(text);
+}

@@ -1,7 +1,8 @@
 /** The operators' pages: a door of their own, behind passkeys. Nothing here needs scripts but the passkey. docs/admin.md */
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { CodedError } from '../../core/errors.ts';
-import { createDoor } from '../http/door.ts';
+import { createDoor, noStore } from '../http/door.ts';
+import { formOf } from '../http/forms.ts';
 import { limitRequests } from '../http/limits.ts';
 import { operatorCookie, sameOriginOnly } from '../reading-site/session-cookie.ts';
 import { as } from '../storage/audit.ts';
@@ -39,7 +40,7 @@ export function createAdminSite(options: AdminSiteOptions): Express {
   addSignIn(app, pages);
   app.use(demandOperator(pages));
   addImportPages(app, pages);
-  app.use(express.urlencoded({ extended: false, limit: FORM_LENGTH, parameterLimit: 20, inflate: false }));
+  app.use(formOf(FORM_LENGTH, 20));
   addOverviewPage(app, pages);
   addSubscriberPages(app, pages);
   addPersonPages(app, pages);
@@ -51,11 +52,6 @@ export function createAdminSite(options: AdminSiteOptions): Express {
   app.use(handleError(pages));
   return app;
 }
-
-const noStore: RequestHandler = (_request, response, next) => {
-  response.set('Cache-Control', 'no-store');
-  next();
-};
 
 const refuseTooMany: RequestHandler = (_request, response) =>
   void response.status(429).type('text').send('Too many.\n');

@@ -1,7 +1,9 @@
 /** Lists of subscribers: first what a list would change, then the list. */
-import express, { type Express } from 'express';
+
+import type { Express } from 'express';
+import { field, formOf } from '../http/forms.ts';
 import { importSubscribers, ListRefused } from '../readers/import-subscribers.ts';
-import { type AdminPages, field, operatorState, sendPage } from './pages.ts';
+import { type AdminPages, operatorState, sendPage } from './pages.ts';
 
 /** Bytes of the form, in which a browser writes up to three for one: longer lists are imported by the command. */
 const MAXIMUM_LENGTH = 4_194_304;
@@ -9,7 +11,7 @@ const MAXIMUM_LENGTH = 4_194_304;
 const SHOWN = 50;
 
 export function addImportPages(app: Express, pages: AdminPages): void {
-  const form = express.urlencoded({ extended: false, limit: MAXIMUM_LENGTH, parameterLimit: 5, inflate: false });
+  const form = formOf(MAXIMUM_LENGTH, 5);
   const page = { title: 'Import a list', section: 'subscribers' };
   app.get('/import', async (_request, response) =>
     sendPage(pages, response, 'import', { ...page, list: '', problems: [] }),

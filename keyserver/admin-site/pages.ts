@@ -1,7 +1,7 @@
 /** The pages: eta templates, which escape whatever is put into them, and the words that several have in common. */
 import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import type { KeyServerConfig } from '../config.ts';
 import type { DoorOptions } from '../http/door.ts';
 import type { RequestLimits } from '../http/limits.ts';
@@ -62,17 +62,6 @@ export async function sendPage(
 /** The state, for what an operator changes. */
 export function operatorState({ locals }: Response): KeyServerState {
   return locals.state;
-}
-
-/** A field of a form; one that is missing or repeated is empty. */
-export function field(request: Request, name: string): string {
-  const value: unknown = request.body?.[name];
-  return typeof value === 'string' ? value : '';
-}
-
-/** A member of the query; one that is missing is empty. */
-export function query({ originalUrl }: Request, name: string): string {
-  return new URL(originalUrl, 'http://localhost').searchParams.get(name)?.slice(0, 200) ?? '';
 }
 
 /** A query with what is not empty, or nothing. */

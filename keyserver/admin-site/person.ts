@@ -1,16 +1,18 @@
 /** One subscriber: rights, devices, what can be read and why, and what can be changed. */
+
 import type { Express, Request, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
+import { field, queryOf } from '../http/forms.ts';
 import { devicesOf, removeDevice } from '../readers/devices.ts';
 import { inviteAgain } from '../readers/invitations.ts';
 import { beginSubscription, endSubscription } from '../readers/subscribing.ts';
 import { newestAudit } from '../storage/audit.ts';
-import { decideAccess } from '../subscriptions/access.ts';
+import { decideAccess, type Verdict } from '../subscriptions/access.ts';
 import { listPlans } from '../subscriptions/plans.ts';
 import { revokeSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
-import { rightsOf } from '../subscriptions/subscriptions.ts';
+import { type Right, rightsOf } from '../subscriptions/subscriptions.ts';
 import { type Why, whyCanRead } from '../why.ts';
-import { type AdminPages, field, operatorState, query, sendPage } from './pages.ts';
+import { type AdminPages, operatorState, sendPage } from './pages.ts';
 import { sendInvitation } from './subscribers.ts';
 
 /** Sets and rows of the audit trail that are shown. */
@@ -65,7 +67,7 @@ async function showPerson(pages: AdminPages, request: Request, response: Respons
   const { database, now } = state;
   const person = await personOf(pages, request);
   const { id, name } = person;
-  const what = query(request, 'what').trim();
+  const what = queryOf(request, 'what').trim();
   const rights = await rightsOf(database, id);
   const sets = await database.all<{ name: string }>(
     'SELECT name FROM sets GROUP BY name ORDER BY max(imported) DESC, name DESC LIMIT ?',
@@ -90,11 +92,14 @@ async function showPerson(pages: AdminPages, request: Request, response: Respons
 
 type Answer = { readonly can: boolean; readonly because: string };
 
-function answer({ revoked }: Subscriber, verdict: ReturnType<typeof decideAccess>): Answer {
+function answer({ revoked }: Subscriber, verdict: Verdict<Right>): Answer {
   if (revoked !== null) return { can: false, because: REASONS.revoked };
-  const right = 'by' in verdict ? (verdict.by as Awaited<ReturnType<typeof rightsOf>>[number]) : undefined;
-  const by = right ? ` (${right.plan?.title ?? `sets ${right.patterns.join(', ')}`})` : '';
-  return { can: verdict.denied === undefined, because: REASONS[verdict.denied ?? 'covered'] + by };
+  const by = 'by' in verdict ? verdict.by : undefined;
+  return { can: verdict.denied === undefined, because: becauseOf(verdict.denied ?? 'covered', by) };
+}
+
+function becauseOf(reason: Why['reason'], by: Why['by']): string {
+  return REASONS[reason] + (by ? ` (${by.plan?.title ?? `sets ${by.patterns.join(', ')}`})` : '');
 }
 
 const REASONS: Readonly<Record<Why['reason'], string>> = {
@@ -110,11 +115,7 @@ const REASONS: Readonly<Record<Why['reason'], string>> = {
 async function whyOf(ask: () => Promise<Why>): Promise<Answer & { readonly set?: string | undefined }> {
   try {
     const { can, reason, by, set } = await ask();
-    return {
-      can,
-      set,
-      because: REASONS[reason] + (by ? ` (${by.plan?.title ?? `sets ${by.patterns.join(', ')}`})` : ''),
-    };
+    return { can, set, because: becauseOf(reason, by) };
   } catch (error) {
     return { can: false, because: error instanceof Error ? error.message : 'it cannot be said' };
   }

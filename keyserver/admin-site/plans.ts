@@ -1,11 +1,13 @@
 /** Plans: name, title, patterns, and the sets that they have today. */
+
 import type { Express, Request } from 'express';
 import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import { timeOf } from '../../core/keys/set-time.ts';
+import { field } from '../http/forms.ts';
 import type { Database } from '../storage/database.ts';
 import { definePlan, listPlans, removePlan } from '../subscriptions/plans.ts';
 import { parseSetPattern } from '../subscriptions/subscribers.ts';
-import { type AdminPages, field, operatorState, sendPage } from './pages.ts';
+import { type AdminPages, operatorState, sendPage } from './pages.ts';
 
 /** Sets that are named; the others are counted. */
 const NAMED = 8;

@@ -1,11 +1,13 @@
 /** How operators get in: a link registers a passkey, and a passkey signs in. */
-import express, { type Express, type Request, type Response } from 'express';
+
+import type { Express, Request, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
+import { field, formOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
 import {
+  ANSWER_FORM_LENGTH,
   addNewPasskey,
   authenticationOptions,
-  MAXIMUM_ANSWER_LENGTH,
   ownerOfPasskey,
   type Passkeys,
   registrationOptions,
@@ -19,7 +21,7 @@ import {
   type Operator,
   takeOperatorLink,
 } from './operators.ts';
-import { type AdminPages, field, sendPage } from './pages.ts';
+import { type AdminPages, sendPage } from './pages.ts';
 
 /** Seconds in which a passkey is to be registered once the link was opened. */
 const JOINING = 600;
@@ -29,12 +31,7 @@ export function addSignIn(app: Express, pages: AdminPages): void {
   const passkeys: Passkeys = { state, table: 'operator_passkeys', origin, userVerification: 'required' };
   // Holds the code of the link, which is used up with the passkey.
   const link = operatorCookie(origin, 'operator-link', JOINING);
-  const form = express.urlencoded({
-    extended: false,
-    limit: 3 * MAXIMUM_ANSWER_LENGTH,
-    parameterLimit: 5,
-    inflate: false,
-  });
+  const form = formOf(ANSWER_FORM_LENGTH, 5);
   const counted = { kind: 'operators', limit: limits.joinsPerAddress, countedBy: 'address' } as const;
   const limit = limitFailures(state, counted, (_request, _response, next) =>
     next(new KeyServerError('too-many-requests', 'too many attempts: wait a quarter of an hour')),

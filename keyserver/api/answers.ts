@@ -4,11 +4,6 @@ import { checkToken, type TokenScope } from '../publication/tokens.ts';
 import { as } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
-export const noStore: RequestHandler = (_request, response, next) => {
-  response.set('Cache-Control', 'no-store');
-  next();
-};
-
 export const refuseTooMany: RequestHandler = (_request, response) => sendError(response, 429, 'too-many-requests');
 
 /** Takes the body as it is, whatever its type claims; a compressed one is refused. */

@@ -1,11 +1,12 @@
 /** The key server's API. Codes and keys travel in bodies only; errors are `{"error":"code"}` and nothing more. */
+
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { BINDING_PATH, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { KeyServerError } from '../errors.ts';
-import { createDoor, type DoorOptions } from '../http/door.ts';
+import { createDoor, type DoorOptions, noStore } from '../http/door.ts';
 import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Origins } from '../publication/import-bundle.ts';
@@ -14,7 +15,7 @@ import type { ProviderReader } from '../publication/provider.ts';
 import { bindDevice, renewDeviceKey } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { body, bytesOf, noStore, refuseTooMany, send, sendError } from './answers.ts';
+import { body, bytesOf, refuseTooMany, send, sendError } from './answers.ts';
 import { addHealthRoutes } from './health.ts';
 import { addPublicationRoutes } from './publication.ts';
 import { refusalOf } from './refusals.ts';
@@ -32,6 +33,9 @@ export interface ApiOptions extends DoorOptions {
   readonly mailer: Mailer | undefined;
 }
 
+/** @returns the answer to the bytes of a request */
+type Work = (content: Uint8Array) => Promise<Uint8Array>;
+
 /** The API as an Express app, not listening. */
 export function createApiApp(options: ApiOptions): Express {
   const { state, provider, origin, origins, limits } = options;
@@ -41,36 +45,19 @@ export function createApiApp(options: ApiOptions): Express {
     if (!known) sendError(response, 404, 'no-provider');
     else send(response.set('Cache-Control', 'no-cache'), 'application/json', known.descriptorBytes);
   });
-  app.post(
-    BINDING_PATH,
-    noStore,
-    bindingLimit(state, limits, 'bindings'),
-    body(MESSAGE_LIMITS.bindingRequest),
-    async (request, response) => {
-      send(
-        response,
-        'application/json',
-        await bindDevice(state, provider, origin, bytesOf(request.body), limits.devicesPerSubscriber),
-      );
-    },
+  const answer = (path: string, limit: RequestHandler, length: number, type: string, work: Work) =>
+    app.post(path, noStore, limit, body(length), async (request, response) =>
+      send(response, type, await work(bytesOf(request.body))),
+    );
+  const { bindingRequest, keyRequest } = MESSAGE_LIMITS;
+  answer(BINDING_PATH, bindingLimit(state, limits, 'bindings'), bindingRequest, 'application/json', (content) =>
+    bindDevice(state, provider, origin, content, limits.devicesPerSubscriber),
   );
-  app.post(
-    RENEWAL_PATH,
-    noStore,
-    bindingLimit(state, limits, 'renewals'),
-    body(MESSAGE_LIMITS.bindingRequest),
-    async (request, response) => {
-      send(response, 'application/json', await renewDeviceKey(state, provider, origin, bytesOf(request.body)));
-    },
+  answer(RENEWAL_PATH, bindingLimit(state, limits, 'renewals'), bindingRequest, 'application/json', (content) =>
+    renewDeviceKey(state, provider, origin, content),
   );
-  app.post(
-    KEY_REQUEST_PATH,
-    noStore,
-    keyRequestLimit(limits),
-    body(MESSAGE_LIMITS.keyRequest),
-    async (request, response) => {
-      send(response, 'application/octet-stream', await answerKeyRequest(state, origin, bytesOf(request.body)));
-    },
+  answer(KEY_REQUEST_PATH, keyRequestLimit(limits), keyRequest, 'application/octet-stream', (content) =>
+    answerKeyRequest(state, origin, content),
   );
   addHealthRoutes(app, state);
   addPublicationRoutes(app, options);

@@ -1,9 +1,10 @@
 /** Whether this key server can answer, for load balancers, and whether readers are served well, for monitoring: docs/operations.md. */
+
 import type { Express } from 'express';
 import { withinTime } from '../../node-support/within-time.ts';
+import { noStore } from '../http/door.ts';
 import { readPublication } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { noStore } from './answers.ts';
 
 /** Milliseconds that the database may take. */
 const TIMEOUT = 3000;

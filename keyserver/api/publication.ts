@@ -1,10 +1,12 @@
 /** The API's half of publishing: bundles and publications come in with a token; timestamp, snapshot and roots go out to all readers. */
+
 import type { Express } from 'express';
 import type { Logger } from 'pino';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { noStore } from '../http/door.ts';
 import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import { importBundle, type Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';
@@ -12,7 +14,7 @@ import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts'
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { actingState, body, bytesOf, demandToken, noStore, refuseTooMany, send, sendError } from './answers.ts';
+import { actingState, body, bytesOf, demandToken, refuseTooMany, send, sendError } from './answers.ts';
 
 export interface PublicationOptions {
   readonly state: KeyServerState;

@@ -2,10 +2,12 @@
  * The API's half for other systems: a shop, a membership list, a payment service begins and ends subscriptions. Names of people stand in bodies
  * only, so that they are in no log of addresses. What there is, docs/openapi.json says, which is made from {@link OPERATIONS}.
  */
+
 import type { Express, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { KeyServerError } from '../errors.ts';
+import { noStore } from '../http/door.ts';
 import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import { mailInvitation } from '../mail/invitation.ts';
 import type { Mailer } from '../mail/mailer.ts';
@@ -16,7 +18,7 @@ import { beginSubscription, endSubscription } from '../readers/subscribing.ts';
 import { as, audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { listPlans } from '../subscriptions/plans.ts';
-import { seatsOf } from '../subscriptions/seats.ts';
+import { MAXIMUM_SEATS, seatsOf } from '../subscriptions/seats.ts';
 import { MAXIMUM_EVENT_LENGTH, readStripeEvent } from '../subscriptions/stripe.ts';
 import {
   findSubscriber,
@@ -25,7 +27,7 @@ import {
   revokeSubscriber,
 } from '../subscriptions/subscribers.ts';
 import { noteKeptElsewhere, plansOf } from '../subscriptions/subscriptions.ts';
-import { actingState, body, bytesOf, demandToken, noStore, refuseTooMany } from './answers.ts';
+import { actingState, body, bytesOf, demandToken, refuseTooMany } from './answers.ts';
 
 export interface SubscriptionOptions {
   readonly state: KeyServerState;
@@ -63,7 +65,7 @@ interface Operation {
   readonly run: (options: SubscriptionOptions, request: never) => Promise<unknown>;
 }
 
-const seats = z.int().min(1).max(100_000).meta({ description: 'Of a group: how many members it can have.' });
+const seats = z.int().min(1).max(MAXIMUM_SEATS).meta({ description: 'Of a group: how many members it can have.' });
 const held = z.object({ plan, title: z.string(), from: z.number(), until: z.number().nullable() });
 const person = z.strictObject({ subscriber });
 const beginning = z.strictObject({

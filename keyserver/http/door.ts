@@ -1,5 +1,5 @@
 /** What the doors of the key server, the API, the reading site and its documents, have in common. */
-import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
 import type { IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
@@ -76,3 +76,9 @@ function securityHeaders({ dev, formsLeadTo }: DoorOptions) {
     strictTransportSecurity: dev ? false : { maxAge: 31_536_000 },
   });
 }
+
+/** For answers that are not kept. */
+export const noStore: RequestHandler = (_request, response, next) => {
+  response.set('Cache-Control', 'no-store');
+  next();
+};

@@ -2,14 +2,13 @@
 
 import type { Logger } from 'pino';
 import { randomBytes } from '#primitives';
+import { eachMinute } from '../../node-support/each-minute.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 /** Of TLS tickets in Node.js: name, HMAC key and AES key, https://nodejs.org/api/tls.html#servergetticketkeys. */
 const LENGTH = 48;
 /** Seconds for which one key is used. Sessions of an older one begin with a full handshake. */
 export const TICKET_KEY_LIFETIME = 12 * 3600;
-/** Milliseconds until every key server has a new key. */
-const INTERVAL = 60_000;
 /** Where the key stands in the database. */
 export const TICKET_KEY_PLACE = { table: 'ticket_key', row: '1', keyId: 'ticket-key' };
 
@@ -63,13 +62,7 @@ export async function followTicketKey(
       log.warn({ err: error }, 'the key of TLS tickets stays as it was: the database was not reached');
     }
   };
-  await follow();
-  let running = Promise.resolve();
-  const timer = setInterval(() => {
-    running = follow();
-  }, INTERVAL).unref();
-  return () => {
-    clearInterval(timer);
-    return running;
-  };
+  const { run, stop } = eachMinute(follow);
+  await run();
+  return stop;
 }

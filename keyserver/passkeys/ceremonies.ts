@@ -22,7 +22,9 @@ import { CHALLENGE_LIFETIME, createChallenge, takeChallenge } from './challenges
 import { addPasskey, findPasskey, notePasskeyUse, type PasskeyTable, passkeysOf } from './store.ts';
 
 /** Characters of an answer of a browser: an id of 1,023 bytes and a large public key, each of which it may name three times. */
-export const MAXIMUM_ANSWER_LENGTH = 16_384;
+const MAXIMUM_ANSWER_LENGTH = 16_384;
+/** Bytes of a form with one: each of its characters may take three. */
+export const ANSWER_FORM_LENGTH = 3 * MAXIMUM_ANSWER_LENGTH;
 /** EdDSA, ES256 and RS256 (RFC 8152, RFC 8812): what Node.js checks without calling it an experiment. */
 const ALGORITHMS = [-8, -7, -257];
 const TIMEOUT = CHALLENGE_LIFETIME * 1000;

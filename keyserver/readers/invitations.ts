@@ -6,7 +6,7 @@ import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { checkSeats, type Seats, seatsOf, setSeats, takeSeat } from '../subscriptions/seats.ts';
+import { type Seats, seatsOf, setSeats, takeSeat } from '../subscriptions/seats.ts';
 import {
   findSubscriber,
   type Grant,
@@ -85,7 +85,6 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
     throw new KeyServerError('argument-invalid', 'name a plan or sets, not both');
   const expires = now() + checkedDays(request.validDays) * DAY;
   checkUntil(request.until, now());
-  if (request.seats !== undefined) checkSeats(name, request.seats);
   return database.transaction(async () => {
     const { id, known, anew } = await admitSubscriber(database, name, now());
     if (request.plan === undefined)

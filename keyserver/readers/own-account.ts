@@ -6,9 +6,8 @@ import type { KeyServerState } from '../storage/state.ts';
 import { groupOf, seatsOf } from '../subscriptions/seats.ts';
 import {
   findSubscriber,
+  giveName,
   grantsOf,
-  nameKey,
-  nameOfSubscriber,
   parseSubscriberName,
   type Subscriber,
 } from '../subscriptions/subscribers.ts';
@@ -96,19 +95,18 @@ export async function deleteSubscriber(
 }
 
 /**
- * Within the caller's transaction: gives a subscriber another name, if it is free. Invitations that went to the old address are void.
+ * Within the caller's transaction: gives a subscriber another mail address, if it is free. Invitations that went to the old address are void.
  *
- * @returns whether the name was free
+ * @returns whether the address was free
  */
-export async function renameSubscriber(state: KeyServerState, subscriber: number, typed: string): Promise<boolean> {
-  const { database } = state;
-  const name = parseSubscriberName(typed);
-  const other = await findSubscriber(database, name);
-  if (other && other.id !== subscriber) return false;
-  const before = await nameOfSubscriber(database, subscriber);
-  await audit(asReader(state, before), 'rename', before, { to: name });
-  await database.run('UPDATE subscribers SET name = ?, name_key = ? WHERE id = ?', name, nameKey(name), subscriber);
-  await database.run('DELETE FROM invitations WHERE subscriber = ? AND used_by IS NULL', subscriber);
+export async function moveSubscriber(
+  state: KeyServerState,
+  subscriber: Pick<Subscriber, 'id' | 'name'>,
+  address: string,
+): Promise<boolean> {
+  const other = await giveName(asReader(state, subscriber.name), subscriber, parseSubscriberName(address));
+  if (other) return false;
+  await state.database.run('DELETE FROM invitations WHERE subscriber = ? AND used_by IS NULL', subscriber.id);
   return true;
 }
 

@@ -2,6 +2,7 @@
  * The origin of the reading site that links lead to. People sign in here, join and see their account, below `/-/`. Everything else is led on
  * to the origin of the documents: no published byte is ever here, so no published script can reach an account.
  */
+
 import type { Express, Request, Response } from 'express';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
@@ -12,8 +13,10 @@ import type { SignUpConfig } from '../mail-config.ts';
 import type { OpenIdDoor } from '../openid/config.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { type AccountPages, addAccountPages, subscriberOf } from './account-pages.ts';
+import { addAccountPages } from './account-pages.ts';
+import { type AccountPages, subscriberOf } from './account-session.ts';
 import { isReadInBrowser } from './in-browser.ts';
+import { addJoinPages } from './join-pages.ts';
 import { addMailPages } from './mail-pages.ts';
 import { addOpenIdPages } from './openid-pages.ts';
 import { addOwnAccountPages } from './own-account-pages.ts';
@@ -55,14 +58,14 @@ export interface ReadingSiteOptions extends DoorOptions {
 
 /** The reading site's own pages as an Express app, not listening. */
 export function createReadingSite(options: ReadingSiteOptions): Express {
-  const { provider, publications, origin, dev, documents, limits, webReader } = options;
+  const { provider, publications, origin, documents, limits, webReader } = options;
   const isInBrowser = () => isReadInBrowser({ webReader, provider, account: origin });
   const pages: AccountPages & OwnPages = {
     ...options,
     account: origin,
-    cookie: sessionCookie(origin, dev),
-    mail: options.mail && { ...options.mail, cookie: mailCookie(origin, dev) },
-    knownBrowser: knownBrowserCookie(origin, dev),
+    cookie: sessionCookie(origin),
+    mail: options.mail && { ...options.mail, cookie: mailCookie(origin) },
+    knownBrowser: knownBrowserCookie(origin),
     masthead: async () => ({ ...(await mastheadOf({ provider, publications, account: origin })), logo: undefined }),
     program: async () => {
       const known = (await isInBrowser()) ? await provider.read() : undefined;
@@ -74,9 +77,10 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   const assets = ['/-/style.css', '/-/join.js', '/-/sign-in.js'];
   const app = createReadingDoor({ ...options, formsLeadTo: [documents] }, pages, assets);
   addAccountPages(app, pages);
+  addJoinPages(app, pages);
   addPasskeyPages(app, pages);
   const { door } = options;
-  if (door) addOpenIdPages(app, { ...options, ...pages, door, way: openIdCookie(origin, dev) });
+  if (door) addOpenIdPages(app, { ...options, ...pages, door, way: openIdCookie(origin) });
   addMailPages(app, pages);
   addOwnAccountPages(app, pages);
   // Browsers ask for it by themselves. The publisher's logo is a published byte, of which there are none here.

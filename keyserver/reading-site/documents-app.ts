@@ -48,14 +48,14 @@ export interface DocumentsSiteOptions extends DoorOptions {
 
 /** The documents as an Express app, not listening. */
 export function createDocumentsSite(options: DocumentsSiteOptions): Express {
-  const { state, provider, publications, origin, dev, account, limits } = options;
+  const { state, provider, publications, origin, account, limits } = options;
   const entrance: Entrance = {
     state,
     origin,
     account,
     left: options.webReader === undefined ? `${account}/-/sign-in?left=1` : LEFT_PAGE,
-    session: sessionCookie(origin, dev),
-    secret: entryCookie(origin, dev),
+    session: sessionCookie(origin),
+    secret: entryCookie(origin),
   };
   const pages: OwnPages = {
     origin,

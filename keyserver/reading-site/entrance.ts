@@ -3,15 +3,17 @@
  * to the account's `/-/enter` with a challenge, and back to `/-/enter` here with a code. Only the browser that began has the secret behind the
  * challenge, so a code from another browser opens nothing.
  */
+
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { documentTarget } from '../../core/reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
+import { noStore } from '../http/door.ts';
+import { queryOf } from '../http/forms.ts';
 import { challengeOf, createEntrySecret, enterWithCode, findDocumentSession } from '../readers/document-sessions.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import { noStore, openedOnly, unrecorded } from './own-pages.ts';
+import { openedOnly, unrecorded } from './own-pages.ts';
 import type { ReadingCookie } from './session-cookie.ts';
-import { queryOf } from './targets.ts';
 
 /** At the documents' origin. */
 export interface Entrance {

@@ -2,7 +2,8 @@
  * The in-browser reader at the documents' origin: the page that starts it, which stands for every address, its scripts, and what it asks of this
  * origin. The documents themselves come from the content hosts, and are decrypted by the worker in the browser.
  */
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+
+import type { Express, Request, RequestHandler, Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { KEYS_PAGE, LEFT_PAGE } from '../../core/site/path.ts';
@@ -16,11 +17,13 @@ import {
   workerFor,
 } from '../../node-support/web-reader-files.ts';
 import { KeyServerError } from '../errors.ts';
+import { noStore } from '../http/door.ts';
+import { formOf } from '../http/forms.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type Provider, type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { noStore, type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
+import { type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
 import { type StartPage, startPage } from './pages.ts';
 import { versionHere } from './program.ts';
 import type { ReadPublications } from './publications.ts';
@@ -73,7 +76,7 @@ export const onlyOwnWorker: RequestHandler = ({ headers, path }, _response, next
 
 /** Characters of the form that brings sealed keys: base64url of 128 KiB, and an address. */
 const ARRIVAL_LENGTH = 200_000;
-const arrival = express.urlencoded({ extended: false, limit: ARRIVAL_LENGTH, parameterLimit: 2, inflate: false });
+const arrival = formOf(ARRIVAL_LENGTH, 2);
 
 /** Keys come in the body of a form, and from the vault only: an address would stay in the window's history where this answer fails. */
 function vaultOnly(vault: string): RequestHandler {

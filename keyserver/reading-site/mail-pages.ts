@@ -1,6 +1,9 @@
 /** Signing in and signing up by mail: a name or an address is typed, then the code of the mail. Whether the name is known changes no answer. */
+
 import type { Express, Request, Response } from 'express';
 import { localTarget } from '../../core/reading/local-target.ts';
+import { noStore } from '../http/door.ts';
+import { field, queryOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { mailedLink } from '../mail/link.ts';
@@ -16,14 +19,14 @@ import {
   type OpenMailCode,
   takeMailCode,
 } from '../readers/mail-codes.ts';
-import { renameSubscriber, signUp } from '../readers/own-account.ts';
+import { moveSubscriber, signUp } from '../readers/own-account.ts';
 import { findSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
-import { type AccountPages, beginSession, field, form, subscriberOf, wantedBy } from './account-pages.ts';
-import { noStore, refuseTooMany } from './own-pages.ts';
+import { wantedBy } from './account-pages.ts';
+import { type AccountPages, beginSession, form, subscriberOf } from './account-session.ts';
+import { refuseTooMany } from './own-pages.ts';
 import { mailCodePage, signUpPage } from './pages.ts';
 import { type ReadingCookie, sameOriginOnly } from './session-cookie.ts';
 import { limitMails } from './sign-in-limits.ts';
-import { queryOf } from './targets.ts';
 
 /** What the pages need where mail is sent. */
 export interface ReadingMail {
@@ -183,7 +186,7 @@ async function useCode(
 ): Promise<Taken | 'over'> {
   if (purpose === 'move') {
     if (present === undefined || present.id !== subscriber) return 'over';
-    if (!(await renameSubscriber(state, present.id, name))) return 'over';
+    if (!(await moveSubscriber(state, present, name))) return 'over';
     return { target, ...(isMailAddress(present.name) && { moved: present.name }) };
   }
   const id = purpose === 'sign-up' && offer ? await signUp(state, name, offer) : subscriber;

@@ -1,16 +1,19 @@
 /** Signing in at an OpenID provider: there by `/-/openid`, and back by `/-/openid/back`. */
+
 import type { Express, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { localTarget } from '../../core/reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
+import { noStore } from '../http/door.ts';
+import { queryOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
 import type { OpenIdDoor } from '../openid/config.ts';
 import { signInPerson } from '../openid/identities.ts';
-import { type AccountPages, beginSession, sendSignIn } from './account-pages.ts';
-import { documentLimit, noStore, openedOnly, refuseTooMany } from './own-pages.ts';
+import { sendSignIn } from './account-pages.ts';
+import { type AccountPages, beginSession } from './account-session.ts';
+import { documentLimit, openedOnly, refuseTooMany } from './own-pages.ts';
 import type { RefusedSignIn } from './pages.ts';
 import { type ReadingCookie, sameOriginOnly } from './session-cookie.ts';
-import { queryOf } from './targets.ts';
 
 const BACK = '/-/openid/back';
 /** Characters: browsers keep cookies of 4,096. */

@@ -1,5 +1,8 @@
 /** What subscribers do with their accounts: password, sessions, the Reader, their data. */
+
 import type { Express, Request, RequestHandler, Response } from 'express';
+import { noStore } from '../http/door.ts';
+import { field } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
 import { readProviderRow } from '../publication/provider.ts';
 import { replacePassword } from '../readers/accounts.ts';
@@ -8,8 +11,7 @@ import { MAIL_CODE_LIFETIME } from '../readers/mail-codes.ts';
 import { deleteSubscriber, endSessions, exportSubscriber, isProven, removePassword } from '../readers/own-account.ts';
 import { isAcceptablePassword } from '../readers/passwords.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import { type AccountPages, field, form, leave, subscriberOf } from './account-pages.ts';
-import { noStore } from './own-pages.ts';
+import { type AccountPages, form, leave, subscriberOf } from './account-session.ts';
 import { deletePage } from './pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
 import { rememberBrowser } from './sign-in-limits.ts';

@@ -112,11 +112,6 @@ export function documentLimit({ documentsPerAddress }: RequestLimits): RequestHa
 export const refuseTooMany: RequestHandler = (_request, _response, next) =>
   next(new KeyServerError('too-many-requests', 'too many attempts'));
 
-export const noStore: RequestHandler = (_request, response, next) => {
-  response.set('Cache-Control', 'no-store');
-  next();
-};
-
 /** Addresses with a code or a challenge in them are neither kept nor passed on. */
 export const unrecorded: RequestHandler = (_request, response, next) => {
   response.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });

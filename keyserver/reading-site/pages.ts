@@ -12,6 +12,7 @@ import type { Grant } from '../subscriptions/subscribers.ts';
 import type { HeldPlan } from '../subscriptions/subscriptions.ts';
 import type { ProgramVersion } from './program.ts';
 import type { Refusal } from './refusals.ts';
+import { stateOf, useOf, wordsOf } from './words.ts';
 
 const eta = new Eta({ autoEscape: true });
 for (const name of [
@@ -169,7 +170,7 @@ export function accountPage(masthead: Masthead, page: AccountPage): string {
     state: stateOf({ ...grant, zone: null }, page.now),
   }));
   const grants = [...subscriptions, ...named];
-  const devices = page.devices.map((device) => ({ ...device, ...wordsOf(device, page) }));
+  const devices = page.devices.map((device) => ({ ...device, ...wordsOf(device, page.thisDevice) }));
   const passkeys = page.passkeys.map((passkey) => ({ ...passkey, used: useOf(passkey) }));
   return eta.render('@account', {
     masthead,
@@ -286,39 +287,6 @@ function buttonOf(
 function readerUrl({ site, signed }: Masthead, target: string): string | undefined {
   const [path = '/'] = target.split('?', 1);
   return signed ? openInReaderUrl(site, path) : undefined;
-}
-
-/** What a device is and when it was last used, in words. */
-function wordsOf({ id, kind, created, lastSeen }: ListedDevice, { thisDevice }: AccountPage) {
-  const other = kind === 'browser' ? 'A browser' : 'A Reader';
-  return {
-    title: id === thisDevice ? 'This browser' : other,
-    used: lastSeen === null ? `connected on ${dayInUtc(created)}` : `last used on ${dayInUtc(lastSeen)}`,
-  };
-}
-
-/** When a passkey was made and last used, in words. */
-function useOf({ created, lastUsed }: ListedPasskey): string {
-  const added = `added on ${dayInUtc(created)}`;
-  return lastUsed === null ? added : `${added}, last used on ${dayInUtc(lastUsed)}`;
-}
-
-/** When a grant begins or ends, in words. */
-function stateOf({ from, until, zone }: Pick<HeldPlan, 'from' | 'until' | 'zone'>, now: number): string {
-  const day = (time: number) =>
-    zone === null
-      ? dayInUtc(time)
-      : new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: zone }).format(time * 1000);
-  if (until !== null && until < now) return `ended on ${day(until)}`;
-  if (from > now) return `from ${day(from)}`;
-  return until === null ? 'no end date' : `until ${day(until)}`;
-}
-
-// Made once: to make one takes longer than a page.
-const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
-
-function dayInUtc(time: number): string {
-  return DAY.format(time * 1000);
 }
 
 function asset(type: string, file: string) {

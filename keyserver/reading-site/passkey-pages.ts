@@ -1,12 +1,15 @@
 /** Passkeys of readers: adding and removing them at the account, and signing in by one. */
-import express, { type Express, type Request, type Response } from 'express';
+
+import type { Express, Request, Response } from 'express';
 import { localTarget } from '../../core/reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
+import { noStore } from '../http/door.ts';
+import { field, formOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
 import {
+  ANSWER_FORM_LENGTH,
   addNewPasskey,
   authenticationOptions,
-  MAXIMUM_ANSWER_LENGTH,
   ownerOfPasskey,
   type Passkeys,
   registrationOptions,
@@ -16,17 +19,12 @@ import { removePasskey } from '../passkeys/store.ts';
 import { createSession, type NewSession } from '../readers/accounts.ts';
 import { asReader, audit } from '../storage/audit.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import { type AccountPages, beginSession, field, sendSignIn, subscriberOf } from './account-pages.ts';
-import { documentLimit, noStore, refuseTooMany } from './own-pages.ts';
+import { sendSignIn } from './account-pages.ts';
+import { type AccountPages, beginSession, subscriberOf } from './account-session.ts';
+import { documentLimit, refuseTooMany } from './own-pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
 
-/** Each character of an answer may take three in a form. */
-const form = express.urlencoded({
-  extended: false,
-  limit: 3 * MAXIMUM_ANSWER_LENGTH,
-  parameterLimit: 10,
-  inflate: false,
-});
+const form = formOf(ANSWER_FORM_LENGTH, 10);
 
 /** Adds the routes below `/-/passkey/` to the reading site. */
 export function addPasskeyPages(app: Express, pages: AccountPages): void {

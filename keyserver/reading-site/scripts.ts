@@ -1,8 +1,9 @@
 /** The in-browser reader's scripts as they are served: compressed, and kept by browsers under an address that has their digest in it. */
+
 import type { Express, Request, Response } from 'express';
 import { prefersCoding } from '../../core/reading/accept-encoding.ts';
 import { versionOf, type WebReaderFile } from '../../node-support/web-reader-files.ts';
-import { queryOf } from './targets.ts';
+import { queryOf } from '../http/forms.ts';
 
 /** Serves a script, with and without its digest in the address. */
 export function addScript(app: Express, path: string, file: WebReaderFile): void {

@@ -14,50 +14,48 @@ export interface ReadingCookie {
   readonly clear: (response: Response) => void;
 }
 
-/**
- * `__Host-` keeps other hosts from setting it. Over the plain HTTP of `--dev` browsers refuse that prefix; there the port is in the
- * name, because cookies do not tell ports apart.
- */
-export function sessionCookie(origin: string, dev: boolean): ReadingCookie {
-  return cookieOf(dev ? `wispr-${new URL(origin).port}` : '__Host-wispr', dev, { maxAge: SESSION_LIFETIME * 1000 });
+/** Holds the token of a session. */
+export function sessionCookie(origin: string): ReadingCookie {
+  return cookieOf(origin, '', { maxAge: SESSION_LIFETIME * 1000 });
 }
 
-/** Of the operators' pages, which plain HTTP may reach at `localhost` only. No other site's link comes with it. @param name - what it is for */
+/** Of the operators' pages. No other site's link comes with it. @param name - what it is for */
 export function operatorCookie(origin: string, name: string, lifetime: number): ReadingCookie {
-  const { protocol, port } = new URL(origin);
-  const isPlain = protocol === 'http:';
-  const options = { maxAge: lifetime * 1000, sameSite: 'strict' } as const;
-  return cookieOf(isPlain ? `wispr-${name}-${port}` : `__Host-wispr-${name}`, isPlain, options);
+  return cookieOf(origin, `-${name}`, { maxAge: lifetime * 1000, sameSite: 'strict' });
 }
 
 /** Holds the secret with which a browser has begun to sign in, until the browser is closed. */
-export function entryCookie(origin: string, dev: boolean): ReadingCookie {
-  return cookieOf(dev ? `wispr-entry-${new URL(origin).port}` : '__Host-wispr-entry', dev);
+export function entryCookie(origin: string): ReadingCookie {
+  return cookieOf(origin, '-entry');
 }
 
 /** Holds the secret of a browser that asked for a code by mail. */
-export function mailCookie(origin: string, dev: boolean): ReadingCookie {
-  const name = dev ? `wispr-mail-${new URL(origin).port}` : '__Host-wispr-mail';
-  return cookieOf(name, dev, { maxAge: MAIL_CODE_LIFETIME * 1000 });
+export function mailCookie(origin: string): ReadingCookie {
+  return cookieOf(origin, '-mail', { maxAge: MAIL_CODE_LIFETIME * 1000 });
 }
 
 /** Holds the mark of a known browser. */
-export function knownBrowserCookie(origin: string, dev: boolean): ReadingCookie {
-  const name = dev ? `wispr-known-${new URL(origin).port}` : '__Host-wispr-known';
-  return cookieOf(name, dev, { maxAge: KNOWN_BROWSER_LIFETIME * 1000 });
+export function knownBrowserCookie(origin: string): ReadingCookie {
+  return cookieOf(origin, '-known', { maxAge: KNOWN_BROWSER_LIFETIME * 1000 });
 }
 
 /** Holds what a browser has to bring back from the OpenID provider. */
-export function openIdCookie(origin: string, dev: boolean): ReadingCookie {
-  const name = dev ? `wispr-openid-${new URL(origin).port}` : '__Host-wispr-openid';
-  return cookieOf(name, dev, { maxAge: OPENID_LIFETIME * 1000 });
+export function openIdCookie(origin: string): ReadingCookie {
+  return cookieOf(origin, '-openid', { maxAge: OPENID_LIFETIME * 1000 });
 }
 
-function cookieOf(name: string, dev: boolean, lifetime: CookieOptions = {}): ReadingCookie {
-  const options: CookieOptions = { path: '/', httpOnly: true, secure: !dev, sameSite: 'lax' };
+/**
+ * `__Host-` keeps other hosts from setting it. Over plain HTTP, on loopback, browsers refuse that prefix; there the port is in the name, because
+ * cookies do not tell ports apart.
+ */
+function cookieOf(origin: string, purpose: string, more: CookieOptions = {}): ReadingCookie {
+  const { protocol, port } = new URL(origin);
+  const secure = protocol === 'https:';
+  const name = secure ? `__Host-wispr${purpose}` : `wispr${purpose}-${port}`;
+  const options: CookieOptions = { path: '/', httpOnly: true, secure, sameSite: 'lax' };
   return {
     read: (request) => readCookie(request.headers.cookie, name),
-    set: (response, token) => void response.cookie(name, token, { ...options, ...lifetime }),
+    set: (response, token) => void response.cookie(name, token, { ...options, ...more }),
     clear: (response) => void response.clearCookie(name, options),
   };
 }

@@ -19,31 +19,41 @@ export interface SignInLimits {
  * @param refuse - answers 429
  */
 export function limitSignIns(pages: SignInLimits, refuse: RequestHandler): RequestHandler[] {
-  const { state, limits } = pages;
-  const atMost = (limit: number, countedBy: CountedBy) =>
-    limitFailures(state, { kind: `sign-ins by ${countedBy}`, limit, countedBy }, refuse);
-  return [
-    recogniseBrowser(pages),
-    atMost(limits.signInsPerKnownBrowser, 'known-browser'),
-    // First, so that one address cannot use up what all of them may do.
-    atMost(limits.signInsPerNameAndAddress, 'name-and-address'),
-    atMost(limits.signInsPerAddress, 'address'),
-    atMost(limits.signInsPerName, 'name'),
-  ];
+  const { limits } = pages;
+  return limitNamed(pages, refuse, { kind: 'sign-ins' }, [
+    limits.signInsPerKnownBrowser,
+    limits.signInsPerNameAndAddress,
+    limits.signInsPerAddress,
+    limits.signInsPerName,
+  ]);
 }
 
 /** What stands before a mail, and behind its form: known browsers pass what others can use up. @param refuse - answers 429 */
 export function limitMails(pages: SignInLimits, refuse: RequestHandler): RequestHandler[] {
-  const { state, limits } = pages;
-  const atMost = (limit: number, countedBy: CountedBy) =>
-    limitFailures(state, { kind: `mails by ${countedBy}`, limit, countedBy, all: true }, refuse);
-  return [
-    recogniseBrowser(pages),
-    atMost(limits.mailsPerKnownBrowser, 'known-browser'),
-    atMost(limits.mailsPerNameAndAddress, 'name-and-address'),
-    atMost(limits.mailsPerAddress, 'address'),
-    atMost(limits.mailsPerName, 'name'),
-  ];
+  const { limits } = pages;
+  return limitNamed(pages, refuse, { kind: 'mails', all: true }, [
+    limits.mailsPerKnownBrowser,
+    limits.mailsPerNameAndAddress,
+    limits.mailsPerAddress,
+    limits.mailsPerName,
+  ]);
+}
+
+/** The narrow ones first, so that one address cannot use up what all of them may do. */
+const COUNTED_BY: readonly CountedBy[] = ['known-browser', 'name-and-address', 'address', 'name'];
+
+/** @param limits - for each of {@link COUNTED_BY} */
+function limitNamed(
+  pages: SignInLimits,
+  refuse: RequestHandler,
+  { kind, all }: { readonly kind: string; readonly all?: true },
+  limits: readonly number[],
+): RequestHandler[] {
+  const counting = COUNTED_BY.map((countedBy, index) => {
+    const limit = { kind: `${kind} by ${countedBy}`, limit: limits[index] ?? 0, countedBy, ...(all && { all }) };
+    return limitFailures(pages.state, limit, refuse);
+  });
+  return [recogniseBrowser(pages), ...counting];
 }
 
 /** Has a browser in which a subscriber has signed in pass the limits that outsiders can use up. */

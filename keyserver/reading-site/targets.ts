@@ -1,11 +1,6 @@
 /** Where a browser is led to, and whether it is a person who goes there. */
 import type { Request } from 'express';
 
-/** A member of the query; one that is missing is empty. */
-export function queryOf({ originalUrl }: Request, name: string): string {
-  return new URLSearchParams(originalUrl.replace(/^[^?]*/, '')).get(name) ?? '';
-}
-
 /** Whether a page is opened in a window of its own, as browsers say. Programs do not say, though some name a mode. */
 export function isOpened({ headers }: Request): boolean {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers;

@@ -2,6 +2,7 @@
  * The vault: the page that hands keys to the documents' origin, and what it asks this origin for: docs/spec/web-reader.md. Pages of the documents'
  * origin are of the same site, and their requests carry the cookie: what a page of this very origin did not send is refused.
  */
+
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { CodedError } from '../../core/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
@@ -9,8 +10,9 @@ import { MAXIMUM_KEYS_PER_REQUEST } from '../../core/keys/refused-key.ts';
 import { titleOfSet } from '../../core/publication/set-titles.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { addressOf, type WebReaderFiles } from '../../node-support/web-reader-files.ts';
-import { body, bytesOf, noStore, refuseTooMany, send, sendError } from '../api/answers.ts';
+import { body, bytesOf, refuseTooMany, send, sendError } from '../api/answers.ts';
 import { KeyServerError } from '../errors.ts';
+import { noStore } from '../http/door.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readPublication } from '../publication/stored.ts';
@@ -18,7 +20,8 @@ import { bindBrowser } from '../readers/bindings.ts';
 import type { BrowserSession } from '../readers/browser-devices.ts';
 import { readableSets } from '../readers/entitlement.ts';
 import { answerBrowserKeyRequest } from '../readers/key-requests.ts';
-import { type AccountPages, sendSignIn, subscriberOf } from './account-pages.ts';
+import { sendSignIn } from './account-pages.ts';
+import { type AccountPages, subscriberOf } from './account-session.ts';
 import { openedOnly } from './own-pages.ts';
 import { type VaultPage, vaultPage } from './pages.ts';
 import { addScript } from './scripts.ts';

@@ -1,4 +1,5 @@
 /** Plans: what people subscribe to. A plan is a title and patterns of set names, and may be dated: see access.ts. */
+import { isPlanName } from '../../core/keys/set-pattern.ts';
 import { isTimeZone } from '../../core/keys/set-time.ts';
 import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
@@ -9,7 +10,6 @@ import type { KeyServerState } from '../storage/state.ts';
 import { isSamePlan } from './periods.ts';
 import { parseSetPattern } from './subscribers.ts';
 
-const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
 const TITLE = /^[^\p{C}]{1,100}$/u;
 const MAXIMUM_PATTERNS = 100;
 
@@ -60,7 +60,7 @@ export async function definePlan(
   { name, title, sets, zone }: PlanRequest,
 ): Promise<{ readonly plan: Plan; readonly created: boolean }> {
   const { database } = state;
-  if (!NAME.test(name)) throw invalid(`${quoted(name)} cannot be the name of a plan: a-z, 0-9 and "-" can be in it`);
+  if (!isPlanName(name)) throw invalid(`${quoted(name)} cannot be the name of a plan: a-z, 0-9 and "-" can be in it`);
   if (title !== undefined && !TITLE.test(title)) throw invalid(`${quoted(title)} cannot be the title of a plan`);
   if (zone && !isTimeZone(zone)) throw invalid(`${quoted(zone)} is no time zone such as Europe/Berlin`);
   const patterns = sets?.map(parseSetPattern);

@@ -8,7 +8,7 @@ import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { findSubscriber, nameKey, type Subscriber } from './subscribers.ts';
 
-const MAXIMUM_SEATS = 100_000;
+export const MAXIMUM_SEATS = 100_000;
 /** Characters of a group's name: a number follows it. */
 const MAXIMUM_NAME_LENGTH = 57;
 

@@ -1,4 +1,5 @@
 /** Subscribers: who they are, what they were granted, and how a grant ends. */
+import { isSetPattern } from '../../core/keys/set-pattern.ts';
 import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
@@ -6,10 +7,8 @@ import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 const MAXIMUM_NAME_LENGTH = 64;
-const MAXIMUM_PATTERN_LENGTH = 100;
 /** Letters, marks, digits and what stands in names and addresses; nothing that could break a line, a header or a terminal. */
 const NAME = /^[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N} ._@+'’-]*$/u;
-const PATTERN = /^[^\p{C}\s,]+$/u;
 
 export interface Subscriber {
   readonly id: number;
@@ -51,8 +50,7 @@ export function nameKey(name: string): string {
  */
 export function parseSetPattern(text: string): string {
   const pattern = text.trim();
-  if (pattern.length > MAXIMUM_PATTERN_LENGTH || !PATTERN.test(pattern))
-    throw invalid(`${quoted(text)} cannot be a pattern of set names`);
+  if (!isSetPattern(pattern)) throw invalid(`${quoted(text)} cannot be a pattern of set names`);
   return pattern;
 }
 
@@ -153,13 +151,29 @@ export async function renameSubscriber(
   return database.transaction(async () => {
     const subscriber = await findSubscriber(database, name);
     if (!subscriber) throw invalid(`there is no subscriber ${quoted(name)}`);
-    const taken = await findSubscriber(database, wanted);
-    if (taken && taken.id !== subscriber.id) throw invalid(`there is a subscriber ${quoted(taken.name)} already`);
-    const sql = 'UPDATE subscribers SET name = ?, name_key = ? WHERE id = ?';
-    await database.run(sql, wanted, nameKey(wanted), subscriber.id);
-    await audit(state, 'rename', wanted, { from: subscriber.name });
+    const other = await giveName(state, subscriber, wanted);
+    if (other) throw invalid(`there is a subscriber ${quoted(other.name)} already`);
     return { from: subscriber.name, to: wanted };
   });
+}
+
+/**
+ * Within the caller's transaction: gives a subscriber another name, if it is free.
+ *
+ * @param name - as {@link parseSubscriberName} returned it
+ * @returns the other subscriber who has it
+ */
+export async function giveName(
+  state: KeyServerState,
+  { id, name: before }: Pick<Subscriber, 'id' | 'name'>,
+  name: string,
+): Promise<Subscriber | undefined> {
+  const { database } = state;
+  const other = await findSubscriber(database, name);
+  if (other && other.id !== id) return other;
+  await database.run('UPDATE subscribers SET name = ?, name_key = ? WHERE id = ?', name, nameKey(name), id);
+  await audit(state, 'rename', name, { from: before });
+  return undefined;
 }
 
 function invalid(message: string): KeyServerError {

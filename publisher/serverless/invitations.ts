@@ -1,8 +1,9 @@
 /** `wispr invite` without a key server: who may read stands in `publisher.keys`, and takes effect with the next `wispr publish`. */
+
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { INVITATION_SALT_LENGTH, INVITATION_SECRET_LENGTH, PASSWORD_COST } from '../../core/keys/key-file.ts';
-import { matchesPattern } from '../../core/keys/set-pattern.ts';
+import { isSetPattern, matchesPattern } from '../../core/keys/set-pattern.ts';
 import { OPEN_PAGE } from '../../core/site/path.ts';
 import { argon2id, isLongEnough, LEAST_PASSPHRASE } from '../../node-support/argon2id.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -44,7 +45,6 @@ export interface Invited {
 
 const ALL_SETS = '*';
 const LONGEST_NAME = 100;
-const PATTERN = /^[^\p{C}\s,]{1,100}$/u;
 
 /**
  * Makes or changes an invitation. The same name has the same link, until a password is asked for.
@@ -131,7 +131,7 @@ async function changeInvitations<Result>(
 function checkNamed({ name, sets = [] }: InviteOptions): void {
   if (name.length < 1 || name.length > LONGEST_NAME || /\p{C}/u.test(name) || name.trim() !== name)
     throw refused(`a name has 1 to ${LONGEST_NAME} characters that can be seen`);
-  const wrong = sets.find((pattern) => !PATTERN.test(pattern));
+  const wrong = sets.find((pattern) => !isSetPattern(pattern));
   if (wrong !== undefined) throw refused(`${JSON.stringify(wrong)} cannot be a pattern of set names`);
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { signInPerson } from '../../keyserver/openid/identities.ts';
 import { joinWithCode } from '../../keyserver/readers/accounts.ts';
-import { exportSubscriber, renameSubscriber, signUp } from '../../keyserver/readers/own-account.ts';
+import { exportSubscriber, moveSubscriber, signUp } from '../../keyserver/readers/own-account.ts';
 import { newestAudit } from '../../keyserver/storage/audit.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
@@ -28,8 +28,10 @@ beforeAll(async () => {
 });
 afterAll(() => rig?.close());
 
-const command = async (...args: string[]) =>
-  expect(await runWispr(args, { cwd: rig.folder })).toMatchObject({ code: 0 });
+const command = async (...args: string[]) => {
+  const { code, stderr } = await runWispr(args, { cwd: rig.folder });
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+};
 const idOf = async (name: string) => (await findSubscriber(state.database, name))?.id ?? 0;
 const person = (subject: string, mail: string) =>
   signInPerson(state, { issuer: 'https://id.example', subject, mail } as Parameters<typeof signInPerson>[1], 'daily');
@@ -40,8 +42,8 @@ const CHANGES: readonly [string, () => Promise<unknown>][] = [
   ['reader new@example.org: openid-account new@example.org', () => person('2', 'new@example.org')],
   ['reader up@example.org: sign-up up@example.org', () => signUp(state, 'up@example.org', { plan: 'daily', days: 7 })],
   [
-    'reader up@example.org: rename up@example.org',
-    async () => renameSubscriber(state, await idOf('up@example.org'), 'up2'),
+    'reader up@example.org: rename up2',
+    async () => moveSubscriber(state, { id: await idOf('up@example.org'), name: 'up@example.org' }, 'up2'),
   ],
   [
     'reader school 1: seat school',

@@ -102,7 +102,7 @@ describe('attack 65: a server that answers byte by byte', () => {
       };
       open(SHORT);
       expect(await codeOf(work())).toBe('target-unreachable');
-      await ended.promise;
+      if (server.asked.length > 0) await ended.promise; // a busy machine may need all the time to connect
     },
   );
 

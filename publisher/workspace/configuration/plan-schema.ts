@@ -1,20 +1,17 @@
 /** The plans of `wispr.json` whose sets readers find by period keys. */
 import { z } from 'zod';
+import { isPlanName, isSetPattern } from '../../../core/keys/set-pattern.ts';
 import { isTimeZone, PERIODS } from '../../../core/keys/set-time.ts';
 
 const MOST_PLANS = 16;
 
-/** As the key server has them. */
-const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
-const SET_PATTERN = /^[^\p{C}\s,]{1,100}$/u;
-
 const plan = z.strictObject({
   name: z
     .string()
-    .regex(NAME, { error: 'must be 1 to 40 of a-z, 0-9 and "-"' })
+    .refine(isPlanName, { error: 'must be 1 to 40 of a-z, 0-9 and "-"' })
     .meta({ description: 'The plan, as the key server has it.' }),
   sets: z
-    .array(z.string().regex(SET_PATTERN, { error: 'must be a pattern of set names, such as "day-*"' }))
+    .array(z.string().refine(isSetPattern, { error: 'must be a pattern of set names, such as "day-*"' }))
     .min(1)
     .max(100)
     .meta({ description: 'Patterns of set names: the same as at the key server.' }),

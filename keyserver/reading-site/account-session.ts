@@ -1,0 +1,63 @@
+/** The session of a browser at the reading site: who is signed in, and how that begins and ends. */
+import type { Request, Response } from 'express';
+import { formOf } from '../http/forms.ts';
+import { MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
+import type { OpenIdDoor } from '../openid/config.ts';
+import { endSession, findSession, type NewSession } from '../readers/accounts.ts';
+import type { Subscriber } from '../subscriptions/subscribers.ts';
+import type { ReadingMail } from './mail-pages.ts';
+import type { Masthead } from './pages.ts';
+import type { ProgramVersion } from './program.ts';
+import type { ReadingCookie } from './session-cookie.ts';
+import { rememberBrowser, type SignInLimits } from './sign-in-limits.ts';
+
+/** What the pages of accounts work with. */
+export interface AccountPages extends SignInLimits {
+  readonly origin: string;
+  /** The origin of the documents. */
+  readonly documents: string;
+  /** The origin of devices. */
+  readonly keyServer: string;
+  readonly cookie: ReadingCookie;
+  /** `undefined`: no mail is sent. */
+  readonly mail: ReadingMail | undefined;
+  readonly masthead: () => Promise<Masthead>;
+  /** Where else people can sign in. */
+  readonly door: Pick<OpenIdDoor, 'title'> | undefined;
+  /** What opens documents in browsers; `undefined` where they are decrypted here, or while the publication is not known. */
+  readonly program: () => Promise<ProgramVersion | undefined>;
+}
+
+export const form = formOf(MAXIMUM_FORM_LENGTH, 10);
+
+/** Who is signed in, by the cookie. */
+export async function subscriberOf(
+  { state, cookie }: Pick<AccountPages, 'cookie' | 'state'>,
+  request: Request,
+): Promise<Subscriber | undefined> {
+  const token = cookie.read(request);
+  return token === undefined ? undefined : findSession(state, token);
+}
+
+/** Takes the session out of the browser, and leads to where the documents' origin does the same. */
+export function leave({ cookie, documents }: AccountPages, response: Response, data = '"cache"'): void {
+  cookie.clear(response);
+  response.set('Clear-Site-Data', data).redirect(303, `${documents}/-/leave`);
+}
+
+/** The token is always new; a session that the browser had ends. From now on the browser is known. */
+export async function beginSession(
+  pages: AccountPages,
+  request: Request,
+  response: Response,
+  { token, subscriber }: NewSession,
+): Promise<void> {
+  await endSessionOf(pages, request);
+  pages.cookie.set(response, token);
+  await rememberBrowser(pages, response, subscriber);
+}
+
+export async function endSessionOf({ state, cookie }: AccountPages, request: Request): Promise<void> {
+  const token = cookie.read(request);
+  if (token !== undefined) await endSession(state, token);
+}

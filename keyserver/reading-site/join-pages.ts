@@ -1,0 +1,124 @@
+/** Joining with an invitation: `/-/join`, and what its script asks. */
+
+import type { Express, Request, Response } from 'express';
+import { normaliseCode } from '../../core/keys/binding.ts';
+import { documentTarget } from '../../core/reading/local-target.ts';
+import { KEYS_PAGE } from '../../core/site/path.ts';
+import { KeyServerError } from '../errors.ts';
+import { noStore } from '../http/door.ts';
+import { field, optionalField, queryOf } from '../http/forms.ts';
+import { addressOf, limitFailures } from '../http/limits.ts';
+import { joinWithCode, joinWithPassword, type NewSession } from '../readers/accounts.ts';
+import { findInvitation } from '../readers/invitations.ts';
+import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../readers/passwords.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import { demandSeat } from '../subscriptions/seats.ts';
+import { type AccountPages, beginSession, form, subscriberOf } from './account-session.ts';
+import { refuseTooMany } from './own-pages.ts';
+import { type JoinPage, joinPage } from './pages.ts';
+import { sameOriginOnly } from './session-cookie.ts';
+
+/** Adds the routes. */
+export function addJoinPages(app: Express, pages: AccountPages): void {
+  const joins = { kind: 'joins', limit: pages.limits.joinsPerAddress, countedBy: 'address' } as const;
+  const taken = [noStore, sameOriginOnly(pages.origin), limitFailures(pages.state, joins, refuseTooMany), form];
+  app.get('/-/join', noStore, async (request, response) =>
+    sendJoin(pages, request, response, 200, { code: '', to: queryOf(request, 'to'), problem: undefined }),
+  );
+  app.post('/-/join', ...taken, async (request, response) => takeJoin(pages, request, response));
+  app.post('/-/invitation', ...taken, (request, response) => nameInvited(pages, request, response));
+}
+
+async function sendJoin(
+  pages: AccountPages,
+  request: Request,
+  response: Response,
+  status: number,
+  page: Pick<JoinPage, 'code' | 'problem' | 'to'>,
+): Promise<void> {
+  const { documents, keyServer } = pages;
+  const to = page.to === '' ? '' : afterJoining(page.to, documents);
+  const present = (await subscriberOf(pages, request))?.name;
+  const mailed = queryOf(request, 'mail') === '1';
+  const rest = { to, keyServer, present, mailed, minimumLength: MINIMUM_PASSWORD_LENGTH };
+  const html = joinPage(await pages.masthead(), { ...page, ...rest });
+  response.status(status).type('html').send(html);
+}
+
+/** A document, or on to its keys: what is wanted then stands behind "#", which browsers keep. */
+function afterJoining(to: string, origin: string): string {
+  return to === KEYS_PAGE ? to : documentTarget(to, origin);
+}
+
+/** Without the field for a password, the invitation alone signs in. */
+async function takeJoin(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  const [code, to, password] = [field(request, 'code'), field(request, 'to'), optionalField(request, 'password')];
+  if (password !== undefined && !isAcceptablePassword(password))
+    return sendJoin(pages, request, response, 400, { code, to, problem: 'password' });
+  const present = (await subscriberOf(pages, request))?.id;
+  const joined = await join(pages.state, code, { password, address: addressOf(request), present });
+  if ('problem' in joined)
+    return sendJoin(pages, request, response, joined.problem === 'seats' ? 409 : 403, {
+      code,
+      to,
+      problem: joined.problem,
+    });
+  const { session } = joined;
+  await beginSession(pages, request, response, session);
+  if (to !== '') return response.redirect(303, afterJoining(to, pages.origin));
+  response.redirect(303, password === undefined ? '/' : '/-/account');
+}
+
+async function join(
+  state: KeyServerState,
+  text: string,
+  {
+    password,
+    address,
+    present,
+  }: { readonly password: string | undefined; readonly address: string; readonly present: number | undefined },
+): Promise<{ readonly session: NewSession } | CodeProblem> {
+  return withCode(text, async (code) => ({
+    session: await (password === undefined
+      ? joinWithCode(state, code, present)
+      : joinWithPassword(state, code, { password, address })),
+  }));
+}
+
+/** The code in what a person typed or pasted, which may be the whole link. */
+function codeIn(text: string): string | undefined {
+  const [code = ''] = text.replace(/^.*#/, '').split('.');
+  return normaliseCode(code);
+}
+
+/** Whose an invitation is, for its page: the code is not used up, and no seat taken. */
+async function nameInvited(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  const { state } = pages;
+  const present = (await subscriberOf(pages, request))?.id;
+  const found = await withCode(field(request, 'code'), async (code) => {
+    const { subscriber, name, seats } = await findInvitation(state, code, '');
+    if (seats !== null) await demandSeat(state.database, subscriber, present);
+    return { name, ...(seats !== null && { again: true }) };
+  });
+  if ('name' in found) response.json(found);
+  else if (found.problem === 'seats') response.status(409).json({ error: 'seats-taken' });
+  else response.status(403).json({ error: 'code-refused' });
+}
+
+interface CodeProblem {
+  readonly problem: 'code' | 'seats';
+}
+
+/** Does something with the code in what a person typed; says where the code is not good, or its group has no free seat. */
+async function withCode<Found>(text: string, use: (code: string) => Promise<Found>): Promise<Found | CodeProblem> {
+  const code = codeIn(text);
+  if (code === undefined) return { problem: 'code' };
+  try {
+    return await use(code);
+  } catch (error) {
+    if (!(error instanceof KeyServerError)) throw error;
+    if (error.code === 'code-refused') return { problem: 'code' };
+    if (error.code === 'seats-taken') return { problem: 'seats' };
+    throw error;
+  }
+}
