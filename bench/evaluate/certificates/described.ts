@@ -67,7 +67,7 @@ ${aboutPaper(measured)}
 **A key request.** One key of a key server: by HTTPS with TLS 1.3 (ECDSA, chain of two), and by
 [HTTPCrypt](spec/httpcrypt.md) with the Reader's messages. Each has a TCP connection of its own. The
 first one by HTTPCrypt asks the door for its key before, over the same connection. HTTPCrypt pads
-each message to 4 KiB at least, to hide its length: so it takes more bytes than HTTPS.
+each message to whole KiB, to hide its length.
 
 Seconds until the key is there, then bytes with the end of the connection.
 
