@@ -39,6 +39,7 @@ import {
 } from '../../core/keys/binding.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/keys/key-request.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
+import { ServerKeys } from '../../keyserver/httpcrypt/server-keys.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { bind, createDeviceKeys } from '../support/device.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
@@ -229,6 +230,15 @@ describe('attacks on HTTPCrypt', () => {
     await expect(renewal.opened()).rejects.toMatchObject({ code: 'channel-unreadable' });
   });
 
+  it('attack 112: a request that hops cut into chunks is the same request', async () => {
+    const { deviceKey } = await connect('karl');
+    const asked = await ask(deviceKey);
+    const { body, cookie, exchange } = await recorded(KEY_REQUEST_PATH, asked);
+    const came = await sendRaw(`${near}abcdefgh`, 'POST', cookie, [body.subarray(0, 30), body.subarray(30)]);
+    const { content } = await openAnswer(exchange.secret, body, came.body);
+    expect((await openKeyAnswer(content, asked, deviceKey.key)).keys).toHaveLength(1);
+  });
+
   it('attack 110, attack 111, attack 112, attack 113, attack 114: what cannot be opened gets an answer that looks like any other, and runs nothing', async () => {
     const { deviceKey } = await connect('emil');
     const good = await recorded(KEY_REQUEST_PATH, await ask(deviceKey));
@@ -390,6 +400,21 @@ describe('attacks on HTTPCrypt', () => {
 });
 
 describe('the HTTPCrypt door', () => {
+  it('keeps a bounded number of tickets: the oldest goes first', async () => {
+    const options = { url: near, signer: ed25519KeyPair(randomBytes(32)), timeToLive: HOUR, now: nowInSeconds };
+    const keys = await ServerKeys.start({ ...options, announce: async () => undefined, maximumTickets: 2 });
+    const key = { url: near, key: options.signer.publicKey };
+    const { id, publicKey } = await verifyRecord(await keys.record(), key, nowInSeconds());
+    const opening = await keys.open(id, beginExchange(publicKey).shown);
+    const tickets = [opening?.issue(), opening?.issue(), opening?.issue()];
+    const fresh = tickets.map(
+      async (ticket) => (await keys.open(id, ticket?.shown ?? new Uint8Array(0)))?.fresh === true,
+    );
+    expect(await Promise.all(fresh)).toEqual([false, true, true]);
+    keys.stop();
+    expect(await keys.open(id, beginExchange(publicKey).shown)).toBeUndefined();
+  });
+
   it('is nothing else: other methods, addresses and lengths are refused in clear', async () => {
     const outside = near.replace('/a/', '/b/');
     expect((await sendRaw(outside, 'POST', undefined, new Uint8Array(9))).status).toBe(404);

@@ -122,8 +122,9 @@ twice, and these bytes are counted: more or fewer from run to run. What this doe
 jitter, which such links have; other traffic on them; clients that keep connections open; name
 resolution.
 
-A program for this figure sends the key requests. The Reader resumes no sessions of TLS, and gives
-up a connection after ${LIMITS.connectTimeout / 1000} s and a request after ${LIMITS.exchangeTimeout / 1000} s: what takes longer above fails there.
+A program for this figure sends the key requests. The Reader resumes sessions of TLS too. It waits
+${LIMITS.handshakeTimeout / 1000} s for a handshake, ${LIMITS.headersTimeout / 1000} s for the next bytes, and ${LIMITS.exchangeTimeout / 1000} s for all of a request: what takes longer
+above fails there.
 ${ranOn()}`;
 }
 
