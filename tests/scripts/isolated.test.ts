@@ -24,8 +24,8 @@ it.runIf(isRoot).each([
 ] as const)('%s ends everything that an evaluation has started', async (signal, code) => {
   const evaluation = start(PROGRAM);
   const lines = createInterface({ input: evaluation.stdout ?? process.stdin })[Symbol.asyncIterator]();
-  const { value: folder } = await lines.next();
-  expect((await lines.next()).value.trim()).toBe('1'); // a network of its own: nothing but a loopback
+  const folder = String((await lines.next()).value);
+  expect(Number((await lines.next()).value)).toBe(1); // a network of its own: nothing but a loopback
   expect(existsSync(`${folder}/left`)).toBe(true);
   evaluation.kill(signal);
   // Its output is closed once no process holds it.
