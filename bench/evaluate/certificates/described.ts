@@ -124,7 +124,8 @@ resolution.
 
 A program for this figure sends the key requests. The Reader resumes sessions of TLS too. It waits
 ${LIMITS.handshakeTimeout / 1000} s for a handshake, ${LIMITS.headersTimeout / 1000} s for the next bytes, and ${LIMITS.exchangeTimeout / 1000} s for all of a request: what takes longer
-above fails there.
+above fails there. The timestamp of a publication has ${LIMITS.timestampTimeout / 1000} s: on 2,400 bit/s both ways it has to come
+from a cache on the near side.
 ${ranOn()}`;
 }
 
