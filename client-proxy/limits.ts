@@ -33,7 +33,13 @@ export const LIMITS = {
   /** Refused key ids remembered, and for how long. */
   refusedKeys: 10_000,
   refusedKeysFor: 20_000,
+  /** Until a TCP connection is there; and then its TLS handshake, some kilobytes both ways. */
   connectTimeout: 10_000,
+  handshakeTimeout: 30_000,
+  /** TLS sessions of key servers: of how many, how many of each, and how long they are kept. */
+  sessionPlaces: 64,
+  sessionsPerPlace: 4,
+  sessionLife: 86_400_000,
   /** Length from which blocks are opened on a thread; about how much at a time; and how many such runs one request may have pending. */
   openedOnThread: 262_144,
   run: 524_800,
@@ -72,8 +78,10 @@ export const LIMITS = {
   deadFor: 30_000,
   wrongFor: 600_000,
   rememberedHosts: 1_000,
-  /** One exchange with a key server, or one proof of a host. */
-  exchangeTimeout: 15_000,
+  /** One exchange with a key server, or one proof of a host, however steadily its bytes come: on 2,400 bit/s some take half a minute. */
+  exchangeTimeout: 120_000,
+  /** One question to name servers. */
+  dnsTimeout: 15_000,
   /** Until an unreachable or refusing key server is asked again for the same descriptor. */
   descriptorRetry: 30_000,
   /** Between two checks for a newer publication, while the current one is fresh; and at most, while checks fail. */

@@ -113,7 +113,7 @@ async function readRecords(
   const name = `_wispr.${site}`;
   const resolver = new Resolver({ timeout: 3000, tries: 2 });
   if (dnsServers && dnsServers.length > 0) resolver.setServers(dnsServers);
-  const timer = setTimeout(() => resolver.cancel(), LIMITS.exchangeTimeout);
+  const timer = setTimeout(() => resolver.cancel(), LIMITS.dnsTimeout);
   try {
     const records = await resolver.resolveTxt(name);
     const texts = records.map((pieces) => pieces.join('')).filter((text) => text.length <= MESSAGE_LIMITS.hostProof);

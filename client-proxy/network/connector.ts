@@ -11,6 +11,7 @@ import { type AllowLocal, isAllowed, isLocalAddress } from '../../node-support/a
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { type ConnectTo, type Endpoint, redirect, unbracket } from './connect-to.ts';
+import { TlsSessions } from './tls-sessions.ts';
 
 export interface ConnectorOptions {
   readonly connectTo: readonly ConnectTo[];
@@ -19,6 +20,8 @@ export interface ConnectorOptions {
   /** PEM; trusted besides the certificate authorities that Node.js trusts. */
   readonly ca?: string | undefined;
   readonly minVersion?: 'TLSv1.3';
+  /** Whether TLS sessions are resumed: then the other side sees that two connections are of one Reader. */
+  readonly resumes?: boolean;
   /** The port on which this proxy listens, once it does. */
   readonly ownPort: () => number | undefined;
 }
@@ -32,7 +35,8 @@ export interface Wanted extends Endpoint {
 export type Connector = (wanted: Wanted) => Promise<Socket>;
 
 export function createConnector(options: ConnectorOptions): Connector {
-  const { connectTo, allowLocal, ca, minVersion, ownPort } = options;
+  const { connectTo, allowLocal, ca, minVersion, resumes = false, ownPort } = options;
+  const sessions = resumes ? new TlsSessions() : undefined;
   const tlsOptions = {
     ALPNProtocols: ['http/1.1'],
     ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }),
@@ -45,9 +49,17 @@ export function createConnector(options: ConnectorOptions): Connector {
     const where = { ...target, lookup: lookupOf(addresses), autoSelectFamily: true };
     // Addresses are not sent as names (RFC 6066 section 3).
     const name = tls?.servername ?? wanted.host;
-    const secure = { ...where, ...tlsOptions, ...(isIP(name) === 0 && { servername: name }) };
+    const place = `${name} ${wanted.host}:${wanted.port}`;
+    const secure = {
+      ...where,
+      ...tlsOptions,
+      session: tls && sessions?.take(place),
+      ...(isIP(name) === 0 && { servername: name }),
+    };
     const socket = tls ? connectTls(secure) : connectTcp({ ...where, allowHalfOpen });
-    await connected(socket, tls ? 'secureConnect' : 'connect');
+    await connected(socket, tls !== undefined);
+    // Only now: the certificate has been checked, which it is not when the session is resumed.
+    if (tls && sessions) socket.on('session', (session: Buffer) => sessions.keep(place, session));
     if (!isOwnPort(socket, ownPort())) return socket;
     socket.destroy();
     throw new ReaderError('loop', 'the request would come back to this proxy');
@@ -78,16 +90,23 @@ function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
   };
 }
 
-function connected(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
+/** What answers at all does so within a round trip or two; its part of a handshake takes seconds where a link is narrow. */
+function connected(socket: Socket, isTls: boolean): Promise<void> {
   socket.setNoDelay(true).setKeepAlive(true, LIMITS.tcpKeepAlive);
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => socket.destroy(new Error('no answer in time')), LIMITS.connectTimeout);
+    const late = () => socket.destroy(new Error('no answer in time'));
+    let timer = setTimeout(late, LIMITS.connectTimeout);
     const failed = (error?: Error | boolean) => {
       clearTimeout(timer);
       reject(error instanceof Error ? error : new Error('the connection was closed at once'));
     };
     socket.once('error', failed).once('close', failed);
-    socket.once(event, () => {
+    if (isTls)
+      socket.once('connect', () => {
+        clearTimeout(timer);
+        timer = setTimeout(late, LIMITS.handshakeTimeout);
+      });
+    socket.once(isTls ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
       socket.off('error', failed).off('close', failed);
       resolve();

@@ -32,7 +32,7 @@ export type UpstreamRequest = Omit<Dispatcher.DispatchOptions, 'origin' | 'heade
 };
 
 export class Upstream {
-  /** For key servers: HTTPS with TLS 1.3, never by way of the parent proxy. */
+  /** For key servers: HTTPS with TLS 1.3, never by way of the parent proxy. They know the device anyhow, so sessions are resumed. */
   readonly keyServers: Agent;
   /** For content that does not come by way of the parent proxy. */
   readonly direct: Agent;
@@ -55,7 +55,7 @@ export class Upstream {
     const common = { connectTo, allowLocal, ca, ownPort };
     this.connect = createConnector(common);
     this.direct = new Agent(settings(this.connect));
-    this.keyServers = new Agent(settings(createConnector({ ...common, minVersion: 'TLSv1.3' })));
+    this.keyServers = new Agent(settings(createConnector({ ...common, minVersion: 'TLSv1.3', resumes: true })));
     this.plain = new PlainDispatcher(this);
     if (parentProxy === undefined) this.#passing = new PassingAgent(this.connect);
     else {

@@ -177,7 +177,7 @@ export class HttpcryptChannel {
     const { dnsServers = [] } = this.#options;
     const resolver = new Resolver({ timeout: 3000, tries: 2 });
     if (dnsServers.length > 0) resolver.setServers(dnsServers);
-    const timer = setTimeout(() => resolver.cancel(), LIMITS.exchangeTimeout);
+    const timer = setTimeout(() => resolver.cancel(), LIMITS.dnsTimeout);
     try {
       return await ask(resolver, `httpcrypt.${hostname}`);
     } finally {

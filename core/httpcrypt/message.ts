@@ -12,13 +12,14 @@ const REQUEST_LABEL = utf8('wispr/1 httpcrypt request\n');
 const ANSWER_LABEL = utf8('wispr/1 httpcrypt answer\n');
 /** Bytes of a ticket, of its secret, and of an X25519 key, which takes the ticket's place. */
 export const SHOWN_LENGTH = 32;
-const LEAST_MESSAGE = 4096;
+/** Bytes: what a message grows by, and the least that it has. More would cost a narrow link seconds for each message. */
+const PADDING_STEP = 1024;
 const MAXIMUM_COOKIE_PADDING = 31;
 
 export const MAXIMUM_REQUEST = 32_768;
 export const MAXIMUM_ANSWER = 300_000;
 /** As long as the shortest answer: what cannot be opened is answered with so many random bytes. */
-export const SHORTEST_ANSWER = XCHACHA_NONCE_LENGTH + LEAST_MESSAGE + TAG_LENGTH;
+export const SHORTEST_ANSWER = XCHACHA_NONCE_LENGTH + PADDING_STEP + TAG_LENGTH;
 
 /** What one request and its answer are sealed by. */
 export interface Exchange {
@@ -124,7 +125,7 @@ function pad(...parts: Uint8Array[]): Uint8Array {
 }
 
 function paddedLength(length: number): number {
-  return Math.max(LEAST_MESSAGE, padmeLength(length));
+  return padmeLength(Math.ceil(length / PADDING_STEP) * PADDING_STEP);
 }
 
 /** The `count` length-prefixed parts from `offset` on; `undefined` unless only the right padding follows. */

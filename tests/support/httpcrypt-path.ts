@@ -109,25 +109,31 @@ export interface SeenAnswer {
   readonly body: Buffer;
 }
 
-/** Sends what was recorded, or put together by hand. */
+/** Sends what was recorded, or put together by hand. @param body - a list: in as many chunks, without a length */
 export function sendRaw(
   url: string,
   method: string,
   cookie: string | undefined,
-  body?: Uint8Array,
+  body?: Uint8Array | readonly Uint8Array[],
 ): Promise<SeenAnswer> {
   return new Promise((resolve, reject) => {
-    const headers = { ...(cookie && { cookie }), ...(body && { 'content-length': body.length }) };
-    const outgoing = request(url, { method, headers, agent: false }, async (answer) => {
-      const parts: Buffer[] = [];
-      for await (const part of answer) parts.push(part);
-      const names = Object.entries(answer.headers).filter(([name]) => name !== 'date');
-      resolve({
-        status: answer.statusCode ?? 0,
-        headers: names.map(([name, value]) => `${name}: ${value}`),
-        body: Buffer.concat(parts),
-      });
-    });
-    outgoing.on('error', reject).end(body);
+    const chunks = body instanceof Uint8Array ? undefined : body;
+    const length = body && (chunks ? { 'transfer-encoding': 'chunked' } : { 'content-length': body.length });
+    const outgoing = request(
+      url,
+      { method, headers: { ...(cookie && { cookie }), ...length }, agent: false },
+      async (answer) => {
+        const parts: Buffer[] = [];
+        for await (const part of answer) parts.push(part);
+        const names = Object.entries(answer.headers).filter(([name]) => name !== 'date');
+        resolve({
+          status: answer.statusCode ?? 0,
+          headers: names.map(([name, value]) => `${name}: ${value}`),
+          body: Buffer.concat(parts),
+        });
+      },
+    );
+    for (const chunk of chunks ?? []) outgoing.write(chunk);
+    outgoing.on('error', reject).end(body instanceof Uint8Array ? body : undefined);
   });
 }

@@ -106,7 +106,7 @@ def parts_of(message, start, count):
             return None
         parts.append(message[start + 4 : end])
         start = end
-    if len(message) != max(4096, padme(start)) or any(message[start:]):
+    if len(message) != padme(-(-start // 1024) * 1024) or any(message[start:]):
         return None
     return parts
 

@@ -108,7 +108,7 @@ function agreements(): KeyVector[] {
 }
 
 /** Zeros up to `length`, which is said by hand. */
-function padded(message: Uint8Array, length = 4096): Uint8Array {
+function padded(message: Uint8Array, length = 1024): Uint8Array {
   return concat(message, new Uint8Array(length - message.length));
 }
 
@@ -145,7 +145,7 @@ async function requests(): Promise<KeyVector[]> {
   const sealed = (name: string, message = padded(good), context = requestContext(reader), key = first) =>
     seal(name, key, message, context);
   const bytes = await sealed('good');
-  const long = lengthPrefixed(utf8('POST /v1/keys'), new Uint8Array(5000).fill(65));
+  const long = lengthPrefixed(utf8('POST /v1/keys'), new Uint8Array(2200).fill(65));
   const ticketed = await sealed('ticket', undefined, requestContext(ticket.shown), ticket.secret);
   const unreadable = 'channel-unreadable';
   const ofForm = async (name: string, message: Uint8Array) => open(name, unreadable, await sealed(name, message));
@@ -155,8 +155,8 @@ async function requests(): Promise<KeyVector[]> {
     open('cookie without padding', 'success', bytes, {}, cookieOf(reader, 0)),
     open('cookie with most padding', 'success', bytes, {}, cookieOf(reader, 31)),
     open('cookie of another name', 'success', bytes, {}, cookieOf(reader).replace('session', 'PHPSESSID')),
-    open('5,024 bytes, padded to 5,120', 'success', await sealed('long', padded(long, 5120)), {
-      result: { target: 'POST /v1/keys', content: toBase64(new Uint8Array(5000).fill(65)) },
+    open('2,221 bytes, padded to 3,072', 'success', await sealed('long', padded(long, 3072)), {
+      result: { target: 'POST /v1/keys', content: toBase64(new Uint8Array(2200).fill(65)) },
     }),
     byTicket('with a ticket', 'success', ticketed),
     byTicket('with a ticket, sealed by the first secret', unreadable, bytes, { attacks: [114] }),
@@ -179,11 +179,11 @@ async function requests(): Promise<KeyVector[]> {
       unreadable,
       await sealed('too long', padded(lengthPrefixed(good, new Uint8Array(32_700)), 33_792)),
     ),
-    await ofForm('too short', padded(good, 2048)),
-    await ofForm('padded too much', padded(good, 5120)),
-    await ofForm('padded too little', padded(long, 5024)),
-    await ofForm('padding that is not zeros', concat(padded(good, 4095), Uint8Array.of(1))),
-    await ofForm('a length beyond the end', padded(concat(u32(4093), content))),
+    await ofForm('too short', padded(good, 512)),
+    await ofForm('padded too much', padded(good, 2048)),
+    await ofForm('padded to less than a KiB more', padded(long, 2304)),
+    await ofForm('padding that is not zeros', concat(padded(good, 1023), Uint8Array.of(1))),
+    await ofForm('a length beyond the end', padded(concat(u32(1021), content))),
     await ofForm('a target that is not UTF-8', padded(lengthPrefixed(Uint8Array.of(0xff), content))),
     cookie('too short', `session=${toBase64url(new Uint8Array(41))}`),
     cookie('too long', cookieOf(reader, 32)),
@@ -200,7 +200,7 @@ async function answers(): Promise<KeyVector[]> {
   const message = (body: Uint8Array) => concat(ticket.shown, ticket.secret, u32(200), lengthPrefixed(body));
   const sealed = async (name: string, plain: Uint8Array, to = request, key = first) =>
     seal(`answer, ${name}`, key, plain, await context(to));
-  const open = (name: string, outcome: string, body: Uint8Array, attacks?: number[]): KeyVector => ({
+  const open = (name: string, outcome: string, body: Uint8Array, attacks?: number[], says = content): KeyVector => ({
     name: `answer, ${name}`,
     ...(attacks && { attacks }),
     operation: 'open-answer',
@@ -209,26 +209,34 @@ async function answers(): Promise<KeyVector[]> {
     ...(outcome === 'success' && {
       result: {
         status: 200,
-        content: toBase64(content),
+        content: toBase64(says),
         ticket: toBase64(ticket.shown),
         secret: toBase64(ticket.secret),
       },
     }),
   });
   const bytes = await sealed('good', padded(message(content)));
+  const long = new Uint8Array(41_800).fill(65);
   const other = flipBit(request, 0);
   const unreadable = 'channel-unreadable';
   return [
     open('good', 'success', bytes),
+    open(
+      '41,872 bytes, padded to 43,008',
+      'success',
+      await sealed('long', padded(message(long), 43_008)),
+      undefined,
+      long,
+    ),
     open('the request reflected', unreadable, request, [110]),
     open('to another request', unreadable, await sealed('other', padded(message(content)), other), [110]),
     open('by another secret', unreadable, await sealed('key', padded(message(content)), request, ticket.secret), [111]),
-    open('in clear', unreadable, padded(message(content), 4136), [115]),
+    open('in clear', unreadable, padded(message(content), 1064), [115]),
     open('a bit flipped', unreadable, flipBit(bytes, 999)),
     open('cut', unreadable, bytes.subarray(0, -16), [112]),
     open('continued', unreadable, concat(bytes, new Uint8Array(1)), [112]),
     open('empty', unreadable, new Uint8Array(0), [112]),
-    open('padded too much', unreadable, await sealed('much', padded(message(content), 8192))),
+    open('padded too much', unreadable, await sealed('much', padded(message(content), 2048))),
     open('shorter than its ticket', unreadable, await sealed('short', new Uint8Array(60))),
   ];
 }

@@ -1,0 +1,31 @@
+// Runs a program in namespaces of its own for network and processes, with a folder for temporary files. However it ends, nothing of it stays.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const NAMESPACES = ['--net', '--pid', '--mount-proc', '--kill-child'];
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+/** @returns its exit code, or that of the signal by which this process was told to end */
+export async function runIsolated(command) {
+  const folder = mkdtempSync(join(tmpdir(), 'wispr-isolated-'));
+  const env = { ...process.env, TMPDIR: folder };
+  const unshare = spawn('unshare', [...NAMESPACES, ...command], { stdio: 'inherit', env });
+  let told;
+  const end = (signal) => {
+    told ??= signal;
+    killAll(unshare.pid);
+  };
+  for (const signal of SIGNALS) process.on(signal, end);
+  const [code] = await once(unshare, 'exit');
+  rmSync(folder, { recursive: true, force: true });
+  return told === undefined ? (code ?? 1) : 128 + constants.signals[told];
+}
+
+/** The first process of a namespace takes all others along, and only then `unshare`, its parent, sees it end. */
+function killAll(unshare) {
+  const [first] = readFileSync(`/proc/${unshare}/task/${unshare}/children`, 'utf8').split(' ');
+  process.kill(Number(first) || unshare, 'SIGKILL');
+}

@@ -1,0 +1,195 @@
+/** Connections to key servers: TLS sessions that are resumed, and how long a Reader waits on a narrow link. */
+import { createServer as createHttps } from 'node:https';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { PassThrough, type Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { TLSSocket } from 'node:tls';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parseConnectTo } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import { Upstream } from '../../client-proxy/network/upstream.ts';
+import { exchange } from '../../client-proxy/site/exchange.ts';
+import { fetchBody } from '../../client-proxy/site/fetch-body.ts';
+import { readClientHello } from '../../link/tls/client-hello.ts';
+import { RecordReader } from '../../link/tls/records.ts';
+import { makeCertificate, type TestCertificate } from '../support/certificates.ts';
+import { CleanUp, temporaryFolder } from '../support/reader-rig.ts';
+
+const KEYS = 'https://keys.example';
+const OTHER = 'https://other.example';
+const STRANGE = 'https://strange.example';
+const PRE_SHARED_KEY = 41;
+/** A key request for one key, and its answer, are so long. */
+const [REQUEST, ANSWER] = [250, 400];
+const end = new CleanUp();
+const endOfTest = new CleanUp();
+let certificate: TestCertificate;
+/** Whether each connection that came to the key server resumed a session. */
+let resumed: boolean[] = [];
+/** What each ClientHello on the way to it showed of a session. */
+let shown: (string | undefined)[] = [];
+let road: (from: Readable, to: Socket) => unknown = (from, to) => from.pipe(to);
+let port: number;
+
+const listen = async (server: Server) => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+};
+
+beforeAll(async () => {
+  certificate = await makeCertificate(await temporaryFolder(end), ['DNS:keys.example', 'DNS:other.example']);
+  const { key, cert } = certificate;
+  const server = createHttps({ key, cert }, (request, response) => {
+    resumed.push((request.socket as TLSSocket).isSessionReused());
+    request.resume().on('end', () => {
+      response.writeHead(200, { connection: 'close', 'content-length': ANSWER });
+      if (request.url === '/silent') return;
+      if (request.url !== '/dripping') return void response.end(Buffer.alloc(ANSWER));
+      const drip = setInterval(() => response.write('.'), 20);
+      response.on('close', () => clearInterval(drip));
+    });
+  });
+  const target = await listen(server);
+  const front = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1');
+    client.on('error', () => undefined).on('close', () => upstream.destroy());
+    upstream.on('error', () => client.destroy());
+    const fromClient = new PassThrough();
+    client.pipe(fromClient);
+    client.on('data', noteSession());
+    void road(fromClient, upstream);
+    void road(upstream, client);
+  });
+  port = await listen(front);
+  end.add(async () => [server, front].map((each) => each.close()));
+});
+afterAll(() => end.run());
+
+beforeEach(() => {
+  [resumed, shown] = [[], []];
+  road = (from, to) => from.pipe(to);
+  const { ...limits } = LIMITS;
+  endOfTest.add(async () => void Object.assign(LIMITS, limits));
+});
+afterEach(() => endOfTest.run());
+
+/** Takes what a client says. */
+function noteSession(): (chunk: Buffer) => void {
+  const records = new RecordReader();
+  return (chunk) => {
+    records.push(chunk);
+    for (let record = records.next(); typeof record !== 'string'; record = records.next()) {
+      const hello = readClientHello(record);
+      const offered = hello?.extensions.find(({ type }) => type === PRE_SHARED_KEY);
+      if (hello) shown.push(offered && identityIn(offered.data));
+    }
+  };
+}
+
+/** The first session of those that are offered, without its age, which changes: RFC 8446, section 4.2.11. */
+function identityIn(offered: Buffer): string {
+  return offered.subarray(4, 4 + offered.readUInt16BE(2)).toString('hex');
+}
+
+function reader(): Upstream {
+  const upstream = new Upstream({ ca: certificate.ca, connectTo: [parseConnectTo(`:443:127.0.0.1:${port}`)] });
+  endOfTest.add(() => upstream.close());
+  return upstream;
+}
+
+const ask = async ({ keyServers }: Upstream, origin = KEYS, path = '/') => {
+  const { status } = await exchange(keyServers, origin, path, { body: Buffer.alloc(REQUEST), maximumLength: ANSWER });
+  return status;
+};
+
+describe('TLS sessions', () => {
+  it('are resumed with the same key server, and none is shown twice', async () => {
+    const one = reader();
+    for (let round = 0; round < 4; round++) expect(await ask(one)).toBe(200);
+    expect(resumed).toEqual([false, true, true, false]); // Node.js gives two sessions at a full handshake, and none later
+    expect(shown[0]).toBeUndefined();
+    expect(new Set(shown).size).toBe(3);
+  });
+
+  it('of one key server are not shown to another, though it is the same machine with the same certificate', async () => {
+    const one = reader();
+    for (const origin of [KEYS, OTHER, KEYS]) expect(await ask(one, origin)).toBe(200);
+    expect(resumed).toEqual([false, false, true]);
+    expect(shown[1]).toBeUndefined();
+  });
+
+  it('of one Reader are not shown by another', async () => {
+    for (const each of [reader(), reader()]) expect(await ask(each)).toBe(200);
+    expect(shown).toEqual([undefined, undefined]);
+  });
+
+  it('are not kept of who has shown no good certificate', async () => {
+    const one = reader();
+    for (let round = 0; round < 2; round++)
+      await expect(ask(one, STRANGE)).rejects.toMatchObject({ code: 'key-server-certificate' });
+    expect(shown).toEqual([undefined, undefined]);
+  });
+
+  it('are not resumed with content hosts, which would know a reader by them', async () => {
+    const one = reader();
+    await ask(one);
+    for (let round = 0; round < 2; round++) {
+      const { body } = await fetchBody(one, KEYS, { path: '/' }, new AbortController().signal);
+      for await (const _ of body);
+    }
+    expect(resumed).toEqual([false, false, false]);
+    expect(shown).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+describe('a narrow link', () => {
+  /** So many times as fast as 2,400 bit/s, with limits that are as many times shorter. */
+  const FASTER = 5;
+  const PIECES_A_SECOND = 20;
+
+  it('of 2,400 bit/s lets a key request through', { timeout: 60_000 }, async () => {
+    const { connectTimeout, handshakeTimeout, headersTimeout, bodyTimeout, exchangeTimeout } = LIMITS;
+    const limits = { connectTimeout, handshakeTimeout, headersTimeout, bodyTimeout, exchangeTimeout };
+    const shorter = Object.entries(limits).map(([name, milliseconds]) => [name, milliseconds / FASTER]);
+    Object.assign(LIMITS, Object.fromEntries(shorter));
+    const piece = (300 * FASTER) / PIECES_A_SECOND;
+    road = async (from, to) => {
+      for await (const chunk of from)
+        for (let at = 0; at < chunk.length; at += piece) {
+          await pause(1000 / PIECES_A_SECOND);
+          to.write(chunk.subarray(at, at + piece));
+        }
+      to.end();
+    };
+    expect(await ask(reader())).toBe(200);
+  });
+
+  it('does not end a handshake that takes longer than a connection may', async () => {
+    Object.assign(LIMITS, { connectTimeout: 1000 });
+    road = async (from, to) => {
+      await pause(1100);
+      from.pipe(to);
+    };
+    expect(await ask(reader())).toBe(200);
+  });
+});
+
+describe('a key server that keeps a Reader waiting', () => {
+  it('in the handshake, is given up', async () => {
+    Object.assign(LIMITS, { handshakeTimeout: 100 });
+    road = () => undefined;
+    await expect(ask(reader())).rejects.toMatchObject({ code: 'key-server-unreachable' });
+    expect(resumed).toEqual([]);
+  });
+
+  it('with nothing, is given up', async () => {
+    Object.assign(LIMITS, { headersTimeout: 100 });
+    await expect(ask(reader(), KEYS, '/silent')).rejects.toMatchObject({ code: 'key-server-unreachable' });
+  });
+
+  it('with a byte now and then, is given up in the end', async () => {
+    Object.assign(LIMITS, { exchangeTimeout: 1000 });
+    await expect(ask(reader(), KEYS, '/dripping')).rejects.toMatchObject({ code: 'key-server-unreachable' });
+    expect(resumed).toEqual([false]);
+  });
+});
