@@ -19,7 +19,7 @@ export default defineConfig({
     // files do not collide.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
-    setupFiles: ['tests/support/cheap-passphrases.ts'],
+    setupFiles: ['tests/support/cheap-passwords.ts'],
     reporters: [new SlowestFiles(), 'default'],
     // Only for what hangs: on a busy machine, programs that derive keys from passphrases take a minute each.
     testTimeout: 240_000,

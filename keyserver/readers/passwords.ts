@@ -4,14 +4,13 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import { ARGON2ID_LENGTH, ARGON2ID_SALT_LENGTH, type Argon2idCost, argon2id } from '../../node-support/argon2id.ts';
 import { KeyServerError } from '../errors.ts';
 import { FairQueue } from './fair-queue.ts';
+import { PASSWORD_COST } from './password-cost.ts';
 
 interface StoredPassword extends Argon2idCost {
   readonly salt: Uint8Array;
   readonly hash: Uint8Array;
 }
 
-/** RFC 9106, section 4, the second recommended choice, on one lane because Node gives each hash one thread. */
-const COST: Argon2idCost = { memory: 65_536, passes: 3, parallelism: 1 };
 /** What a stored hash may ask of this machine. */
 const LOWEST: Argon2idCost = { memory: 8192, passes: 1, parallelism: 1 };
 const HIGHEST: Argon2idCost = { memory: 262_144, passes: 10, parallelism: 4 };
@@ -38,8 +37,8 @@ const turns = new FairQueue({ running: 2, waitingPerAddress: 16, waiting: 256 })
  */
 export async function hashPassword(password: string, address: string): Promise<string> {
   const salt = randomBytes(ARGON2ID_SALT_LENGTH);
-  const hash = await turns.run(address, () => argon2id(password, COST, salt));
-  const { memory, passes, parallelism } = COST;
+  const hash = await turns.run(address, () => argon2id(password, PASSWORD_COST, salt));
+  const { memory, passes, parallelism } = PASSWORD_COST;
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(hash)}`;
 }
 
@@ -67,7 +66,7 @@ function parseStored(text: string): StoredPassword {
 }
 
 function noAccount(): StoredPassword {
-  return { ...COST, salt: new Uint8Array(ARGON2ID_SALT_LENGTH), hash: new Uint8Array(ARGON2ID_LENGTH) };
+  return { ...PASSWORD_COST, salt: new Uint8Array(ARGON2ID_SALT_LENGTH), hash: new Uint8Array(ARGON2ID_LENGTH) };
 }
 
 function base64(bytes: Uint8Array): string {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { overview } from '../../keyserver/overview.ts';
 import type { InvitationRequest } from '../../keyserver/readers/invitations.ts';
+import type * as passwordCost from '../../keyserver/readers/password-cost.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
@@ -274,6 +275,11 @@ describe('signing in', () => {
     expect(text).toContain('<strong>kora</strong>');
     expect(text).toContain('<code>day-*</code>');
     expect(text).toContain('until 30 June 2099');
+  });
+
+  it('a new password costs what RFC 9106 recommends, except in tests', async () => {
+    const { PASSWORD_COST } = await vi.importActual<typeof passwordCost>('../../keyserver/readers/password-cost.ts');
+    expect(PASSWORD_COST).toEqual({ memory: 65_536, passes: 3, parallelism: 1 });
   });
 
   it('attack 48: a stored hash with huge or zero parameters is refused uncomputed', async () => {

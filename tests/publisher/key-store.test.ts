@@ -68,7 +68,7 @@ describe('the key store', () => {
   });
 
   it('takes the parameters of RFC 9106 section 4, second option', async () => {
-    // Tests have cheaper ones (tests/support/cheap-passphrases.ts).
+    // Tests have cheaper ones (tests/support/cheap-passwords.ts).
     const { newParameters } = await vi.importActual<typeof argon2id>('../../node-support/argon2id.ts');
     expect(newParameters(new Uint8Array(16))).toMatchObject({ memory: 64 * 1024, passes: 3, parallelism: 4 });
   });

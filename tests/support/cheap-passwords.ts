@@ -1,5 +1,6 @@
 /**
- * Vitest's set-up of every test file: what a passphrase protects anew in this process takes the least work that is accepted, so that it opens at once.
+ * Vitest's set-up of every test file: what a passphrase protects anew in this process, and new passwords of a key server, take the least work that is
+ * accepted, so that they are answered at once.
  * Programs that are started, and files of a test that names a cost, have the real one.
  */
 import { vi } from 'vitest';
@@ -11,3 +12,5 @@ vi.mock('../../node-support/argon2id.ts', async (original) => {
   const newParameters: typeof real.newParameters = (salt, cost = CHEAP) => real.newParameters(salt, cost);
   return { ...real, newParameters };
 });
+
+vi.mock('../../keyserver/readers/password-cost.ts', () => ({ PASSWORD_COST: CHEAP }));
