@@ -53,7 +53,13 @@ export function addAdminCommand(program: Command): void {
   addAuditCommand(addSubcommand(admin, 'audit', 'show, export or check what was changed, and by whom'));
   addRotateCommand(addSubcommand(admin, 'rotate', 'replace a key, while the key server runs'));
   addBackupCommand(addSubcommand(admin, 'backup <file>', 'copy the database, while the key server runs'));
-  addRestoreCommand(addSubcommand(admin, 'restore <file>', 'put such a copy where there is no database'));
+  addRestoreCommand(
+    addSubcommand(
+      admin,
+      'restore <file>',
+      'put such a copy where there is no database: a file, or an empty PostgreSQL',
+    ),
+  );
 }
 
 function addSubcommand(admin: Command, nameAndArguments: string, description: string): Command {

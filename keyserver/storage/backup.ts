@@ -1,5 +1,7 @@
-/** Copies of the SQLite database, made while key servers run, and put back. The master key is not in them. */
-import { chmodSync, copyFileSync, existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
+/** Copies of the SQLite database, made while key servers run, and put back, or into a PostgreSQL. The master key is not in them. */
+import { chmodSync, copyFileSync, existsSync, linkSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { temporaryBeside } from '../../node-support/files/write-file.ts';
@@ -7,10 +9,11 @@ import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import type { KeyServerConfig } from '../config.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from './audit.ts';
-import type { Database } from './database.ts';
+import { copyRows } from './copy-rows.ts';
+import type { Database, Store } from './database.ts';
 import { readMasterKeys } from './master-key.ts';
 import { sqliteStore } from './sqlite-database.ts';
-import { checkCanary, commandActor } from './state.ts';
+import { checkCanary, commandActor, storeOf } from './state.ts';
 import { Vault } from './vault.ts';
 
 /** All pages in one step: a copy in several would begin anew with every write of a key server. */
@@ -36,7 +39,7 @@ export interface Restored {
  * @throws KeyServerError `argument-invalid` where the file is there; `store-unusable`
  */
 export async function backUp(config: KeyServerConfig, file: string): Promise<void> {
-  const data = sqliteFile(config, 'pg_dump');
+  const data = sqliteFile(config);
   const store = sqliteStore(data);
   if ((await store.look()) !== 'filled')
     throw new KeyServerError('store-unusable', `there is no database at ${data} yet`);
@@ -70,27 +73,58 @@ function noteBackup(source: DatabaseSync): void {
 }
 
 /**
- * Puts a copy where there is no database.
+ * Puts a copy where there is no database: that of the configuration, which may be at a PostgreSQL server.
  *
  * @throws KeyServerError `argument-invalid` where there is one, or no such copy; `store-unusable`, `storage-key-refused` for a copy that is damaged or
  * under another master key. Nothing is changed then.
  */
 export async function restore(config: KeyServerConfig, file: string): Promise<Restored> {
-  const data = sqliteFile(config, 'pg_restore');
-  const inTheWay = ['', ...BESIDE].map((end) => data + end).find((path) => existsSync(path));
+  const { data, database } = config;
+  if (database !== undefined) return restoreToPostgres(config, await storeOf(config), file);
+  const path = data ?? '';
+  const inTheWay = ['', ...BESIDE].map((end) => path + end).find((each) => existsSync(each));
   if (inTheWay !== undefined) throw refused(`${inTheWay} is there: stop the key server, and move it away first`);
-  const vault = await Vault.create(() => readMasterKeys(config.masterKey));
-  return createBeside(data, async (temporary) => {
-    copyIn(file, temporary);
-    const store = sqliteStore(temporary);
-    await store.inspect((database) => checkCanary(database, vault, config.masterKey));
-    const database = await store.open(async () => undefined);
-    try {
-      return await database.transaction(() => describe(database));
-    } finally {
-      await database.close();
-    }
-  });
+  return createBeside(path, (temporary) => openCopy(config, file, temporary, async (_copy, restored) => restored));
+}
+
+async function restoreToPostgres(config: KeyServerConfig, store: Store, file: string): Promise<Restored> {
+  if ((await store.look()) !== 'absent') throw refused(`${store.name} is not empty: name another database`);
+  const folder = mkdtempSync(join(tmpdir(), 'wispr-restore-'));
+  try {
+    return await openCopy(config, file, join(folder, 'copy.db'), async (copy, restored) => {
+      await store.claim();
+      const database = await store.open(async () => undefined);
+      try {
+        await database.transaction(() => copyRows(copy, database));
+        return restored;
+      } catch (error) {
+        throw store.explain(error);
+      } finally {
+        await database.close();
+      }
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A copy of the copy, checked, brought up to this version, and without what may have been used since. */
+async function openCopy(
+  { masterKey }: KeyServerConfig,
+  file: string,
+  temporary: string,
+  use: (copy: Database, restored: Restored) => Promise<Restored>,
+): Promise<Restored> {
+  const vault = await Vault.create(() => readMasterKeys(masterKey));
+  copyIn(file, temporary);
+  const store = sqliteStore(temporary);
+  await store.inspect((database) => checkCanary(database, vault, masterKey));
+  const copy = await store.open(async () => undefined);
+  try {
+    return await use(copy, await copy.transaction(() => describe(copy)));
+  } finally {
+    await copy.close();
+  }
 }
 
 async function describe(database: Database): Promise<Restored> {
@@ -140,9 +174,9 @@ function copyIn(file: string, temporary: string): void {
   }
 }
 
-function sqliteFile({ data }: KeyServerConfig, other: string): string {
+function sqliteFile({ data }: KeyServerConfig): string {
   if (data !== undefined) return data;
-  throw refused(`the database is at a PostgreSQL server: use its ${other}`);
+  throw refused('the database is at a PostgreSQL server: use its pg_dump');
 }
 
 function refused(message: string): KeyServerError {

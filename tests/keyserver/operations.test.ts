@@ -11,6 +11,7 @@ import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, type BoundDevice, bind, bytesOf, post } from '../support/device.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { newPostgresUrl } from '../support/postgres.ts';
 import { runWispr } from '../support/wispr.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
@@ -25,11 +26,11 @@ const file = (name: string) => join(folder, name);
 
 beforeAll(async () => {
   folder = temporaryFolder();
-  configure(0, 0, 0);
+  configure([0, 0, 0]);
   await start();
   const { keyServer, reading, documents } = server.ports;
   await server.close();
-  configure(keyServer, reading, documents);
+  configure([keyServer, reading, documents]);
   await start();
   const settings = { keyServer: server.url, reading: server.readingUrl, publish: 'web', keyServerTokenFile: 'token' };
   publisher = await createWorkspace({ 'a.html': '<p>one</p>' }, settings);
@@ -48,9 +49,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-function configure(...ports: readonly [number, number, number]): void {
+function configure(ports: readonly [number, number, number], place: object = { data: 'keyserver.db' }): void {
   const [api, reading, documents] = ports.map((port) => ({ host: '127.0.0.1', port }));
-  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
+  const paths = { ...place, masterKey: 'master.key', publicKey: 'keyserver.pub' };
   writeFileSync(
     file('keyserver.json'),
     JSON.stringify({
@@ -213,6 +214,24 @@ it('the playbook for a lost laptop: its device is refused, and the reader reads 
   expect(refused.every(({ reason }) => reason === 'revoked')).toBe(true);
   device = await connectAs('ada');
   expect(await reads()).toBe(true);
+});
+
+it('moves to a PostgreSQL: devices, names and the audit trail go on there', async () => {
+  const { keyServer, reading, documents } = server.ports;
+  const before = await overview(server.state);
+  await asOperator('wispr admin backup moved.db');
+  await server.close();
+  configure([keyServer, reading, documents], { database: await newPostgresUrl() });
+  expect(await asOperator('wispr admin restore moved.db')).toMatch(/restored \d+ subscribers?/);
+  const again = await runWispr(['admin', 'restore', 'moved.db'], { cwd: folder });
+  expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/is not empty.*\[argument-invalid\]/s)]);
+  await start();
+  expect(await reads()).toBe(true);
+  const closed = before.subscribers.map((each) => ({ ...each, openInvitations: 0 }));
+  expect((await overview(server.state)).subscribers).toEqual(closed);
+  device = await connectAs('dora'); // has a number of its own
+  expect(await reads()).toBe(true);
+  await asOperator('wispr admin audit --verify');
 });
 
 it('attack 93: no log of all this has a key, a code or a token', () => {
