@@ -5,7 +5,6 @@ import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/ke
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type Cluster, connectBy, newClient, ORIGINS, startCluster, type Way } from '../support/cluster.ts';
 import { createDeviceKeys } from '../support/device.ts';
-import { publish } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor } from '../support/reading-site-visitor.ts';
 
 const LETTER = { path: '/letter.html', content: '<h1>Letter</h1>', mediaType: 'text/html', set: 'day-1' };
@@ -17,8 +16,7 @@ const AT_A_TIME = 4;
 
 let the: Cluster;
 beforeAll(async () => {
-  the = await startCluster();
-  await publish(the.publisher, the.host, LETTER);
+  the = await startCluster([LETTER]);
 });
 afterAll(() => the.close());
 

@@ -14,7 +14,14 @@ import { makeCertificate } from './certificates.ts';
 import { type ContentHost, startContentHost } from './content-host.ts';
 import { temporaryFolder } from './keyserver-rig.ts';
 import { newPostgresUrl } from './postgres.ts';
-import { createPublisher, type PublisherWithSets, SITE, sealBundle } from './publisher-with-sets.ts';
+import {
+  createPublisher,
+  type PublisherWithSets,
+  publish,
+  SITE,
+  sealBundle,
+  type TestDocument,
+} from './publisher-with-sets.ts';
 import { type RunningWispr, startWispr } from './wispr.ts';
 
 const HOSTS = { keys: 'keys.news.example', read: 'read.news.example', pages: 'pages.news.example' } as const;
@@ -40,14 +47,14 @@ export interface Node {
 
 export interface Cluster {
   readonly publisher: PublisherWithSets;
-  readonly host: ContentHost;
   readonly nodes: readonly [Node, Node];
   readonly balancer: Way;
   invite(name: string): Promise<Invitation>;
   close(): Promise<void>;
 }
 
-export async function startCluster(): Promise<Cluster> {
+/** @param documents - what is published before key servers start, which look for a newer publication only now and then */
+export async function startCluster(documents: readonly TestDocument[]): Promise<Cluster> {
   const folder = temporaryFolder();
   const [certificate, host, publisher, database] = await Promise.all([
     makeCertificate(
@@ -63,6 +70,7 @@ export async function startCluster(): Promise<Cluster> {
   const config = configIn(folder, ports, host);
   const state = await openState({ ...config('127.0.0.1'), database });
   await importOwnBundle(state, publisher, host);
+  for (const document of documents) await publish(publisher, host, document);
   const nodes = await Promise.all(
     ['127.0.0.11', '127.0.0.12'].map((address) => startNode(folder, config(address), database, certificate.ca)),
   );
@@ -71,7 +79,6 @@ export async function startCluster(): Promise<Cluster> {
   if (!one || !two) throw new Error('there are no nodes');
   return {
     publisher,
-    host,
     nodes: [one, two],
     balancer: { host: '127.0.0.1', port: ports[443], ca: certificate.ca },
     invite: (name) => inviteSubscriber(state, { name }),
