@@ -2,11 +2,12 @@
  * What is measured in a process of its own: a key server with devices that may have a key, or bare Express with an answer of the same length. It prints
  * where it is, and the devices, as a line of JSON; it ends with its standard input.
  *
- *   node key-server.ts sqlite|DATABASE FOLDER [HTTPCRYPT_PORT]
+ *   node key-server.ts sqlite|DATABASE FOLDER [HTTPCRYPT_PORT]     with TLS if FOLDER has cert.pem and key.pem
  *   node key-server.ts express LENGTH
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import express from 'express';
@@ -15,7 +16,7 @@ import { toBase64url } from '../core/encoding/base64url.ts';
 import type { HttpcryptDoor } from '../core/httpcrypt/door.ts';
 import { keyIdOf } from '../core/keys/key-id.ts';
 import { KEY_REQUEST_PATH } from '../core/keys/key-request.ts';
-import type { KeyServerConfig } from '../keyserver/config.ts';
+import type { KeyServerConfig, ListenAddress } from '../keyserver/config.ts';
 import { setPlace } from '../keyserver/publication/import-bundle.ts';
 import { devicePlace } from '../keyserver/readers/devices.ts';
 import { inviteSubscriber } from '../keyserver/readers/invitations.ts';
@@ -29,6 +30,7 @@ const DEVICES = 50;
 export interface Asked {
   readonly pid: number;
   readonly origin: string;
+  readonly port: number;
   readonly set: string;
   readonly httpcrypt?: HttpcryptDoor | undefined;
   readonly devices: readonly { readonly id: string; readonly key: string }[];
@@ -44,23 +46,35 @@ async function startServer(database: string, folder: string, port?: string): Pro
   const listen = { host: '127.0.0.1', port: 0 };
   const door = port && { url: `http://127.0.0.1:${port}/a/`, listen: { ...listen, port: Number(port) } };
   const config: KeyServerConfig = {
-    dev: true,
-    listen,
-    reading: { listen, documents: { listen, inBrowser: false } },
+    ...doorsOf(folder, listen),
     ...(database === 'sqlite' ? { data: join(folder, 'keyserver.db') } : { database }),
     masterKey: join(folder, 'master.key'),
     publicKey: join(folder, 'keyserver.pub'),
     ...(door && { httpcrypt: { ...door, rotateMinutes: 60 } }),
   };
   const log = pino({ base: null }, destination('/dev/null'));
-  const { state, url, httpcrypt } = await startKeyServer(config, { log, limits: { keyRequestsPerAddress: 1e9 } });
+  const { state, url, ports, httpcrypt } = await startKeyServer(config, {
+    log,
+    limits: { keyRequestsPerAddress: 1e9 },
+  });
   await inviteSubscriber(state, { name: 'reader' });
   const key = randomBytes(32);
   const set = await keyIdOf('set', key);
   const sql = 'INSERT INTO sets (id, name, site, sealed, imported) VALUES (?, ?, ?, ?, ?)';
   await state.database.run(sql, set, 'day-1', 'bench.example', await state.vault.seal(setPlace(set), key), state.now());
   const devices = await Promise.all(Array.from({ length: DEVICES }, () => addDevice(state)));
-  return { pid: process.pid, origin: url, set, httpcrypt, devices };
+  return { pid: process.pid, origin: url, port: ports.keyServer, set, httpcrypt, devices };
+}
+
+function doorsOf(
+  folder: string,
+  listen: ListenAddress,
+): Pick<KeyServerConfig, 'dev' | 'origin' | 'listen' | 'tls' | 'reading'> {
+  const tls = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+  const inBrowser = false;
+  if (!existsSync(tls.key)) return { dev: true, listen, reading: { listen, documents: { listen, inBrowser } } };
+  const door = { origin: 'https://localhost', listen, tls };
+  return { ...door, reading: { ...door, documents: { ...door, inBrowser } } };
 }
 
 async function addDevice({ database, vault, now }: KeyServerState) {
@@ -82,9 +96,11 @@ async function startExpress(length: number): Promise<Asked> {
   });
   const server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
   return {
     pid: process.pid,
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: `http://127.0.0.1:${port}`,
+    port,
     set: '',
     devices: [],
   };

@@ -9,6 +9,8 @@ import { passRows, proxyRows } from './rows/proxy.ts';
 import { memoryRows, ttfbRows } from './rows/proxy-cost.ts';
 import { publicationCheck } from './rows/publication.ts';
 import { rotate } from './rows/rotate.ts';
+import { signIn } from './rows/sign-in.ts';
+import { tlsTickets } from './rows/tls-tickets.ts';
 import { webReaderFirst, webReaderPage, webReaderRate, webReaderSize } from './rows/web-reader.ts';
 
 interface Measured {
@@ -22,7 +24,12 @@ const ROWS: Readonly<Record<string, Measured>> = {
   'republish-100k': { what: 'a second run over 100,000 documents, none or one of them changed', run: republish100k },
   'protect-memory': { what: 'memory of wispr protect, for 20,000 documents and for 2 GiB', run: protectMemory },
   'publication-check': { what: 'a reader opens a publication and looks a document up', run: publicationCheck },
-  'key-requests': { what: 'requests for keys to one key server, on SQLite and on PostgreSQL', run: keyRequests },
+  'key-requests': {
+    what: 'requests for keys to a key server, on SQLite and on PostgreSQL, and to two',
+    run: keyRequests,
+  },
+  'sign-in': { what: 'password sign-ins and bindings at one key server', run: signIn },
+  'tls-tickets': { what: 'TLS connections with tickets and without, beside nginx', run: tlsTickets },
   'rotate-1m': { what: 'a new day and a new period for a million subscribers', run: rotate },
   'proxy-1k': { what: 'requests for 1 KiB through the proxy, beside others', run: () => proxyRows('proxy-1k') },
   'proxy-64k': { what: 'the same for 64 KiB', run: () => proxyRows('proxy-64k') },

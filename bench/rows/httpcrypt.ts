@@ -2,13 +2,13 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { accepts, freePort, startChild, until } from '../../cache-config/child.ts';
+import { makeCertificate } from '../certificate.ts';
 import { processorTime } from '../load.ts';
 import { compare, median, type Row, runCommand } from '../measure.ts';
+import { startNginx } from '../nginx.ts';
 
 const SERVER = fileURLToPath(new URL('../httpcrypt-server.ts', import.meta.url));
 const RUNS = 3;
@@ -73,7 +73,8 @@ async function startContestants(folder: string, length: number, endings: (() => 
   };
   const [door, plain] = [await start('httpcrypt'), await start('plain')];
   const [https, resuming] = [await start('https'), await start('https-resuming')];
-  const nginx = await startNginx(folder, length, endings);
+  const nginx = await startNginx({ folder, length, tickets: 'off' }); // no resumption, as in the paper
+  endings.push(nginx.stop);
   const get = (pid: number, url: string) => (keepAlive: boolean) =>
     runWrk(pid, url, keepAlive ? [] : ['-H', 'Connection: close']);
   const node =
@@ -131,44 +132,6 @@ async function runWrk(pid: number, url: string, options: readonly string[]): Pro
   if (/Non-2xx/.test(output) || !(requestsPerSecond > 0) || Number.isNaN(latency))
     throw new Error(`${url} did not answer as it should: ${output}`);
   return { requestsPerSecond, processorTime: (spent * 1e6) / count, latency };
-}
-
-/** One worker, as there is one Node.js; no resumption, as in the paper. */
-async function startNginx(folder: string, length: number, endings: (() => unknown)[]) {
-  const own = mkdtempSync(join(tmpdir(), 'wispr-bench-nginx-'));
-  const [plain, https] = [await freePort(), await freePort()];
-  writeFileSync(join(own, 'answer'), new Uint8Array(length).fill(65));
-  writeFileSync(
-    join(own, 'nginx.conf'),
-    `${process.getuid?.() === 0 ? 'user root;' : ''} daemon off; worker_processes 1; pid nginx.pid; error_log stderr;
-    events { worker_connections 1024; }
-    http {
-      access_log off; keepalive_requests 1000000000; default_type application/octet-stream;
-      client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
-      ssl_certificate ${folder}/cert.pem; ssl_certificate_key ${folder}/key.pem; ssl_protocols TLSv1.3;
-      ssl_session_cache off; ssl_session_tickets off;
-      server { listen 127.0.0.1:${plain}; listen 127.0.0.1:${https} ssl; root ${own}; }
-    }`,
-  );
-  const child = startChild(['nginx', '-p', `${own}/`, '-c', 'nginx.conf'], own, { stopSignal: 'SIGTERM' });
-  endings.push(child.stop);
-  if (!(await until(() => accepts(https), 20_000))) throw new Error(`nginx does not run: ${child.ended()}`);
-  const workers = await readFile(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
-  return { plain, https, pid: Number.parseInt(workers, 10) };
-}
-
-async function makeCertificate(folder: string): Promise<void> {
-  const key = [
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:prime256v1',
-    '-nodes',
-    '-keyout',
-    join(folder, 'key.pem'),
-  ];
-  const subject = ['-subj', '/CN=localhost', '-days', '30', '-out', join(folder, 'cert.pem')];
-  await runCommand('openssl', ['req', '-x509', '-batch', ...key, ...subject]);
 }
 
 function pidOf({ child }: { child: ChildProcess }): number {

@@ -20,8 +20,8 @@ const RUNS = 7;
 const REQUESTS = 2000;
 const AT_A_TIME = 16;
 
-interface Started {
-  readonly asked: Asked;
+interface Started<Ready> {
+  readonly asked: Ready;
   stop(): Promise<void>;
 }
 
@@ -37,19 +37,23 @@ export async function keyRequests(): Promise<Row[]> {
     const cluster = await startCluster({ durable: true });
     endings.push(cluster.close);
     const sqlite = await start('sqlite', await mkdtemp(join(folder, 'sqlite-')));
-    const postgres = await start(await cluster.createDatabase('bench'), await mkdtemp(join(folder, 'postgres-')));
+    const shared = [await cluster.createDatabase('bench'), await mkdtemp(join(folder, 'postgres-'))];
+    const postgres = await start(...shared);
+    const second = await start(...shared);
     const [length = 0] = await send(sqlite.origin, await requestsFor(sqlite, 1));
     const express = await start('express', String(length));
     const contestants = [
       { name: 'SQLite', run: () => rateOf(sqlite, sqlite) },
       { name: 'PostgreSQL', run: () => rateOf(postgres, postgres) },
+      { name: 'two on PostgreSQL', run: () => rateOfTwo(postgres, second) },
       { name: 'bare Express', run: () => rateOf(express, sqlite) },
     ];
-    const [onSqlite = 0, onPostgres = 0, bare = 0] = await measureAlternately(contestants, RUNS);
+    const [onSqlite = 0, onPostgres = 0, onTwo = 0, bare = 0] = await measureAlternately(contestants, RUNS);
     const about = { unit: 'requests/s', runs: RUNS, bound: 'one core: HTTP, HMAC, AES-256-GCM; waiting for the disk' };
     return [
       ...compare({ ...about, row: 'key-requests: SQLite' }, ['', 'bare Express'], [onSqlite, bare]),
       ...compare({ ...about, row: 'key-requests: PostgreSQL' }, ['', 'bare Express'], [onPostgres, bare]),
+      ...compare({ ...about, row: 'key-requests: two on PostgreSQL' }, ['', 'one'], [onTwo, onPostgres]),
     ];
   } finally {
     for (const end of endings.reverse()) await end();
@@ -57,8 +61,13 @@ export async function keyRequests(): Promise<Row[]> {
 }
 
 /** `bench/key-server.ts` with these arguments. */
-export async function startServer(args: readonly string[]): Promise<Started> {
-  const child = spawn(NODE, [SERVER, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+export function startServer(args: readonly string[]): Promise<Started<Asked>> {
+  return startProgram(SERVER, args);
+}
+
+/** A program that says in a line of JSON what can be asked, and ends with its standard input. */
+export async function startProgram<Ready>(file: string, args: readonly string[]): Promise<Started<Ready>> {
+  const child = spawn(NODE, [file, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
   const early = ended.then(() => Promise.reject(new Error('the server has ended')));
   const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), early]);
@@ -85,16 +94,28 @@ function requestsFor({ origin, set, devices }: Asked, count: number): Promise<Ui
 /** Requests a second. */
 async function rateOf({ origin }: Asked, devices: Asked): Promise<number> {
   const requests = await requestsFor(devices, REQUESTS);
+  return rateOfSending(() => send(origin, requests));
+}
+
+/** The same number of requests, and as many at a time, half of them to each. */
+async function rateOfTwo(...servers: readonly [Asked, Asked]): Promise<number> {
+  const halves = await Promise.all(servers.map((server) => requestsFor(server, REQUESTS / 2)));
+  const sendHalf = ({ origin }: Asked, index: number) => send(origin, halves[index] ?? [], AT_A_TIME / 2);
+  return rateOfSending(async () => (await Promise.all(servers.map(sendHalf))).flat());
+}
+
+/** @param sending - of all requests: returns the lengths of the answers */
+async function rateOfSending(sending: () => Promise<number[]>): Promise<number> {
   const start = performance.now();
-  const lengths = await send(origin, requests);
+  const lengths = await sending();
   const seconds = (performance.now() - start) / 1000;
-  if (new Set(lengths).size !== 1) throw new Error('not all requests got a key');
+  if (lengths.length !== REQUESTS || new Set(lengths).size !== 1) throw new Error('not all requests got a key');
   return REQUESTS / seconds;
 }
 
 /** @returns the lengths of the answers */
-async function send(origin: string, requests: readonly Uint8Array[]): Promise<number[]> {
-  const pool = new Pool(origin, { connections: AT_A_TIME });
+async function send(origin: string, requests: readonly Uint8Array[], atATime = AT_A_TIME): Promise<number[]> {
+  const pool = new Pool(origin, { connections: atATime });
   const lengths: number[] = [];
   let next = 0;
   const sendOn = async () => {
@@ -104,7 +125,7 @@ async function send(origin: string, requests: readonly Uint8Array[]): Promise<nu
       if (answer.statusCode !== 200) throw new Error(`${origin} answered ${answer.statusCode}`);
     }
   };
-  await Promise.all(Array.from({ length: AT_A_TIME }, sendOn));
+  await Promise.all(Array.from({ length: atATime }, sendOn));
   await pool.close();
   return lengths;
 }

@@ -26,6 +26,7 @@ export interface DoorOptions {
 export function createDoor(options: DoorOptions, misdirected: (request: Request, response: Response) => void): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false).set('trust proxy', options.isTrustedProxy);
+  app.set('env', 'production'); // where an error handler fails, Express shows readers a stack otherwise
   const { host } = new URL(options.origin);
   app.use(logRequest(options), securityHeaders(options), (request, response, next) => {
     if (request.headers.host?.toLowerCase() === host) next();

@@ -73,10 +73,14 @@ export async function sendRefusal(
   refusal: Refusal = INTERNAL_REFUSAL,
 ): Promise<void> {
   response.status(refusal.status).set('Cache-Control', 'no-store');
-  if (!wantsPage(request)) return void response.type('text').send(`${refusal.title} (${refusal.code})\n`);
+  if (!wantsPage(request)) return sendLine(response, refusal);
   const again = request.method === 'GET' ? localTarget(request.originalUrl, pages.origin) : undefined;
   const links = { account: pages.account, signedIn: await pages.isSignedIn(request), again };
   response.type('html').send(refusalPage(await pages.masthead(), refusal, links));
+}
+
+function sendLine(response: Response, { title, code }: Refusal): void {
+  response.type('text').send(`${title} (${code})\n`);
 }
 
 /** @param handle - answers some errors in its own way; returns whether it did */
@@ -91,8 +95,13 @@ export function handleError(
     else if (refusal && refusal.status >= 500) log.warn({ code: refusal.code }, 'refused');
     // A clean end would pass for the whole document.
     if (response.headersSent || response.destroyed) return void response.destroy();
-    if (refusal && (await handle(refusal, request, response))) return;
-    await sendRefusal(pages, request, response, refusal ?? INTERNAL_REFUSAL);
+    try {
+      if (refusal && (await handle(refusal, request, response))) return;
+      await sendRefusal(pages, request, response, refusal ?? INTERNAL_REFUSAL);
+    } catch (failure) {
+      log.error({ err: failure }, 'unforeseen error');
+      sendLine(response.status(INTERNAL_REFUSAL.status), INTERNAL_REFUSAL); // pages need the database
+    }
   };
 }
 

@@ -1,6 +1,6 @@
 /** Readers' browsers without a screen: each keeps cookies, sends what browsers send, decodes nothing, and follows nothing by itself but the way into the documents. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { getGlobalDispatcher } from 'undici';
+import { type Dispatcher, getGlobalDispatcher } from 'undici';
 
 export interface Page {
   readonly status: number;
@@ -20,7 +20,8 @@ export interface Visitor {
   readonly cookies: Map<string, string>;
 }
 
-export function createVisitor(origin: string): Visitor {
+/** @param dispatcher - the way to the origin, where it is not that of this process */
+export function createVisitor(origin: string, dispatcher?: Dispatcher): Visitor {
   const cookies = new Map<string, string>();
   const send = async (
     path: string,
@@ -29,7 +30,7 @@ export function createVisitor(origin: string): Visitor {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const headers = { ...(cookie && { cookie }), ...options.headers };
     // The path as it is: a URL would tidy it up.
-    const response = await getGlobalDispatcher().request({ origin, path, ...options, headers });
+    const response = await (dispatcher ?? getGlobalDispatcher()).request({ origin, path, ...options, headers });
     for (const line of [response.headers['set-cookie'] ?? []].flat()) keep(cookies, line);
     const body = Buffer.from(await response.body.arrayBuffer());
     return { status: response.statusCode, headers: response.headers, body, text: body.toString() };
@@ -54,8 +55,11 @@ export interface Reader extends Visitor {
   readonly enter: () => Promise<Page>;
 }
 
-export function createReader({ readingUrl, documentsUrl }: { readingUrl: string; documentsUrl: string }): Reader {
-  const [account, documents] = [createVisitor(readingUrl), createVisitor(documentsUrl)];
+export function createReader(
+  { readingUrl, documentsUrl }: { readonly readingUrl: string; readonly documentsUrl: string },
+  dispatcher?: Dispatcher,
+): Reader {
+  const [account, documents] = [createVisitor(readingUrl, dispatcher), createVisitor(documentsUrl, dispatcher)];
   const enter = async () => {
     let page = await documents.get('/-/begin?to=/');
     for (let step = 0; step < 3 && page.status === 303; step++) {

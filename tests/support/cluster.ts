@@ -1,0 +1,233 @@
+/** Two key servers as processes, on one PostgreSQL, behind the HAProxy of docs/cluster.md. */
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { connect as connectTo, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import { Agent } from 'undici';
+import { accepts, type Child, freePort, startChild, until } from '../../cache-config/child.ts';
+import { importBundle } from '../../keyserver/publication/import-bundle.ts';
+import { type Invitation, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
+import { type KeyServerState, openState } from '../../keyserver/storage/state.ts';
+import { makeCertificate } from './certificates.ts';
+import { type ContentHost, startContentHost } from './content-host.ts';
+import { temporaryFolder } from './keyserver-rig.ts';
+import { newPostgresUrl } from './postgres.ts';
+import {
+  createPublisher,
+  type PublisherWithSets,
+  publish,
+  SITE,
+  sealBundle,
+  type TestDocument,
+} from './publisher-with-sets.ts';
+import { type RunningWispr, startWispr } from './wispr.ts';
+
+const HOSTS = { keys: 'keys.news.example', read: 'read.news.example', pages: 'pages.news.example' } as const;
+export const ORIGINS = {
+  keyServer: `https://${HOSTS.keys}`,
+  readingUrl: `https://${HOSTS.read}`,
+  documentsUrl: `https://${HOSTS.pages}`,
+} as const;
+
+/** What stands for the ports of docs/cluster.md. */
+type Ports = Readonly<Record<'443' | '8443' | '8444' | '8445', number>>;
+
+export interface Node {
+  readonly program: RunningWispr<unknown>;
+  /** Requests of readers that it has answered, as its log has them. */
+  answered(): number;
+  /** Ways to its API and its documents without the balancer. */
+  readonly direct: Readonly<Record<'keys' | 'pages', Way>>;
+  /** Its database cannot be reached from now on; `restore` ends that. */
+  cut(): void;
+  restore(): Promise<void>;
+}
+
+export interface Cluster {
+  readonly publisher: PublisherWithSets;
+  readonly nodes: readonly [Node, Node];
+  readonly balancer: Way;
+  invite(name: string): Promise<Invitation>;
+  close(): Promise<void>;
+}
+
+/** @param documents - what is published before key servers start, which look for a newer publication only now and then */
+export async function startCluster(documents: readonly TestDocument[]): Promise<Cluster> {
+  const folder = temporaryFolder();
+  const [certificate, host, publisher, database] = await Promise.all([
+    makeCertificate(
+      folder,
+      Object.values(HOSTS).map((name) => `DNS:${name}`),
+    ),
+    startContentHost(),
+    createPublisher(),
+    newPostgresUrl(),
+  ]);
+  const [balanced, keys, read, pages] = await Promise.all(Array.from({ length: 4 }, freePort));
+  const ports = { 443: balanced ?? 0, 8443: keys ?? 0, 8444: read ?? 0, 8445: pages ?? 0 };
+  const config = configIn(folder, ports, host);
+  const state = await openState({ ...config('127.0.0.1'), database });
+  await importOwnBundle(state, publisher, host);
+  for (const document of documents) await publish(publisher, host, document);
+  const nodes = await Promise.all(
+    ['127.0.0.11', '127.0.0.12'].map((address) => startNode(folder, config(address), database, certificate.ca)),
+  );
+  const balancer = await startBalancer(ports, certificate.caFile);
+  const [one, two] = nodes;
+  if (!one || !two) throw new Error('there are no nodes');
+  return {
+    publisher,
+    nodes: [one, two],
+    balancer: { host: '127.0.0.1', port: ports[443], ca: certificate.ca },
+    invite: (name) => inviteSubscriber(state, { name }),
+    close: async () => {
+      await balancer.stop();
+      for (const node of nodes) await node.close();
+      await state.database.close();
+      await host.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** What all key servers have in common; each listens at an address of its own. */
+function configIn(folder: string, ports: Ports, content: ContentHost) {
+  const tls = { certificate: join(folder, 'leaf.pem'), key: join(folder, 'leaf.key') };
+  return (host: string) => ({
+    origin: ORIGINS.keyServer,
+    listen: { host, port: ports[8443] },
+    tls,
+    reading: {
+      origin: ORIGINS.readingUrl,
+      listen: { host, port: ports[8444] },
+      tls,
+      documents: { origin: ORIGINS.documentsUrl, listen: { host, port: ports[8445] }, tls },
+    },
+    masterKey: join(folder, 'master.key'),
+    publicKey: join(folder, 'keyserver.pub'),
+    fetchFrom: { [SITE]: content.origin },
+  });
+}
+
+async function importOwnBundle(state: KeyServerState, publisher: PublisherWithSets, host: ContentHost): Promise<void> {
+  const origins = { keyServer: ORIGINS.keyServer, reading: ORIGINS.readingUrl };
+  const bundle = await sealBundle(publisher, state.recipient.publicKey, { ...origins, content: host.origin });
+  await importBundle(state, bundle, origins);
+}
+
+async function startNode(
+  folder: string,
+  config: ReturnType<ReturnType<typeof configIn>>,
+  database: string,
+  ca: string,
+): Promise<Node & { close(): Promise<void> }> {
+  const { host } = config.listen;
+  const own = join(folder, host);
+  mkdirSync(own);
+  const way = await wayToDatabase(own, database);
+  writeFileSync(join(own, 'keyserver.json'), JSON.stringify({ ...config, database: way.url }));
+  const program = await startWispr(['keyserver', '-c', join(own, 'keyserver.json')]);
+  return {
+    program,
+    answered: () => program.stderr().match(/"route":"(?!\/healthz).*"msg":"request"/g)?.length ?? 0,
+    direct: { keys: { ...config.listen, ca }, pages: { ...config.reading.documents.listen, ca } },
+    cut: way.cut,
+    restore: way.restore,
+    close: async () => {
+      await program.stop();
+      way.cut();
+    },
+  };
+}
+
+/** A socket of its own, so that one key server can lose the database and the others not. */
+async function wayToDatabase(folder: string, database: string) {
+  const FILE = '.s.PGSQL.5432';
+  const [place = '', query] = database.split('?');
+  const parameters = new URLSearchParams(query);
+  const real = join(parameters.get('host') ?? '', FILE);
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    const there = connectTo(real);
+    for (const [from, to] of [
+      [socket, there],
+      [there, socket],
+    ] as const) {
+      open.add(from);
+      from.pipe(to).once('close', () => open.delete(to));
+      from.on('error', () => to.destroy());
+    }
+  });
+  const restore = async () => void (await once(server.listen(join(folder, FILE)), 'listening'));
+  await restore();
+  parameters.set('host', folder);
+  return {
+    url: `${place}?${parameters}`,
+    restore,
+    cut: () => {
+      server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+/** The configuration as it stands there, but for addresses, ports and authority. */
+async function startBalancer(ports: Ports, caFile: string): Promise<Child> {
+  const page = readFileSync(new URL('../../docs/cluster.md', import.meta.url), 'utf8');
+  const [, text = ''] = /^```haproxy\n(.*?)^```$/ms.exec(page) ?? [];
+  const folder = temporaryFolder();
+  const file = join(folder, 'haproxy.cfg');
+  const here = text
+    .replaceAll(/(?<=:)\d+$|(?<=10\.0\.0\.\d+:)\d+/gm, (port) => String(ports[port as keyof Ports]))
+    .replaceAll('10.0.0.', '127.0.0.')
+    .replaceAll('@system-ca', caFile)
+    .replaceAll('bind :', 'bind 127.0.0.1:');
+  writeFileSync(file, here);
+  const child = startChild(['haproxy', '-f', file], folder, { stopSignal: 'SIGTERM' });
+  if (await until(() => accepts(ports[443]), 20_000)) return child;
+  const said = readFileSync(join(folder, 'output.log'), 'utf8');
+  await child.stop();
+  throw new Error(`HAProxy does not run: ${said}`);
+}
+
+/** Where a connection is made to, whatever host is asked for. */
+export interface Way {
+  readonly host: string;
+  readonly port: number;
+  readonly ca: string;
+}
+
+/** A TLS connection to a host. @param options - a session to go on with, and the reader's address */
+export function connectBy(
+  way: Way,
+  servername: string,
+  options: { readonly session?: Buffer | undefined; readonly localAddress?: string | undefined } = {},
+): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ ...way, servername, ...options }, () => resolve(socket));
+    socket.once('error', reject);
+  });
+}
+
+/** A client with a connection for each request, so that the balancer takes another key server each time. It goes on with TLS sessions. */
+export function newClient(way: Way, localAddress?: string) {
+  const sessions = new Map<string, Buffer>();
+  const seen = { connections: 0, resumed: 0 };
+  const dispatcher = new Agent({
+    pipelining: 0,
+    connect: ({ hostname }, done) => {
+      connectBy(way, hostname, { session: sessions.get(hostname), localAddress }).then(
+        (socket) => {
+          seen.connections++;
+          if (socket.isSessionReused()) seen.resumed++;
+          socket.on('session', (session) => sessions.set(hostname, session));
+          done(null, socket);
+        },
+        (error: Error) => done(error, null),
+      );
+    },
+  });
+  return { dispatcher, seen };
+}
