@@ -16,6 +16,7 @@ import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { createMailer, type Mailer } from './mail/mailer.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
+import { warnOfUnknownPlans } from './named-plans.ts';
 import { type OpenIdDoor, openOpenId } from './openid/config.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
 import { createPaywall } from './paywall/paywall.ts';
@@ -251,6 +252,7 @@ async function serve(
   };
   const apps = createKeyServer(config, { ...shared, documents: documents.origin });
   await warnOfDescriptor(state, origins, log);
+  await warnOfUnknownPlans(config, state, log);
   if (config.dev) await rememberDevOrigins(state.database, origins);
   else await forgetDevOrigins(state.database);
   const useTicketKey = (key: Uint8Array) => listeners.forEach(({ setTicketKey }) => void setTicketKey(key));
