@@ -10,7 +10,6 @@ import { forDevelopment, readConfig } from '../../keyserver/config.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
-import { rowsNotUnder, SEALED_TABLES } from '../../keyserver/rotation/sealed-rows.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { checkAudit } from '../../keyserver/storage/audit-check.ts';
 import { readMasterKeys } from '../../keyserver/storage/master-key.ts';
@@ -20,6 +19,7 @@ import { askForKeys, type BoundDevice, bind, bytesOf, post } from '../support/de
 import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { ROOT, startProgram } from '../support/programs.ts';
 import { createPublisher, type PublisherWithSets, sealBundle } from '../support/publisher-with-sets.ts';
+import { openSealedRows } from '../support/sealed-rows.ts';
 import { THOROUGH } from '../support/thorough.ts';
 import { runWispr } from '../support/wispr.ts';
 
@@ -62,7 +62,7 @@ beforeAll(async () => {
   await server.close();
   code = (await inState(origin, (opened) => inviteSubscriber(opened, { name: 'Ben' }))).code;
   expect(await runWispr(['admin', 'backup', 'copy.db'], { cwd: origin })).toMatchObject({ code: 0 });
-  before = await inState(origin, secretsOf);
+  before = await inState(origin, openSealedRows);
 });
 afterAll(() => rmSync(origin, { recursive: true }));
 
@@ -71,19 +71,6 @@ function configure(keys: number, reading: number): void {
   const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
   const doors = { listen: at(keys), reading: { listen: at(reading), documents: { listen: at(0), inBrowser: false } } };
   writeFileSync(join(origin, 'keyserver.json'), JSON.stringify({ ...doors, ...paths }));
-}
-
-/** What every sealed row holds: rejects where one does not open. */
-async function secretsOf({ database, vault }: KeyServerState): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
-  for (const table of SEALED_TABLES) {
-    const rows = await rowsNotUnder(database, table, { version: new Uint8Array(4), after: table.start, limit: 1000 });
-    for (const row of rows) {
-      const opened = await vault.open(await table.placeOf(row), row.sealed);
-      found.set(`${table.table} ${row[table.key]}`, Buffer.from(opened).toString('hex'));
-    }
-  }
-  return found;
 }
 
 async function copyOfOrigin(): Promise<string> {
@@ -170,7 +157,7 @@ describe('attack 66: kill -9 at the steps of', () => {
   ] as const)('rotate %s: all of it was done or nothing, and the next run goes on', async (key, changes) => {
     const args = ['admin', 'rotate', key];
     const kills = await killAtSteps(args, async (folder) => {
-      const after = await inState(folder, secretsOf);
+      const after = await inState(folder, openSealedRows);
       const names = new Set([...before.keys(), ...after.keys()]);
       const changed = [...names].filter((name) => before.get(name) !== after.get(name));
       expect([[], changes]).toContainEqual(changed.map(kindOf).sort());
@@ -190,7 +177,7 @@ describe('attack 66: kill -9 at the steps of', () => {
     const kills = await killAtSteps(
       args,
       async (folder) => {
-        expect(await inState(folder, secretsOf)).toEqual(before);
+        expect(await inState(folder, openSealedRows)).toEqual(before);
         expect(await runWispr(args, { cwd: folder })).toMatchObject({ code: 0 });
         expect([...(await readMasterKeys(join(folder, 'master.key'))).keys()]).toEqual([2]);
         await expectService(folder);
@@ -207,7 +194,7 @@ describe('attack 66: kill -9 at the steps of', () => {
       async (folder) => {
         if (!existsSync(join(folder, 'master.key')))
           expect(await runWispr(args, { cwd: folder })).toMatchObject({ code: 0 });
-        const rows = [...(await inState(folder, secretsOf)).keys()];
+        const rows = [...(await inState(folder, openSealedRows)).keys()];
         expect(rows.map(kindOf)).toEqual(['recipient', ...SECRETS]); // the publisher brings the rest again
         const { subscribers } = await inState(folder, overview);
         expect(subscribers).toMatchObject([
@@ -222,12 +209,12 @@ describe('attack 66: kill -9 at the steps of', () => {
 
   it('backup: there is a whole copy or none, and the database is as it was', async () => {
     const kills = await killAtSteps(['admin', 'backup', 'new.db'], async (folder) => {
-      expect(await inState(folder, secretsOf)).toEqual(before);
+      expect(await inState(folder, openSealedRows)).toEqual(before);
       if (!existsSync(join(folder, 'new.db')))
         expect(await runWispr(['admin', 'backup', 'new.db'], { cwd: folder })).toMatchObject({ code: 0 });
       for (const end of ['', '-wal', '-shm']) rmSync(join(folder, `keyserver.db${end}`), { force: true });
       expect(await runWispr(['admin', 'restore', 'new.db'], { cwd: folder })).toMatchObject({ code: 0 });
-      expect(await inState(folder, secretsOf)).toEqual(before);
+      expect(await inState(folder, openSealedRows)).toEqual(before);
     });
     expect(kills).toBeGreaterThan(0);
   });
@@ -238,7 +225,7 @@ describe('attack 66: kill -9 at the steps of', () => {
       async (folder) => {
         if (!existsSync(join(folder, 'keyserver.db')))
           expect(await runWispr(['admin', 'restore', 'copy.db'], { cwd: folder })).toMatchObject({ code: 0 });
-        expect(await inState(folder, secretsOf)).toEqual(before);
+        expect(await inState(folder, openSealedRows)).toEqual(before);
         const server = await startAt(folder);
         const { subscribers } = await overview(server.state);
         await expect(bind(device.provider, code)).rejects.toThrow('code-refused');
