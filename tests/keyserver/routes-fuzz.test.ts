@@ -126,7 +126,7 @@ const body = fc.oneof(
 const TYPES = ['application/x-www-form-urlencoded', 'application/json', 'multipart/form-data; boundary=x', 'a', ''];
 const CHARSETS = ['', '; charset=utf-7', '; charset=iso-8859-1', '; charset="', '; charset=UTF-8'];
 const MODES = ['navigate', 'cors', 'no-cors', 'x'];
-/** Of the door that is asked, of another one, or of nobody. */
+/** Of the door that is asked, of another one, or of none. */
 const headers = fc.record(
   {
     origin: fc.constantFrom('own', 'own', 'own', 'null', 'https://evil.example', 'http://[::1'),
