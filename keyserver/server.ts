@@ -13,6 +13,7 @@ import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { createMailer } from './mail/mailer.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics } from './metrics/metrics.ts';
+import { warnOfUnknownPlans } from './named-plans.ts';
 import { openOpenId } from './openid/config.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
 import { createPaywall } from './paywall/paywall.ts';
@@ -139,6 +140,7 @@ async function serve(
   };
   const apps = createApps(dependencies);
   warnOfDescriptor(await provider.read(), dependencies);
+  await warnOfUnknownPlans(config, state, log);
   if (config.dev) await rememberDevOrigins(state.database, origins);
   else await forgetDevOrigins(state.database);
   const useTicketKey = (key: Uint8Array) => listeners.forEach(({ setTicketKey }) => void setTicketKey(key));

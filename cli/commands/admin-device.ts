@@ -46,11 +46,12 @@ function describe(devices: readonly ListedDevice[]): string {
   return devices.map(describeDevice).join('\n') || 'no devices';
 }
 
-function describeDevice({ short, kind, created, lastSeen }: ListedDevice): string {
+export function describeDevice({ short, kind, created, lastSeen }: ListedDevice): string {
   const used = lastSeen === null ? 'not used yet' : `last used ${isoDay(lastSeen)}`;
   return `${short}  ${kind === 'browser' ? 'browser' : 'Reader'}, connected ${isoDay(created)}, ${used}`;
 }
 
-function asJson({ short: id, kind, created, lastSeen }: ListedDevice) {
+/** Without the number that it has in the database. */
+export function asJson({ short: id, kind, created, lastSeen }: ListedDevice) {
   return { id, kind, created, lastSeen };
 }

@@ -13,6 +13,7 @@ import { addAuditCommand } from './admin-audit.ts';
 import { addBackupCommand, addRestoreCommand } from './admin-backup.ts';
 import { addDeviceCommand, addRenameCommand } from './admin-device.ts';
 import { addOperatorCommand } from './admin-operator.ts';
+import { listPerson } from './admin-person.ts';
 import { addPlanCommand, describePlan } from './admin-plan.ts';
 import { addRotateCommand } from './admin-rotate.ts';
 import { addListOptions, importList, type ListOptions } from './admin-subscribers.ts';
@@ -38,7 +39,7 @@ export function addAdminCommand(program: Command): void {
   const admin = program.command('admin').description('manage publisher, sets and subscribers');
   const importing = addSubcommand(admin, 'import <file>', 'import a key bundle, or a list of subscribers (.csv)');
   addListOptions(importing.option('--new-publisher-key <id>', 'accept this new publisher key')).action(runImport);
-  addSubcommand(admin, 'list', 'show publication, sets, subscribers, devices and accounts').action(runList);
+  addSubcommand(admin, 'list [name]', 'show publication, sets and subscribers; or one subscriber').action(runList);
   addSubcommand(admin, 'revoke <name>', 'end a subscription: devices are refused, sessions end')
     .option('--dry-run', 'say what would end and what the person keeps, and do nothing')
     .action(runRevoke);
@@ -95,8 +96,10 @@ function sayImport({ outcome, publisher, publisherKey, name, sites, serial, sets
   say(`imported serial ${serial}: ${count(sets, 'set')}, ${newSets} new`);
 }
 
-async function runList({ config: configFile, json }: Options): Promise<void> {
-  const shown = await withState(readConfig(configFile), overview);
+async function runList(name: string | undefined, { config: configFile, json }: Options): Promise<void> {
+  const config = readConfig(configFile);
+  if (name !== undefined) return listPerson(config, name, json === true);
+  const shown = await withState(config, overview);
   print(json ? JSON.stringify(shown) : describeOverview(shown));
 }
 

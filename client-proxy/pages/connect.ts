@@ -3,7 +3,7 @@ import { documentPathOf } from '../../core/site/path.ts';
 import { isSite } from '../../core/site/site.ts';
 import { propose } from '../connect/connection.ts';
 import { isCodeAlone, readInvitation } from '../connect/invitation.ts';
-import type { InvitationLink } from '../connect/link.ts';
+import { type InvitationLink, parseInvitationLink } from '../connect/link.ts';
 import { ReaderError } from '../errors.ts';
 import { type Asked, type PageAnswer, type PagesContext, usesProxy } from './context.ts';
 import type { WantedDocument } from './proposals.ts';
@@ -29,7 +29,7 @@ const DAMAGED: ProblemText = {
 const PROBLEMS: Readonly<Record<string, ProblemText>> = {
   'link-malformed': {
     text: 'This is not the whole link of an invitation.',
-    hint: 'Copy the whole link, with # and what stands behind it; a code alone needs its site. A browser that opened the link offers it under “Use the Reader on this computer”.',
+    hint: 'Copy the whole link, with # and what stands behind it; a code alone needs its site. A browser that opened the link offers it under “The Reader did not open?”',
   },
   'read-in-browser': {
     text: 'This site is read in a browser: no Reader can be connected with it.',
@@ -134,14 +134,32 @@ export async function showConnect(context: PagesContext, asked: Asked): Promise<
   return { html };
 }
 
-interface Attempt extends FormValues {
-  readonly alert?: PageAlert;
+/**
+ * An invitation that a page of another site has brought, as the account page does: it is filled in, and the person goes on or not. Until then no
+ * server that it names is asked for anything.
+ */
+export function showInvitation(context: PagesContext, form: URLSearchParams): PageAnswer {
+  try {
+    const { keyServer, code, publisher } = parseInvitationLink((form.get('link') ?? '').slice(0, LINK_LENGTH));
+    if (code === undefined) throw new ReaderError('link-malformed', 'the link has no code', { typed: true });
+    const link = `${keyServer}#${code}${publisher === undefined ? '' : `.${publisher}`}`;
+    return connectPage(context, { link, isFilledIn: true });
+  } catch (error) {
+    return connectPage(context, { link: '', alert: alertOf(error) });
+  }
 }
 
-export function connectPage({ token }: PagesContext, { alert, ...values }: Attempt): PageAnswer {
+interface Attempt extends FormValues {
+  readonly alert?: PageAlert;
+  /** By a page, and not by the person. */
+  readonly isFilledIn?: boolean;
+}
+
+export function connectPage({ token }: PagesContext, { alert, isFilledIn, ...values }: Attempt): PageAnswer {
   const { site } = values;
-  const beginning =
-    site === undefined
+  const beginning = isFilledIn
+    ? 'The page that you come from has filled in an invitation.'
+    : site === undefined
       ? 'An invitation is a link that you have from a publisher.'
       : `To read ${site} in the Reader, paste the link of your invitation.`;
   const whereFrom =
@@ -154,7 +172,7 @@ export function connectPage({ token }: PagesContext, { alert, ...values }: Attem
     place: 'connect',
     alert,
     form: connectForm(token, values),
-    note: alert ? undefined : whereFrom,
+    note: alert || isFilledIn ? undefined : whereFrom,
   });
   return alert ? { html, status: 422 } : { html };
 }

@@ -42,11 +42,29 @@ export class Guard {
     if (request.method !== 'POST') throw new ReaderError('method-refused', 'forms are posted');
     if (!this.isOwn(asked)) throw new ReaderError('host-unknown', 'the address is not one of this program');
     checkSender(request, `http://${asked.host}:${asked.port}`);
-    checkForm(request);
-    const fields = parse(await readBody(request));
+    const fields = await this.#fieldsOf(request);
     if (!equalSecrets(utf8(fields.get('token') ?? ''), utf8(this.token)))
       throw new ReaderError('form-malformed', 'the form does not carry the token of this run of the Reader');
     return fields;
+  }
+
+  /**
+   * The fields of a form that any page may have sent. It may fill in one of these pages and change nothing: it has no token, so what is shown
+   * for it takes a form of this page's own. Only the navigation of a whole window is taken, which the person sees, from a browser that says so.
+   *
+   * @throws ReaderError as {@link readForm}
+   */
+  async readForeignForm(request: IncomingMessage, asked: AskedHost): Promise<URLSearchParams> {
+    if (!this.isOwn(asked)) throw new ReaderError('host-unknown', 'the address is not one of this program');
+    const { 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = request.headers;
+    if (mode !== 'navigate' || destination !== 'document')
+      throw new ReaderError('cross-site', 'only a browser brings a form of another page, in a window of its own');
+    return this.#fieldsOf(request);
+  }
+
+  async #fieldsOf(request: IncomingMessage): Promise<URLSearchParams> {
+    checkForm(request);
+    return parse(await readBody(request));
   }
 }
 

@@ -1,8 +1,9 @@
 /** The Reader's own pages: which there are, and that only their own forms change something. */
 import type { ServerResponse } from 'node:http';
+import { READER_INVITATION_PATH } from '../../core/site/open-in-reader.ts';
 import { ReaderError } from '../errors.ts';
 import { acceptProposal, showProposal } from './confirm.ts';
-import { declineSite, lookAtLink, lookAtSite, showConnect } from './connect.ts';
+import { declineSite, lookAtLink, lookAtSite, showConnect, showInvitation } from './connect.ts';
 import type { Asked, Change, PageAnswer, PageCall, PagesContext, PagesOptions, Show } from './context.ts';
 import { disconnect, showDisconnect } from './disconnect.ts';
 import { Guard } from './guard.ts';
@@ -18,6 +19,7 @@ const ROUTES: readonly (readonly [path: string, show: Show | undefined, change?:
   ['/', unlocked(showHome)],
   ['/connect', unlocked(showConnect), lookAtLink],
   ['/connect/*', unlocked(showProposal), acceptProposal],
+  [READER_INVITATION_PATH, unlocked(async () => ({ goTo: '/connect' }))],
   ['/sites/look', undefined, lookAtSite],
   ['/sites/decline', undefined, declineSite],
   ['/publishers/*/disconnect', unlocked(showDisconnect), disconnect],
@@ -49,6 +51,9 @@ export class Pages {
     if (request.method === 'GET' || request.method === 'HEAD') {
       if (show === undefined) throw new ReaderError('page-unknown', 'forms are posted to this address');
       send(response, await show(this.#context, asked), request.method === 'GET');
+    } else if (request.method === 'POST' && path === READER_INVITATION_PATH) {
+      const form = await this.guard.readForeignForm(request, call.asked);
+      send(response, await unlocked(async (context) => showInvitation(context, form))(this.#context, asked), true);
     } else {
       if (change === undefined) throw new ReaderError('method-refused', 'this page can only be read');
       const form = await this.guard.readForm(request, call.asked);

@@ -1,7 +1,13 @@
-/** The link "Open in Reader", which pages for browsers without a Reader offer: it leads to the Reader on the same computer, if there is one. */
+/** How pages for browsers without a Reader lead to the Reader on the same computer, if there is one. */
 
 /** Where a Reader listens, unless its reader chose another port or another program has it. */
 export const READER_PORT = 8001;
+
+/** What a page of another site may post an invitation to, as `link`: the Reader shows it, and asks before anything is done with it. */
+export const READER_INVITATION_PATH = '/invitation';
+
+/** Where that is, for forms. */
+export const READER_INVITATION_URL = `http://localhost:${READER_PORT}${READER_INVITATION_PATH}`;
 
 /**
  * Leads to a page of the Reader that asks before anything happens: it offers to open the document, or asks for an invitation.

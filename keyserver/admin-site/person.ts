@@ -3,19 +3,19 @@
 import type { Express, Request, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
 import { field, queryOf } from '../http/forms.ts';
-import { devicesOf, removeDevice } from '../readers/devices.ts';
+import { describePerson } from '../person.ts';
+import { removeDevice } from '../readers/devices.ts';
 import { inviteAgain } from '../readers/invitations.ts';
 import { beginSubscription, endSubscription } from '../readers/subscribing.ts';
 import { newestAudit } from '../storage/audit.ts';
-import { decideAccess, type Verdict } from '../subscriptions/access.ts';
 import { listPlans } from '../subscriptions/plans.ts';
 import { revokeSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
-import { type Right, rightsOf } from '../subscriptions/subscriptions.ts';
+import type { Right } from '../subscriptions/subscriptions.ts';
 import { type Why, whyCanRead } from '../why.ts';
 import { type AdminPages, operatorState, sendPage } from './pages.ts';
 import { sendInvitation } from './subscribers.ts';
 
-/** Sets and rows of the audit trail that are shown. */
+/** Rows of the audit trail that are shown. */
 const NEWEST = 12;
 
 export function addPersonPages(app: Express, pages: AdminPages): void {
@@ -66,14 +66,9 @@ async function showPerson(pages: AdminPages, request: Request, response: Respons
   const { state, config } = pages;
   const { database, now } = state;
   const person = await personOf(pages, request);
-  const { id, name } = person;
+  const { name } = person;
   const what = queryOf(request, 'what').trim();
-  const rights = await rightsOf(database, id);
-  const sets = await database.all<{ name: string }>(
-    'SELECT name FROM sets GROUP BY name ORDER BY max(imported) DESC, name DESC LIMIT ?',
-    NEWEST,
-  );
-  const sql = 'SELECT count(*) AS n FROM sessions WHERE subscriber = ? AND expires >= ?';
+  const { rights, sets, devices, sessions } = await describePerson(state, person);
   await sendPage(pages, response, 'person', {
     title: name,
     section: 'subscribers',
@@ -82,23 +77,16 @@ async function showPerson(pages: AdminPages, request: Request, response: Respons
     rights,
     what,
     why: what === '' ? undefined : await whyOf(() => whyCanRead(config, state, name, what)),
-    sets: sets.map((set) => ({ set: set.name, ...answer(person, decideAccess(rights, set.name, now())) })),
-    devices: await devicesOf(database, id),
-    sessions: (await database.first<{ n: number }>(sql, id, now()))?.n ?? 0,
+    sets: sets.map((each) => ({ set: each.set, can: each.can, because: because(each) })),
+    devices,
+    sessions,
     plans: await listPlans(state),
     rows: await newestAudit(database, { about: name }, NEWEST),
   });
 }
 
-type Answer = { readonly can: boolean; readonly because: string };
-
-function answer({ revoked }: Subscriber, verdict: Verdict<Right>): Answer {
-  if (revoked !== null) return { can: false, because: REASONS.revoked };
-  const by = 'by' in verdict ? verdict.by : undefined;
-  return { can: verdict.denied === undefined, because: becauseOf(verdict.denied ?? 'covered', by) };
-}
-
-function becauseOf(reason: Why['reason'], by: Why['by']): string {
+/** In a table, where the right has a row of its own. */
+function because({ reason, by }: Pick<Why, 'reason'> & { readonly by?: Right | null | undefined }): string {
   return REASONS[reason] + (by ? ` (${by.plan?.title ?? `sets ${by.patterns.join(', ')}`})` : '');
 }
 
@@ -112,10 +100,10 @@ const REASONS: Readonly<Record<Why['reason'], string>> = {
 };
 
 /** What keeps the publication from being read is an answer too. */
-async function whyOf(ask: () => Promise<Why>): Promise<Answer & { readonly set?: string | undefined }> {
+async function whyOf(ask: () => Promise<Why>) {
   try {
-    const { can, reason, by, set } = await ask();
-    return { can, set, because: becauseOf(reason, by) };
+    const why = await ask();
+    return { can: why.can, set: why.set, because: because(why) };
   } catch (error) {
     return { can: false, because: error instanceof Error ? error.message : 'it cannot be said' };
   }

@@ -4,6 +4,7 @@
  */
 
 import type { Express, Request, Response } from 'express';
+import { READER_INVITATION_URL } from '../../core/site/open-in-reader.ts';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import type { DoorOptions } from '../http/door.ts';
@@ -74,8 +75,9 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     },
     isSignedIn: async (request) => (await subscriberOf(pages, request)) !== undefined,
   };
-  const assets = ['/-/style.css', '/-/join.js', '/-/sign-in.js'];
-  const app = createReadingDoor({ ...options, formsLeadTo: [documents] }, pages, assets);
+  const assets = ['/-/style.css', '/-/join.js', '/-/sign-in.js', '/-/reader.js'];
+  const formsLeadTo = [documents, new URL(READER_INVITATION_URL).origin];
+  const app = createReadingDoor({ ...options, formsLeadTo }, pages, assets);
   addAccountPages(app, pages);
   addJoinPages(app, pages);
   addPasskeyPages(app, pages);

@@ -6,7 +6,7 @@ import { field } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
 import { readProviderRow } from '../publication/provider.ts';
 import { replacePassword } from '../readers/accounts.ts';
-import { createCode } from '../readers/invitations.ts';
+import { createCode, invitationLink } from '../readers/invitations.ts';
 import { MAIL_CODE_LIFETIME } from '../readers/mail-codes.ts';
 import { deleteSubscriber, endSessions, exportSubscriber, isProven, removePassword } from '../readers/own-account.ts';
 import { isAcceptablePassword } from '../readers/passwords.ts';
@@ -34,7 +34,7 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
     leave(pages, response);
   });
   post('/-/new-password', (request, response, subscriber) => takeNewPassword(pages, request, response, subscriber));
-  post('/-/connect-reader', (_request, response, subscriber) => connectReader(pages, response, subscriber));
+  post('/-/connect-reader', (request, response, subscriber) => connectReader(pages, request, response, subscriber));
   post('/-/my-data', async (_request, response, { id }) => {
     response.attachment('my-data.json').type('json');
     response.send(`${JSON.stringify(await exportSubscriber(state, id), undefined, 2)}\n`);
@@ -74,14 +74,16 @@ async function takeNewPassword(
   response.redirect(303, '/-/account');
 }
 
-/** The page of invitations takes the code, and offers the Reader: docs/keyserver.md, "Invitations". */
+/** Makes a code: for the script of the account page, or for the page of invitations (docs/keyserver.md, "Invitations"), which offers it as a link. */
 async function connectReader(
-  { state, origin }: AccountPages,
+  { state, origin, keyServer }: AccountPages,
+  request: Request,
   response: Response,
   { id, revoked }: Subscriber,
 ): Promise<void> {
   if (revoked !== null) return response.redirect(303, '/-/account');
   const code = await createCode(state.database, id, state.now() + MAIL_CODE_LIFETIME);
   const root = (await readProviderRow(state.database))?.root;
-  response.redirect(303, `${origin}/-/join?reader=1#${code}${root === undefined ? '' : `.${root}`}`);
+  if (field(request, 'as') === 'json') response.json({ link: invitationLink({ code }, keyServer, root) });
+  else response.redirect(303, invitationLink({ code }, `${origin}/-/join?reader=1`, root));
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
 import { type SetTitle, titleOfSet } from '../../core/publication/set-titles.ts';
 import type { Accent } from '../../core/site/accent.ts';
-import { openInReaderUrl, READER_PORT } from '../../core/site/open-in-reader.ts';
+import { openInReaderUrl, READER_INVITATION_URL, READER_PORT } from '../../core/site/open-in-reader.ts';
 import type { ScriptAddress } from '../../node-support/web-reader-files.ts';
 import type { KeyServerErrorCode } from '../errors.ts';
 import type { ListedPasskey } from '../passkeys/store.ts';
@@ -38,6 +38,7 @@ export const ASSETS: Readonly<Record<string, { readonly type: string; readonly c
   [STYLE_SHEET]: asset('text/css; charset=utf-8', 'style.css'),
   '/-/join.js': asset('text/javascript; charset=utf-8', 'join.js'),
   '/-/sign-in.js': asset('text/javascript; charset=utf-8', 'sign-in.js'),
+  '/-/reader.js': asset('text/javascript; charset=utf-8', 'reader.js'),
 };
 
 /** The style sheet, with the publisher's colours. */
@@ -155,7 +156,8 @@ export function signInPage(masthead: Masthead, page: SignInPage): string {
 }
 
 export function joinPage(masthead: Masthead, page: JoinPage): string {
-  return eta.render('@join', { masthead, page, reader: `http://localhost:${READER_PORT}/connect` });
+  const reader = `http://localhost:${READER_PORT}/connect`;
+  return eta.render('@join', { masthead, page, reader, invitation: READER_INVITATION_URL });
 }
 
 export function vaultPage(masthead: Masthead, page: VaultPage): string {
@@ -176,6 +178,7 @@ export function accountPage(masthead: Masthead, page: AccountPage): string {
     masthead,
     page: { ...page, grants, devices, passkeys },
     reader: readerUrl(masthead, '/'),
+    invitation: READER_INVITATION_URL,
   });
 }
 

@@ -11,8 +11,8 @@ import type { KeyServerState } from '../storage/state.ts';
  * @returns how many devices
  */
 export async function rotateDevices(state: KeyServerState): Promise<number> {
-  await renewSecret(state, 'known-browsers');
   return state.database.transaction(async () => {
+    await renewSecret(state, 'known-browsers');
     const devices = await forgetDeviceKeys(state.database);
     await audit(state, 'rotate', 'devices', { devices });
     return devices;

@@ -108,9 +108,9 @@ describe('a document that was read once', () => {
   it('is there after a new start, without any network, until the grace period ends', async () => {
     await rig.publisher.publish(rig.host.files, '/a.html', { content: 'for the train' });
     await readAndKeep('/a.html');
-    const nobody = await startRawHost((_head, socket) => socket.destroy());
-    await nobody.close();
-    await rig.restart({ connectTo: [parseConnectTo(`::127.0.0.1:${nobody.port}`)] }); // no host is there
+    const closed = await startRawHost((_head, socket) => socket.destroy());
+    await closed.close();
+    await rig.restart({ connectTo: [parseConnectTo(`::127.0.0.1:${closed.port}`)] }); // no host is there
     const offline = await get('/a.html');
     expect([offline.status, offline.text]).toEqual([200, 'for the train']);
     rig.passTime(5 * DAY); // no longer fresh, and within the grace period

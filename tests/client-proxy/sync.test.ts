@@ -104,9 +104,9 @@ describe('a sync', () => {
     expect([...new Set(steps.map(({ step }) => step))]).toEqual(['listing', 'measuring', 'fetching']);
     expect(steps.at(-1)).toMatchObject({ documents: 23, ofDocuments: 23, bytes: summary.here.bytes });
     expect(steps.at(-1)?.ofBytes).toBe(summary.here.bytes);
-    const nobody = await startRawHost((_head, socket) => socket.destroy());
-    await nobody.close();
-    await rig.restart({ connectTo: [parseConnectTo(`::127.0.0.1:${nobody.port}`)] });
+    const closed = await startRawHost((_head, socket) => socket.destroy());
+    await closed.close();
+    await rig.restart({ connectTo: [parseConnectTo(`::127.0.0.1:${closed.port}`)] });
     for (const [path, content] of documents)
       expect([path, (await get(path)).body.equals(content)]).toEqual([path, true]);
   });

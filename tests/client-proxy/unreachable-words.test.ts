@@ -11,12 +11,12 @@ import { startRawHost } from '../support/raw-http.ts';
 import { startReaderRig } from '../support/reader-rig.ts';
 
 it('attack 63: a page cannot read addresses out of what is said of hosts that are not there', async () => {
-  const nobody = await startRawHost((_head, socket) => socket.destroy());
-  await nobody.close();
+  const closed = await startRawHost((_head, socket) => socket.destroy());
+  await closed.close();
   const rig = await startReaderRig();
   try {
     await rig.publisher.publish(rig.host.files, '/a.html', { content: 'text' });
-    await rig.restart({ connectTo: [parseConnectTo(`::127.0.0.1:${nobody.port}`)] });
+    await rig.restart({ connectTo: [parseConnectTo(`::127.0.0.1:${closed.port}`)] });
     const answer = await send(rig.proxy.port, rig.url('/a.html'));
     expect([answer.status, refusalCode(answer)]).toEqual([502, 'content-host-unreachable']);
     const tunnel = await sendRaw(
@@ -24,9 +24,9 @@ it('attack 63: a page cannot read addresses out of what is said of hosts that ar
       'CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\n\r\n',
     );
     expect(tunnel.toLowerCase()).toContain('wispr-refusal: host-unreachable');
-    for (const text of [answer.text, tunnel]) expect(text).not.toMatch(new RegExp(`ECONN|:${nobody.port}\\b`));
+    for (const text of [answer.text, tunnel]) expect(text).not.toMatch(new RegExp(`ECONN|:${closed.port}\\b`));
     const agent = new Agent();
-    const asking = exchange(agent, `http://localhost:${nobody.port}`, '/', { maximumLength: 1 });
+    const asking = exchange(agent, `http://localhost:${closed.port}`, '/', { maximumLength: 1 });
     await expect(asking).rejects.toMatchObject({
       code: 'key-server-unreachable',
       message: expect.not.stringMatching(/ECONN|127\.0/),

@@ -34,7 +34,7 @@ let invitation: { link: string };
 
 beforeAll(() => {
   for (const directory of [publisher, operator, reader, host]) mkdirSync(directory);
-  writeFileSync(passphrase, 'six words that nobody would guess\n', { mode: 0o600 });
+  writeFileSync(passphrase, 'six words that are hard to guess\n', { mode: 0o600 });
 });
 afterAll(async () => {
   for (const program of running.reverse()) await program.stop();

@@ -47,7 +47,7 @@ beforeAll(async () => {
   for (const port of ['8443', '8444', '8445', '8080']) ports.set(port, await freePort());
   for (const directory of ['news', 'home']) mkdirSync(file(directory));
   cpSync(join(ROOT, 'examples/newspaper/site'), file('news/site'), { recursive: true });
-  writeFileSync(file('passphrase'), 'six words that nobody would guess\n', { mode: 0o600 });
+  writeFileSync(file('passphrase'), 'six words that are hard to guess\n', { mode: 0o600 });
 });
 afterAll(async () => {
   for (const program of running.reverse()) await program.stop();

@@ -126,6 +126,44 @@ describe('beside the running key server', () => {
     expect(json).not.toMatch(/argon2|sealed|password/);
   });
 
+  it('the list of one person shows rights, what can be read until when, and devices', async () => {
+    const plan = ['admin', 'plan', 'weekly', '--title', 'Weekly', '--sets', 'day-2'];
+    expect((await runWispr(plan, { cwd: folder })).code).toBe(0);
+    const later = ['invite', 'anna', '--plan', 'weekly', '--from', '2099-01-01', '--until', '2099-01-31'];
+    expect((await runWispr(later, { cwd: folder })).code).toBe(0);
+    const { code, stdout } = await runWispr(['admin', 'list', 'ANNA'], { cwd: folder });
+    expect(code).toBe(0);
+    expect(stdout.split('\n')).toEqual([
+      'anna',
+      '  password set, 1 session, 2 open invitations',
+      '',
+      'Rights (2)',
+      '  sets day-1 until 2099-12-31',
+      '  plan weekly from 2099-01-01 to 2099-01-31',
+      '',
+      'Newest sets (2)',
+      '  day-2  cannot be read: no right covers it, or not its time',
+      '  day-1  can be read: sets day-1 until 2099-12-31',
+      '',
+      'Devices (1)',
+      expect.stringMatching(/^ {2}\S{8} {2}Reader, connected 20\S+, last used 20\S+$/),
+      '',
+    ]);
+    const json = await runWispr(['admin', 'list', 'anna', '--json'], { cwd: folder });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      name: 'anna',
+      rights: [{ plan: null, patterns: ['day-1'] }, { plan: { name: 'weekly' } }],
+      sets: [
+        { set: 'day-2', can: false, reason: 'not-entitled', by: null },
+        { set: 'day-1', can: true, by: { until: Date.UTC(2099, 11, 31, 23, 59, 59) / 1000 } },
+      ],
+      devices: [{ id: expect.stringMatching(/^\S{8}$/), kind: 'reader' }],
+    });
+    expect(json.stdout).not.toMatch(/argon2|sealed|"password/);
+    const none = await runWispr(['admin', 'list', 'unknown'], { cwd: folder });
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('[no-such-subscriber]')]);
+  });
+
   it('naming sets takes nothing away, which is said; after revoking, it does', async () => {
     await runWispr(['invite', 'dora'], { cwd: folder });
     const more = await runWispr(['invite', 'dora', '--sets', 'day-1'], { cwd: folder });

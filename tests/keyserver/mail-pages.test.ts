@@ -70,7 +70,7 @@ it('a code, and the link of its mail in another browser, sign in; opening the li
   await page.waitForURL(`${rig.server.documentsUrl}/**`);
   await page.goto(`${rig.server.readingUrl}/-/account`);
   await shoot('account');
-  await page.click('#connect-reader button');
+  await page.click('#reader-link button');
   await page.waitForSelector('#reader[open]');
   await shoot('reader');
   await page.goto(`${rig.server.readingUrl}/-/delete`);

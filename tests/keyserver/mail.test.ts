@@ -112,7 +112,7 @@ it('attack 94: no spelling of a name gets a code whose wrong tries count for ano
   expect(await rig.server.state.database.all(sql, wide.slice(0, 64))).toEqual([{ subscriber: null }]);
 });
 
-it('tells nobody whether a name is known', async () => {
+it('never tells whether a name is known', async () => {
   const answers = [];
   for (const name of ['ada@example.org', 'eve@example.org']) {
     const visitor = browser();

@@ -117,7 +117,7 @@ describe('an unverified one', () => {
     ['a look-alike', { email: 'ｖictim@example.org', email_verified: true }],
     ['a nickname', { preferred_username: 'victim@example.org' }],
     ['a name', { preferred_username: 'victim' }],
-  ])('attack 118: links to nobody: %s', async (what, claims) => {
+  ])('attack 118: links to no subscriber: %s', async (what, claims) => {
     for (const name of ['victim@example.org', 'victim']) await rig.invite({ name });
     provider.person = { sub: what, ...claims };
     expect(nameIn(await account((await signIn()).reader))).toMatch(/^(victim|reader|)-[0-9a-f]{8}$/);

@@ -401,6 +401,30 @@ describe('the key server refuses to start', () => {
   }
 });
 
+describe('a plan that the configuration names and that there is not', () => {
+  it('is said once for each, with what makes it, and keeps no reader out', async () => {
+    writeFileSync(file('stripe.secret'), 'whsec_a-secret-of-this-test', { mode: 0o600 });
+    writeConfiguration({
+      mail: { smtp: 'smtp://127.0.0.1:9', from: 'News <news@example.org>' },
+      signUp: { plan: 'trial', days: 7 },
+      stripe: { secretFile: 'stripe.secret', plans: { price_1: 'daily', price_2: 'library' } },
+    });
+    const warnings = async () => {
+      const lines: string[] = [];
+      const log = pino({ base: null, level: 'warn' }, { write: (line: string) => void lines.push(line) });
+      const config = readConfig(file('keyserver.json'));
+      await (await startKeyServer(forDevelopment(config), { log })).close();
+      return lines.map((line) => JSON.parse(line)).filter(({ plan }) => plan !== undefined);
+    };
+    const first = await warnings();
+    expect(first.map(({ member }) => member)).toEqual(['signUp.plan', 'stripe.plans.price_1', 'stripe.plans.price_2']);
+    expect(first[0].msg).toContain('make it with "wispr admin plan trial --sets PATTERNS", or correct signUp.plan');
+    for (const plan of ['trial', 'daily'])
+      expect(await runWispr(['admin', 'plan', plan, '--sets', '*'], { cwd: folder })).toMatchObject({ code: 0 });
+    expect((await warnings()).map(({ plan }) => plan)).toEqual(['library']);
+  });
+});
+
 describe('on the command line, a refusal', () => {
   it('is one line and a hint on standard error, with exit code 1', async () => {
     await setUp();

@@ -326,7 +326,7 @@ describe('the index', () => {
     expect((await workspace.published({ now: NOW + 1 })).paths).toEqual(['/a.html']);
     await rm(await workspace.objectFile('/a.html'));
     await lose();
-    await writeFile(join(workspace.out, 'a.html'), '<title>A page</title>Somebody else made this');
+    await writeFile(join(workspace.out, 'a.html'), '<title>A page</title>Another program made this');
     await expect(workspace.protect({ now: NOW + 2 })).rejects.toMatchObject({ code: 'output-foreign' });
   });
 

@@ -244,7 +244,7 @@ describe('a protected tree', () => {
     expect(findings(await verifyTree(workspace.out))).toEqual([`/${proof} host-proof`]);
     await copyFile(join(other.out, proof), place(proof));
     expect(findings(await verifyTree(workspace.out))).toEqual([`/${proof} host-proof`]);
-    await writeFile(place(proof), `somebody else\nwispr/1 root=${(await workspace.keyStore()).rootId}\n`);
+    await writeFile(place(proof), `another line\nwispr/1 root=${(await workspace.keyStore()).rootId}\n`);
     expect(findings(await verifyTree(workspace.out))).toEqual([]);
     await change('.well-known/wispr-provider', (b) => b.toString().replace('read.news', 'read.evil'));
     expect(findings(await verifyTree(workspace.out))).toEqual(['/.well-known/wispr-provider file-altered']);

@@ -1,4 +1,4 @@
-/** A real OpenID provider on loopback. Whoever comes is signed in at once, as the person that the test has named. */
+/** A real OpenID provider on loopback. Each person who comes is signed in at once, as the person that the test has named. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider';

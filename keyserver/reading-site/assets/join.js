@@ -14,7 +14,8 @@ async function takeInvitation() {
   const [code] = invitation.split('.');
   history.replaceState(null, '', location.pathname + location.search);
   invited.querySelector('[name=code]').value = code;
-  invited.querySelector('#link').value = `${invited.dataset.keyServer}#${invitation}`;
+  const link = `${invited.dataset.keyServer}#${invitation}`;
+  for (const field of invited.querySelectorAll('#link, #in-reader [name=link]')) field.value = link;
   invited.hidden = false;
   typed.hidden = true;
   if (new URLSearchParams(location.search).has('reader')) invited.querySelector('#reader').open = true;

@@ -172,7 +172,7 @@ function requests(): KeyVector[] {
     verify('x25519 part of small order', 'binding-malformed', request({ xwing: toBase64url(lowOrder) }), [41]),
     verify('x25519 part with bit 255 set', 'binding-malformed', request({ xwing: toBase64url(highBit) }), [75]),
     verify(
-      'signed by somebody else',
+      'signed by another key',
       'binding-malformed',
       canonicalJson({ ...good, ed25519: toBase64url(stranger.ed25519.publicKey) }),
     ),

@@ -167,7 +167,7 @@ async function refused(made: Made): Promise<KeyVector[]> {
   const forOther = await make('other', canonicalJson(BUNDLE), stranger.publicKey);
   const renamed = { ...made.header, publisherKey: toBase64url(otherPublisher.publicKey) };
   return [
-    open('signed by somebody else', 'bundle-malformed', join(made, otherPublisher.secretKey)),
+    open('signed by another key', 'bundle-malformed', join(made, otherPublisher.secretKey)),
     open('signature altered', 'bundle-malformed', flipBit(good, MAGIC.length + 4 + canonicalJson(made.header).length)),
     open(
       'signature altered and payload cut',

@@ -45,7 +45,7 @@ async function signatures(): Promise<ObjectVector[]> {
         { attacks: [6] },
       ),
     ),
-    refused('header signed by somebody else under the publisher id', 'signature-invalid', joinObject(bySubscriber), {
+    refused('header signed by another key under the publisher id', 'signature-invalid', joinObject(bySubscriber), {
       attacks: [17, 20],
       reader: { path: '/b.html' },
     }),

@@ -1,0 +1,16 @@
+// One press: a code is made, and the Reader on this computer gets the link with it. It asks before it connects.
+const button = document.querySelector('#connect-reader');
+
+button?.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const response = await fetch(button.action, { method: 'POST', body: new URLSearchParams({ as: 'json' }) });
+  if (!response.headers.get('content-type')?.startsWith('application/json')) {
+    location.reload(); // signed out meanwhile
+    return;
+  }
+  const { link } = await response.json();
+  const form = Object.assign(document.createElement('form'), { method: 'post', action: button.dataset.reader });
+  form.append(Object.assign(document.createElement('input'), { type: 'hidden', name: 'link', value: link }));
+  document.body.append(form);
+  form.submit();
+});

@@ -1,0 +1,242 @@
+/** `kill -9` at the steps of the commands that change keys, and of those that copy the database. */
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { acceptBinding, encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
+import { forDevelopment, readConfig } from '../../keyserver/config.ts';
+import { overview } from '../../keyserver/overview.ts';
+import { importBundle } from '../../keyserver/publication/import-bundle.ts';
+import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
+import { startKeyServer } from '../../keyserver/server.ts';
+import { checkAudit } from '../../keyserver/storage/audit-check.ts';
+import { readMasterKeys } from '../../keyserver/storage/master-key.ts';
+import { type KeyServerState, withState } from '../../keyserver/storage/state.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { askForKeys, type BoundDevice, bind, bytesOf, post } from '../support/device.ts';
+import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { ROOT, startProgram } from '../support/programs.ts';
+import { createPublisher, type PublisherWithSets, sealBundle } from '../support/publisher-with-sets.ts';
+import { openSealedRows } from '../support/sealed-rows.ts';
+import { THOROUGH } from '../support/thorough.ts';
+import { runWispr } from '../support/wispr.ts';
+
+/** More than one transaction of a new master key. */
+const SETS = 501;
+const FILES = ['keyserver.json', 'keyserver.db', 'master.key', 'keyserver.pub', 'copy.db'];
+const PRELOAD = pathToFileURL(join(ROOT, 'tests/support/kill-at-step.mjs'));
+/** Programs at a time: they mostly load. */
+const AT_A_TIME = 3;
+/** Of the steps, every one or every third. */
+const STRIDE = THOROUGH ? 1 : 3;
+const SECRETS = ['secrets failures', 'secrets httpcrypt', 'secrets known-browsers'];
+
+let origin: string;
+let publisher: PublisherWithSets;
+let device: BoundDevice;
+let code: string;
+/** By table and primary key. */
+let before: ReadonlyMap<string, string>;
+
+const configAt = (folder: string) => readConfig(join(folder, 'keyserver.json'));
+const startAt = (folder: string) => startKeyServer(forDevelopment(configAt(folder)), { log: pino({ enabled: false }) });
+const inState = <Result>(folder: string, work: (state: KeyServerState) => Promise<Result>) =>
+  withState(configAt(folder), work);
+
+beforeAll(async () => {
+  origin = temporaryFolder();
+  publisher = await createPublisher(Array.from({ length: SETS }, (_, index) => `set-${index}`));
+  configure(0, 0);
+  const first = await startAt(origin);
+  const { keyServer, reading } = first.ports;
+  await first.close();
+  configure(keyServer, reading); // so that the device finds it again
+  const server = await startAt(origin);
+  const { origins, state } = server;
+  const bundle = await sealBundle(publisher, state.recipient.publicKey, { ...origins, content: 'https://cdn.example' });
+  await importBundle(state, bundle, origins);
+  const ada = await inviteSubscriber(state, { name: 'Ada' });
+  device = await bind({ keyServer: server.url, publisher: publisher.root.id }, ada.code);
+  await server.close();
+  code = (await inState(origin, (opened) => inviteSubscriber(opened, { name: 'Ben' }))).code;
+  expect(await runWispr(['admin', 'backup', 'copy.db'], { cwd: origin })).toMatchObject({ code: 0 });
+  before = await inState(origin, openSealedRows);
+});
+afterAll(() => rmSync(origin, { recursive: true }));
+
+function configure(keys: number, reading: number): void {
+  const at = (port: number) => ({ host: '127.0.0.1', port });
+  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
+  const doors = { listen: at(keys), reading: { listen: at(reading), documents: { listen: at(0), inBrowser: false } } };
+  writeFileSync(join(origin, 'keyserver.json'), JSON.stringify({ ...doors, ...paths }));
+}
+
+async function copyOfOrigin(): Promise<string> {
+  const folder = mkdtempSync(`${origin}-`);
+  for (const file of FILES) cpSync(join(origin, file), join(folder, file));
+  return folder;
+}
+
+/** @returns whether it was killed before its end */
+async function runUntil(step: number, args: readonly string[], cwd: string): Promise<boolean> {
+  const env = { ...process.env, NODE_OPTIONS: `--import=${PRELOAD}`, WISPR_KILL_AT: String(step) };
+  const { code: status, stderr } = await startProgram('bin/wispr.js', args, { cwd, env }).ended;
+  if (status !== null) expect([status, stderr]).toEqual([0, expect.anything()]);
+  return status === null;
+}
+
+/**
+ * Kills a command at its first step, in a copy of the key server; at a later step, in another copy; and so on until it comes to its end.
+ *
+ * @param check - looks at what is there afterwards
+ * @param prepare - brings the copy to where the command begins
+ * @returns at how many steps it was killed
+ */
+async function killAtSteps(
+  args: readonly string[],
+  check: (folder: string) => Promise<void>,
+  prepare: (folder: string) => Promise<void> = async () => undefined,
+): Promise<number> {
+  let next = 1;
+  let kills = 0;
+  let isDone = false;
+  let checks = Promise.resolve();
+  const kill = async (): Promise<void> => {
+    if (isDone) return;
+    const step = next;
+    next += STRIDE;
+    const folder = await copyOfOrigin();
+    await prepare(folder);
+    if (await runUntil(step, args, folder)) kills++;
+    else isDone = true;
+    const turn = checks.then(() => check(folder)); // one after the other: they listen on one port
+    checks = turn.catch(() => undefined);
+    await turn;
+    rmSync(folder, { recursive: true });
+    return kill();
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, kill));
+  return kills;
+}
+
+/** A server starts; the device has its keys, and an open code is good once. */
+async function expectService(folder: string): Promise<void> {
+  const server = await startAt(folder);
+  try {
+    const ids = [...publisher.sets.values()].slice(0, 50).map(({ id }) => id);
+    const asked = await askForKeys(device, ids).catch(async () => askForKeys(await renewed(), ids));
+    expect(asked.keys).toHaveLength(ids.length);
+    await bind(device.provider, code);
+    await expect(bind(device.provider, code)).rejects.toThrow('code-refused');
+    expect(await checkAudit(server.state.database)).toMatchObject({ problem: undefined });
+  } finally {
+    await server.close();
+  }
+}
+
+async function renewed(): Promise<BoundDevice> {
+  const { keys, provider } = device;
+  const request = encodeRenewalRequest(keys, provider.publisher, nowInSeconds());
+  const answer = await bytesOf(await post(provider.keyServer, RENEWAL_PATH, request));
+  return { keys, provider, deviceKey: await acceptBinding(request, answer, keys, provider) };
+}
+
+const publicKeyIn = (folder: string) => readFileSync(join(folder, 'keyserver.pub'), 'utf8').trim();
+
+/** Without what tells rows of a table apart, but for the secrets, which have names. */
+const kindOf = (row: string) => (row.startsWith('secrets ') ? row : (row.split(' ')[0] ?? ''));
+
+describe('attack 66: kill -9 at the steps of', () => {
+  it.each([
+    ['master', []],
+    ['recipient', ['former_recipients', 'recipient']],
+    ['devices', ['devices', 'secrets known-browsers']],
+    ['httpcrypt', ['secrets httpcrypt']],
+  ] as const)('rotate %s: all of it was done or nothing, and the next run goes on', async (key, changes) => {
+    const args = ['admin', 'rotate', key];
+    const kills = await killAtSteps(args, async (folder) => {
+      const after = await inState(folder, openSealedRows);
+      const names = new Set([...before.keys(), ...after.keys()]);
+      const changed = [...names].filter((name) => before.get(name) !== after.get(name));
+      expect([[], changes]).toContainEqual(changed.map(kindOf).sort());
+      expect([...after.values()]).toContain(before.get('recipient 1')); // bundles are sealed to it until the publisher has the new one
+      await inState(folder, async ({ recipient }) => {
+        expect(publicKeyIn(folder)).toBe(toBase64url(recipient.publicKey));
+      });
+      expect(await runWispr(args, { cwd: folder })).toMatchObject({ code: 0 });
+      await expectService(folder);
+    });
+    expect(kills).toBeGreaterThan(0);
+  });
+
+  it('rotate master --remove-old: the key that is in use stays', async () => {
+    const rotated = async (folder: string) => void (await runWispr(['admin', 'rotate', 'master'], { cwd: folder }));
+    const args = ['admin', 'rotate', 'master', '--remove-old'];
+    const kills = await killAtSteps(
+      args,
+      async (folder) => {
+        expect(await inState(folder, openSealedRows)).toEqual(before);
+        expect(await runWispr(args, { cwd: folder })).toMatchObject({ code: 0 });
+        expect([...(await readMasterKeys(join(folder, 'master.key'))).keys()]).toEqual([2]);
+        await expectService(folder);
+      },
+      rotated,
+    );
+    expect(kills).toBeGreaterThan(0);
+  });
+
+  it('rotate master --lost: it is done again until there is a master key that opens all', async () => {
+    const args = ['admin', 'rotate', 'master', '--lost'];
+    const kills = await killAtSteps(
+      args,
+      async (folder) => {
+        if (!existsSync(join(folder, 'master.key')))
+          expect(await runWispr(args, { cwd: folder })).toMatchObject({ code: 0 });
+        const rows = [...(await inState(folder, openSealedRows)).keys()];
+        expect(rows.map(kindOf)).toEqual(['recipient', ...SECRETS]); // the publisher brings the rest again
+        const { subscribers } = await inState(folder, overview);
+        expect(subscribers).toMatchObject([
+          { name: 'Ada', devices: [{}] },
+          { name: 'Ben', openInvitations: 1 },
+        ]);
+      },
+      async (folder) => rmSync(join(folder, 'master.key')),
+    );
+    expect(kills).toBeGreaterThan(0);
+  });
+
+  it('backup: there is a whole copy or none, and the database is as it was', async () => {
+    const kills = await killAtSteps(['admin', 'backup', 'new.db'], async (folder) => {
+      expect(await inState(folder, openSealedRows)).toEqual(before);
+      if (!existsSync(join(folder, 'new.db')))
+        expect(await runWispr(['admin', 'backup', 'new.db'], { cwd: folder })).toMatchObject({ code: 0 });
+      for (const end of ['', '-wal', '-shm']) rmSync(join(folder, `keyserver.db${end}`), { force: true });
+      expect(await runWispr(['admin', 'restore', 'new.db'], { cwd: folder })).toMatchObject({ code: 0 });
+      expect(await inState(folder, openSealedRows)).toEqual(before);
+    });
+    expect(kills).toBeGreaterThan(0);
+  });
+
+  it('restore: there is a whole database, in which open codes are void, or none', async () => {
+    const kills = await killAtSteps(
+      ['admin', 'restore', 'copy.db'],
+      async (folder) => {
+        if (!existsSync(join(folder, 'keyserver.db')))
+          expect(await runWispr(['admin', 'restore', 'copy.db'], { cwd: folder })).toMatchObject({ code: 0 });
+        expect(await inState(folder, openSealedRows)).toEqual(before);
+        const server = await startAt(folder);
+        const { subscribers } = await overview(server.state);
+        await expect(bind(device.provider, code)).rejects.toThrow('code-refused');
+        await server.close();
+        expect(subscribers).toMatchObject([
+          { name: 'Ada', devices: [{}] },
+          { name: 'Ben', openInvitations: 0 },
+        ]);
+      },
+      async (folder) => rmSync(join(folder, 'keyserver.db')),
+    );
+    expect(kills).toBeGreaterThan(0);
+  });
+});
