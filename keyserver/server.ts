@@ -8,6 +8,8 @@ import { createApiApp } from './api/app.ts';
 import type { StripeConfig } from './api/subscriptions.ts';
 import { DEFAULT_PUBLICATION, type KeyServerConfig } from './config.ts';
 import { KeyServerError } from './errors.ts';
+import type { Hashing } from './hashing/hashing.ts';
+import { openDispatcher } from './hashing/open.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { checkAdminDoor, checkDoor, checkHttpcryptDoor, type Listener, listenFor } from './http/listen.ts';
 import { watchCertificates } from './http/renewal.ts';
@@ -28,6 +30,7 @@ import { type ContentHosts, createContentHosts } from './reading-site/content-ho
 import { createDocumentsSite } from './reading-site/documents-app.ts';
 import { ReadPublications } from './reading-site/publications.ts';
 import { workEachMinute } from './storage/each-minute.ts';
+import { readSecret } from './storage/secrets.ts';
 import { type KeyServerState, openState } from './storage/state.ts';
 import { readStripe } from './stripe.ts';
 
@@ -183,8 +186,10 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
     () => checkAdminDoor(config.admin, config),
     () => readStripe(config),
   );
+  const { log = createLog() } = options;
   const state = await openState(config, options.now);
   const listeners: Listener[] = [];
+  let hashing: Hashing | undefined;
   const isTrusted = trustedProxies(config.trustedProxies);
   const isPublicAdmin = (door: unknown) => door === config.admin && config.admin?.origin?.startsWith('https:') === true;
   const isPlain = (door: Parameters<typeof listenFor>[0]) =>
@@ -203,9 +208,11 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
       metrics: config.metrics && (await open(config.metrics, 'metrics.listen')),
       admin: config.admin && (await open(config.admin, 'admin.listen')),
     };
-    return await serve(config, state, opened, options);
+    if (config.dispatcher)
+      hashing = await openDispatcher(config.dispatcher, await readSecret(state, 'dispatcher'), log);
+    return await serve(config, { ...state, ...(hashing && { hashing }) }, opened, { ...options, log });
   } catch (error) {
-    await Promise.all(listeners.map(({ close }) => close()));
+    await Promise.all([...listeners.map(({ close }) => close()), hashing?.close()]);
     await state.database.close();
     throw error;
   }
@@ -225,7 +232,7 @@ async function serve(
   config: KeyServerConfig,
   opened: KeyServerState,
   doors: Doors,
-  { log = createLog(), limits = {}, webReader: folder, renewalInterval }: StartOptions,
+  { log, limits = {}, webReader: folder, renewalInterval }: StartOptions & { readonly log: Logger },
 ): Promise<RunningKeyServer> {
   const { api, reading, documents } = doors;
   const paywall = createPaywall(config, opened, log);
@@ -290,6 +297,7 @@ async function serve(
       stopWatching();
       await Promise.all(listeners.map(({ close }) => close()));
       encrypted?.stop();
+      await state.hashing.close();
       await Promise.all([keeper.stop(), hosts.close(), paywall?.close(), shared.mailer?.close(), stopFollowing()]);
       await endRecords();
       await state.database.close();
