@@ -80,6 +80,7 @@ export class Member implements Hashing {
     this.#socket = socket;
     const fail = (reason: string) => {
       socket
+        .off('error', failed)
         .off('close', closed)
         .on('error', () => undefined)
         .destroy();

@@ -20,7 +20,8 @@ import { type RunningProgram, startProgram } from '../support/programs.ts';
 const SECRET = randomBytes(32);
 /** Connects again at once; waits as long as it takes. */
 const PATIENT: Timing = { ...TIMING, silence: 120_000, answer: 120_000, again: 20, slowest: 20 };
-const IMPATIENT: Timing = { ...PATIENT, alive: 50, silence: 1500 };
+/** Processes give a sign of life every two seconds. */
+const IMPATIENT: Timing = { ...PATIENT, silence: 5000 };
 
 const endings: (() => unknown)[] = [];
 afterEach(async () => {
@@ -179,12 +180,13 @@ describe('what is lost', () => {
   it.each(['SIGKILL', 'SIGSTOP'] as const)(
     'a key server in the middle of its work, by %s: another one does it',
     async (signal) => {
-      const { dispatcher, port, text } = await startDispatcher(0, { timing: IMPATIENT });
-      const member = await connectedMember(port, 0, IMPATIENT);
+      const timing = signal === 'SIGSTOP' ? IMPATIENT : PATIENT;
+      const { dispatcher, port, text } = await startDispatcher(0, { timing });
+      const member = await connectedMember(port, 0);
       const worker = await stoppedWorker(dispatcher, 2);
       const { hash, ...asked } = await work();
       const answers = [hashed(member, 'a', asked), hashed(member, 'b', asked)];
-      const other = await connectedMember(port, 1, IMPATIENT);
+      const other = await connectedMember(port, 1);
       process.kill(worker.pid, signal);
       expect(await Promise.all(answers)).toEqual([hash, hash]);
       expect(other.counts()['for-dispatcher']).toBe(2);
@@ -196,7 +198,7 @@ describe('what is lost', () => {
   it('the dispatcher: the works that it had are done here, and it is found again', async () => {
     const first = await startProcess('dispatcher', 0, 1);
     const port = await portOf(first);
-    const { member, text } = startMember(port, 0, { timing: IMPATIENT });
+    const { member, text } = startMember(port, 0);
     await isConnected(member, 1);
     process.kill(first.pid, 'SIGSTOP');
     const { hash, ...asked } = await work();
