@@ -21,7 +21,7 @@ const NODE_FILE = fileURLToPath(new URL('node.ts', import.meta.url));
 const QUICK = process.env.WISPR_EVALUATE === 'quick';
 const SIZES = QUICK ? [1, 2] : [1, 2, 4, 8];
 const SHARE = 0.1;
-const SECONDS = QUICK ? 5 : 20;
+const SECONDS = QUICK ? 5 : 10;
 const READERS_PER_NODE = 4;
 /** Each node has a core, of which it has a share: so many cores there are. */
 const CORES = 2;

@@ -58,6 +58,9 @@ function send({ url, headers, body }: Asked, agent: Agent): Promise<number> {
       headers: { ...headers, 'content-length': Buffer.byteLength(body) },
     });
     outgoing.on('response', (answer) => answer.resume().on('end', () => resolve(answer.statusCode ?? 0)));
-    outgoing.on('error', reject).end(body);
+    // A kept connection that the server has ended at the same moment.
+    const again = ({ code }: NodeJS.ErrnoException) => outgoing.reusedSocket && code === 'ECONNRESET';
+    outgoing.on('error', (error) => (again(error) ? resolve(send({ url, headers, body }, agent)) : reject(error)));
+    outgoing.end(body);
   });
 }
