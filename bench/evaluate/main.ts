@@ -4,6 +4,8 @@ import { runCommand } from '../measure.ts';
 import { certificatesFigure } from './certificates/figure.ts';
 import { type Figure, writeFigure } from './document.ts';
 import { pageFigure } from './page/figure.ts';
+import { scaleFigure } from './scale/figure.ts';
+import { sitesFigure } from './sites/figure.ts';
 
 interface Evaluated {
   readonly what: string;
@@ -17,6 +19,11 @@ const FIGURES: Readonly<Record<string, Evaluated>> = {
     what: 'handshakes and key requests over five links: certificate substitution, TLS 1.3, HTTPCrypt',
     run: certificatesFigure,
   },
+  sites: {
+    what: 'public sites with and without caches and compression in the path, over three links',
+    run: sitesFigure,
+  },
+  scale: { what: 'documents and subscribers from a hundred to a million, and a model beyond', run: scaleFigure },
 };
 
 const WIDTH = Math.max(...Object.keys(FIGURES).map((name) => name.length));
