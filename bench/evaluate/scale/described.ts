@@ -129,7 +129,7 @@ ${bottlenecks(measured, inputs)}
 
 What this does not show: documents of a real length, whose encryption [figures.md](figures.md) has;
 many machines, and what the network between them costs; TLS; key requests of more than fifty devices;
-more than ${Math.max(...documents).toLocaleString('en')} documents and ${Math.max(...subscribers).toLocaleString('en')} subscribers, which the model reaches by multiplying alone. ${leftOut([...documents, ...subscribers])}
+more than ${Math.max(...documents).toLocaleString('en')} documents and ${Math.max(...subscribers).toLocaleString('en')} subscribers, which the model reaches by multiplying alone. ${leftOut(documents, subscribers)}
 Other programs were running on both cores, so that times are too long, and exponents less exact
 than their digits.
 ${ranOn()}`;
@@ -273,12 +273,14 @@ function runsOf(published: readonly Published[]): string {
   return `Medians of ${runs} runs up to ${documents.toLocaleString('en')} documents, above that one run.`;
 }
 
-/** Of the numbers that are asked for, and were not run. */
-function leftOut(numbers: readonly number[]): string {
-  const missing = numbers.filter((count) => count === MOST).length < 2;
-  return missing
-    ? `A run with ${MOST.toLocaleString('en')} was left out where its column is missing: it takes too long here.`
-    : '';
+/** Which of the points that belong here were not run. */
+function leftOut(documents: readonly number[], subscribers: readonly number[]): string {
+  const missing = [
+    ...(documents.includes(MOST) ? [] : ['documents']),
+    ...(subscribers.includes(MOST) ? [] : ['subscribers']),
+  ];
+  if (missing.length === 0) return '';
+  return `${MOST.toLocaleString('en')} ${missing.join(' and ')} were left out in this run: they take too long on a machine in use.`;
 }
 
 function number(value: number): string {
