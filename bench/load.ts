@@ -68,3 +68,8 @@ export async function memoryOf(pid: number): Promise<{ now: number; peak: number
   const of = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
   return { now: of('VmRSS'), peak: of('VmHWM') };
 }
+
+/** Bytes that a process has had written to a disk so far. */
+export async function writtenBy(pid: number): Promise<number> {
+  return Number(/^write_bytes: (\d+)/m.exec(await readFile(`/proc/${pid}/io`, 'latin1'))?.[1]);
+}

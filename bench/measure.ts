@@ -71,6 +71,13 @@ export async function runCommand(command: string, args: readonly string[], cwd?:
   return output.out;
 }
 
+/** Milliseconds that work takes. */
+export async function milliseconds(work: () => unknown): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
 export function median(figures: readonly number[]): number {
   const sorted = figures.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);

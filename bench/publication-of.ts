@@ -44,7 +44,12 @@ export function pathOf(number: number): string {
   return `/archive/${number % 1000}/article-${number}.html`;
 }
 
-export async function publicationOf(documents: number, now: number): Promise<LargePublication> {
+/** @param bits - of the number of bins; left out, as a publisher has them */
+export async function publicationOf(
+  documents: number,
+  now: number,
+  bits = binBitsFor(documents),
+): Promise<LargePublication> {
   const signer = await roleSigner(ed25519KeyPair(randomBytes(32)));
   const keys = { publicKeys: [signer.publicKey], threshold: 1 };
   const about = { version: 1, expires: now + VALIDITY };
@@ -61,7 +66,6 @@ export async function publicationOf(documents: number, now: number): Promise<Lar
     await rootMetadata(about, { root: keys, targets: keys, snapshot: keys, timestamp: keys }),
   );
   facts.delete('root');
-  const bits = binBitsFor(documents);
   for (const [name, targets] of binsOf(documents, bits)) await sign(name, binMetadata(about, targets));
   await sign(DOCUMENTS_ROLE, await documentsMetadata(about, bits, keys));
   const settings = encodeSettings({ cleanUrls: false, grace: 604_800, redirects: [] });

@@ -39,6 +39,7 @@ const DEBIAN = {
     ['openssl', '/usr/bin/openssl'],
   ],
   '--bench': [
+    ['sqlite3-doc', '/usr/share/doc/sqlite3/index.html'],
     ['age', '/usr/bin/age'],
     ['nginx-light', '/usr/sbin/nginx'],
     ['wrk', '/usr/bin/wrk'],

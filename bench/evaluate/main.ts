@@ -4,7 +4,9 @@ import { runCommand } from '../measure.ts';
 import { certificatesFigure } from './certificates/figure.ts';
 import { type Figure, writeFigure } from './document.ts';
 import { pageFigure } from './page/figure.ts';
+import { scaleFigure } from './scale/figure.ts';
 import { screamFigure } from './scream/figure.ts';
+import { sitesFigure } from './sites/figure.ts';
 
 interface Evaluated {
   readonly what: string;
@@ -22,6 +24,11 @@ const FIGURES: Readonly<Record<string, Evaluated>> = {
     what: 'sign-ins and bindings at one to eight key servers, with and without the dispatcher; batch RSA',
     run: screamFigure,
   },
+  sites: {
+    what: 'public sites with and without caches and compression in the path, over three links',
+    run: sitesFigure,
+  },
+  scale: { what: 'documents and subscribers from a hundred to a million, and a model beyond', run: scaleFigure },
 };
 
 const WIDTH = Math.max(...Object.keys(FIGURES).map((name) => name.length));

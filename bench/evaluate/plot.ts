@@ -1,8 +1,11 @@
-/** Plots as SVG: bars in groups; scales by d3-scale. */
+/** Plots as SVG: bars in groups, and curves; by d3-scale and d3-shape. */
 import { scaleBand, scaleLinear, scaleLog } from 'd3-scale';
+import { line } from 'd3-shape';
 
 const [WIDTH, HEIGHT] = [860, 380];
 const EDGE = { top: 36, right: 16, bottom: 66, left: 70 };
+/** Between the frame and the ends of curves: room for their numbers. */
+const CURVE_INSET = 40;
 const COLOURS = ['#8a8f98', '#c98a1b', '#7b5ea7', '#0b5d66', '#3aa6a0', '#a3301d'];
 
 /** One colour of a plot. */
@@ -42,6 +45,31 @@ export function bars(about: About & { readonly groups: readonly string[] }): str
     }),
   );
   const names = groups.map((group) => label(group, (x(group) ?? 0) + x.bandwidth() / 2, bottom + 16, 'middle'));
+  return framed(about, y, [...drawn, ...names]);
+}
+
+/** Curves over numbers that grow tenfold; both axes are logarithmic. */
+export function curves(about: Omit<About, 'logarithmic'> & { readonly numbers: readonly number[] }): string {
+  const { numbers, series } = about;
+  const y = vertical({ ...about, logarithmic: true });
+  const x = scaleLog(
+    [Math.min(...numbers), Math.max(...numbers)],
+    [EDGE.left + CURVE_INSET, WIDTH - EDGE.right - CURVE_INSET],
+  );
+  const drawn = series.map(({ values }, index) => {
+    const points = numbers.flatMap((number, place): [number, number][] => {
+      const value = values[place];
+      return value === undefined ? [] : [[x(number), y(value)]];
+    });
+    const dots = points.map(
+      ([left, top]) => `<circle cx="${fixed(left)}" cy="${fixed(top)}" r="3.5" fill="${COLOURS[index]}"/>`,
+    );
+    const path = line().digits(1)(points);
+    return `<path d="${path}" fill="none" stroke="${COLOURS[index]}" stroke-width="2"/>${dots.join('')}`;
+  });
+  const names = numbers.map((number) =>
+    label(number.toLocaleString('en'), x(number), HEIGHT - EDGE.bottom + 16, 'middle'),
+  );
   return framed(about, y, [...drawn, ...names]);
 }
 

@@ -17,10 +17,11 @@ import { NODE } from '../processes.ts';
 
 const SERVER = fileURLToPath(new URL('../key-server.ts', import.meta.url));
 const RUNS = 7;
-const REQUESTS = 2000;
+/** In one run. */
+export const REQUESTS = 2000;
 const AT_A_TIME = 16;
 
-interface Started<Ready> {
+export interface Started<Ready> {
   readonly asked: Ready;
   stop(): Promise<void>;
 }
@@ -91,8 +92,8 @@ function requestsFor({ origin, set, devices }: Asked, count: number): Promise<Ui
   return Promise.all(made);
 }
 
-/** Requests a second. */
-async function rateOf({ origin }: Asked, devices: Asked): Promise<number> {
+/** Requests a second. @param devices - that ask */
+export async function rateOf({ origin }: Pick<Asked, 'origin'>, devices: Asked): Promise<number> {
   const requests = await requestsFor(devices, REQUESTS);
   return rateOfSending(() => send(origin, requests));
 }

@@ -10,6 +10,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { writeArticles, writeSparse } from '../articles.ts';
 import { type Contestant, compare, type Row, runCommand, sideBySide, timeCommand } from '../measure.ts';
+import { whatItTakes } from '../peak-memory.ts';
 import { NODE, WISPR } from '../processes.ts';
 import { inWorkspace, type Workspace } from '../workspace.ts';
 
@@ -116,18 +117,10 @@ function lookAtAll({ directory, source }: Workspace): Promise<number> {
   return timeCommand('sh', ['-c', script, 'sh', source, join(directory, 'protected')]);
 }
 
-/** Says the peak memory of a process in KiB when it ends; threads run it too, and are silent. */
-const REPORT = `
-  const { isMainThread } = process.getBuiltinModule('node:worker_threads');
-  const { writeSync } = process.getBuiltinModule('node:fs');
-  if (isMainThread) process.on('exit', () => writeSync(1, String(process.resourceUsage().maxRSS)));
-`;
-
 /** Peak memory of a Node.js process, in MiB. */
 async function peakMemory(workspace: Workspace, args: readonly string[]): Promise<number> {
   await forget(workspace);
-  const report = `data:text/javascript,${encodeURIComponent(REPORT)}`;
-  return Number(await runCommand(NODE, ['--import', report, ...args], workspace.directory)) / 1024;
+  return (await whatItTakes(args, workspace.directory)).memory;
 }
 
 /**

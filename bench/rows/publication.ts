@@ -7,7 +7,7 @@ import { Updater } from 'tuf-js';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { SitePublication } from '../../core/publication/site-publication.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { type Contestant, type Row, sideBySide } from '../measure.ts';
+import { type Contestant, milliseconds, type Row, sideBySide } from '../measure.ts';
 import { CountingSource, type LargePublication, pathOf, publicationOf } from '../publication-of.ts';
 
 const RUNS = 15;
@@ -85,7 +85,8 @@ async function besideTufJs(publication: LargePublication, now: number): Promise<
   return sideBySide(row, contestants);
 }
 
-async function readCold(
+/** A reader that begins with nothing, and looks one document up. */
+export async function readCold(
   publication: LargePublication,
   now: number,
 ): Promise<{ readonly source: CountingSource; readonly site: SitePublication }> {
@@ -125,12 +126,6 @@ async function readWithTufJs({ files }: LargePublication): Promise<number> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-async function milliseconds(work: () => unknown): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
 }
 
 function hashAndParse(bytes: Uint8Array): void {

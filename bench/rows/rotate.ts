@@ -5,20 +5,14 @@ import { createWriteStream } from 'node:fs';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ed25519KeyPair } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { concat } from '../../core/encoding/bytes.ts';
-import { type BundledPeriod, encodeBundle } from '../../core/keys/bundle.ts';
-import { encodeDescriptor } from '../../core/keys/descriptor.ts';
 import { makeEnvelope } from '../../core/keys/envelope.ts';
-import { type KeyKind, keyIdOf } from '../../core/keys/key-id.ts';
-import { type NamedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
-import { rootIdOf } from '../../core/publication/writer.ts';
-import type { KeyServerConfig } from '../../keyserver/config.ts';
-import { importBundle } from '../../keyserver/publication/import-bundle.ts';
+import { wrapKey } from '../../core/keys/wrapped-key.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type KeyServerState, openState } from '../../keyserver/storage/state.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
+import { configIn, fresh, importer, sizeOf } from '../bundles.ts';
 import type { Row } from '../measure.ts';
 import { startServer } from './key-requests.ts';
 
@@ -27,8 +21,6 @@ const SIGN_UPS = 1000;
 /** As many are wrapped; the figures are for ten times that. */
 const WRAPS = 100_000;
 const DAYS = 30;
-const SITE = 'bench.example';
-const ORIGINS = { keyServer: 'https://keys.bench.example', reading: 'https://read.bench.example' };
 const MIB = 1024 ** 2;
 
 export async function rotate(): Promise<Row[]> {
@@ -43,15 +35,6 @@ export async function rotate(): Promise<Row[]> {
   } finally {
     await rm(folder, { recursive: true });
   }
-}
-
-function configIn(folder: string): KeyServerConfig {
-  const listen = { host: '127.0.0.1', port: 0 };
-  return {
-    ...{ dev: true, listen, reading: { listen, documents: { listen, inBrowser: false } } },
-    ...{ data: join(folder, 'keyserver.db'), masterKey: join(folder, 'master.key') },
-    publicKey: join(folder, 'keyserver.pub'),
-  };
 }
 
 async function fill(state: KeyServerState): Promise<void> {
@@ -132,56 +115,6 @@ async function startUp(folder: string): Promise<Row[]> {
   const memory = Number(/VmHWM:\s*(\d+)/.exec(status)?.[1]) / 1024;
   const about = { bound: 'the runtime; nothing is read for each subscriber' };
   return [row('rotate-1m: start', seconds, 's', 2, about), row('rotate-1m: memory', memory, 'MiB', 300, about)];
-}
-
-/** Hands a bundle over, each with the next serial. */
-async function importer(state: KeyServerState) {
-  const publisher = ed25519KeyPair(randomBytes(32));
-  const root = randomBytes(64);
-  const [rootId, workspace] = [await rootIdOf(root), toBase64url(randomBytes(16))];
-  const { keyServer, reading } = ORIGINS;
-  const now = state.now();
-  const sites = [{ content: ['https://bench.example'], reading, site: SITE }];
-  const about = { expires: now + 86_400, issued: now, keyServer, name: 'bench', root: rootId, sites };
-  const descriptor = encodeDescriptor(
-    { ...about, publisherKey: toBase64url(publisher.publicKey) },
-    publisher.secretKey,
-  );
-  let serial = 1;
-  return async (sets: readonly NamedKey[], periods: readonly NamedKey[]) => {
-    const bundle = {
-      descriptor: toBase64url(descriptor),
-      periods: periods.map((period) => periodOf(period, now)),
-      root: toBase64url(root),
-      sets: sets.map(({ id, key }, day) => ({ id, key: toBase64url(key), name: `day-${day}`, site: SITE })),
-    };
-    const header = { issued: now, serial: serial++, workspace };
-    await importBundle(state, await encodeBundle(bundle, header, state.recipient.publicKey, publisher), ORIGINS);
-  };
-}
-
-function periodOf({ id, key }: NamedKey, now: number): BundledPeriod {
-  return {
-    id,
-    key: toBase64url(key),
-    plan: 'daily',
-    sets: ['day-*'],
-    site: SITE,
-    from: now,
-    until: now + 86_400,
-    zone: 'UTC',
-  };
-}
-
-async function fresh(kind: KeyKind): Promise<NamedKey> {
-  const key = randomBytes(32);
-  return { id: await keyIdOf(kind, key), key };
-}
-
-/** Of the database with its log. */
-async function sizeOf(folder: string): Promise<number> {
-  const sizes = ['keyserver.db', 'keyserver.db-wal'].map((name) => stat(join(folder, name)).then(({ size }) => size));
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
 function row(name: string, value: number, unit: string, goal: number, about: Pick<Row, 'bound'>): Row {

@@ -1,0 +1,69 @@
+/** The near side: Chromium, and a cache before it. Reads a command a line from standard input, and answers with one on standard output. */
+import { createInterface } from 'node:readline';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Child } from '../../../cache-config/child.ts';
+import { FAR } from '../../link/narrow-link.ts';
+import { milliseconds } from '../../measure.ts';
+import { startCache } from './cache.ts';
+import { CACHE_PORT, HOSTS, type NearAnswer, type NearCommand, type NearSetting, WAYS } from './setting.ts';
+
+const SLOWEST_LOAD = 600_000;
+
+const setting: NearSetting = JSON.parse(process.argv[2] ?? '');
+const browser = await startBrowser();
+let cache: Child | undefined;
+let context: BrowserContext | undefined;
+let page: Page | undefined;
+let origin = '';
+
+answer({});
+for await (const text of createInterface(process.stdin)) {
+  try {
+    const command: NearCommand = JSON.parse(text);
+    if (command.do === 'prepare') await prepare(command.way);
+    answer(command.do === 'load' ? { milliseconds: await load(command.path) } : {});
+  } catch (error) {
+    answer({ error: String(error) });
+  }
+}
+await cache?.stop();
+process.exit();
+
+function startBrowser() {
+  const far = Object.values(HOSTS).filter((host) => host !== HOSTS.cached && host !== HOSTS.both);
+  const rules = [
+    ...far.map((host) => `MAP ${host} ${FAR}`),
+    ...[HOSTS.cached, HOSTS.both].map((host) => `MAP ${host} 127.0.0.1:${CACHE_PORT}`),
+  ];
+  const args = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
+  const trust = `--ignore-certificate-errors-spki-list=${setting.pin}`;
+  const resolver = `--host-resolver-rules=${rules.join(', ')}`;
+  return chromium.launch({ executablePath: '/usr/bin/chromium', args: [...args, resolver, trust] });
+}
+
+/** Everything that is not part of the load. A cache that is to be warm has loaded the page before. */
+async function prepare(way: number): Promise<void> {
+  const { origin: next = '', cache: state } = WAYS[way] ?? {};
+  await context?.close();
+  if (state === 'cold') {
+    await cache?.stop();
+    cache = await startCache(setting.directory);
+  }
+  context = await browser.newContext();
+  page = await context.newPage();
+  origin = next;
+}
+
+/** @returns milliseconds until the page is there with all that it loads */
+async function load(path: string): Promise<number> {
+  const opened = page;
+  if (opened === undefined) throw new Error('nothing was prepared');
+  return milliseconds(async () => {
+    const response = await opened.goto(origin + path, { waitUntil: 'load', timeout: SLOWEST_LOAD });
+    if (response?.status() !== 200) throw new Error(`${origin}${path} was answered with ${response?.status()}`);
+  });
+}
+
+function answer(given: NearAnswer): void {
+  process.stdout.write(`${JSON.stringify(given)}\n`);
+}
