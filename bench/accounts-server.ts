@@ -16,6 +16,7 @@ import { normaliseCode } from '../core/keys/binding.ts';
 import { encodeBundle } from '../core/keys/bundle.ts';
 import { encodeDescriptor } from '../core/keys/descriptor.ts';
 import { rootIdOf } from '../core/publication/writer.ts';
+import { localHashing } from '../keyserver/hashing/hashing.ts';
 import { importBundle } from '../keyserver/publication/import-bundle.ts';
 import { joinWithPassword } from '../keyserver/readers/accounts.ts';
 import { inviteSubscriber } from '../keyserver/readers/invitations.ts';
@@ -83,8 +84,9 @@ async function importPublisher({ state, origins }: RunningKeyServer): Promise<st
 
 /** As many at a time as at the key server, and at the same cost: where there is no account, a sign-in is hashed all the same. */
 async function startHashing(): Promise<Accounts> {
+  const hashing = localHashing();
   const server = createServer(async (request, response) => {
-    await verifyPassword(undefined, READER.password, '127.0.0.1');
+    await verifyPassword(hashing, undefined, READER.password, '127.0.0.1');
     request.resume();
     response.writeHead(303).end();
   });

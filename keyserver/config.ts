@@ -128,6 +128,24 @@ const httpcrypt = z.strictObject({
   }),
 });
 
+const dispatcher = z
+  .strictObject({
+    listen: listen.optional().meta({
+      description: 'Where this key server, as the dispatcher, listens for the others: a network of their own.',
+    }),
+    connect: z
+      .string()
+      .refine(isHostAndPort, 'must be a host and a port, like 10.0.0.5:7443')
+      .optional()
+      .meta({ description: "Instead of `listen`: the dispatcher's host and port, `10.0.0.5:7443`." }),
+  })
+  .refine(({ listen, connect }) => (listen === undefined) !== (connect === undefined), {
+    message: 'needs "listen" or "connect", not both',
+  })
+  .meta({
+    description: 'Key servers of one database share the hashing of passwords (docs/cluster.md); off if left out.',
+  });
+
 const configuration = z
   .strictObject({
     origin: httpsOrigin.optional().meta({
@@ -162,6 +180,7 @@ const configuration = z
     httpcrypt: httpcrypt.optional().meta({
       description: 'A door for encrypted key requests over plain HTTP (docs/spec/httpcrypt.md); off if left out.',
     }),
+    dispatcher: dispatcher.optional(),
     metrics: metrics.optional(),
     limits: limits.optional(),
     entitlement: entitlementConfig.optional(),
@@ -208,6 +227,9 @@ export type PublicationConfig = z.infer<typeof publication>;
 
 /** The door of HTTPCrypt. */
 export type HttpcryptConfig = z.infer<typeof httpcrypt>;
+
+/** Who hashes passwords with others: docs/cluster.md. */
+export type DispatcherConfig = z.infer<typeof dispatcher>;
 
 export const DEFAULT_PUBLICATION: PublicationConfig = publication.parse({});
 
@@ -271,7 +293,8 @@ export function forDevelopment(config: KeyServerConfig): KeyServerConfig {
   const { httpcrypt } = config;
   const encrypted = httpcrypt && { httpcrypt: { ...httpcrypt, listen: devListen(httpcrypt.listen) } };
   const operators = config.admin && { admin: devDoor(config.admin) };
-  return { ...config, ...devDoor(config), ...encrypted, ...operators, dev: true, trustedProxies: [], reading };
+  const alone = { dispatcher: undefined, trustedProxies: [] };
+  return { ...config, ...devDoor(config), ...encrypted, ...operators, ...alone, dev: true, reading };
 }
 
 function devDoor({ origin, listen }: DoorConfig): DoorConfig {
@@ -304,6 +327,11 @@ export function isPostgresUrl(text: string): boolean {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
   const { password, searchParams, hash } = new URL(text);
   return password === '' && !searchParams.has('password') && hash === '';
+}
+
+/** Whether `text` is a host or an address, and a port. */
+function isHostAndPort(text: string): boolean {
+  return /^(?:[\w.-]+|\[[\da-f:.]+\]):[1-9]\d{0,4}$/i.test(text) && URL.canParse(`tls://${text}`);
 }
 
 /** Whether a target is no path. */

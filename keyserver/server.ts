@@ -6,6 +6,8 @@ import { createApps, createOperatorsApp, type KeyServerApps, type KeyServerDepen
 import { DEFAULT_PUBLICATION, type KeyServerConfig } from './config.ts';
 import { closeDoors, type Doors, listenersOf, openDoors } from './doors.ts';
 import { KeyServerError } from './errors.ts';
+import type { Hashing } from './hashing/hashing.ts';
+import { openDispatcher } from './hashing/open.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { watchCertificates } from './http/renewal.ts';
 import { followTicketKey } from './http/ticket-keys.ts';
@@ -25,6 +27,7 @@ import { createContentHosts } from './reading-site/content-host.ts';
 import { ReadPublications } from './reading-site/publications.ts';
 import { checkBeforeStart } from './startup-checks.ts';
 import { workEachMinute } from './storage/each-minute.ts';
+import { readSecret } from './storage/secrets.ts';
 import { type KeyServerState, openState } from './storage/state.ts';
 import { readStripe } from './stripe.ts';
 
@@ -93,13 +96,17 @@ function createLog(): Logger {
  */
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
   checkBeforeStart(config);
+  const { log = createLog() } = options;
   const state = await openState(config, options.now);
   let doors: Doors | undefined;
+  let hashing: Hashing | undefined;
   try {
     doors = await openDoors(config);
-    return await serve(config, state, doors, options);
+    if (config.dispatcher)
+      hashing = await openDispatcher(config.dispatcher, await readSecret(state, 'dispatcher'), log);
+    return await serve(config, { ...state, ...(hashing && { hashing }) }, doors, { ...options, log });
   } catch (error) {
-    if (doors) await closeDoors(doors);
+    await Promise.all([doors && closeDoors(doors), hashing?.close()]);
     await state.database.close();
     throw error;
   }
@@ -109,7 +116,7 @@ async function serve(
   config: KeyServerConfig,
   opened: KeyServerState,
   doors: Doors,
-  { log = createLog(), limits = {}, webReader: folder, renewalInterval }: StartOptions,
+  { log, limits = {}, webReader: folder, renewalInterval }: StartOptions & { readonly log: Logger },
 ): Promise<RunningKeyServer> {
   const { api, reading, documents } = doors;
   const listeners = listenersOf(doors);
@@ -183,6 +190,7 @@ async function serve(
       stopWatching();
       await closeDoors(doors);
       encrypted?.stop();
+      await state.hashing.close();
       await Promise.all([
         keeper.stop(),
         hosts.close(),

@@ -149,7 +149,10 @@ function apt(packages) {
 
 /** What is Python, each in an environment of its own with its own libraries. */
 const PYTHON = {
-  '--bench': [['mitmproxy', 'bench/mitmproxy/requirements.txt', '.cache/mitmproxy']],
+  '--bench': [
+    ['mitmproxy', 'bench/mitmproxy/requirements.txt', '.cache/mitmproxy'],
+    ['the figure of batch RSA', 'bench/evaluate/scream/requirements.txt', '.cache/batch-rsa'],
+  ],
   '--tests': [
     ['the second implementation', 'tests/second-implementation/requirements.txt', '.cache/python'],
     ['the S3 server of the tests', 'tests/support/s3-server/requirements.txt', '.cache/s3-server'],

@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 
 const DOCUMENT = fileURLToPath(new URL('../../docs/evaluation.md', import.meta.url));
 const PLOTS = new URL('../../docs/evaluation/', import.meta.url);
+/** Columns of a line of text; tables have what they need. */
+const WIDTH = 100;
 
 export interface Figure {
   /** Markdown: what was measured, the table, and what it does not show. `{{plot NAME}}` stands for a plot. */
@@ -17,7 +19,7 @@ export interface Figure {
 export async function writeFigure(name: string, { text, plots }: Figure): Promise<void> {
   await mkdir(PLOTS, { recursive: true });
   for (const [plot, svg] of Object.entries(plots)) await writeFile(new URL(`${plot}.svg`, PLOTS), svg);
-  const shown = text.replace(/\{\{plot ([\w-]+)\}\}/g, (_, plot) => `![${plot}](evaluation/${plot}.svg)`);
+  const shown = wrapped(text).replace(/\{\{plot ([\w-]+)\}\}/g, (_, plot) => `![${plot}](evaluation/${plot}.svg)`);
   const document = await readFile(DOCUMENT, 'utf8');
   const place = new RegExp(`(<!-- figure ${name} -->\n)[^]*?(\n<!-- end -->)`);
   if (!place.test(document)) throw new Error(`docs/evaluation.md has no place for the figure ${name}`);
@@ -39,4 +41,20 @@ export function table(header: readonly string[], rows: readonly (readonly string
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   const rule = `|${header.map((_, index) => (index === 0 ? '---' : '--:')).join('|')}|`;
   return [line(header), rule, ...rows.map(line)].join('\n');
+}
+
+/** Paragraphs as they stand in documents; tables and plots stay as they are. */
+function wrapped(text: string): string {
+  const paragraphs = text.split(/\n{2,}/);
+  return paragraphs.map((each) => (/^(?:\||\{\{)/.test(each) ? each : wrappedParagraph(each))).join('\n\n');
+}
+
+function wrappedParagraph(text: string): string {
+  const lines: string[] = [];
+  for (const word of text.trim().split(/\s+/)) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && longer.length <= WIDTH) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines.join('\n');
 }

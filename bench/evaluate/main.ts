@@ -4,6 +4,7 @@ import { runCommand } from '../measure.ts';
 import { certificatesFigure } from './certificates/figure.ts';
 import { type Figure, writeFigure } from './document.ts';
 import { pageFigure } from './page/figure.ts';
+import { screamFigure } from './scream/figure.ts';
 
 interface Evaluated {
   readonly what: string;
@@ -17,12 +18,16 @@ const FIGURES: Readonly<Record<string, Evaluated>> = {
     what: 'handshakes and key requests over five links: certificate substitution, TLS 1.3, HTTPCrypt',
     run: certificatesFigure,
   },
+  scream: {
+    what: 'sign-ins and bindings at one to eight key servers, with and without the dispatcher; batch RSA',
+    run: screamFigure,
+  },
 };
 
 const WIDTH = Math.max(...Object.keys(FIGURES).map((name) => name.length));
 const HELP = `npm run evaluate [-- FIGURE…]
 
-measures the figures that are named, or all, and writes them into docs/evaluation.md; needs root and /dev/net/tun
+measures the figures that are named, or all, and writes them into docs/evaluation.md; needs root and /dev/net/tun, or cgroup v1 for scream
 
 ${Object.entries(FIGURES)
   .map(([name, { what }]) => `  ${name.padEnd(WIDTH)}  ${what}\n`)

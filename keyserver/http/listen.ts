@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isLoopback } from '../../core/site/site.ts';
 import { createServer as createHttpServer } from '../../node-support/http.ts';
-import { systemReason } from '../../node-support/system-error.ts';
 import type { IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
-import type { DoorConfig, KeyServerConfig, ListenAddress } from '../config.ts';
+import type { DoorConfig, KeyServerConfig } from '../config.ts';
 import { KeyServerError } from '../errors.ts';
+import { listenAt } from '../listen-at.ts';
 import { rememberConnections } from './cut.ts';
 import { TICKET_KEY_LIFETIME } from './ticket-keys.ts';
 import { readTls } from './tls.ts';
@@ -94,7 +94,7 @@ export async function listenFor(
   rememberConnections(server);
   if (!door.tls && door.origin?.startsWith('https:'))
     server.on('connection', (socket) => isTrustedProxy(socket.remoteAddress) || socket.destroy());
-  await listen(server, door.listen, member);
+  await listenAt(server, door.listen, member);
   const { port } = server.address() as AddressInfo;
   return {
     origin: door.origin ?? `http://${bracketed(door.listen.host)}:${port}`,
@@ -169,19 +169,6 @@ function invalid(message: string): KeyServerError {
 
 function originOf({ origin }: DoorConfig): string {
   return origin ?? 'https://localhost';
-}
-
-function listen(server: Server, address: ListenAddress, member: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => reject(describeListenError(cause, address, member)));
-    server.listen(address, resolve);
-  });
-}
-
-function describeListenError(cause: NodeJS.ErrnoException, { host, port }: ListenAddress, member: string) {
-  const reason = cause.code === 'EADDRINUSE' ? 'the port is in use' : systemReason(cause);
-  const fields = { member };
-  return new KeyServerError('listen-failed', `cannot listen on ${host}:${port}: ${reason}`, { cause, fields });
 }
 
 /** Lets running requests end, for a while. */

@@ -23,11 +23,34 @@ export function createMetrics(state: KeyServerState, targets: readonly PushTarge
   addPublicationGauges(registry, state);
   addExpiryGauge(registry, state);
   addPushGauges(registry, state, targets);
+  addHashing(registry, state);
   return {
     count: (door, route, status) => requests.inc({ door, route, status: String(status) }),
     contentType: registry.contentType,
     text: () => registry.metrics(),
   };
+}
+
+function addHashing(registry: Registry, { hashing }: KeyServerState): void {
+  new Counter({
+    name: 'wispr_password_hashes_total',
+    help: 'Passwords hashed, by what became of them: local, dispatched, refused, for-dispatcher.',
+    labelNames: ['outcome'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [outcome, count] of Object.entries(hashing.counts())) this.inc({ outcome }, count);
+    },
+  });
+  if (hashing.connected() === undefined) return;
+  new Gauge({
+    name: 'wispr_dispatcher_connected',
+    help: 'At the dispatcher, other key servers that are connected; elsewhere 1, or 0 where the dispatcher is lost.',
+    registers: [registry],
+    collect() {
+      this.set(hashing.connected() ?? 0);
+    },
+  });
 }
 
 function addPublicationGauges(registry: Registry, { database, now }: KeyServerState): void {

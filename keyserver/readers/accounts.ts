@@ -59,7 +59,7 @@ export async function joinWithPassword(
   { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
 ): Promise<NewSession> {
   await findInvitation(state, code, ''); // before the costly part
-  const stored = await hashPassword(password, address);
+  const stored = await hashPassword(state.hashing, password, address);
   const { database } = state;
   return database.transaction(async () => {
     const subscriber = await takeInvitation(state, code);
@@ -79,7 +79,7 @@ export async function replacePassword(
   subscriber: number,
   { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
 ): Promise<void> {
-  await storePassword(state, subscriber, await hashPassword(password, address));
+  await storePassword(state, subscriber, await hashPassword(state.hashing, password, address));
 }
 
 /**
@@ -95,7 +95,7 @@ export async function setFirstPassword(
   { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
 ): Promise<boolean> {
   if (await findAccount(state.database, subscriber)) return false;
-  const stored = await hashPassword(password, address);
+  const stored = await hashPassword(state.hashing, password, address);
   return state.database.transaction(async () => {
     if (await findAccount(state.database, subscriber)) return false;
     await storePassword(state, subscriber, stored);
@@ -128,7 +128,7 @@ export async function signIn(
 ): Promise<NewSession | undefined> {
   const { database } = state;
   const account = await findAccount(database, (await findSubscriber(database, name))?.id);
-  if (!(await verifyPassword(account?.password, password, address)) || !account) {
+  if (!(await verifyPassword(state.hashing, account?.password, password, address)) || !account) {
     state.counts.add('sign-in-refused');
     return undefined;
   }

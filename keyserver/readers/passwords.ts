@@ -1,9 +1,9 @@
 /** Password hashing: Argon2id. Stored as `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
 import { equalSecrets, randomBytes } from '#primitives';
 import { utf8 } from '../../core/encoding/bytes.ts';
-import { ARGON2ID_LENGTH, ARGON2ID_SALT_LENGTH, type Argon2idCost, argon2id } from '../../node-support/argon2id.ts';
+import { ARGON2ID_LENGTH, ARGON2ID_SALT_LENGTH, type Argon2idCost } from '../../node-support/argon2id.ts';
 import { KeyServerError } from '../errors.ts';
-import { FairQueue } from './fair-queue.ts';
+import { type Hashing, isAllowedCost } from '../hashing/hashing.ts';
 import { PASSWORD_COST } from './password-cost.ts';
 
 interface StoredPassword extends Argon2idCost {
@@ -11,9 +11,6 @@ interface StoredPassword extends Argon2idCost {
   readonly hash: Uint8Array;
 }
 
-/** What a stored hash may ask of this machine. */
-const LOWEST: Argon2idCost = { memory: 8192, passes: 1, parallelism: 1 };
-const HIGHEST: Argon2idCost = { memory: 262_144, passes: 10, parallelism: 4 };
 const STORED = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
 
 /** Characters of the shortest password that is accepted. */
@@ -26,18 +23,15 @@ export function isAcceptablePassword(password: string): boolean {
   return [...password].length >= MINIMUM_PASSWORD_LENGTH && utf8(password).length <= MAXIMUM_PASSWORD_BYTES;
 }
 
-/** Hashing cannot exhaust the machine, and those who do much of it keep others waiting least: two at a time, in turn by address. */
-const turns = new FairQueue({ running: 2, waitingPerAddress: 16, waiting: 256 });
-
 /**
  * Hashes a new password.
  *
  * @param address - in whose turn
  * @throws KeyServerError `busy`
  */
-export async function hashPassword(password: string, address: string): Promise<string> {
+export async function hashPassword(hashing: Hashing, password: string, address: string): Promise<string> {
   const salt = randomBytes(ARGON2ID_SALT_LENGTH);
-  const hash = await turns.run(address, () => argon2id(password, PASSWORD_COST, salt));
+  const hash = await hashing.hash(address, { typed: password, cost: PASSWORD_COST, salt });
   const { memory, passes, parallelism } = PASSWORD_COST;
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(hash)}`;
 }
@@ -49,17 +43,21 @@ export async function hashPassword(password: string, address: string): Promise<s
  * @param address - in whose turn
  * @throws KeyServerError `store-unusable` for a stored hash outside the bounds, uncomputed; `busy`
  */
-export async function verifyPassword(stored: string | undefined, password: string, address: string): Promise<boolean> {
+export async function verifyPassword(
+  hashing: Hashing,
+  stored: string | undefined,
+  password: string,
+  address: string,
+): Promise<boolean> {
   const { salt, hash, ...cost } = stored === undefined ? noAccount() : parseStored(stored);
-  const given = await turns.run(address, () => argon2id(password, cost, salt));
+  const given = await hashing.hash(address, { typed: password, cost, salt });
   return equalSecrets(given, hash) && stored !== undefined;
 }
 
 function parseStored(text: string): StoredPassword {
   const [, memory, passes, parallelism, salt = '', hash = ''] = STORED.exec(text) ?? [];
   const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
-  const names = ['memory', 'passes', 'parallelism'] as const;
-  if (!names.every((name) => cost[name] >= LOWEST[name] && cost[name] <= HIGHEST[name])) {
+  if (!isAllowedCost(cost)) {
     throw new KeyServerError('store-unusable', 'a stored password hash has parameters outside the bounds');
   }
   return { ...cost, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };

@@ -8,13 +8,14 @@ import type { MasterKeys } from './master-key.ts';
 import { deriveKey, type Vault } from './vault.ts';
 
 /**
- * `failures`: for MACs over what limits count. `known-browsers`: for MACs by which a browser is known again. `httpcrypt`: the seed of the
+ * `dispatcher`: what key servers and their dispatcher know each other by. `failures`: for MACs over what limits count. `known-browsers`: for MACs by which a browser is known again. `httpcrypt`: the seed of the
  * Ed25519 key pair that signs the server keys of HTTPCrypt, which the descriptor names.
  */
-export type SecretName = 'failures' | 'httpcrypt' | 'known-browsers';
+export type SecretName = 'dispatcher' | 'failures' | 'httpcrypt' | 'known-browsers';
 
 /** What each was derived from the oldest master key with, before it had a row. Cookies and descriptors rely on these values. */
 const LABELS: Readonly<Record<SecretName, string>> = {
+  dispatcher: 'wispr/1 dispatcher',
   failures: 'wispr/1 failures',
   httpcrypt: 'wispr/1 httpcrypt channel key',
   'known-browsers': 'wispr/1 known browsers',

@@ -8,6 +8,7 @@ import { recipientIdOf } from '../../core/keys/bundle.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { KeyServerConfig } from '../config.ts';
 import { KeyServerError } from '../errors.ts';
+import { type Hashing, localHashing } from '../hashing/hashing.ts';
 import { chainAudit } from './audit.ts';
 import { HourlyCounts } from './counts.ts';
 import type { Database, Store } from './database.ts';
@@ -34,6 +35,8 @@ export interface KeyServerState {
   /** Who acts, for the audit trail: audit.ts. */
   readonly actor: string;
   readonly counts: HourlyCounts;
+  /** Who hashes passwords. */
+  readonly hashing: Hashing;
 }
 
 /**
@@ -136,7 +139,8 @@ async function prepare(
     await fillSecrets(database, vault, () => readMasterKeys(config.masterKey));
     const recipient = await readRecipient(database, vault);
     writePublicKey(config.publicKey, recipient.publicKey);
-    return { database, vault, recipient, now, actor: 'server', counts: new HourlyCounts(database, now) };
+    const counts = new HourlyCounts(database, now);
+    return { database, vault, recipient, now, actor: 'server', counts, hashing: localHashing() };
   } catch (error) {
     await database.close();
     throw error;

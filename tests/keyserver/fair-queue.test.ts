@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { FairQueue } from '../../keyserver/readers/fair-queue.ts';
+import { FairQueue, type QueueBounds } from '../../keyserver/hashing/fair-queue.ts';
 
 /** A queue whose works end when they are told to, and what began and was refused, in order. */
-function controlled(bounds: ConstructorParameters<typeof FairQueue>[0]) {
-  const queue = new FairQueue(bounds);
+function controlled({ places, ...bounds }: QueueBounds & { readonly places: number }) {
+  const queue = new FairQueue(
+    bounds,
+    Array.from({ length: places }, (_, index) => index),
+  );
   const begun: string[] = [];
   const refused: string[] = [];
   const ends: (() => void)[] = [];
   const settle = () => new Promise((resolve) => setImmediate(resolve));
   return {
+    queue,
     begun,
     refused,
     /** Adds works, named by address and number. */
@@ -34,7 +38,7 @@ function controlled(bounds: ConstructorParameters<typeof FairQueue>[0]) {
 
 describe('a fair queue', () => {
   it('runs so many at a time, and takes addresses in turn', async () => {
-    const { begun, add, end } = controlled({ running: 2, waitingPerAddress: 9, waiting: 9 });
+    const { begun, add, end } = controlled({ places: 2, waitingPerAddress: 9, waitingPerPlace: 9 });
     await add('a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1');
     expect(begun).toEqual(['a1', 'a2']);
     await end(8);
@@ -42,7 +46,7 @@ describe('a fair queue', () => {
   });
 
   it('lets an address that comes late wait for one work of each other', async () => {
-    const { begun, add, end } = controlled({ running: 1, waitingPerAddress: 9, waiting: 99 });
+    const { begun, add, end } = controlled({ places: 1, waitingPerAddress: 9, waitingPerPlace: 99 });
     await add('a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'b3');
     await end();
     await add('c1');
@@ -51,7 +55,7 @@ describe('a fair queue', () => {
   });
 
   it('attack 104: turns away what exceeds the bound of an address', async () => {
-    const { refused, add, end, begun } = controlled({ running: 1, waitingPerAddress: 2, waiting: 9 });
+    const { refused, add, end, begun } = controlled({ places: 1, waitingPerAddress: 2, waitingPerPlace: 9 });
     await add('a1', 'a2', 'a3', 'a4', 'b1');
     expect(refused).toEqual(['a4 busy']);
     await end(4);
@@ -61,7 +65,7 @@ describe('a fair queue', () => {
   });
 
   it('attack 104: full, turns away the newest of the address with most, never a newcomer with less', async () => {
-    const { begun, refused, add, end } = controlled({ running: 1, waitingPerAddress: 9, waiting: 4 });
+    const { begun, refused, add, end } = controlled({ places: 1, waitingPerAddress: 9, waitingPerPlace: 4 });
     await add('a1', 'a2', 'a3', 'a4', 'b1', 'c1');
     expect(refused).toEqual(['a4 busy']);
     await add('d1');
@@ -73,11 +77,39 @@ describe('a fair queue', () => {
   });
 
   it('hands the place on after a work that fails', async () => {
-    const queue = new FairQueue({ running: 1, waitingPerAddress: 1, waiting: 1 });
+    const queue = new FairQueue({ waitingPerAddress: 1, waitingPerPlace: 1 }, [0]);
     const failing = queue.run('a', () => Promise.reject(new Error('broken')));
     const next = queue.run('b', async () => 'done');
     await expect(failing).rejects.toThrow('broken');
     expect(await next).toBe('done');
     expect(await queue.run('c', async () => 'done')).toBe('done');
+  });
+
+  it('begins what waits at a place that is added, and nothing more at one that is removed', async () => {
+    const { queue, begun, refused, add, end } = controlled({ places: 1, waitingPerAddress: 9, waitingPerPlace: 2 });
+    await add('a1', 'b1', 'c1', 'd1');
+    expect([begun, refused]).toEqual([['a1'], ['d1 busy']]);
+    queue.add(1);
+    await add('d1', 'e1', 'f1');
+    expect([begun, refused]).toEqual([['a1', 'b1'], ['d1 busy']]);
+    queue.remove(0);
+    await end();
+    expect(begun).toEqual(['a1', 'b1']);
+    await end();
+    expect(begun).toEqual(['a1', 'b1', 'c1']);
+    queue.remove(1);
+    await end();
+    await add('g1');
+    expect([begun, refused]).toEqual([
+      ['a1', 'b1', 'c1'],
+      ['d1 busy', 'g1 busy'],
+    ]);
+  });
+
+  it('gives each place a work in turn', async () => {
+    const queue = new FairQueue({ waitingPerAddress: 1, waitingPerPlace: 1 }, ['x', 'y', 'z']);
+    const used: string[] = [];
+    for (let work = 0; work < 6; work++) await queue.run('a', async (place) => void used.push(place));
+    expect(used).toEqual(['x', 'y', 'z', 'x', 'y', 'z']);
   });
 });

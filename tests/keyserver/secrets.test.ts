@@ -23,6 +23,7 @@ afterAll(() => rig.close());
 describe('the secrets of a database that was made before they had rows', () => {
   it.each([
     ['failures', 'wispr/1 failures'],
+    ['dispatcher', 'wispr/1 dispatcher'],
     ['httpcrypt', 'wispr/1 httpcrypt channel key'],
     ['known-browsers', 'wispr/1 known browsers'],
   ] as const)('%s has the value of the oldest master key that cookies and descriptors rely on', async (name, label) => {

@@ -1,0 +1,57 @@
+/** What was measured, by cluster and by load. */
+import type { Batching } from './batching.ts';
+import type { Costs } from './costs.ts';
+import type { Flooded } from './flood.ts';
+import type { Kind } from './readers.ts';
+
+export const WAYS = ['alone', 'redistributed'] as const;
+export type Way = (typeof WAYS)[number];
+export const BALANCERS = ['broken', 'random'] as const;
+export type Balancer = (typeof BALANCERS)[number];
+
+export interface Case {
+  readonly nodes: number;
+  readonly way: Way;
+  readonly kind: Kind;
+  readonly balancer: Balancer;
+}
+
+export interface Rate extends Flooded {
+  /** Of processors, all nodes together. */
+  readonly cores: number;
+}
+
+export interface Measured {
+  readonly sizes: readonly number[];
+  readonly share: number;
+  readonly seconds: number;
+  readonly readersPerNode: number;
+  readonly rates: Rates;
+  readonly costs: Costs;
+  readonly batching: Batching;
+}
+
+export class Rates {
+  readonly #found = new Map<string, Rate>();
+  readonly #say: (text: string) => void;
+
+  constructor(say: (text: string) => void) {
+    this.#say = say;
+  }
+
+  add(what: Case, rate: Rate): void {
+    this.#found.set(nameOf(what), rate);
+    const { refused, cores } = rate;
+    this.#say(`${nameOf(what)}: ${rate.rate.toFixed(2)} a second, ${refused} refused, ${cores.toFixed(2)} cores`);
+  }
+
+  get(what: Case): Rate {
+    const found = this.#found.get(nameOf(what));
+    if (!found) throw new Error(`${nameOf(what)} was not measured`);
+    return found;
+  }
+}
+
+function nameOf({ nodes, way, kind, balancer }: Case): string {
+  return `${kind}, ${balancer} balancer, ${nodes} nodes, ${way}`;
+}

@@ -1,0 +1,27 @@
+/** Opens the hashing that the configuration says. */
+import { availableParallelism } from 'node:os';
+import type { Logger } from 'pino';
+import type { DispatcherConfig } from '../config.ts';
+import { Dispatcher } from './dispatcher.ts';
+import type { Hashing } from './hashing.ts';
+import { Member } from './member.ts';
+
+/** Threads for such works, as Node.js has them. */
+const THREADS = Number(process.env.UV_THREADPOOL_SIZE) || 4;
+
+/**
+ * Hashing by way of a dispatcher, or as one.
+ *
+ * @param secret - 32 bytes that all key servers of the database know
+ * @throws KeyServerError `listen-failed`
+ */
+export async function openDispatcher(
+  { listen, connect }: DispatcherConfig,
+  secret: Uint8Array,
+  log: Logger,
+): Promise<Hashing> {
+  const places = Math.max(1, Math.min(availableParallelism(), THREADS - 1)); // a thread is left for files and names
+  if (listen) return Dispatcher.start({ listen, secret, places, log });
+  const { hostname, port } = new URL(`tls://${connect}`);
+  return new Member({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), secret, places, log });
+}

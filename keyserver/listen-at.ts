@@ -1,0 +1,24 @@
+import type { Server } from 'node:net';
+import { systemReason } from '../node-support/system-error.ts';
+import { KeyServerError } from './errors.ts';
+
+/**
+ * Has a server listen.
+ *
+ * @param member - what the configuration calls the address
+ * @throws KeyServerError `listen-failed`
+ */
+export function listenAt(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+  member: string,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const reason = cause.code === 'EADDRINUSE' ? 'the port is in use' : systemReason(cause);
+      const message = `cannot listen on ${host}:${port}: ${reason}`;
+      reject(new KeyServerError('listen-failed', message, { cause, fields: { member } }));
+    });
+    server.listen({ host, port }, resolve);
+  });
+}

@@ -1,0 +1,115 @@
+/** Whole key servers, one of them the dispatcher. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freePort } from '../../cache-config/child.ts';
+import { forDevelopment, type KeyServerConfig, readConfig } from '../../keyserver/config.ts';
+import { configTemplate } from '../../keyserver/config-template.ts';
+import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import { configIn, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { createReader } from '../support/reading-site-visitor.ts';
+
+const PASSWORD = 'correct horse battery';
+const metrics = { listen: { host: '127.0.0.1', port: 0 } };
+let rig: Rig;
+let other: RunningKeyServer;
+let port: number;
+const lines: string[] = [];
+beforeAll(async () => {
+  port = await freePort();
+  rig = await startRig({ config: { dispatcher: { listen: { host: '127.0.0.1', port } }, metrics } });
+  other = await start({ ...rig.config, publicKey: join(rig.folder, 'other.pub'), metrics });
+});
+afterAll(async () => {
+  await other.close();
+  await rig.close();
+});
+
+function start(config: KeyServerConfig): Promise<RunningKeyServer> {
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+  return startKeyServer({ ...config, dispatcher: { connect: `127.0.0.1:${port}` } }, { log });
+}
+
+const said = () => lines.join('') + rig.log();
+
+async function metric(name: string, server = other): Promise<number> {
+  const text = await (await fetch(server.metricsUrl ?? '')).text();
+  const line = text.split('\n').find((each) => each.startsWith(`${name} `)) ?? '';
+  return Number(line.slice(name.length));
+}
+
+const outcome = (name: string) => `wispr_password_hashes_total{outcome="${name}"}`;
+
+async function signIn(password: string): Promise<number> {
+  const { status } = await createReader(other).post('/-/sign-in', { name: 'ada', password, to: '/' });
+  return status;
+}
+
+it('attack 125: key servers of one database find each other, hash together, and say no password', async () => {
+  await expect.poll(() => metric('wispr_dispatcher_connected')).toBe(1);
+  await expect.poll(() => metric('wispr_dispatcher_connected', rig.server)).toBe(1);
+  const { code } = await rig.invite({ name: 'ada' });
+  const joined = await createReader(rig.server).post('/-/join', { code, password: PASSWORD });
+  expect(joined.status).toBe(303);
+  expect([await signIn(PASSWORD), await signIn('another password')]).toEqual([303, 403]);
+  expect(await metric(outcome('dispatched'))).toBe(2);
+  expect(await metric(outcome('local'))).toBe(0);
+  expect(await metric(outcome('dispatched'), rig.server)).toBe(1);
+  expect(said()).toContain('"msg":"the dispatcher is there"');
+  expect(said()).toContain('"msg":"a key server came to the dispatcher"');
+  expect(said()).not.toMatch(/correct horse|another password/);
+});
+
+it('attack 125: a key server of another database is refused, and works alone', async () => {
+  const folder = temporaryFolder();
+  const stranger = await start({ ...configIn(folder), metrics });
+  await expect.poll(said).toContain('"msg":"the dispatcher has another database or master key"');
+  await expect.poll(said).toContain('"msg":"refused a key server that has another database or master key"');
+  expect(await metric('wispr_dispatcher_connected', stranger)).toBe(0);
+  expect(await metric('wispr_dispatcher_connected', rig.server)).toBe(1);
+  await stranger.close();
+  rmSync(folder, { recursive: true });
+});
+
+it('a dispatcher whose port is taken does not start', async () => {
+  await expect(startRig({ config: { dispatcher: { listen: { host: '127.0.0.1', port } } } })).rejects.toMatchObject({
+    code: 'listen-failed',
+    message: expect.stringContaining('the port is in use'),
+  });
+});
+
+it('one that starts before its dispatcher works alone, and finds it when it is there', async () => {
+  const later = await freePort();
+  const config = (name: string) => ({ ...rig.config, publicKey: join(rig.folder, `${name}.pub`), metrics });
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+  const early = await startKeyServer({ ...config('early'), dispatcher: { connect: `127.0.0.1:${later}` } }, { log });
+  await expect.poll(said).toContain('"reason":"ECONNREFUSED","msg":"the dispatcher is lost');
+  expect(await metric('wispr_dispatcher_connected', early)).toBe(0);
+  const listen = { host: '127.0.0.1', port: later };
+  const late = await startKeyServer({ ...config('late'), dispatcher: { listen } }, { log });
+  await expect.poll(() => metric('wispr_dispatcher_connected', early)).toBe(1);
+  await late.close();
+  await expect.poll(() => metric('wispr_dispatcher_connected', early)).toBe(0);
+  await early.close();
+});
+
+it('the configuration names one of two ways, and --dev none', () => {
+  const file = join(rig.folder, 'keyserver.json');
+  const write = (dispatcher: string) =>
+    writeFileSync(file, configTemplate({ dev: true }).replace(/^\{/m, `{ "dispatcher": ${dispatcher},`));
+  for (const good of ['{ "listen": { "host": "10.0.0.5", "port": 7443 } }', '{ "connect": "[fd00::5]:7443" }']) {
+    write(good);
+    expect(readConfig(file).dispatcher).toEqual(JSON.parse(good));
+    expect(forDevelopment(readConfig(file)).dispatcher).toBeUndefined();
+  }
+  const both = '{ "listen": { "host": "10.0.0.5", "port": 7443 }, "connect": "10.0.0.5:7443" }';
+  for (const bad of [
+    '{}',
+    both,
+    ...['10.0.0.5', 'tls://a:1', 'a:0', 'a:65536', 'a:1/x', '::1:7443'].map((connect) => `{ "connect": "${connect}" }`),
+  ]) {
+    write(bad);
+    expect(() => readConfig(file), bad).toThrow(expect.objectContaining({ code: 'configuration-invalid' }));
+  }
+});

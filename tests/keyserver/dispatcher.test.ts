@@ -1,0 +1,394 @@
+/** The dispatcher of a cluster and the key servers at it, over real connections; those that are killed are processes of their own. */
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { connect as connectPlain } from 'node:net';
+import { connect, createServer, type TLSSocket } from 'node:tls';
+import { pino } from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { randomBytes } from '#primitives';
+import { clientTls, serverTls, TIMING, type Timing } from '../../keyserver/hashing/connection.ts';
+import { Dispatcher } from '../../keyserver/hashing/dispatcher.ts';
+import { encodeFrame, type Frame, FrameReader, LONGEST_FRAME } from '../../keyserver/hashing/frames.ts';
+import type { Hashing, HashingWork } from '../../keyserver/hashing/hashing.ts';
+import { Member } from '../../keyserver/hashing/member.ts';
+import { argon2id } from '../../node-support/argon2id.ts';
+import { makeCertificate } from '../support/certificates.ts';
+import { CHEAP } from '../support/cheap-keys.ts';
+import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { type RunningProgram, startProgram } from '../support/programs.ts';
+
+const SECRET = randomBytes(32);
+/** Connects again at once; waits as long as it takes. */
+const PATIENT: Timing = { ...TIMING, silence: 120_000, answer: 120_000, again: 20, slowest: 20 };
+/** Processes give a sign of life every two seconds. */
+const IMPATIENT: Timing = { ...PATIENT, silence: 5000 };
+
+const endings: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).toReversed()) await end();
+});
+
+const hex = (hash: Uint8Array) => Buffer.from(hash).toString('hex');
+
+/** Has a work done. @returns in hexadecimal */
+async function hashed(hashing: Hashing, address: string, { typed, cost, salt }: HashingWork): Promise<string> {
+  return hex(await hashing.hash(address, { typed, cost, salt }));
+}
+
+/** A work, and what comes of it. */
+async function work(): Promise<HashingWork & { readonly hash: string }> {
+  const [typed, salt] = [`pass ${randomBytes(8).join('-')} wörd`, randomBytes(16)];
+  return { typed, salt, cost: CHEAP, hash: hex(await argon2id(typed, CHEAP, salt)) };
+}
+
+function logged() {
+  const lines: string[] = [];
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+  return { log, text: () => lines.join('') };
+}
+
+async function startDispatcher(places: number, { secret = SECRET, timing = PATIENT } = {}) {
+  const { log, text } = logged();
+  const listen = { host: '127.0.0.1', port: 0 };
+  const dispatcher = await Dispatcher.start({ listen, secret, places, log, timing });
+  endings.push(() => dispatcher.close());
+  return { dispatcher, text, port: dispatcher.port };
+}
+
+/** Not connected yet. */
+function startMember(port: number, places: number, { secret = SECRET, timing = PATIENT } = {}) {
+  const { log, text } = logged();
+  const member = new Member({ host: '127.0.0.1', port, secret, places, log, timing });
+  endings.push(() => member.close());
+  return { member, text };
+}
+
+async function connectedMember(port: number, places: number, timing = PATIENT): Promise<Member> {
+  const { member } = startMember(port, places, { timing });
+  await isConnected(member, 1);
+  return member;
+}
+
+const isConnected = (hashing: Hashing, count: number) => expect.poll(() => hashing.connected()).toBe(count);
+
+async function startProcess(kind: 'dispatcher' | 'member', port: number, places: number): Promise<RunningProgram> {
+  const env = { ...process.env, WISPR_TEST_SECRET: Buffer.from(SECRET).toString('hex') };
+  const program = startProgram('tests/support/hashing-process.ts', [kind, String(port), String(places)], { env });
+  endings.push(() => program.stop('SIGKILL'));
+  return program;
+}
+
+async function portOf(program: RunningProgram): Promise<number> {
+  return JSON.parse(await program.line(/port/)).port;
+}
+
+/** A key server that has taken up its places, and does nothing more. */
+async function stoppedWorker(dispatcher: Dispatcher, places = 1): Promise<RunningProgram> {
+  const before = dispatcher.connected();
+  const worker = await startProcess('member', dispatcher.port, places);
+  await portOf(worker);
+  await isConnected(dispatcher, before + 1);
+  process.kill(worker.pid, 'SIGSTOP');
+  return worker;
+}
+
+/** Has one hash after another be asked for; the names of those that are done or refused, in order. */
+function asking() {
+  const done: string[] = [];
+  const refused: string[] = [];
+  const all: Promise<unknown>[] = [];
+  return {
+    done,
+    refused,
+    all,
+    ask: async (hashing: Hashing, address: string, count: number) => {
+      const { hash, ...asked } = await work();
+      for (let index = 0; index < count; index++) {
+        const answer = hashed(hashing, address, asked).then(
+          (given) => void (given === hash && done.push(address)),
+          ({ code }) => void refused.push(`${address} ${code}`),
+        );
+        all.push(answer);
+      }
+    },
+  };
+}
+
+describe('works of a key server', () => {
+  it('are done where there is a place: at others too, one at each', async () => {
+    const { dispatcher, port } = await startDispatcher(1);
+    const one = await connectedMember(port, 1);
+    const two = await connectedMember(port, 2);
+    await isConnected(dispatcher, 2);
+    const works = await Promise.all(Array.from({ length: 12 }, work));
+    const hashes = await Promise.all(works.map((each, index) => hashed(one, `a${index}`, each)));
+    expect(hashes).toEqual(works.map(({ hash }) => hash));
+    expect(one.counts()).toMatchObject({ dispatched: 12, local: 0, refused: 0 });
+    // The first four took the four places; so the one that asked did one of these at most.
+    expect(one.counts()['for-dispatcher']).toBeGreaterThan(0);
+    expect(two.counts()['for-dispatcher']).toBeGreaterThan(1);
+    expect(one.counts()['for-dispatcher'] + two.counts()['for-dispatcher']).toBeLessThan(12);
+  });
+
+  it('of the dispatcher itself are done elsewhere too', async () => {
+    const { dispatcher, port } = await startDispatcher(0);
+    const { hash, ...asked } = await work();
+    const waiting = hashed(dispatcher, 'a', asked).catch(({ code }) => code);
+    expect(await waiting).toBe('busy'); // nowhere
+    const member = await connectedMember(port, 1);
+    await isConnected(dispatcher, 1);
+    expect(await hashed(dispatcher, 'a', asked)).toEqual(hash);
+    expect(member.counts()['for-dispatcher']).toBe(1);
+  });
+
+  it('attack 104: wait in bounds: of one address, and of all; then they are told to come again', async () => {
+    const { dispatcher, port } = await startDispatcher(0);
+    const member = await connectedMember(port, 0);
+    const worker = await stoppedWorker(dispatcher);
+    const { done, refused, all, ask } = asking();
+    await ask(member, 'a', 18); // one runs, 16 wait
+    await expect.poll(() => refused).toEqual(['a busy']);
+    for (let address = 0; address < 112; address++) await ask(member, `b${address}`, 1);
+    await ask(member, 'a', 1);
+    await expect.poll(() => refused).toEqual(['a busy', 'a busy']);
+    await ask(member, 'c', 1); // full: it takes the place of one of those who have most
+    await expect.poll(() => refused).toEqual(['a busy', 'a busy', 'a busy']);
+    process.kill(worker.pid, 'SIGCONT');
+    await Promise.all(all);
+    expect(done).toHaveLength(1 + 128);
+    expect(member.counts()).toMatchObject({ dispatched: 129, local: 0, refused: 3 });
+  });
+
+  it('take turns by address, whichever key server they come from', async () => {
+    const { dispatcher, port } = await startDispatcher(0);
+    const [one, two] = [await connectedMember(port, 0), await connectedMember(port, 0)];
+    const worker = await stoppedWorker(dispatcher);
+    const { done, refused, all, ask } = asking();
+    await ask(one, 'a', 18);
+    await expect.poll(() => refused).toEqual(['a busy']); // so all are there
+    await ask(two, 'b', 2);
+    await ask(two, 'a', 1);
+    await expect.poll(() => refused).toEqual(['a busy', 'a busy']);
+    process.kill(worker.pid, 'SIGCONT');
+    await Promise.all(all);
+    expect(done).toHaveLength(19);
+    expect(done.lastIndexOf('b')).toBeLessThan(8);
+  });
+});
+
+describe('what is lost', () => {
+  it.each(['SIGKILL', 'SIGSTOP'] as const)(
+    'a key server in the middle of its work, by %s: another one does it',
+    async (signal) => {
+      const timing = signal === 'SIGSTOP' ? IMPATIENT : PATIENT;
+      const { dispatcher, port, text } = await startDispatcher(0, { timing });
+      const member = await connectedMember(port, 0);
+      const worker = await stoppedWorker(dispatcher, 2);
+      const { hash, ...asked } = await work();
+      const answers = [hashed(member, 'a', asked), hashed(member, 'b', asked)];
+      const other = await connectedMember(port, 1);
+      process.kill(worker.pid, signal);
+      expect(await Promise.all(answers)).toEqual([hash, hash]);
+      expect(other.counts()['for-dispatcher']).toBe(2);
+      expect(member.counts()).toMatchObject({ dispatched: 2, local: 0 });
+      expect(text()).toMatch(/"again":[12],"msg":"a key server left the dispatcher"/);
+    },
+  );
+
+  it('the dispatcher: the works that it had are done here, and it is found again', async () => {
+    const first = await startProcess('dispatcher', 0, 1);
+    const port = await portOf(first);
+    const { member, text } = startMember(port, 0);
+    await isConnected(member, 1);
+    process.kill(first.pid, 'SIGSTOP');
+    const { hash, ...asked } = await work();
+    const answers = [hashed(member, 'a', asked), hashed(member, 'b', asked)];
+    await first.stop('SIGKILL');
+    expect(await Promise.all(answers)).toEqual([hash, hash]);
+    expect(await hashed(member, 'a', asked)).toEqual(hash);
+    expect(member.counts()).toMatchObject({ dispatched: 0, local: 3 });
+    expect(member.connected()).toBe(0);
+    const second = await startProcess('dispatcher', port, 1);
+    await portOf(second);
+    await isConnected(member, 1);
+    expect(await hashed(member, 'a', asked)).toEqual(hash);
+    expect(member.counts()).toMatchObject({ dispatched: 1, local: 3 });
+    const lines = text().match(/the dispatcher is (?:there|lost)/g);
+    expect(lines).toEqual(['the dispatcher is there', 'the dispatcher is lost', 'the dispatcher is there']);
+  });
+
+  it('a dispatcher that says nothing more: its works are done here', async () => {
+    const dispatcher = await startProcess('dispatcher', 0, 1);
+    const { member, text } = startMember(await portOf(dispatcher), 0, { timing: IMPATIENT });
+    await isConnected(member, 1);
+    process.kill(dispatcher.pid, 'SIGSTOP');
+    const { hash, ...asked } = await work();
+    expect(await hashed(member, 'a', asked)).toEqual(hash);
+    expect(member.counts()).toMatchObject({ dispatched: 0, local: 1 });
+    expect(text()).toContain('it has gone silent');
+  });
+
+  it('an answer that does not come: the work is done here, and the connection stays', async () => {
+    const { dispatcher, port } = await startDispatcher(0);
+    const member = await connectedMember(port, 0, { ...PATIENT, answer: 100 });
+    await stoppedWorker(dispatcher);
+    const { hash, ...asked } = await work();
+    expect(await hashed(member, 'a', asked)).toEqual(hash);
+    expect([member.counts().local, member.connected()]).toEqual([1, 1]);
+  });
+
+  it('a work that is too long for a frame is done here', async () => {
+    const { dispatcher, port } = await startDispatcher(1);
+    const member = await connectedMember(port, 0);
+    const typed = 'x'.repeat(LONGEST_FRAME);
+    const asked = { ...(await work()), typed };
+    expect(await hashed(member, 'a', asked)).toEqual(hex(await argon2id(typed, CHEAP, asked.salt)));
+    expect([member.counts().local, dispatcher.connected()]).toEqual([1, 1]);
+  });
+});
+
+/** The raw side of a key server or a dispatcher, that knows the secret. */
+async function knowing(port: number): Promise<TLSSocket> {
+  const socket = connect({ host: '127.0.0.1', port, ...clientTls(SECRET) });
+  endings.push(() => socket.destroy());
+  await once(socket, 'secureConnect');
+  return socket.on('error', () => undefined);
+}
+
+const bytes = (frame: Frame) => encodeFrame(frame) ?? new Uint8Array(0);
+
+describe('a stranger', () => {
+  it('attack 125: with another secret is refused, both sides say so, and nothing is read', async () => {
+    const { dispatcher, port, text } = await startDispatcher(1);
+    const { member, text: said } = startMember(port, 1, { secret: randomBytes(32) });
+    await expect.poll(said).toContain('"msg":"the dispatcher has another database or master key"');
+    await expect.poll(text).toContain('"msg":"refused a key server that has another database or master key"');
+    expect([member.connected(), dispatcher.connected()]).toEqual([0, 0]);
+    const { hash, ...asked } = await work();
+    expect(await hashed(member, 'a', asked)).toEqual(hash);
+    expect(member.counts()).toMatchObject({ local: 1, dispatched: 0 });
+    expect(text() + said()).not.toContain(asked.typed);
+  });
+
+  it('attack 125: without TLS, or without the secret, is refused', async () => {
+    const { dispatcher, port, text } = await startDispatcher(1);
+    const plain = connectPlain(port, '127.0.0.1').on('error', () => undefined);
+    plain.write(bytes({ kind: 'offer', places: 1 }));
+    await once(plain, 'close');
+    const withoutSecret = connect({ host: '127.0.0.1', port, minVersion: 'TLSv1.3', rejectUnauthorized: false });
+    const [error] = await once(withoutSecret, 'error');
+    expect(error.code).toMatch(/^ERR_SSL/);
+    const otherProtocol = connect({ host: '127.0.0.1', port, ...clientTls(SECRET), ALPNProtocols: ['http/1.1'] });
+    await once(otherProtocol, 'error');
+    const noProtocol = connect({ host: '127.0.0.1', port, ...clientTls(SECRET), ALPNProtocols: [] });
+    await once(noProtocol.on('error', () => undefined).resume(), 'close');
+    await expect.poll(() => text().match(/before it was authenticated/g)).toHaveLength(4);
+    expect(dispatcher.connected()).toBe(0);
+  });
+
+  it('attack 125: a false dispatcher with a certificate gets nothing', async () => {
+    const folder = temporaryFolder();
+    endings.push(() => rmSync(folder, { recursive: true }));
+    const { key, cert } = await makeCertificate(folder, ['IP:127.0.0.1']);
+    const received: string[] = [];
+    const server = createServer({ key, cert, ALPNProtocols: ['wispr-dispatcher/1'] }, (socket) =>
+      socket.on('error', () => undefined).on('data', (data) => received.push(data.toString())),
+    );
+    await once(server.on('tlsClientError', () => undefined).listen(0, '127.0.0.1'), 'listening');
+    endings.push(() => server.close());
+    const { member, text } = startMember((server.address() as { port: number }).port, 1);
+    await expect.poll(text).toContain('the dispatcher is lost');
+    const { hash, ...asked } = await work();
+    expect(await hashed(member, 'a', asked)).toEqual(hash);
+    expect([member.connected(), received]).toEqual([0, []]);
+  });
+});
+
+describe('attack 125: what is no frame, from one who knows the secret', () => {
+  const ask = bytes({ kind: 'ask', id: 1, address: 'a', work: { typed: 'x', cost: CHEAP, salt: randomBytes(16) } });
+  const changed = (offset: number, value: number) => {
+    const copy = ask.slice();
+    copy[offset] = value;
+    return copy;
+  };
+  it.each<readonly [string, Uint8Array]>([
+    ['too long', Uint8Array.of(0, 0, 0x40, 1)],
+    ['four gigabytes', Uint8Array.of(255, 255, 255, 255)],
+    ['empty', Uint8Array.of(0, 0, 0, 0)],
+    ['of no kind', Uint8Array.of(0, 0, 0, 1, 9)],
+    ['of kind 0', Uint8Array.of(0, 0, 0, 1, 0)],
+    ['a request of HTTP', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
+    ['an offer of too much', bytes({ kind: 'offer', places: 1025 })],
+    ['an ask whose address is longer than it', changed(9, 63)],
+    ['an ask whose address is no UTF-8', changed(10, 0xff)],
+    ['an ask of too much memory', changed(11, 1)],
+    ['an ask of too many passes', changed(18, 11)],
+    ['an ask of no lanes', changed(22, 0)],
+    ['a password that is no UTF-8', changed(ask.length - 1, 0xff)],
+    ['a hash of another length', Uint8Array.of(0, 0, 0, 6, 4, 0, 0, 0, 0, 0)],
+    ['a sign of life with more in it', Uint8Array.of(0, 0, 0, 2, 7, 0)],
+    ['an answer that was not asked for', bytes({ kind: 'done', id: 3, hash: randomBytes(32) })],
+    [
+      'a work for the dispatcher',
+      bytes({ kind: 'do', id: 3, work: { typed: 'x', cost: CHEAP, salt: randomBytes(16) } }),
+    ],
+  ])('%s: the connection ends', async (_, given) => {
+    const { dispatcher, port, text } = await startDispatcher(1);
+    const socket = await knowing(port);
+    socket.write(given);
+    await once(socket.resume(), 'close');
+    await expect.poll(() => dispatcher.connected()).toBe(0);
+    expect(text()).toMatch(/it sent what (?:is no frame|does not fit)/);
+    const { hash, ...asked } = await work();
+    expect(await hashed(dispatcher, 'a', asked)).toEqual(hash);
+  });
+
+  it('a second offer: the connection ends', async () => {
+    const { dispatcher, port } = await startDispatcher(1);
+    const socket = await knowing(port);
+    socket.write(bytes({ kind: 'offer', places: 1 }));
+    socket.write(bytes({ kind: 'offer', places: 1 }));
+    await once(socket.resume(), 'close');
+    await expect.poll(() => dispatcher.connected()).toBe(0);
+  });
+
+  it('more works at a time than a key server has offered: it ends the connection', async () => {
+    const received: Frame[] = [];
+    const server = createServer(serverTls(SECRET), (socket) => {
+      const reader = new FrameReader();
+      socket
+        .on('error', () => undefined)
+        .on('data', (data: Uint8Array) => {
+          for (const frame of reader.read(data)) if (frame) received.push(frame);
+        });
+      const work = { typed: 'x', cost: { ...CHEAP, passes: 10 }, salt: randomBytes(16) };
+      socket.write(Buffer.concat([1, 2].map((id) => bytes({ kind: 'do', id, work }))));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    endings.push(() => server.close());
+    const { text } = startMember((server.address() as { port: number }).port, 1);
+    await expect.poll(text).toContain('it sent what does not fit');
+    expect(received.filter(({ kind }) => kind === 'done')).toEqual([]);
+  });
+});
+
+it('frames come out as they went in, however they are cut', async () => {
+  const asked = await work();
+  const frames: Frame[] = [
+    { kind: 'offer', places: 3 },
+    { kind: 'ask', id: 2 ** 32 - 1, address: '2001:db8::1', work: asked },
+    { kind: 'do', id: 0, work: asked },
+    { kind: 'done', id: 7, hash: randomBytes(32) },
+    { kind: 'busy', id: 8 },
+    { kind: 'failed', id: 9 },
+    { kind: 'alive' },
+  ];
+  const whole = Buffer.concat(frames.map(bytes));
+  for (const size of [1, 3, 64, whole.length]) {
+    const reader = new FrameReader();
+    const read = [];
+    for (let offset = 0; offset < whole.length; offset += size)
+      read.push(...reader.read(whole.subarray(offset, offset + size)));
+    expect(read.map((frame) => frame && bytes(frame))).toEqual(frames.map(bytes));
+  }
+});
