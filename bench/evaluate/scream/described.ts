@@ -35,7 +35,7 @@ ${rates(measured, 'binding')}
 
 Each rate is of one run of ${seconds} s; the largest clusters used ${cores(measured)}
 of the ${(share * Math.max(...measured.sizes)).toFixed(1)} cores that they may have. Passwords are hashed with ${COST.memory / 1024} MiB and ${COST.passes} passes, a quarter
-of the key server's own cost. What this does not show: a network between the machines, which takes
+of the key server's own cost. The dispatcher takes no part in bindings, and yet their rates with it and without it differ, in both directions: so much can be chance in one run on a busy machine. What this does not show: a network between the machines, which takes
 its time, but not that of processors; a database whose disk is waited for; key servers of unequal
 speed.
 
