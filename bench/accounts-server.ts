@@ -15,6 +15,7 @@ import { toBase64url } from '../core/encoding/base64url.ts';
 import { normaliseCode } from '../core/keys/binding.ts';
 import { encodeBundle } from '../core/keys/bundle.ts';
 import { encodeDescriptor } from '../core/keys/descriptor.ts';
+import { keyIdOf } from '../core/keys/key-id.ts';
 import { rootIdOf } from '../core/publication/writer.ts';
 import { localHashing } from '../keyserver/hashing/hashing.ts';
 import { importBundle } from '../keyserver/publication/import-bundle.ts';
@@ -30,6 +31,8 @@ export interface Accounts {
   readonly publisher: string;
   readonly reader: { readonly name: string; readonly password: string };
   readonly codes: readonly string[];
+  /** Id of a set that all readers may have. */
+  readonly set: string;
 }
 
 const READER = { name: 'reader', password: 'correct horse battery' };
@@ -50,18 +53,21 @@ async function startServer(count: number): Promise<Accounts> {
     masterKey: join(folder, 'master.key'),
     publicKey: join(folder, 'keyserver.pub'),
   };
-  const server = await startKeyServer(config, { log: pino({ base: null }, destination('/dev/null')) });
-  const publisher = await importPublisher(server);
+  const server = await startKeyServer(config, {
+    log: pino({ base: null }, destination('/dev/null')),
+    limits: { keyRequestsPerAddress: 1e9 },
+  });
+  const { publisher, set } = await importPublisher(server);
   const invite = async (name: string) => (await inviteSubscriber(server.state, { name })).code;
   const code = normaliseCode(await invite(READER.name)) ?? '';
   await joinWithPassword(server.state, code, { password: READER.password, address: '127.0.0.1' });
   const codes: string[] = [];
   while (codes.length < count) codes.push(await invite(`subscriber ${codes.length}`));
-  return { reading: server.readingUrl, keyServer: server.url, publisher, reader: READER, codes };
+  return { reading: server.readingUrl, keyServer: server.url, publisher, reader: READER, codes, set };
 }
 
-/** @returns the id of its root */
-async function importPublisher({ state, origins }: RunningKeyServer): Promise<string> {
+/** @returns the ids of its root and of its set */
+async function importPublisher({ state, origins }: RunningKeyServer): Promise<{ publisher: string; set: string }> {
   const publisher = ed25519KeyPair(randomBytes(32));
   const [root, workspace, issued] = [randomBytes(64), toBase64url(randomBytes(16)), state.now()];
   const id = await rootIdOf(root);
@@ -76,10 +82,13 @@ async function importPublisher({ state, origins }: RunningKeyServer): Promise<st
   };
   const publisherKey = toBase64url(publisher.publicKey);
   const descriptor = toBase64url(encodeDescriptor({ ...about, publisherKey }, publisher.secretKey));
-  const bundle = { descriptor, root: toBase64url(root), sets: [] };
+  const key = randomBytes(32);
+  const set = await keyIdOf('set', key);
+  const sets = [{ id: set, key: toBase64url(key), name: 'day-1', site: site.site }];
+  const bundle = { descriptor, root: toBase64url(root), sets };
   const header = { issued, serial: 1, workspace };
   await importBundle(state, await encodeBundle(bundle, header, state.recipient.publicKey, publisher), origins);
-  return id;
+  return { publisher: id, set };
 }
 
 /** As many at a time as at the key server, and at the same cost: where there is no account, a sign-in is hashed all the same. */
@@ -92,5 +101,5 @@ async function startHashing(): Promise<Accounts> {
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { reading: origin, keyServer: origin, publisher: '', reader: READER, codes: [] };
+  return { reading: origin, keyServer: origin, publisher: '', reader: READER, codes: [], set: '' };
 }

@@ -3,11 +3,13 @@
  * where it is, and the devices, as a line of JSON; it ends with its standard input.
  *
  *   node key-server.ts sqlite|DATABASE FOLDER [HTTPCRYPT_PORT]     with TLS if FOLDER has cert.pem and key.pem
- *   node key-server.ts express LENGTH
+ *   node key-server.ts express LENGTH [FOLDER]                     the same
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer as createPlainServer } from 'node:http';
+import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import express from 'express';
@@ -36,8 +38,8 @@ export interface Asked {
   readonly devices: readonly { readonly id: string; readonly key: string }[];
 }
 
-const [kind = '', about = '', port] = process.argv.slice(2);
-const asked = kind === 'express' ? await startExpress(Number(about)) : await startServer(kind, about, port);
+const [kind = '', about = '', more] = process.argv.slice(2);
+const asked = kind === 'express' ? await startExpress(Number(about), more) : await startServer(kind, about, more);
 process.stdout.write(`${JSON.stringify(asked)}\n`);
 await once(process.stdin.resume(), 'end');
 process.exit();
@@ -87,21 +89,17 @@ async function addDevice({ database, vault, now }: KeyServerState) {
   return { id, key: toBase64url(key) };
 }
 
-async function startExpress(length: number): Promise<Asked> {
+async function startExpress(length: number, folder?: string): Promise<Asked> {
   const answer = randomBytes(length);
   const app = express();
   app.post(KEY_REQUEST_PATH, express.raw({ type: () => true }), (_request, response) => {
     response.setHeader('Content-Type', 'application/octet-stream');
     response.end(answer);
   });
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const read = (name: string) => readFileSync(join(folder ?? '', name));
+  const server = folder ? createServer({ cert: read('cert.pem'), key: read('key.pem') }, app) : createPlainServer(app);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
-  return {
-    pid: process.pid,
-    origin: `http://127.0.0.1:${port}`,
-    port,
-    set: '',
-    devices: [],
-  };
+  const origin = folder ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
+  return { pid: process.pid, origin, port, set: '', devices: [] };
 }

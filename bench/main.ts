@@ -25,10 +25,13 @@ const ROWS: Readonly<Record<string, Measured>> = {
   'protect-memory': { what: 'memory of wispr protect, for 20,000 documents and for 2 GiB', run: protectMemory },
   'publication-check': { what: 'a reader opens a publication and looks a document up', run: publicationCheck },
   'key-requests': {
-    what: 'requests for keys to a key server, on SQLite and on PostgreSQL, and to two',
+    what: 'requests for keys to a key server: SQLite, PostgreSQL, two of them, latency, a TLS connection each',
     run: keyRequests,
   },
-  'sign-in': { what: 'password sign-ins and bindings at one key server', run: signIn },
+  'sign-in': {
+    what: 'password sign-ins and bindings at one key server, 500 sign-ins at once, key requests beside them',
+    run: signIn,
+  },
   'tls-tickets': { what: 'TLS connections with tickets and without, beside nginx', run: tlsTickets },
   'rotate-1m': { what: 'a new day and a new period for a million subscribers', run: rotate },
   'proxy-1k': { what: 'requests for 1 KiB through the proxy, beside others', run: () => proxyRows('proxy-1k') },

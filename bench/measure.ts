@@ -85,6 +85,11 @@ export function median(figures: readonly number[]): number {
   return (low + high) / 2;
 }
 
+/** The smallest figure that `percent` of all are not above. */
+export function percentile(percent: number, figures: readonly number[]): number {
+  return figures.toSorted((a, b) => a - b)[Math.ceil((figures.length * percent) / 100) - 1] ?? Number.NaN;
+}
+
 function round(value: number): number {
   return Number(value.toPrecision(4));
 }

@@ -30,6 +30,8 @@ export interface Cluster {
   ask(sql: string): Promise<void>;
   /** A new database. @returns its address, as it stands in a configuration */
   createDatabase(name: string): Promise<string>;
+  /** Ends it as its service manager would, without waiting for who is connected, and starts it again. */
+  restart(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -50,9 +52,16 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     if (as.uid !== undefined) chownSync(join(data, name), as.uid, as.gid);
   }
   const args = ['-D', data, ...settingsOf(directory, options)];
-  const child = spawn(program('postgres'), args, { ...as, cwd: '/', stdio: 'ignore' });
   const server = { host: directory, port: tls?.port ?? 5432, user: SUPERUSER, database: 'postgres' };
-  await untilReady(child, server);
+  const start = async () => {
+    const started = spawn(program('postgres'), args, { ...as, cwd: '/', stdio: 'ignore' });
+    await untilReady(started, server);
+    return started;
+  };
+  let child = await start();
+  const end = async (signal: NodeJS.Signals) => {
+    if (child.exitCode === null && child.kill(signal)) await once(child, 'exit');
+  };
   const ask = (sql: string) => askAt(server, sql);
   return {
     directory,
@@ -61,8 +70,12 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       await ask(`CREATE DATABASE ${name}`);
       return `postgres:///${name}?${new URLSearchParams({ host: directory, user: SUPERUSER })}`;
     },
+    restart: async () => {
+      await end('SIGINT');
+      child = await start();
+    },
     close: async () => {
-      if (child.exitCode === null && child.kill('SIGQUIT')) await once(child, 'exit');
+      await end('SIGQUIT');
       rmSync(directory, { recursive: true, force: true });
     },
   };

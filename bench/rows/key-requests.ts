@@ -1,17 +1,15 @@
 /** Key requests to one key server: each is authenticated, written down as answered, and gets a key. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { Pool } from 'undici';
-import { fromBase64url } from '../../core/encoding/base64url.ts';
-import { encodeKeyRequest, KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
-import { nowInSeconds } from '../../node-support/clock.ts';
+import { makeCertificate } from '../certificate.ts';
+import { AT_A_TIME, latenciesAt, requestsFor, send, sendByTls } from '../key-clients.ts';
 import type { Asked } from '../key-server.ts';
-import { compare, measureAlternately, type Row } from '../measure.ts';
+import { type Contestant, compare, measureAlternately, percentile, type Row } from '../measure.ts';
 import { startCluster } from '../postgres-cluster.ts';
 import { NODE } from '../processes.ts';
 
@@ -19,17 +17,24 @@ const SERVER = fileURLToPath(new URL('../key-server.ts', import.meta.url));
 const RUNS = 7;
 /** In one run. */
 export const REQUESTS = 2000;
-const AT_A_TIME = 16;
+/** What readers are to wait for at most, in milliseconds, at half of the load that can be answered. */
+const LATENCY_GOAL = 20;
+/** For which requests come at that rate, in seconds. */
+const AT_HALF = 5;
+const TLS_REQUESTS = 400;
 
 export interface Started<Ready> {
   readonly asked: Ready;
   stop(): Promise<void>;
 }
 
+/** Starts `bench/key-server.ts` with these arguments, until the end of the measuring. */
+type Start = (...args: string[]) => Promise<Asked>;
+
 export async function keyRequests(): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'wispr-bench-keys-'));
   const endings: (() => Promise<void>)[] = [() => rm(folder, { recursive: true })];
-  const start = async (...args: string[]) => {
+  const start: Start = async (...args) => {
     const started = await startServer(args);
     endings.push(started.stop);
     return started.asked;
@@ -55,6 +60,9 @@ export async function keyRequests(): Promise<Row[]> {
       ...compare({ ...about, row: 'key-requests: SQLite' }, ['', 'bare Express'], [onSqlite, bare]),
       ...compare({ ...about, row: 'key-requests: PostgreSQL' }, ['', 'bare Express'], [onPostgres, bare]),
       ...compare({ ...about, row: 'key-requests: two on PostgreSQL' }, ['', 'one'], [onTwo, onPostgres]),
+      ...(await latencyRows('SQLite', onSqlite / 2, sqlite, { express, sqlite })),
+      ...(await latencyRows('PostgreSQL', onPostgres / 2, postgres, { express, sqlite })),
+      ...(await tlsRows(join(folder, 'tls'), length, start)),
     ];
   } finally {
     for (const end of endings.reverse()) await end();
@@ -81,15 +89,56 @@ export async function startProgram<Ready>(file: string, args: readonly string[])
   };
 }
 
-/** Made before the clock runs: a reader's own work is no part of this. */
-function requestsFor({ origin, set, devices }: Asked, count: number): Promise<Uint8Array[]> {
-  const now = nowInSeconds();
-  const made = Array.from({ length: count }, (_, index) => {
-    const device = devices[index % devices.length];
-    const key = fromBase64url(device?.key ?? '', 32) ?? new Uint8Array(0);
-    return encodeKeyRequest({ id: device?.id ?? '', key }, origin, [set], now);
+/** What 99 of 100 requests wait for at most, at a rate; beside bare Express at the same rate. */
+async function latencyRows(
+  name: string,
+  rate: number,
+  server: Asked,
+  { express, sqlite }: { readonly express: Asked; readonly sqlite: Asked },
+): Promise<Row[]> {
+  const run =
+    ({ origin }: Asked, devices: Asked) =>
+    async () =>
+      percentile(99, await latenciesAt(rate, origin, await requestsFor(devices, Math.ceil(rate * AT_HALF))));
+  const contestants = [
+    { name, run: run(server, server) },
+    { name: 'bare Express', run: run(express, sqlite) },
+  ];
+  const [ours = 0, bare = 0] = await measureAlternately(contestants, RUNS);
+  const row = `key-requests: ${name}, p99 at ${Math.round(rate)}/s`;
+  const about = { row, unit: 'ms', runs: RUNS, bound: 'waiting for the disk; other programs' };
+  return compare(about, ['', 'goal', 'bare Express'], [ours, LATENCY_GOAL, bare]);
+}
+
+/** A TLS connection for each request, whole and resumed, to one key server on SQLite and to bare Express. */
+async function tlsRows(folder: string, length: number, start: Start): Promise<Row[]> {
+  await mkdir(folder);
+  await makeCertificate(folder);
+  const ca = await readFile(join(folder, 'cert.pem'));
+  const ours = await start('sqlite', folder);
+  const express = await start('express', String(length), folder);
+  const contestant = (name: string, { port }: Asked, resumes: boolean): Contestant => ({
+    name,
+    run: async () => {
+      const requests = await requestsFor(ours, TLS_REQUESTS);
+      const begun = performance.now();
+      await sendByTls({ port, ca }, requests, resumes);
+      return (TLS_REQUESTS * 1000) / (performance.now() - begun);
+    },
   });
-  return Promise.all(made);
+  const contestants = [
+    contestant('whole handshakes', ours, false),
+    contestant('whole handshakes, bare Express', express, false),
+    contestant('resumed', ours, true),
+    contestant('resumed, bare Express', express, true),
+  ];
+  const [whole = 0, bareWhole = 0, resumed = 0, bareResumed = 0] = await measureAlternately(contestants, RUNS);
+  const about = { unit: 'requests/s', runs: RUNS, bound: 'one core: the handshake; waiting for the disk' };
+  const row = 'key-requests: TLS connection each';
+  return [
+    ...compare({ ...about, row }, ['', 'bare Express'], [whole, bareWhole]),
+    ...compare({ ...about, row: `${row}, resumed` }, ['', 'bare Express', 'whole'], [resumed, bareResumed, whole]),
+  ];
 }
 
 /** Requests a second. @param devices - that ask */
@@ -112,21 +161,4 @@ async function rateOfSending(sending: () => Promise<number[]>): Promise<number> 
   const seconds = (performance.now() - start) / 1000;
   if (lengths.length !== REQUESTS || new Set(lengths).size !== 1) throw new Error('not all requests got a key');
   return REQUESTS / seconds;
-}
-
-/** @returns the lengths of the answers */
-async function send(origin: string, requests: readonly Uint8Array[], atATime = AT_A_TIME): Promise<number[]> {
-  const pool = new Pool(origin, { connections: atATime });
-  const lengths: number[] = [];
-  let next = 0;
-  const sendOn = async () => {
-    for (let body = requests[next++]; body; body = requests[next++]) {
-      const answer = await pool.request({ path: KEY_REQUEST_PATH, method: 'POST', body });
-      lengths.push((await answer.body.bytes()).length);
-      if (answer.statusCode !== 200) throw new Error(`${origin} answered ${answer.statusCode}`);
-    }
-  };
-  await Promise.all(Array.from({ length: atATime }, sendOn));
-  await pool.close();
-  return lengths;
 }

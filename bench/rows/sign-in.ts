@@ -1,17 +1,24 @@
-/** Sign-ins with a password, beside bare hashing, and bindings of devices, beside bare Express: at one key server on SQLite. */
+/**
+ * Sign-ins with a password, beside bare hashing, and bindings of devices, beside bare Express: at one key server on SQLite. Then many sign-ins at once,
+ * and key requests beside them.
+ */
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';
 import { randomBytes } from '#primitives';
-import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { acceptBinding, BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Accounts } from '../accounts-server.ts';
+import { send as askForKeys, requestsFor } from '../key-clients.ts';
 import type { Asked } from '../key-server.ts';
-import { compare, measureAlternately, type Row } from '../measure.ts';
+import { compare, measureAlternately, percentile, type Row } from '../measure.ts';
 import { startProgram, startServer } from './key-requests.ts';
 
 const SERVER = fileURLToPath(new URL('../accounts-server.ts', import.meta.url));
@@ -22,6 +29,12 @@ const SIGN_INS_AT_A_TIME = 4;
 const BINDINGS = 100;
 /** Fewer than may fail from one address: until they are answered, they count. */
 const BINDINGS_AT_A_TIME = 8;
+/** Who sign in at the same moment. */
+const CROWD = 500;
+/** Who sign in all the time beside key requests: some of them always wait. */
+const SIGN_INS_BESIDE = 16;
+const KEY_REQUESTS = 1000;
+const DEVICES = 8;
 
 interface Message {
   readonly path: string;
@@ -38,7 +51,7 @@ export async function signIn(): Promise<Row[]> {
     return asked;
   };
   try {
-    const invitations = String(BINDINGS * RUNS + 1);
+    const invitations = String(BINDINGS * RUNS + 1 + DEVICES);
     const server = await start(startProgram<Accounts>(SERVER, ['keyserver', folder, invitations]));
     const hashing = await start(startProgram<Accounts>(SERVER, ['hashing']));
     const codes = [...server.codes];
@@ -74,10 +87,97 @@ export async function signIn(): Promise<Row[]> {
         ['', 'bare Express'],
         [bound, bare],
       ),
+      ...(await crowdRows(server, signed)),
+      ...(await besideRows(server, await connectDevices(server, codes.splice(0, DEVICES)))),
     ];
   } finally {
     for (const end of endings.reverse()) await end();
   }
+}
+
+/** What becomes of many who sign in at the same moment, each from an address of their own. @param rate - sign-ins a second */
+async function crowdRows(server: Accounts, rate: number): Promise<Row[]> {
+  const answers = await Promise.all(Array.from({ length: CROWD }, (_, index) => signInFrom(addressOf(index), server)));
+  const [served, refused] = [303, 503].map((status) => answers.filter((answer) => answer.status === status));
+  if (!served || !refused || served.length + refused.length !== CROWD)
+    throw new Error(`answered ${[...new Set(answers.map(({ status }) => status))]}`);
+  const waited = (some: typeof answers) =>
+    percentile(
+      99,
+      some.map(({ seconds }) => seconds),
+    );
+  const about = { runs: 1, bound: 'both cores: Argon2id; 256 wait, two are hashed' };
+  const row = `sign-in: ${CROWD} at once`;
+  return [
+    ...compare({ ...about, row: `${row}, served`, unit: 'sign-ins' }, ['', 'asked'], [served.length, CROWD]),
+    ...compare(
+      { ...about, row: `${row}, p99`, unit: 's' },
+      ['', 'as many at that rate'],
+      [waited(served), served.length / rate],
+    ),
+    ...compare({ ...about, row: `${row}, p99 of "busy"`, unit: 's' }, ['', 'p99'], [waited(refused), waited(served)]),
+  ];
+}
+
+/** Key requests while sign-ins wait for their turn all the time. */
+async function besideRows(server: Accounts, devices: Asked['devices']): Promise<Row[]> {
+  const asked = { origin: server.keyServer, set: server.set, devices };
+  const rate = async () => {
+    const requests = await requestsFor(asked, KEY_REQUESTS);
+    const start = performance.now();
+    await askForKeys(asked.origin, requests);
+    return (KEY_REQUESTS * 1000) / (performance.now() - start);
+  };
+  const beside = async () => {
+    let isOver = false;
+    const signInOn = async (_: unknown, index: number) => {
+      while (!isOver) await signInFrom(addressOf(index), server);
+    };
+    const waiting = Promise.all(Array.from({ length: SIGN_INS_BESIDE }, signInOn));
+    const found = await rate();
+    isOver = true;
+    await waiting;
+    return found;
+  };
+  const contestants = [
+    { name: 'beside sign-ins', run: beside },
+    { name: 'alone', run: rate },
+  ];
+  const about = { unit: 'requests/s', runs: RUNS, bound: 'both cores, which clients and Argon2id share' };
+  return compare(
+    { ...about, row: 'sign-in: key requests beside' },
+    ['', 'alone'],
+    await measureAlternately(contestants, RUNS),
+  );
+}
+
+function addressOf(index: number): string {
+  return `127.0.${1 + Math.floor(index / 250)}.${1 + (index % 250)}`;
+}
+
+async function signInFrom(localAddress: string, server: Accounts): Promise<{ status: number; seconds: number }> {
+  const [message] = signIns(server);
+  const start = performance.now();
+  const options = { method: 'POST', localAddress, agent: false, headers: message?.headers };
+  const outgoing = request(`${server.reading}${message?.path}`, options).end(message?.body);
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+  await once(answer.resume(), 'end');
+  return { status: answer.statusCode ?? 0, seconds: (performance.now() - start) / 1000 };
+}
+
+/** Connects a device by each code. */
+function connectDevices({ keyServer, publisher }: Accounts, codes: readonly string[]): Promise<Asked['devices']> {
+  const provider = { keyServer, publisher };
+  return Promise.all(
+    codes.map(async (code) => {
+      const keys = await deriveDeviceKeys(randomBytes(32), provider);
+      const body = encodeBindingRequest(keys, publisher, normaliseCode(code) ?? '', nowInSeconds());
+      const answer = await fetch(keyServer + BINDING_PATH, { method: 'POST', body: body as BodyInit });
+      const bytes = new Uint8Array(await answer.arrayBuffer());
+      const { id, key } = await acceptBinding(body, bytes, keys, provider);
+      return { id, key: toBase64url(key) };
+    }),
+  );
 }
 
 function signIns({ reading, reader }: Accounts): Message[] {

@@ -16,7 +16,7 @@ const AT_A_TIME = 4;
 
 let the: Cluster;
 beforeAll(async () => {
-  the = await startCluster([LETTER]);
+  the = await startCluster({ documents: [LETTER] });
 });
 afterAll(() => the.close());
 
@@ -114,7 +114,7 @@ it('stays up when a key server is killed while readers ask', async () => {
   const askOn = async () => {
     while (statuses.length < 60) {
       statuses.push(await ask(client, DESCRIPTOR).catch(({ code }: NodeJS.ErrnoException) => code ?? ''));
-      if (statuses.length === 20) void killed.program.stop('SIGKILL');
+      if (statuses.length === 20) void killed.stop('SIGKILL');
     }
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, askOn));

@@ -1,4 +1,4 @@
-/** Two key servers as processes, on one PostgreSQL, behind the HAProxy of docs/cluster.md. */
+/** Two or three key servers as processes, on one PostgreSQL, behind the HAProxy of docs/cluster.md. */
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { Agent } from 'undici';
 import { accepts, type Child, freePort, startChild, until } from '../../cache-config/child.ts';
+import type { KeyServerConfig } from '../../keyserver/config.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { type Invitation, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type KeyServerState, openState } from '../../keyserver/storage/state.ts';
@@ -22,7 +23,7 @@ import {
   sealBundle,
   type TestDocument,
 } from './publisher-with-sets.ts';
-import { type RunningWispr, startWispr } from './wispr.ts';
+import { startWispr } from './wispr.ts';
 
 const HOSTS = { keys: 'keys.news.example', read: 'read.news.example', pages: 'pages.read.news.example' } as const;
 export const ORIGINS = {
@@ -35,9 +36,13 @@ export const ORIGINS = {
 type Ports = Readonly<Record<'443' | '8443' | '8444' | '8445', number>>;
 
 export interface Node {
-  readonly program: RunningWispr<unknown>;
+  /** What it has logged since its last start. */
+  log(): string;
   /** Requests of readers that it has answered, as its log has them. */
   answered(): number;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+  /** Starts it again. */
+  start(): Promise<void>;
   /** Ways to its API and its documents without the balancer. */
   readonly direct: Readonly<Record<'keys' | 'pages', Way>>;
   /** Its database cannot be reached from now on; `restore` ends that. */
@@ -47,14 +52,24 @@ export interface Node {
 
 export interface Cluster {
   readonly publisher: PublisherWithSets;
-  readonly nodes: readonly [Node, Node];
+  readonly nodes: readonly [Node, Node, ...Node[]];
   readonly balancer: Way;
+  /** Of another key server on the same database, which does not listen. */
+  readonly state: KeyServerState;
   invite(name: string): Promise<Invitation>;
   close(): Promise<void>;
 }
 
-/** @param documents - what is published before key servers start, which look for a newer publication only now and then */
-export async function startCluster(documents: readonly TestDocument[]): Promise<Cluster> {
+export interface ClusterOptions {
+  /** What is published before key servers start, which look for a newer publication only now and then. */
+  readonly documents: readonly TestDocument[];
+  /** Of a PostgreSQL other than the run's. */
+  readonly database?: string;
+  /** A third key server, and the first one is the dispatcher of password hashing. */
+  readonly third?: boolean;
+}
+
+export async function startCluster({ documents, database: own, third = false }: ClusterOptions): Promise<Cluster> {
   const folder = temporaryFolder();
   const [certificate, host, publisher, database] = await Promise.all([
     makeCertificate(
@@ -63,24 +78,29 @@ export async function startCluster(documents: readonly TestDocument[]): Promise<
     ),
     startContentHost(),
     createPublisher(),
-    newPostgresUrl(),
+    own ?? newPostgresUrl(),
   ]);
-  const [balanced, keys, read, pages] = await Promise.all(Array.from({ length: 4 }, freePort));
+  const [balanced, keys, read, pages, hashing = 0] = await Promise.all(Array.from({ length: 5 }, freePort));
   const ports = { 443: balanced ?? 0, 8443: keys ?? 0, 8444: read ?? 0, 8445: pages ?? 0 };
   const config = configIn(folder, ports, host);
   const state = await openState({ ...config('127.0.0.1'), database });
   await importOwnBundle(state, publisher, host);
   for (const document of documents) await publish(publisher, host, document);
-  const nodes = await Promise.all(
-    ['127.0.0.11', '127.0.0.12'].map((address) => startNode(folder, config(address), database, certificate.ca)),
-  );
-  const balancer = await startBalancer(ports, certificate.caFile);
-  const [one, two] = nodes;
+  const start = (address: string, dispatcher?: KeyServerConfig['dispatcher']) =>
+    startNode(folder, { ...config(address), ...(dispatcher && { dispatcher }) }, database, certificate.ca);
+  const [first, others] = ['127.0.0.11', third ? ['127.0.0.12', '127.0.0.13'] : ['127.0.0.12']] as const;
+  const [one, two, ...more] = await Promise.all([
+    start(first, third ? { listen: { host: first, port: hashing } } : undefined),
+    ...others.map((address) => start(address, third ? { connect: `${first}:${hashing}` } : undefined)),
+  ]);
   if (!one || !two) throw new Error('there are no nodes');
+  const nodes = [one, two, ...more] as const;
+  const balancer = await startBalancer(ports, certificate.caFile, third);
   return {
     publisher,
-    nodes: [one, two],
+    nodes,
     balancer: { host: '127.0.0.1', port: ports[443], ca: certificate.ca },
+    state,
     invite: (name) => inviteSubscriber(state, { name }),
     close: async () => {
       await balancer.stop();
@@ -119,7 +139,7 @@ async function importOwnBundle(state: KeyServerState, publisher: PublisherWithSe
 
 async function startNode(
   folder: string,
-  config: ReturnType<ReturnType<typeof configIn>>,
+  config: ReturnType<ReturnType<typeof configIn>> & Pick<KeyServerConfig, 'dispatcher'>,
   database: string,
   ca: string,
 ): Promise<Node & { close(): Promise<void> }> {
@@ -128,9 +148,14 @@ async function startNode(
   mkdirSync(own);
   const way = await wayToDatabase(own, database);
   writeFileSync(join(own, 'keyserver.json'), JSON.stringify({ ...config, database: way.url }));
-  const program = await startWispr(['keyserver', '-c', join(own, 'keyserver.json')]);
+  const start = () => startWispr(['keyserver', '-c', join(own, 'keyserver.json')]);
+  let program = await start();
   return {
-    program,
+    log: () => program.stderr(),
+    stop: async (signal) => void (await program.stop(signal)),
+    start: async () => {
+      program = await start();
+    },
     answered: () => program.stderr().match(/"route":"(?!\/healthz).*"msg":"request"/g)?.length ?? 0,
     direct: { keys: { ...config.listen, ca }, pages: { ...config.reading.documents.listen, ca } },
     cut: way.cut,
@@ -173,13 +198,14 @@ async function wayToDatabase(folder: string, database: string) {
   };
 }
 
-/** The configuration as it stands there, but for addresses, ports and authority. */
-async function startBalancer(ports: Ports, caFile: string): Promise<Child> {
+/** The configuration as it stands there, but for addresses, ports and authority, and with one more server. */
+async function startBalancer(ports: Ports, caFile: string, third: boolean): Promise<Child> {
   const page = readFileSync(new URL('../../docs/cluster.md', import.meta.url), 'utf8');
   const [, text = ''] = /^```haproxy\n(.*?)^```$/ms.exec(page) ?? [];
   const folder = temporaryFolder();
   const file = join(folder, 'haproxy.cfg');
-  const here = text
+  const servers = third ? text.replaceAll(/^ +server two .*\n/gm, (line) => line + thirdAfter(line)) : text;
+  const here = servers
     .replaceAll(/(?<=:)\d+$|(?<=10\.0\.0\.\d+:)\d+/gm, (port) => String(ports[port as keyof Ports]))
     .replaceAll('10.0.0.', '127.0.0.')
     .replaceAll('@system-ca', caFile)
@@ -190,6 +216,10 @@ async function startBalancer(ports: Ports, caFile: string): Promise<Child> {
   const said = readFileSync(join(folder, 'output.log'), 'utf8');
   await child.stop();
   throw new Error(`HAProxy does not run: ${said}`);
+}
+
+function thirdAfter(line: string): string {
+  return line.replaceAll('two', 'three').replace('10.0.0.12', '10.0.0.13');
 }
 
 /** Where a connection is made to, whatever host is asked for. */
