@@ -2,11 +2,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { wrapped } from './wrapped.ts';
 
 const DOCUMENT = fileURLToPath(new URL('../../docs/evaluation.md', import.meta.url));
 const PLOTS = new URL('../../docs/evaluation/', import.meta.url);
-/** Columns of a line of text; tables have what they need. */
-const WIDTH = 100;
 
 export interface Figure {
   /** Markdown: what was measured, the table, and what it does not show. `{{plot NAME}}` stands for a plot. */
@@ -41,20 +40,4 @@ export function table(header: readonly string[], rows: readonly (readonly string
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   const rule = `|${header.map((_, index) => (index === 0 ? '---' : '--:')).join('|')}|`;
   return [line(header), rule, ...rows.map(line)].join('\n');
-}
-
-/** Paragraphs as they stand in documents; tables and plots stay as they are. */
-function wrapped(text: string): string {
-  const paragraphs = text.split(/\n{2,}/);
-  return paragraphs.map((each) => (/^(?:\||\{\{)/.test(each) ? each : wrappedParagraph(each))).join('\n\n');
-}
-
-function wrappedParagraph(text: string): string {
-  const lines: string[] = [];
-  for (const word of text.trim().split(/\s+/)) {
-    const longer = `${lines.at(-1)} ${word}`;
-    if (lines.length > 0 && longer.length <= WIDTH) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  }
-  return lines.join('\n');
 }

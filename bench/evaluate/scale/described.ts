@@ -2,7 +2,6 @@
 import { PUBLICATION_LIMITS } from '../../../core/publication/limits.ts';
 import { type Figure, ranOn, table } from '../document.ts';
 import { curves } from '../plot.ts';
-import { wrapped } from '../wrapped.ts';
 import type { Published } from './documents.ts';
 import type { LargestSnapshot } from './largest.ts';
 import { ASSUMED, type Inputs, model } from './model.ts';
@@ -133,7 +132,7 @@ more than ${Math.max(...documents).toLocaleString('en')} documents and ${Math.ma
 Other programs were running on both cores, so that times are too long, and exponents less exact
 than their digits.
 ${ranOn()}`;
-  return { text: wrapped(text), plots: plots(measured, documents, subscribers) };
+  return { text, plots: plots(measured, documents, subscribers) };
 }
 
 function inputsOf({ requests, served, published, snapshot }: Measured): Inputs {

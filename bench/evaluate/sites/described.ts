@@ -4,7 +4,6 @@ import { runCommand } from '../../measure.ts';
 import type { Results } from '../certificates/results.ts';
 import { type Figure, ranOn, table } from '../document.ts';
 import { bars } from '../plot.ts';
-import { wrapped } from '../wrapped.ts';
 import { RECORDINGS, type Recorded, type Recording } from './recorded.ts';
 import { SITES, type Site, WAYS } from './setting.ts';
 
@@ -46,7 +45,7 @@ ${shares(measured)}
 ${recordedText(measured.recorded)}
 
 ${limits(measured)}`;
-  return { text: wrapped(text), plots: plots(measured) };
+  return { text, plots: plots(measured) };
 }
 
 function ofSite({ kinds, pings, results }: Measured, site: Site): string {
