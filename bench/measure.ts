@@ -78,6 +78,7 @@ export function median(figures: readonly number[]): number {
   return (low + high) / 2;
 }
 
-function round(value: number): number {
+/** To the four digits that a row has. */
+export function round(value: number): number {
   return Number(value.toPrecision(4));
 }

@@ -1,7 +1,7 @@
 // Runs a program in namespaces of its own for network and processes, with a folder for temporary files. However it ends, nothing of it stays.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,6 +11,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 /** @returns its exit code, or that of the signal by which this process was told to end */
 export async function runIsolated(command) {
   const folder = mkdtempSync(join(tmpdir(), 'wispr-isolated-'));
+  chmodSync(folder, 0o711); // servers in it run as users of their own
   const env = { ...process.env, TMPDIR: folder };
   const unshare = spawn('unshare', [...NAMESPACES, ...command], { stdio: 'inherit', env });
   let told;

@@ -2,8 +2,10 @@
 import { parseArgs } from 'node:util';
 import { runCommand } from '../measure.ts';
 import { certificatesFigure } from './certificates/figure.ts';
+import { costFigure } from './cost/figure.ts';
 import { type Figure, writeFigure } from './document.ts';
 import { pageFigure } from './page/figure.ts';
+import { readersFigure } from './readers/figure.ts';
 
 interface Evaluated {
   readonly what: string;
@@ -17,6 +19,8 @@ const FIGURES: Readonly<Record<string, Evaluated>> = {
     what: 'handshakes and key requests over five links: certificate substitution, TLS 1.3, HTTPCrypt',
     run: certificatesFigure,
   },
+  readers: { what: 'what reaches the origin when 1 to 1,000 read, with caches small to large', run: readersFigure },
+  cost: { what: 'what a byte and a document cost each part, beside ciphers, signatures and TLS', run: costFigure },
 };
 
 const WIDTH = Math.max(...Object.keys(FIGURES).map((name) => name.length));

@@ -72,7 +72,7 @@ export async function startServer(args: readonly string[]): Promise<Started> {
 }
 
 /** Made before the clock runs: a reader's own work is no part of this. */
-function requestsFor({ origin, set, devices }: Asked, count: number): Promise<Uint8Array[]> {
+export function requestsFor({ origin, set, devices }: Asked, count: number): Promise<Uint8Array[]> {
   const now = nowInSeconds();
   const made = Array.from({ length: count }, (_, index) => {
     const device = devices[index % devices.length];
@@ -93,7 +93,7 @@ async function rateOf({ origin }: Asked, devices: Asked): Promise<number> {
 }
 
 /** @returns the lengths of the answers */
-async function send(origin: string, requests: readonly Uint8Array[]): Promise<number[]> {
+export async function send(origin: string, requests: readonly Uint8Array[]): Promise<number[]> {
   const pool = new Pool(origin, { connections: AT_A_TIME });
   const lengths: number[] = [];
   let next = 0;
