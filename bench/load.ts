@@ -33,7 +33,7 @@ export async function measureLoad(proxy: StartedProxy, load: Load, { directory }
 }
 
 /** @param args - further ones; the URL is the last. @throws Error where an answer was not 2xx, or not whole */
-export async function runWrk(
+async function runWrk(
   seconds: number,
   args: readonly string[],
 ): Promise<{ readonly count: number; readonly requestsPerSecond: number }> {
@@ -77,7 +77,7 @@ export async function measureTree(
 }
 
 /** Seconds that a process and everything it started, and that still runs, has used of processors. */
-export async function processorTimeOfTree(pid: number): Promise<number> {
+async function processorTimeOfTree(pid: number): Promise<number> {
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'latin1')).split(' ').filter(Boolean);
   const times = await Promise.all([processorTime(pid), ...children.map((child) => processorTimeOfTree(Number(child)))]);
   return times.reduce((sum, time) => sum + time, 0);

@@ -13,8 +13,11 @@ export function browser(): Promise<Cost[]> {
   return whileBrowsing(0, async ({ browser: chromium, documents, plain }) => {
     const cost = async (name: string, origin: string): Promise<Cost> => {
       const { context, page } = await newPage(chromium);
-      await page.goto(`${origin}/about.html`);
-      await page.waitForSelector('h1');
+      // The first load may only start the worker; the second one is the page.
+      for (let turn = 0; turn < 2; turn++) {
+        await page.goto(`${origin}/about.html`);
+        await page.waitForSelector('#headline');
+      }
       const document = (await medianOf(() => spentOn(page, SMALL, REQUESTS))) / REQUESTS;
       const large = await medianOf(() => spentOn(page, DOWNLOAD, 1));
       await context.close();

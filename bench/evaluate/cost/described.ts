@@ -2,6 +2,7 @@
 import { type Figure, ranOn, table } from '../document.ts';
 import { bars } from '../plot.ts';
 import type { Measured } from './measured.ts';
+import { RUNS } from './programs.ts';
 
 /** Kounavis and others, section 2: clocks of a 3 GHz Core i7 for a transaction of 140 KB, the worst case, and transactions a second that they reach. */
 const PAPER = { clocks: 7.3e6, transactions: 1200, gigahertz: 3, coresFor10: 8 };
@@ -22,8 +23,9 @@ ${costs(measured)}
 
 *Caches* answer from what they hold, over connections that are kept; *proxy* is the Reader; the
 *in-browser reader* is Chromium with all its processes, with a public document, whose hashes it
-checks, read again. The publisher compresses, hashes, encrypts, signs and writes; its documents are
-less what the program's start takes. Beside them \`openssl speed\`, blocks of 64 KiB:
+checks, read again. The publisher hashes, encrypts, signs and writes; its figures are the difference
+of two runs, so that the program's start is not in them. Beside them \`openssl speed\`, blocks of
+64 KiB:
 
 ${algorithms(measured)}
 
@@ -47,7 +49,7 @@ here count all that nginx and the kernel do for it. Its 8 cores at 3 GHz for 10 
 server's too. What this does not show: network cards, and what they take from the processor
 (kernel TLS, which nginx needs another build for); memory; a processor that others use slows both
 sides down, but not alike: here other programs ran, and ratios count more than values.
-${ranOn()} Medians of 3.`;
+${ranOn()} Medians of ${RUNS}.`;
   return { text, plots: plots(measured) };
 }
 

@@ -7,9 +7,9 @@ import { EXPONENT, PAGES_A_VISIT, SEED } from './visits.ts';
 const GOAL = 95;
 
 export function described(results: readonly SiteResults[]): Figure {
-  const text = `Each reader opens ${PAGES_A_VISIT} pages, drawn by Zipf's law with exponent ${EXPONENT} from all pages of the site, in an order of
-popularity that the seed ${SEED} chose, and loads their pictures, style sheets and scripts. A reader's
-own cache holds all of the visit: a file is asked for once. Readers come one after the other, six at
+  const text = `Each reader opens ${PAGES_A_VISIT} pages, drawn by Zipf's law with exponent ${EXPONENT} from all pages of the site, in an
+order of popularity that the seed ${SEED} chose, and loads their pictures, style sheets and scripts. A
+reader's own cache holds all of the visit: a file is asked for once. Readers come one after the other, six at
 the same time, to an nginx that is the origin, with a Squid before it (\`wispr cache-config
 squid-reverse\`, in memory). *HTTP*: the site in clear by way of that Squid, its text compressed, and
 nothing ever expires. *HTTPS*: the same from the origin, TLS 1.3, a connection and a handshake for
@@ -48,8 +48,8 @@ function siteText({ site, digest, http, https, protected: ours }: SiteResults): 
       ...last.flatMap((counts) => [hits(counts), percent(counts)]),
     ];
   });
-  return `**${capital(site.name)}**: ${site.pages.length} pages, ${megabytes(site.bytes)} MB (sequence \`${digest}\`). What reaches the origin where the cache
-has room for everything; and the share of the readers' bytes that does not.
+  return `**${capital(site.name)}**: ${site.pages.length} pages, ${megabytes(site.bytes)} MB (sequence \`${digest}\`). What reaches the origin
+where the cache has room for everything; and the share of the readers' bytes that does not.
 
 ${table([...header, 'saved, HTTP', 'saved, protected'], rows)}
 
@@ -65,13 +65,17 @@ ${table(['cache', 'HTTP, hits', 'bytes', 'protected, hits', 'bytes'], rooms)}
 
 function conclusion(results: readonly SiteResults[]): string {
   const readers = READERS.at(-1) ?? 0;
-  const said = results.map(({ site, protected: ours }) => {
-    const counts = ours.at(-1)?.at(-1) as Counts;
-    return `${percent(counts)} of ${site.name}`;
+  const said = results.map(({ site, https, protected: ours }) => {
+    const [counts, all] = [ours.at(-1)?.at(-1) as Counts, https.at(-1) as Counts];
+    const less = share({ ...counts, received: all.originBytes });
+    return `- ${site.name}: ${percent(counts)}; and the origin sends ${(less * 100).toFixed(1)} % less than by HTTPS`;
   });
   const reached = results.every(({ protected: ours }) => share(ours.at(-1)?.at(-1) as Counts) >= GOAL / 100);
-  return `The goal is that ${GOAL} % of a popular site's bytes never reach the origin at ${count(readers)} readers: ${said.join(', ')}.
-It is ${reached ? 'reached' : 'missed'}. Of the requests that do, most are each new reader's two looks for the next root: caches do not keep
+  return `The goal, that ${GOAL} % of a popular site's bytes never reach the origin at ${count(readers)} readers, is ${reached ? 'reached' : 'missed'}:
+
+${said.join('\n')}
+
+Of the requests that do, most are each new reader's two looks for the next root: Squid does not keep
 a 404. Protected readers ask for more bytes in all: metadata, two files for a public document, and
 public documents are not compressed.`;
 }
