@@ -9,15 +9,16 @@ const GOAL = 95;
 export function described(results: readonly SiteResults[]): Figure {
   const text = `Each reader opens ${PAGES_A_VISIT} pages, drawn by Zipf's law with exponent ${EXPONENT} from all pages of the site, in an
 order of popularity that the seed ${SEED} chose, and loads their pictures, style sheets and scripts. A
-reader's own cache holds all of the visit: a file is asked for once. Readers come one after the other, six at
-the same time, to an nginx that is the origin, with a Squid before it (\`wispr cache-config
-squid-reverse\`, in memory). *HTTP*: the site in clear by way of that Squid, its text compressed, and
-nothing ever expires. *HTTPS*: the same from the origin, TLS 1.3, a connection and a handshake for
-each reader, since nothing in between can keep anything. *Protected*: this system, and all readers
-are new ones. Their requests for metadata and objects were recorded from the Reader's own client of
-publications, once when it is connected and once when it reads, and compared, for the first visit,
-with those of a real Reader, which sent the same ones. Root and timestamp come from the key server,
-as do keys, and count nowhere here. Bytes are those that the origin sends, heads included.
+reader's own cache holds all of the visit: a file is asked for once. Readers come one after the
+other, six at the same time, to an nginx that is the origin, with a Squid before it (\`wispr
+cache-config squid-reverse\`, in memory). *HTTP*: the site in clear by way of that Squid, its text
+compressed, and nothing ever expires. *HTTPS*: the same from the origin, TLS 1.3, a connection and a
+handshake for each reader, since nothing in between can keep anything. *Protected*: this system, and
+all readers are new ones. Their requests for metadata and objects were recorded from the Reader's
+own client of publications, once when it is connected and once when it reads, and compared, for the
+first visit, with those of a real Reader, which sent the same ones. Root and timestamp come from the
+key server, as do keys, and count nowhere here. Bytes are those that the origin sends, heads
+included.
 
 ${results.map(siteText).join('\n\n')}
 
@@ -48,15 +49,16 @@ function siteText({ site, digest, http, https, protected: ours }: SiteResults): 
       ...last.flatMap((counts) => [hits(counts), percent(counts)]),
     ];
   });
-  return `**${capital(site.name)}**: ${site.pages.length} pages, ${megabytes(site.bytes)} MB (sequence \`${digest}\`). What reaches the origin
-where the cache has room for everything; and the share of the readers' bytes that does not.
+  return `**${capital(site.name)}**: ${site.pages.length} pages, ${megabytes(site.bytes)} MB (sequence \`${digest}\`).
+What reaches the origin where the cache has room for everything; and the share of the readers' bytes
+that does not.
 
 ${table([...header, 'saved, HTTP', 'saved, protected'], rows)}
 
 {{plot readers-${site.short}}}
 
-${count(ROOM_READERS)} readers, by the cache's size as a part of the site: share of requests that the cache answers, and of
-bytes that do not come from the origin.
+${count(ROOM_READERS)} readers, by the cache's size as a part of the site: share of requests that the cache answers, and
+of bytes that do not come from the origin.
 
 ${table(['cache', 'HTTP, hits', 'bytes', 'protected, hits', 'bytes'], rooms)}
 
