@@ -57,8 +57,8 @@ ${table([...header, 'saved, HTTP', 'saved, protected'], rows)}
 
 {{plot readers-${site.short}}}
 
-${count(ROOM_READERS)} readers, by the cache's size as a part of the site: share of requests that the cache answers, and
-of bytes that do not come from the origin.
+${count(ROOM_READERS)} readers, by the cache's size as a part of the site: share of requests that the cache answers,
+and of bytes that do not come from the origin.
 
 ${table(['cache', 'HTTP, hits', 'bytes', 'protected, hits', 'bytes'], rooms)}
 
