@@ -18,7 +18,7 @@ export interface Load {
 
 export interface Figures {
   readonly requestsPerSecond: number;
-  /** Of the proxy's process, user and system, in microseconds for each request. */
+  /** Of the server's process, user and system, in microseconds for each request. */
   readonly processorTime: number;
 }
 
@@ -27,14 +27,22 @@ export async function measureLoad(proxy: StartedProxy, load: Load, { directory }
   const script = join(directory, 'absolute-form.lua');
   await writeFile(script, `wrk.path = "${load.url}"\nwrk.headers["Host"] = "${new URL(load.url).host}"\n`);
   const before = await processorTime(proxy.pid);
-  const settings = ['-t1', `-c${CONNECTIONS}`, '--timeout', '30s', `-d${load.seconds}s`];
-  const output = await runCommand('wrk', [...settings, '-s', script, proxy.url]);
+  const { count, requestsPerSecond } = await runWrk(load.seconds, ['-s', script, proxy.url]);
   const spent = (await processorTime(proxy.pid)) - before;
+  return { requestsPerSecond, processorTime: (spent * 1e6) / count };
+}
+
+/** @param args - further ones; the URL is the last. @throws Error where an answer was not 2xx, or not whole */
+async function runWrk(
+  seconds: number,
+  args: readonly string[],
+): Promise<{ readonly count: number; readonly requestsPerSecond: number }> {
+  const output = await runCommand('wrk', ['-t1', `-c${CONNECTIONS}`, '--timeout', '30s', `-d${seconds}s`, ...args]);
   const count = Number(/(\d+) requests in/.exec(output)?.[1]);
   const requestsPerSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1]);
   if (/Non-2xx|Socket errors/.test(output) || !(count > 0) || !Number.isFinite(requestsPerSecond))
-    throw new Error(`${proxy.url} did not answer ${load.url} as it should: ${output}`);
-  return { requestsPerSecond, processorTime: (spent * 1e6) / count };
+    throw new Error(`${args.at(-1)} was not answered as it should: ${output}`);
+  return { count, requestsPerSecond };
 }
 
 /** The same with each of many documents asked for once, by a client of Node.js's. @param url - what stands before the number of each */
@@ -53,6 +61,26 @@ export async function measureEachOnce(proxy: StartedProxy, url: string, count: n
   const spent = (await processorTime(proxy.pid)) - before.cpu;
   agent.destroy();
   return { requestsPerSecond: count / seconds, processorTime: (spent * 1e6) / count };
+}
+
+/** The same of a server with all its processes, asked for one URL in the usual form. @param args - further ones for wrk */
+export async function measureTree(
+  pid: number,
+  url: string,
+  seconds: number,
+  args: readonly string[] = [],
+): Promise<Figures> {
+  const before = await processorTimeOfTree(pid);
+  const { count, requestsPerSecond } = await runWrk(seconds, [...args, url]);
+  const spent = (await processorTimeOfTree(pid)) - before;
+  return { requestsPerSecond, processorTime: (spent * 1e6) / count };
+}
+
+/** Seconds that a process and everything it started, and that still runs, has used of processors. */
+async function processorTimeOfTree(pid: number): Promise<number> {
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'latin1')).split(' ').filter(Boolean);
+  const times = await Promise.all([processorTime(pid), ...children.map((child) => processorTimeOfTree(Number(child)))]);
+  return times.reduce((sum, time) => sum + time, 0);
 }
 
 /** Seconds that a process has used of processors. */

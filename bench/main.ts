@@ -1,6 +1,7 @@
 /** `npm run bench [-- --json] [ROW…]`: figures beside their peers, measured in the same run. */
 import { parseArgs } from 'node:util';
 import type { Row } from './measure.ts';
+import { cacheParity } from './rows/cache-parity.ts';
 import { httpcryptRows } from './rows/httpcrypt.ts';
 import { keyRequests } from './rows/key-requests.ts';
 import { linkRows } from './rows/link.ts';
@@ -49,6 +50,7 @@ const ROWS: Readonly<Record<string, Measured>> = {
   },
   'httpcrypt-10k': { what: 'the same for 10 KiB', run: () => httpcryptRows('httpcrypt-10k', 10_240) },
   'httpcrypt-100k': { what: 'the same for 100 KiB', run: () => httpcryptRows('httpcrypt-100k', 102_400) },
+  'cache-parity': { what: 'protected objects from caches, beside plain files of their length', run: cacheParity },
   'link-bytes': { what: 'bytes of a TLS handshake across a narrow link, certificates left out', run: linkRows },
   'proxy-memory': { what: 'memory of the proxy: 10 GiB, 1,000 connections', run: () => memoryRows('proxy-memory') },
 };

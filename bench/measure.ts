@@ -90,6 +90,7 @@ export function percentile(percent: number, figures: readonly number[]): number 
   return figures.toSorted((a, b) => a - b)[Math.ceil((figures.length * percent) / 100) - 1] ?? Number.NaN;
 }
 
-function round(value: number): number {
+/** To the four digits that a row has. */
+export function round(value: number): number {
   return Number(value.toPrecision(4));
 }

@@ -11,7 +11,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 /** @returns its exit code, or that of the signal by which this process was told to end */
 export async function runIsolated(command) {
   const folder = mkdtempSync(join(tmpdir(), 'wispr-isolated-'));
-  chmodSync(folder, 0o711); // PostgreSQL does not run as root, and has its files in a folder inside
+  chmodSync(folder, 0o711); // servers in it run as users of their own
   const env = { ...process.env, TMPDIR: folder };
   const unshare = spawn('unshare', [...NAMESPACES, ...command], { stdio: 'inherit', env });
   let told;

@@ -2,8 +2,10 @@
 import { parseArgs } from 'node:util';
 import { runCommand } from '../measure.ts';
 import { certificatesFigure } from './certificates/figure.ts';
+import { costFigure } from './cost/figure.ts';
 import { type Figure, writeFigure } from './document.ts';
 import { pageFigure } from './page/figure.ts';
+import { readersFigure } from './readers/figure.ts';
 import { scaleFigure } from './scale/figure.ts';
 import { screamFigure } from './scream/figure.ts';
 import { sitesFigure } from './sites/figure.ts';
@@ -29,6 +31,8 @@ const FIGURES: Readonly<Record<string, Evaluated>> = {
     run: sitesFigure,
   },
   scale: { what: 'documents and subscribers from a hundred to a million, and a model beyond', run: scaleFigure },
+  readers: { what: 'what reaches the origin when 1 to 1,000 read, with caches small to large', run: readersFigure },
+  cost: { what: 'what a byte and a document cost each part, beside ciphers, signatures and TLS', run: costFigure },
 };
 
 const WIDTH = Math.max(...Object.keys(FIGURES).map((name) => name.length));

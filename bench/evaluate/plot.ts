@@ -6,6 +6,7 @@ const [WIDTH, HEIGHT] = [860, 380];
 const EDGE = { top: 36, right: 16, bottom: 66, left: 70 };
 /** Between the frame and the ends of curves: room for their numbers. */
 const CURVE_INSET = 40;
+const MOST_ON_A_LINE = 8;
 const COLOURS = ['#8a8f98', '#c98a1b', '#7b5ea7', '#0b5d66', '#3aa6a0', '#a3301d'];
 
 /** One colour of a plot. */
@@ -44,7 +45,11 @@ export function bars(about: About & { readonly groups: readonly string[] }): str
       return `<rect x="${fixed(left)}" y="${fixed(top)}" width="${fixed(inner.bandwidth())}" height="${fixed(bottom - top)}" fill="${COLOURS[index]}"/>`;
     }),
   );
-  const names = groups.map((group) => label(group, (x(group) ?? 0) + x.bandwidth() / 2, bottom + 16, 'middle'));
+  // Many names have no room beside each other.
+  const lower = groups.length > MOST_ON_A_LINE ? 14 : 0;
+  const names = groups.map((group, place) =>
+    label(group, (x(group) ?? 0) + x.bandwidth() / 2, bottom + 16 + (place % 2) * lower, 'middle'),
+  );
   return framed(about, y, [...drawn, ...names]);
 }
 

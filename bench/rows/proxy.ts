@@ -98,11 +98,11 @@ export async function passRows(row: string): Promise<Row[]> {
   });
 }
 
-export async function onStage(
+export async function onStage<Result>(
   row: string,
   write: (source: string) => Promise<void>,
-  work: (stage: Stage, workspace: Workspace) => Promise<Row[]>,
-): Promise<Row[]> {
+  work: (stage: Stage, workspace: Workspace) => Promise<Result>,
+): Promise<Result> {
   const workspace = await createWorkspace(row);
   const endings: (() => Promise<void>)[] = [workspace.remove];
   try {

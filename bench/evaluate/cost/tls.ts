@@ -1,0 +1,113 @@
+/** nginx with protected objects: as they are, by sendfile, and by TLS 1.3 with each of its ciphers. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { accepts, freePort, startChild, until } from '../../../cache-config/child.ts';
+import { measureTree } from '../../load.ts';
+import { type Chain, makeChain } from '../page/certificates.ts';
+import { medianOf } from './programs.ts';
+
+const SECONDS = 4;
+const SMALL = 1024;
+const LARGE = 1024 * 1024;
+/** Bytes of a transaction in the paper. */
+const TRANSACTION = 140 * 1024;
+const RSA = ['rsa:2048'];
+
+/** Nanoseconds of nginx. */
+export interface Serving {
+  readonly name: string;
+  /** Of 1 KiB over a connection that is there. */
+  readonly request: number;
+  readonly byte: number;
+  /** Of 140 KB over a connection of its own, with a whole handshake where there is one. */
+  readonly transaction: number;
+}
+
+/** A port of nginx. */
+interface Door {
+  readonly name: string;
+  readonly port: number;
+  readonly tls?: { readonly suite: string; readonly chain: Chain };
+}
+
+export async function serving(): Promise<Serving[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'wispr-cost-tls-'));
+  const endings: (() => Promise<unknown>)[] = [() => rm(directory, { recursive: true, force: true })];
+  try {
+    const lengths = { small: SMALL, transaction: TRANSACTION, large: LARGE };
+    const root = join(directory, 'root');
+    await mkdir(root);
+    // What a protected object is to a server: bytes.
+    for (const [name, length] of Object.entries(lengths)) await writeFile(join(root, name), randomBytes(length));
+    const doors = await doorsIn(directory);
+    const pid = await startNginx(directory, root, doors, endings);
+    const found: Serving[] = [];
+    for (const door of doors) found.push(await measure(pid, door));
+    return found;
+  } finally {
+    for (const end of endings.reverse()) await end();
+  }
+}
+
+async function doorsIn(directory: string): Promise<Door[]> {
+  const chainIn = async (name: string, key?: readonly string[]) => {
+    await mkdir(join(directory, name));
+    return makeChain(join(directory, name), ['localhost'], key);
+  };
+  const [ecdsa, rsa] = [await chainIn('ecdsa'), await chainIn('rsa', RSA)];
+  const tls = async (name: string, suite: string, chain: Chain) => ({
+    name,
+    port: await freePort(),
+    tls: { suite, chain },
+  });
+  return [
+    { name: 'nginx, protected object', port: await freePort() },
+    await tls('nginx, TLS, AES-128-GCM, ECDSA', 'TLS_AES_128_GCM_SHA256', ecdsa),
+    await tls('nginx, TLS, AES-256-GCM, ECDSA', 'TLS_AES_256_GCM_SHA384', ecdsa),
+    await tls('nginx, TLS, ChaCha20, ECDSA', 'TLS_CHACHA20_POLY1305_SHA256', ecdsa),
+    await tls('nginx, TLS, AES-128-GCM, RSA', 'TLS_AES_128_GCM_SHA256', rsa),
+  ];
+}
+
+async function startNginx(
+  directory: string,
+  root: string,
+  doors: readonly Door[],
+  endings: (() => Promise<unknown>)[],
+): Promise<number> {
+  const server = ({ port, tls }: Door) => {
+    const how = tls
+      ? `listen 127.0.0.1:${port} ssl; ssl_certificate ${tls.chain.chain}; ssl_certificate_key ${tls.chain.key}; ssl_conf_command Ciphersuites ${tls.suite};`
+      : `listen 127.0.0.1:${port};`;
+    return `server { ${how} root ${root}; }`;
+  };
+  const file = join(directory, 'nginx.conf');
+  // No session is resumed: each transaction has a handshake.
+  await writeFile(
+    file,
+    `user root; worker_processes 1; daemon off; pid ${directory}/pid; error_log stderr;
+events { worker_connections 512; }
+http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
+  ssl_protocols TLSv1.3; ssl_session_tickets off; ssl_session_cache off;
+  ${doors.map(server).join('\n  ')} }
+`,
+  );
+  const command = ['/usr/sbin/nginx', '-c', file, '-p', directory, '-e', 'stderr'];
+  const child = startChild(command, directory, { stopSignal: 'SIGTERM' });
+  endings.push(() => child.stop());
+  const isReady = async () => (await Promise.all(doors.map(({ port }) => accepts(port)))).every(Boolean);
+  await until(async () => child.ended() !== undefined || (await isReady()), 10_000);
+  if (child.ended() !== undefined) throw new Error(`nginx: ${await readFile(join(directory, 'output.log'), 'utf8')}`);
+  return child.pid;
+}
+
+async function measure(pid: number, { name, port, tls }: Door): Promise<Serving> {
+  const origin = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
+  const time = (file: string, ...args: string[]) =>
+    medianOf(async () => (await measureTree(pid, `${origin}/${file}`, SECONDS, args)).processorTime * 1000);
+  const [request, large] = [await time('small'), await time('large')];
+  const transaction = await time('transaction', '-H', 'Connection: close');
+  return { name, request, byte: (large - request) / (LARGE - SMALL), transaction };
+}
