@@ -1,5 +1,5 @@
 /** Argon2id (RFC 9106) from node:crypto: keys out of passphrases, and digests of passwords. */
-import { argon2 } from 'node:crypto';
+import { argon2, argon2Sync } from 'node:crypto';
 import { promisify } from 'node:util';
 import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
 import { utf8 } from '../core/encoding/bytes.ts';
@@ -64,13 +64,17 @@ export function keyFromPassphrase(passphrase: string, { salt, ...cost }: Argon2i
 
 /** {@link ARGON2ID_LENGTH} bytes from a secret that a person typed. */
 export async function argon2id(typed: string, cost: Argon2idCost, salt: Uint8Array): Promise<Uint8Array> {
-  return derive('argon2id', {
-    // One spelling: keyboards differ in how they compose accented letters.
-    message: utf8(typed.normalize('NFC')),
-    nonce: salt,
-    tagLength: ARGON2ID_LENGTH,
-    ...cost,
-  });
+  return derive('argon2id', parametersOf(typed, cost, salt));
+}
+
+/** The same on the calling thread. */
+export function argon2idNow(typed: string, cost: Argon2idCost, salt: Uint8Array): Uint8Array {
+  return argon2Sync('argon2id', parametersOf(typed, cost, salt));
+}
+
+function parametersOf(typed: string, cost: Argon2idCost, salt: Uint8Array) {
+  // One spelling: keyboards differ in how they compose accented letters.
+  return { message: utf8(typed.normalize('NFC')), nonce: salt, tagLength: ARGON2ID_LENGTH, ...cost };
 }
 
 function isWithin(value: Json | undefined, [least, most]: readonly [number, number]): boolean {

@@ -12,7 +12,8 @@ import { listenAt } from '../listen-at.ts';
 import { Asked, Connection, isAuthenticated, NotDone, serverTls, TIMING, type Timing } from './connection.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Frame } from './frames.ts';
-import { BOUNDS, doWork, type Hashing, type HashingWork, Tally } from './hashing.ts';
+import { BOUNDS, type Hashing, type HashingWork, Tally } from './hashing.ts';
+import { hashOnThread } from './threads.ts';
 
 /** Where one work is done at a time. */
 interface Place {
@@ -44,7 +45,7 @@ export class Dispatcher implements Hashing {
   private constructor({ secret, places, log, timing = TIMING }: DispatcherOptions) {
     this.#queue = new FairQueue(
       BOUNDS,
-      Array.from({ length: places }, () => ({ do: doWork })),
+      Array.from({ length: places }, () => ({ do: hashOnThread })),
     );
     this.#log = log;
     this.#timing = timing;
@@ -66,7 +67,7 @@ export class Dispatcher implements Hashing {
 
   async hash(address: string, work: HashingWork): Promise<Uint8Array> {
     const done = this.#handOut(address, work).catch((error) => {
-      if (error instanceof NotDone) return doWork(work);
+      if (error instanceof NotDone) return hashOnThread(work);
       throw error;
     });
     return this.#tally.of('dispatched', done);

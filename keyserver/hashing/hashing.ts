@@ -1,7 +1,8 @@
 /** Who hashes passwords: this process alone, or the key servers of a cluster together (docs/cluster.md, "Password hashing"). */
-import { type Argon2idCost, argon2id } from '../../node-support/argon2id.ts';
+import type { Argon2idCost } from '../../node-support/argon2id.ts';
 import { KeyServerError } from '../errors.ts';
 import { FairQueue, type QueueBounds } from './fair-queue.ts';
+import { hashOnThread } from './threads.ts';
 
 /** One computation of Argon2id. It depends on nothing else, so it may be done anywhere, and twice. */
 export interface HashingWork {
@@ -42,10 +43,6 @@ export function isAllowedCost(cost: Argon2idCost): boolean {
   return names.every((name) => cost[name] >= LOWEST[name] && cost[name] <= HIGHEST[name]);
 }
 
-export function doWork({ typed, cost, salt }: HashingWork): Promise<Uint8Array> {
-  return argon2id(typed, cost, salt);
-}
-
 /** Counts what becomes of works. */
 export class Tally {
   readonly counts = { local: 0, dispatched: 0, refused: 0, 'for-dispatcher': 0 };
@@ -70,7 +67,7 @@ export function localHashing(): Hashing {
     hash: (address, work) =>
       tally.of(
         'local',
-        queue.run(address, () => doWork(work)),
+        queue.run(address, () => hashOnThread(work)),
       ),
     counts: () => tally.counts,
     connected: () => undefined,

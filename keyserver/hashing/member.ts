@@ -9,7 +9,8 @@ import { OutOfTime, withinTime } from '../../node-support/within-time.ts';
 import { Asked, Connection, clientTls, isAuthenticated, NotDone, TIMING, type Timing } from './connection.ts';
 import { busy } from './fair-queue.ts';
 import type { Frame } from './frames.ts';
-import { doWork, type Hashing, type HashingWork, localHashing, Tally } from './hashing.ts';
+import { type Hashing, type HashingWork, localHashing, Tally } from './hashing.ts';
+import { hashOnThread } from './threads.ts';
 
 /** OpenSSL's words for what the other side says of another secret. */
 const OTHER_SECRET = 'ERR_SSL_TLSV1_ALERT_DECRYPT_ERROR';
@@ -107,7 +108,7 @@ export class Member implements Hashing {
     let working = 0;
     const work = async ({ id, work }: Extract<Frame, { kind: 'do' }>) => {
       working++;
-      const hash = await this.#tally.of('for-dispatcher', doWork(work)).catch(() => undefined);
+      const hash = await this.#tally.of('for-dispatcher', hashOnThread(work)).catch(() => undefined);
       working--;
       connection.send(hash ? { kind: 'done', id, hash } : { kind: 'failed', id });
     };

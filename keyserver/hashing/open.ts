@@ -6,9 +6,6 @@ import { Dispatcher } from './dispatcher.ts';
 import type { Hashing } from './hashing.ts';
 import { Member } from './member.ts';
 
-/** Threads for such works, as Node.js has them. */
-const THREADS = Number(process.env.UV_THREADPOOL_SIZE) || 4;
-
 /**
  * Hashing by way of a dispatcher, or as one.
  *
@@ -20,7 +17,7 @@ export async function openDispatcher(
   secret: Uint8Array,
   log: Logger,
 ): Promise<Hashing> {
-  const places = Math.max(1, Math.min(availableParallelism(), THREADS - 1)); // a thread is left for files and names
+  const places = availableParallelism();
   if (listen) return Dispatcher.start({ listen, secret, places, log });
   const { hostname, port } = new URL(`tls://${connect}`);
   return new Member({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), secret, places, log });

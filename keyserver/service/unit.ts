@@ -47,6 +47,7 @@ RestartSec=2
 TimeoutStopSec=30
 ${COMMON_HARDENING}
 SystemCallFilter=~@resources @privileged
+SystemCallFilter=setpriority
 CapabilityBoundingSet=${capability}
 AmbientCapabilities=${capability}
 DevicePolicy=closed

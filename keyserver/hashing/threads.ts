@@ -1,0 +1,17 @@
+import { AnsweringThread } from '../../node-support/answering-thread.ts';
+import type { HashingWork } from './hashing.ts';
+
+const PROGRAM = new URL('thread.ts', import.meta.url);
+
+/** As many as there were works at a time; those that queues let through are as many as there are cores. */
+let threads: AnsweringThread<HashingWork, Uint8Array>[] = [];
+
+/** Hashes on a thread of low priority: requests that cost little are answered first. */
+export function hashOnThread(work: HashingWork): Promise<Uint8Array> {
+  threads = threads.filter(({ isDead }) => !isDead);
+  const free = threads.find(({ load }) => load === 0);
+  if (free) return free.ask(work);
+  const thread = new AnsweringThread<HashingWork, Uint8Array>(PROGRAM);
+  threads.push(thread);
+  return thread.ask(work);
+}
