@@ -13,12 +13,8 @@ export function matchesPattern(pattern: string, name: string): boolean {
   return true;
 }
 
-/** Whether plans and subscribers can have this pattern: 1 to 100 characters without spaces and commas. */
-export function isSetPattern(text: string): boolean {
-  return /^[^\p{C}\s,]{1,100}$/u.test(text);
-}
+/** What patterns plans and subscribers can have: without spaces and commas. */
+export const SET_PATTERN = /^[^\p{C}\s,]{1,100}$/u;
 
-/** Whether a plan can have this name. */
-export function isPlanName(text: string): boolean {
-  return /^[a-z0-9][a-z0-9-]{0,39}$/.test(text);
-}
+/** What names plans can have. */
+export const PLAN_NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;

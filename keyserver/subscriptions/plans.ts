@@ -1,5 +1,5 @@
 /** Plans: what people subscribe to. A plan is a title and patterns of set names, and may be dated: see access.ts. */
-import { isPlanName } from '../../core/keys/set-pattern.ts';
+import { PLAN_NAME } from '../../core/keys/set-pattern.ts';
 import { isTimeZone } from '../../core/keys/set-time.ts';
 import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
@@ -60,7 +60,8 @@ export async function definePlan(
   { name, title, sets, zone }: PlanRequest,
 ): Promise<{ readonly plan: Plan; readonly created: boolean }> {
   const { database } = state;
-  if (!isPlanName(name)) throw invalid(`${quoted(name)} cannot be the name of a plan: a-z, 0-9 and "-" can be in it`);
+  if (!PLAN_NAME.test(name))
+    throw invalid(`${quoted(name)} cannot be the name of a plan: a-z, 0-9 and "-" can be in it`);
   if (title !== undefined && !TITLE.test(title)) throw invalid(`${quoted(title)} cannot be the title of a plan`);
   if (zone && !isTimeZone(zone)) throw invalid(`${quoted(zone)} is no time zone such as Europe/Berlin`);
   const patterns = sets?.map(parseSetPattern);

@@ -1,5 +1,5 @@
 /** Subscribers: who they are, what they were granted, and how a grant ends. */
-import { isSetPattern } from '../../core/keys/set-pattern.ts';
+import { SET_PATTERN } from '../../core/keys/set-pattern.ts';
 import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
@@ -50,7 +50,7 @@ export function nameKey(name: string): string {
  */
 export function parseSetPattern(text: string): string {
   const pattern = text.trim();
-  if (!isSetPattern(pattern)) throw invalid(`${quoted(text)} cannot be a pattern of set names`);
+  if (!SET_PATTERN.test(pattern)) throw invalid(`${quoted(text)} cannot be a pattern of set names`);
   return pattern;
 }
 

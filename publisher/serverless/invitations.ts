@@ -3,7 +3,7 @@
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { INVITATION_SALT_LENGTH, INVITATION_SECRET_LENGTH, PASSWORD_COST } from '../../core/keys/key-file.ts';
-import { isSetPattern, matchesPattern } from '../../core/keys/set-pattern.ts';
+import { matchesPattern, SET_PATTERN } from '../../core/keys/set-pattern.ts';
 import { OPEN_PAGE } from '../../core/site/path.ts';
 import { argon2id, isLongEnough, LEAST_PASSPHRASE } from '../../node-support/argon2id.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -131,7 +131,7 @@ async function changeInvitations<Result>(
 function checkNamed({ name, sets = [] }: InviteOptions): void {
   if (name.length < 1 || name.length > LONGEST_NAME || /\p{C}/u.test(name) || name.trim() !== name)
     throw refused(`a name has 1 to ${LONGEST_NAME} characters that can be seen`);
-  const wrong = sets.find((pattern) => !isSetPattern(pattern));
+  const wrong = sets.find((pattern) => !SET_PATTERN.test(pattern));
   if (wrong !== undefined) throw refused(`${JSON.stringify(wrong)} cannot be a pattern of set names`);
 }
 

@@ -31,7 +31,7 @@ const PRELOAD = pathToFileURL(join(ROOT, 'tests/support/kill-at-step.mjs'));
 const AT_A_TIME = 3;
 /** Of the steps, every one or every third. */
 const STRIDE = THOROUGH ? 1 : 3;
-const SECRETS = ['secrets failures', 'secrets httpcrypt', 'secrets known-browsers'];
+const SECRETS = ['secrets dispatcher', 'secrets failures', 'secrets httpcrypt', 'secrets known-browsers'];
 
 let origin: string;
 let publisher: PublisherWithSets;

@@ -1,6 +1,6 @@
 /** The plans of `wispr.json` whose sets readers find by period keys. */
 import { z } from 'zod';
-import { isPlanName, isSetPattern } from '../../../core/keys/set-pattern.ts';
+import { PLAN_NAME, SET_PATTERN } from '../../../core/keys/set-pattern.ts';
 import { isTimeZone, PERIODS } from '../../../core/keys/set-time.ts';
 
 const MOST_PLANS = 16;
@@ -8,10 +8,10 @@ const MOST_PLANS = 16;
 const plan = z.strictObject({
   name: z
     .string()
-    .refine(isPlanName, { error: 'must be 1 to 40 of a-z, 0-9 and "-"' })
+    .regex(PLAN_NAME, { error: 'must be 1 to 40 of a-z, 0-9 and "-"' })
     .meta({ description: 'The plan, as the key server has it.' }),
   sets: z
-    .array(z.string().refine(isSetPattern, { error: 'must be a pattern of set names, such as "day-*"' }))
+    .array(z.string().regex(SET_PATTERN, { error: 'must be a pattern of set names, such as "day-*"' }))
     .min(1)
     .max(100)
     .meta({ description: 'Patterns of set names: the same as at the key server.' }),
