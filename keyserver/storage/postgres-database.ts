@@ -27,11 +27,11 @@ const MAXIMUM_STATEMENTS = 200;
 
 /**
  * SQLSTATEs after which work is done again, https://www.postgresql.org/docs/current/mvcc-serialization-failure-handling.html: another process
- * was in the way; in a transaction, it may also have made the same row (23505), or the same table or column at its start (42P07, 42701), since this one
+ * was in the way; in a transaction, it may also have made the same row (23505), or the same table or column at its start (42P07, 42701, 42710), since this one
  * looked.
  */
 const IN_THE_WAY = ['40001', '40P01'];
-const MADE_MEANWHILE = ['23505', '42P07', '42701'];
+const MADE_MEANWHILE = ['23505', '42P07', '42701', '42710'];
 const ATTEMPTS = 12;
 /** Milliseconds before the next attempt: at random, so that two processes do not meet again. */
 const LONGEST_PAUSE = 100;
