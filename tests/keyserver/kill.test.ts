@@ -29,8 +29,8 @@ const FILES = ['keyserver.json', 'keyserver.db', 'master.key', 'keyserver.pub', 
 const PRELOAD = pathToFileURL(join(ROOT, 'tests/support/kill-at-step.mjs'));
 /** Programs at a time: they mostly load. */
 const AT_A_TIME = 3;
-/** Of the steps, every one or every third. */
-const STRIDE = THOROUGH ? 1 : 3;
+/** Of the steps, every one or every fifth. */
+const STRIDE = THOROUGH ? 1 : 5;
 const SECRETS = ['secrets dispatcher', 'secrets failures', 'secrets httpcrypt', 'secrets known-browsers'];
 
 let origin: string;
