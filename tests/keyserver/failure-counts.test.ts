@@ -11,8 +11,8 @@ import { keepStateIn, storeIn } from '../support/store.ts';
 describe.each(['sqlite', 'postgres'] as const)('failures that key servers count together, on %s', (kind) => {
   let now = 1_800_000_000;
   let states: Awaited<ReturnType<typeof openState>>[] = [];
+  keepStateIn(kind);
   beforeAll(async () => {
-    keepStateIn(kind);
     const folder = temporaryFolder();
     const config = { ...configIn(folder), ...(await storeIn(folder)) };
     for (let index = 0; index < 2; index++) states.push(await openState(config, () => now));

@@ -1,5 +1,5 @@
 /** What is about the store runs on PostgreSQL too: the same tests, word for word. */
-import { afterAll, beforeAll, describe } from 'vitest';
+import { describe } from 'vitest';
 import { keepStateIn } from '../support/store.ts';
 
 const FILES = [
@@ -25,8 +25,7 @@ const FILES = [
   'two-servers',
 ];
 
-beforeAll(() => keepStateIn('postgres'));
-afterAll(() => keepStateIn('sqlite'));
+keepStateIn('postgres');
 
 describe.each(FILES)('%s', async (name) => {
   // A copy of its own: these files hold what they have started.

@@ -1,6 +1,7 @@
 /** Where the key servers of a test keep their state: the same tests run on SQLite and on PostgreSQL (tests/keyserver/on-postgres.test.ts). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
 import type { KeyServerConfig } from '../../keyserver/config.ts';
 import type { Database } from '../../keyserver/storage/database.ts';
 import { newPostgresUrl } from './postgres.ts';
@@ -9,9 +10,16 @@ type Kind = 'sqlite' | 'postgres';
 
 let kind: Kind = 'sqlite';
 
-/** @param chosen - for key servers that are set up from now on, in this test file */
+/** Where key servers are set up in a test file, or in the `describe` that calls this. Files share this process: behind it, all is as before. */
 export function keepStateIn(chosen: Kind): void {
-  kind = chosen;
+  let before = kind;
+  beforeAll(() => {
+    before = kind;
+    kind = chosen;
+  });
+  afterAll(() => {
+    kind = before;
+  });
 }
 
 /** A place for the state of a new key server. */
