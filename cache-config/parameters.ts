@@ -6,7 +6,7 @@ import { isIP } from 'node:net';
 import { posix } from 'node:path';
 import { z } from 'zod';
 import { isOrigin } from '../core/site/site.ts';
-import { parseRange } from '../node-support/addresses.ts';
+import { isRange } from '../node-support/addresses.ts';
 import { CacheConfigError } from './errors.ts';
 
 /** Serve the protected tree. */
@@ -62,9 +62,7 @@ const userName = z.string().regex(/^[a-z_][a-z0-9_-]{0,31}$/, 'must be the name 
 const seconds = z.int().min(0).max(31_536_000);
 const megabytes = (least: number) => z.int().min(least).max(1_048_576);
 const portRange = z.string().refine(isPortRange, 'must be a port or a range of ports, like 8000-8999');
-const network = z
-  .string()
-  .refine((text) => parseRange(text) !== undefined, 'must be an IP address or network, like 10.0.0.0/8');
+const network = z.string().refine(isRange, 'must be an IP address or network, like 10.0.0.0/8');
 const origin = z
   .string()
   .refine(isPlainOrigin, 'must be an HTTPS origin without a path, like https://read.news.example');

@@ -3,235 +3,25 @@
  */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { z } from 'zod';
-import { isHttpcryptUrl } from '../core/httpcrypt/door.ts';
-import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
-import { parseRange } from '../node-support/addresses.ts';
+import type { z } from 'zod';
+import { isLoopback } from '../core/site/site.ts';
 import { configurationText, parseConfigurationText } from '../node-support/configuration.ts';
 import { describeUnreadable } from '../node-support/system-error.ts';
+import {
+  configuration,
+  type HttpcryptConfig,
+  type ListenAddress,
+  type PublicationConfig,
+  type TlsFiles,
+} from './config-schema.ts';
 import { KeyServerError } from './errors.ts';
-import { type MailConfig, mailConfig, signUpConfig } from './mail-config.ts';
-import { entitlementConfig, openidConfig, stripeConfig } from './subscriber-config.ts';
+import type { MailConfig } from './mail-config.ts';
 
 /** Where the configuration stands if the command line does not say. */
 export const DEFAULT_CONFIG_FILE = 'keyserver.json';
 
 /** Variables of the environment take the place of members: `listen.port` is `WISPR_KEYSERVER_LISTEN__PORT`. */
 const ENVIRONMENT_PREFIX = 'WISPR_KEYSERVER_';
-
-const httpsOrigin = z
-  .string()
-  .refine((text) => isOrigin(text, { allowLoopback: true }), 'must be an https origin, like https://keys.news.example')
-  .meta({ format: 'uri' });
-
-const listen = z
-  .strictObject({ host: z.string().min(1), port: z.int().min(0).max(65_535) })
-  .meta({ description: '`{ "host", "port" }` to listen on.' });
-const tls = z
-  .strictObject({ certificate: z.string().min(1), key: z.string().min(1) })
-  .meta({ description: '`{ "certificate", "key" }`: PEM files. TLS 1.3 only; read again when they change.' });
-const file = (description: string) => z.string().min(1).meta({ description });
-
-/** A password in it would stand in a file that others read, and in messages. */
-const database = z
-  .string()
-  .refine(isPostgresUrl, 'must be like postgres://user@host/name, without a password: PGPASSWORD or ~/.pgpass hold it')
-  .meta({
-    description:
-      'Instead of `data`: `postgres://USER@HOST/NAME?sslmode=verify-full`, a database at a PostgreSQL server. The password is in `PGPASSWORD` or `~/.pgpass`.',
-  });
-
-const masterKey = z
-  .union([
-    z.string().min(1),
-    z.strictObject({ environment: z.string().min(1) }),
-    z.strictObject({ command: z.array(z.string().min(1)).min(1) }),
-  ])
-  .meta({
-    description:
-      'The key that encrypts the keys in the database: its file; or `{ "environment": "NAME" }`, a variable that holds the text of that file; or `{ "command": ["PROGRAM", "ARGUMENT"] }`, which prints it.',
-  });
-
-const fetchFrom = z
-  .record(
-    z.string().refine(isSite, 'must be a site, like news.example'),
-    z.string().refine((text) => isOrigin(text, { allowHttp: true }), 'must be an origin, like http://127.0.0.1:8080'),
-  )
-  .meta({
-    description: 'Where the reading site fetches a site\'s content: `{ "news.example": "http://127.0.0.1:8080" }`.',
-  });
-
-const publication = z
-  .strictObject({
-    resignMinutes: z.int().min(1).max(1440).default(60).meta({ description: 'Minutes between two timestamps.' }),
-    freshHours: z.int().min(1).max(720).default(48).meta({ description: 'Hours for which a timestamp is valid.' }),
-    push: z
-      .array(z.string().min(1))
-      .max(8)
-      .default([])
-      .meta({ description: 'Where timestamps are put: directories and `s3://BUCKET/PREFIX`.' }),
-  })
-  .refine(({ resignMinutes, freshHours }) => resignMinutes < freshHours * 60, {
-    path: ['resignMinutes'],
-    message: 'must be less than the time for which a timestamp is fresh',
-  });
-
-const admin = z
-  .strictObject({
-    origin: httpsOrigin.optional().meta({
-      description: 'Their https origin, on a host of its own, or `http://localhost:PORT`.',
-    }),
-    listen,
-    tls: tls.optional(),
-  })
-  .meta({ description: "The operators' pages (docs/admin.md); off if left out." });
-
-const limits = z.strictObject({
-  devices: z.int().min(1).max(1000).meta({
-    description:
-      'Readers of one subscriber, and as many browsers; 20 if left out. A further Reader is refused; a further browser replaces the one unused for longest.',
-  }),
-});
-const metrics = z.strictObject({
-  listen: listen
-    .refine(({ host }) => host === '::1' || isLoopback(host), {
-      path: ['host'],
-      message: 'must be loopback, like 127.0.0.1',
-    })
-    .meta({ description: 'Where Prometheus reads metrics, on loopback; off if left out.' }),
-});
-
-const documents = z.strictObject({
-  origin: httpsOrigin.optional().meta({
-    description: 'The https origin that shows published documents, on a host of its own. It has no accounts.',
-  }),
-  listen,
-  tls: tls.optional(),
-  inBrowser: z.boolean().optional().meta({
-    description:
-      'Browsers fetch, check and decrypt documents by themselves. On unless `false`, where all content hosts are `https:`; else the reading site does it for them.',
-  }),
-});
-
-const httpcrypt = z.strictObject({
-  url: z
-    .string()
-    .refine(isHttpcryptUrl, 'must be an http address that ends in a slash, like http://keys.news.example/a/')
-    .meta({ format: 'uri', description: 'The address that readers use, as the descriptor names it.' }),
-  listen,
-  rotateMinutes: z.int().min(10).max(1440).default(60).meta({
-    description: 'Minutes for which one of its keys is announced, and the time to live of the DNS records.',
-  }),
-  zone: z.string().min(1).optional().meta({
-    description:
-      'A file for the DNS records that announce the key, for a zone to include. It is written anew with each key.',
-  }),
-});
-
-const dispatcher = z
-  .strictObject({
-    listen: listen.optional().meta({
-      description: 'Where this key server, as the dispatcher, listens for the others: a network of their own.',
-    }),
-    connect: z
-      .string()
-      .refine(isHostAndPort, 'must be a host and a port, like 10.0.0.5:7443')
-      .optional()
-      .meta({ description: "Instead of `listen`: the dispatcher's host and port, `10.0.0.5:7443`." }),
-  })
-  .refine(({ listen, connect }) => (listen === undefined) !== (connect === undefined), {
-    message: 'needs "listen" or "connect", not both',
-  })
-  .meta({
-    description: 'Key servers of one database share the hashing of passwords (docs/cluster.md); off if left out.',
-  });
-
-const configuration = z
-  .strictObject({
-    origin: httpsOrigin.optional().meta({
-      description: 'The https origin that devices use. After a change every device has to connect again.',
-    }),
-    listen,
-    tls: tls.optional(),
-    trustedProxies: z
-      .array(
-        z.string().refine((text) => parseRange(text) !== undefined, 'must be an address or a network, like 10.0.0.0/8'),
-      )
-      .default([])
-      .meta({
-        description:
-          'Addresses and networks of proxies in front, which pass `Host` on: their `X-Forwarded-For` counts, and only they may use a door without `tls`.',
-      }),
-    reading: z.strictObject({
-      origin: httpsOrigin.optional().meta({
-        description:
-          'The https origin of the reading site, on a host of its own: where links lead, and where people sign in.',
-      }),
-      listen,
-      tls: tls.optional(),
-      documents,
-    }),
-    data: file('The database, an SQLite file.').optional(),
-    database: database.optional(),
-    masterKey,
-    publicKey: file('Where the public key is written that publishers seal bundles to.'),
-    fetchFrom: fetchFrom.optional(),
-    publication: publication.optional(),
-    httpcrypt: httpcrypt.optional().meta({
-      description: 'A door for encrypted key requests over plain HTTP (docs/spec/httpcrypt.md); off if left out.',
-    }),
-    dispatcher: dispatcher.optional(),
-    metrics: metrics.optional(),
-    limits: limits.optional(),
-    entitlement: entitlementConfig.optional(),
-    admin: admin.optional(),
-    stripe: stripeConfig.optional(),
-    openid: openidConfig.optional(),
-    mail: mailConfig.optional(),
-    signUp: signUpConfig.optional(),
-  })
-  .superRefine(({ origin, reading, admin: operators }, context) => {
-    const own = hostOf(reading.documents.origin);
-    const others = [origin, reading.origin, operators?.origin].map(hostOf);
-    if (own === undefined || isLoopback(own) || !others.includes(own)) return;
-    const message = 'must be on another host than key server, sign-in and operators: its pages run published scripts';
-    context.addIssue({ code: 'custom', path: ['reading', 'documents', 'origin'], message });
-  })
-  .refine(({ data, database }) => (data === undefined) !== (database === undefined), {
-    path: ['data'],
-    message: 'is needed, or "database"; not both',
-  })
-  .refine(({ mail, signUp }) => signUp === undefined || mail !== undefined, {
-    path: ['signUp'],
-    message: 'needs "mail"',
-  });
-
-/** Ports do not keep cookies apart, so they do not count. */
-function hostOf(origin: string | undefined): string | undefined {
-  return origin !== undefined && URL.canParse(origin) ? new URL(origin).hostname : undefined;
-}
-
-/** The JSON Schema of `keyserver.json`, from which docs/configuration.md is generated. */
-export function keyServerJsonSchema(): unknown {
-  return z.toJSONSchema(configuration, { io: 'input' });
-}
-
-/** An address to listen on. Port 0 takes a free one. */
-export type ListenAddress = z.infer<typeof listen>;
-
-/** Certificate chain and private key, both PEM files. */
-export type TlsFiles = z.infer<typeof tls>;
-
-/** How the key server keeps a publication fresh: docs/keyserver.md. */
-export type PublicationConfig = z.infer<typeof publication>;
-
-/** The door of HTTPCrypt. */
-export type HttpcryptConfig = z.infer<typeof httpcrypt>;
-
-/** Who hashes passwords with others: docs/cluster.md. */
-export type DispatcherConfig = z.infer<typeof dispatcher>;
-
-export const DEFAULT_PUBLICATION: PublicationConfig = publication.parse({});
 
 /** One of the doors of the key server: the API, the reading site, and its documents. */
 export interface DoorConfig {
@@ -320,18 +110,6 @@ function httpcryptFrom(config: HttpcryptConfig, from: (path: string) => string):
 
 function publicationFrom(publication: PublicationConfig, from: (path: string) => string): PublicationConfig {
   return { ...publication, push: publication.push.map((target) => (isUrl(target) ? target : from(target))) };
-}
-
-/** Whether `text` is the address of a PostgreSQL database, without a password. */
-export function isPostgresUrl(text: string): boolean {
-  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
-  const { password, searchParams, hash } = new URL(text);
-  return password === '' && !searchParams.has('password') && hash === '';
-}
-
-/** Whether `text` is a host or an address, and a port. */
-function isHostAndPort(text: string): boolean {
-  return /^(?:[\w.-]+|\[[\da-f:.]+\]):[1-9]\d{0,4}$/i.test(text) && URL.canParse(`tls://${text}`);
 }
 
 /** Whether a target is no path. */

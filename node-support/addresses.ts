@@ -21,6 +21,11 @@ const PUBLIC_IPV6_BITS = 3;
 /** Networks wider than these are no neighbourhood: what is "on" them may be anywhere. */
 const WIDEST_NEIGHBOURHOOD = { ipv4: 16, ipv6: 48 } as const;
 
+/** Whether `text` is one address without a zone, or `ADDRESS/BITS`. */
+export function isRange(text: string): boolean {
+  return parseRange(text) !== undefined;
+}
+
 /** @returns the block of one address without a zone, or of `ADDRESS/BITS`; `undefined` for what is neither */
 export function parseRange(text: string): AddressRange | undefined {
   const [host = '', bits, ...rest] = text.split('/');

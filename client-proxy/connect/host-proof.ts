@@ -3,7 +3,6 @@
  * file, or no HTTPS, by a DNS TXT record. A descriptor's claim to a host counts only then.
  */
 
-import { Resolver } from 'node:dns/promises';
 import type { Dispatcher } from 'undici';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
@@ -14,7 +13,7 @@ import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
-import { LIMITS } from '../limits.ts';
+import { askNameServers } from '../network/name-servers.ts';
 import { type ExchangeAnswer, exchange } from '../site/exchange.ts';
 import type { HostProof } from '../store/types.ts';
 
@@ -111,11 +110,8 @@ async function readRecords(
   answered: boolean,
 ): Promise<Word> {
   const name = `_wispr.${site}`;
-  const resolver = new Resolver({ timeout: 3000, tries: 2 });
-  if (dnsServers && dnsServers.length > 0) resolver.setServers(dnsServers);
-  const timer = setTimeout(() => resolver.cancel(), LIMITS.dnsTimeout);
   try {
-    const records = await resolver.resolveTxt(name);
+    const records = await askNameServers(dnsServers, (resolver) => resolver.resolveTxt(name));
     const texts = records.map((pieces) => pieces.join('')).filter((text) => text.length <= MESSAGE_LIMITS.hostProof);
     return { by: 'dns', texts, said: `${before}; the TXT records of ${name} name another publisher, or none` };
   } catch (error) {
@@ -123,8 +119,6 @@ async function readRecords(
     const why = isMissing ? `there is no TXT record ${name}` : `no name server told of ${name}: ${reasonOf(error)}`;
     if (answered) return { by: 'dns', texts: [], said: `${before}; ${why}` };
     throw notAsked(site, `${before}; ${why}`, error);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

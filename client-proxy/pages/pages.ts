@@ -14,20 +14,31 @@ import { Proposals } from './proposals.ts';
 import { saveSettings, showSettings } from './settings.ts';
 import { CONTROL_HEADERS } from './template.ts';
 
+interface Route {
+  readonly show?: Show;
+  /** Takes a form of this page. */
+  readonly change?: Change;
+  /** Takes a form that a page of another site has sent, and changes nothing. */
+  readonly fillIn?: Change;
+}
+
 /** By path; a star stands for one segment of letters, digits, `-` and `_`. */
-const ROUTES: readonly (readonly [path: string, show: Show | undefined, change?: Change])[] = [
-  ['/', unlocked(showHome)],
-  ['/connect', unlocked(showConnect), lookAtLink],
-  ['/connect/*', unlocked(showProposal), acceptProposal],
-  [READER_INVITATION_PATH, unlocked(async () => ({ goTo: '/connect' }))],
-  ['/sites/look', undefined, lookAtSite],
-  ['/sites/decline', undefined, declineSite],
-  ['/publishers/*/disconnect', unlocked(showDisconnect), disconnect],
-  ['/activity/forget', undefined, clearActivity],
-  ['/settings', showSettings, saveSettings],
-  ['/lock', undefined, lock],
-  ['/unlock', unlocked(async () => ({ goTo: '/' })), unlock],
-];
+const ROUTES: Readonly<Record<string, Route>> = {
+  '/': { show: unlocked(showHome) },
+  '/connect': { show: unlocked(showConnect), change: lookAtLink },
+  '/connect/*': { show: unlocked(showProposal), change: acceptProposal },
+  [READER_INVITATION_PATH]: {
+    show: unlocked(async () => ({ goTo: '/connect' })),
+    fillIn: (context, form, asked) => unlocked(async (open) => showInvitation(open, form))(context, asked),
+  },
+  '/sites/look': { change: lookAtSite },
+  '/sites/decline': { change: declineSite },
+  '/publishers/*/disconnect': { show: unlocked(showDisconnect), change: disconnect },
+  '/activity/forget': { change: clearActivity },
+  '/settings': { show: showSettings, change: saveSettings },
+  '/lock': { change: lock },
+  '/unlock': { show: unlocked(async () => ({ goTo: '/' })), change: unlock },
+};
 
 export class Pages {
   readonly guard: Guard;
@@ -46,14 +57,14 @@ export class Pages {
   async serve(call: PageCall): Promise<void> {
     const { request, response, target } = call;
     const [path = '', query = ''] = target.split(/\?(.*)/s);
-    const { part, show, change } = findRoute(path);
+    const { part, show, change, fillIn } = findRoute(path);
     const asked: Asked = { ...call, query: new URLSearchParams(query), part };
     if (request.method === 'GET' || request.method === 'HEAD') {
       if (show === undefined) throw new ReaderError('page-unknown', 'forms are posted to this address');
       send(response, await show(this.#context, asked), request.method === 'GET');
-    } else if (request.method === 'POST' && path === READER_INVITATION_PATH) {
+    } else if (fillIn && request.method === 'POST') {
       const form = await this.guard.readForeignForm(request, call.asked);
-      send(response, await unlocked(async (context) => showInvitation(context, form))(this.#context, asked), true);
+      send(response, await fillIn(this.#context, form, asked), true);
     } else {
       if (change === undefined) throw new ReaderError('method-refused', 'this page can only be read');
       const form = await this.guard.readForm(request, call.asked);
@@ -62,12 +73,12 @@ export class Pages {
   }
 }
 
-function findRoute(path: string): { part: string; show: Show | undefined; change: Change | undefined } {
-  for (const [pattern, show, change] of ROUTES) {
+function findRoute(path: string): Route & { readonly part: string } {
+  for (const [pattern, route] of Object.entries(ROUTES)) {
     const [before = '', after] = pattern.split('*');
     const part = after === undefined ? '' : path.slice(before.length, path.length - after.length);
     const isFound = path === before + part + (after ?? '') && (after === undefined || /^[\w-]{1,64}$/.test(part));
-    if (isFound) return { part, show, change };
+    if (isFound) return { part, ...route };
   }
   throw new ReaderError('page-unknown', 'the Reader has no page at this address');
 }

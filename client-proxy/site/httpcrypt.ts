@@ -1,5 +1,5 @@
 /** Messages to a key server over HTTPCrypt: docs/spec/httpcrypt.md, the Reader's side. */
-import { Resolver } from 'node:dns/promises';
+import type { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { randomBytes } from '#primitives';
@@ -26,7 +26,7 @@ import {
 } from '../../core/httpcrypt/record.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError } from '../errors.ts';
-import { LIMITS } from '../limits.ts';
+import { askNameServers } from '../network/name-servers.ts';
 import { type ExchangeAnswer, sendTo } from './exchange.ts';
 
 /** Of a request that has to be repeated with a ticket. */
@@ -174,15 +174,7 @@ export class HttpcryptChannel {
   ): Promise<Uint8Array | undefined> {
     const { hostname } = new URL(this.#options.door.url);
     if (isIP(hostname) > 0 || hostname.startsWith('[')) return undefined;
-    const { dnsServers = [] } = this.#options;
-    const resolver = new Resolver({ timeout: 3000, tries: 2 });
-    if (dnsServers.length > 0) resolver.setServers(dnsServers);
-    const timer = setTimeout(() => resolver.cancel(), LIMITS.dnsTimeout);
-    try {
-      return await ask(resolver, `httpcrypt.${hostname}`);
-    } finally {
-      clearTimeout(timer);
-    }
+    return askNameServers(this.#options.dnsServers, (resolver) => ask(resolver, `httpcrypt.${hostname}`));
   }
 }
 

@@ -1,22 +1,18 @@
 /** The audit trail: filtered, and exported as JSON lines. */
-
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Express } from 'express';
 import { daySpan } from '../../core/keys/set-time.ts';
-import { queryOf } from '../http/forms.ts';
 import { auditFrom, auditLine, newestAudit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
-import { type AdminPages, queryWith, sendPage } from './pages.ts';
+import { type AdminPages, query, queryWith, sendPage } from './pages.ts';
 
 const PAGE_LENGTH = 100;
 
 export function addAuditPages(app: Express, pages: AdminPages): void {
   const { database } = pages.state;
   app.get('/audit', async (request, response) => {
-    const [who, about, since, before] = ['who', 'about', 'since', 'before'].map((name) =>
-      queryOf(request, name).trim(),
-    );
+    const [who, about, since, before] = ['who', 'about', 'since', 'before'].map((name) => query(request, name).trim());
     const filter = {
       who: who || undefined,
       about: about || undefined,

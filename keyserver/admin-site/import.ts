@@ -1,5 +1,4 @@
 /** Lists of subscribers: first what a list would change, then the list. */
-
 import type { Express } from 'express';
 import { field, formOf } from '../http/forms.ts';
 import { importSubscribers, ListRefused } from '../readers/import-subscribers.ts';

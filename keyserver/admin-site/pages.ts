@@ -1,9 +1,10 @@
 /** The pages: eta templates, which escape whatever is put into them, and the words that several have in common. */
 import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import type { KeyServerConfig } from '../config.ts';
 import type { DoorOptions } from '../http/door.ts';
+import { queryOf } from '../http/forms.ts';
 import type { RequestLimits } from '../http/limits.ts';
 import { PASSKEY_SCRIPT } from '../passkeys/script.ts';
 import type { Origins } from '../publication/import-bundle.ts';
@@ -62,6 +63,11 @@ export async function sendPage(
 /** The state, for what an operator changes. */
 export function operatorState({ locals }: Response): KeyServerState {
   return locals.state;
+}
+
+/** A member of the query, as far as an operator types it; one that is missing is empty. */
+export function query(request: Request, name: string): string {
+  return queryOf(request, name).slice(0, 200);
 }
 
 /** A query with what is not empty, or nothing. */

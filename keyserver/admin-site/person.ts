@@ -1,8 +1,7 @@
 /** One subscriber: rights, devices, what can be read and why, and what can be changed. */
-
 import type { Express, Request, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
-import { field, queryOf } from '../http/forms.ts';
+import { field } from '../http/forms.ts';
 import { describePerson } from '../person.ts';
 import { removeDevice } from '../readers/devices.ts';
 import { inviteAgain } from '../readers/invitations.ts';
@@ -12,7 +11,7 @@ import { listPlans } from '../subscriptions/plans.ts';
 import { revokeSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
 import type { Right } from '../subscriptions/subscriptions.ts';
 import { type Why, whyCanRead } from '../why.ts';
-import { type AdminPages, operatorState, sendPage } from './pages.ts';
+import { type AdminPages, operatorState, query, sendPage } from './pages.ts';
 import { sendInvitation } from './subscribers.ts';
 
 /** Rows of the audit trail that are shown. */
@@ -67,7 +66,7 @@ async function showPerson(pages: AdminPages, request: Request, response: Respons
   const { database, now } = state;
   const person = await personOf(pages, request);
   const { name } = person;
-  const what = queryOf(request, 'what').trim();
+  const what = query(request, 'what').trim();
   const { rights, sets, devices, sessions } = await describePerson(state, person);
   await sendPage(pages, response, 'person', {
     title: name,
@@ -85,7 +84,7 @@ async function showPerson(pages: AdminPages, request: Request, response: Respons
   });
 }
 
-/** In a table, where the right has a row of its own. */
+/** Why something can or cannot be read, and by which right. */
 function because({ reason, by }: Pick<Why, 'reason'> & { readonly by?: Right | null | undefined }): string {
   return REASONS[reason] + (by ? ` (${by.plan?.title ?? `sets ${by.patterns.join(', ')}`})` : '');
 }

@@ -1,5 +1,4 @@
 /** Plans: name, title, patterns, and the sets that they have today. */
-
 import type { Express, Request } from 'express';
 import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import { timeOf } from '../../core/keys/set-time.ts';

@@ -1,9 +1,7 @@
 /** Key requests, sign-ins and bindings over time: as plots, and the same as a table. */
-
 import type { Express } from 'express';
-import { queryOf } from '../http/forms.ts';
 import { countsSince } from '../storage/counts.ts';
-import { type AdminPages, sendPage } from './pages.ts';
+import { type AdminPages, query, sendPage } from './pages.ts';
 import { plot } from './plot.ts';
 import { dayStart, keyPlot, refusalsOf, seriesOf } from './series.ts';
 
@@ -17,7 +15,7 @@ const SPANS = [
 export function addRequestsPage(app: Express, pages: AdminPages): void {
   const { state } = pages;
   app.get('/requests', async (request, response) => {
-    const span = SPANS.find(({ name }) => name === queryOf(request, 'days')) ?? SPANS[1];
+    const span = SPANS.find(({ name }) => name === query(request, 'days')) ?? SPANS[1];
     const now = state.now();
     const to = span.step === DAY ? dayStart(now) : now - (now % HOUR);
     const from = to - Number(span.name) * DAY + span.step;

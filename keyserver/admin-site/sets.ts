@@ -1,15 +1,13 @@
 /** Sets, and when their keys came. */
-
 import type { Express } from 'express';
-import { queryOf } from '../http/forms.ts';
-import { type AdminPages, sendPage } from './pages.ts';
+import { type AdminPages, query, sendPage } from './pages.ts';
 
 const PAGE_LENGTH = 100;
 
 export function addSetsPage(app: Express, pages: AdminPages): void {
   const { database } = pages.state;
   app.get('/sets', async (request, response) => {
-    const page = /^\d{1,6}$/.test(queryOf(request, 'page')) ? Number(queryOf(request, 'page')) : 0;
+    const page = /^\d{1,6}$/.test(query(request, 'page')) ? Number(query(request, 'page')) : 0;
     const sql = 'SELECT id, name, site, imported FROM sets ORDER BY imported DESC, name DESC, id LIMIT ? OFFSET ?';
     const rows = await database.all(sql, PAGE_LENGTH + 1, page * PAGE_LENGTH);
     const total = (await database.first<{ n: number }>('SELECT count(*) AS n FROM sets'))?.n ?? 0;

@@ -1,5 +1,4 @@
 /** How operators get in: a link registers a passkey, and a passkey signs in. */
-
 import type { Express, Request, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
 import { field, formOf } from '../http/forms.ts';

@@ -1,21 +1,20 @@
 /** The subscribers, in pages; and inviting a person. */
-
 import type { Express } from 'express';
 import { daySpan } from '../../core/keys/set-time.ts';
 import { KeyServerError } from '../errors.ts';
-import { field, queryOf } from '../http/forms.ts';
+import { field } from '../http/forms.ts';
 import { readProviderRow } from '../publication/provider.ts';
 import { invitationLink, inviteSubscriber } from '../readers/invitations.ts';
 import { listSubscribers, SUBSCRIBER_STATES } from '../subscriptions/directory.ts';
 import { findPlan, listPlans } from '../subscriptions/plans.ts';
 import { findSubscriber } from '../subscriptions/subscribers.ts';
-import { type AdminPages, operatorState, queryWith, sendPage } from './pages.ts';
+import { type AdminPages, operatorState, query, queryWith, sendPage } from './pages.ts';
 
 export function addSubscriberPages(app: Express, pages: AdminPages): void {
   const { state } = pages;
   app.get('/subscribers', async (request, response) => {
-    const [search, plan, after] = [queryOf(request, 'search'), queryOf(request, 'plan'), queryOf(request, 'after')];
-    const filter = SUBSCRIBER_STATES.find((each) => each === queryOf(request, 'state'));
+    const [search, plan, after] = [query(request, 'search'), query(request, 'plan'), query(request, 'after')];
+    const filter = SUBSCRIBER_STATES.find((each) => each === query(request, 'state'));
     const wish = { search, plan: plan || undefined, state: filter, after };
     const { entries, more } = await listSubscribers(state.database, wish, state.now());
     const next = more ? queryWith({ search, plan, state: filter, after: entries.at(-1)?.name }) : '';

@@ -1,5 +1,4 @@
 /** Whether this key server can answer, for load balancers, and whether readers are served well, for monitoring: docs/operations.md. */
-
 import type { Express } from 'express';
 import { withinTime } from '../../node-support/within-time.ts';
 import { noStore } from '../http/door.ts';

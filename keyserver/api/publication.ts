@@ -1,5 +1,4 @@
 /** The API's half of publishing: bundles and publications come in with a token; timestamp, snapshot and roots go out to all readers. */
-
 import type { Express } from 'express';
 import type { Logger } from 'pino';
 import { toBase64url } from '../../core/encoding/base64url.ts';

@@ -2,7 +2,6 @@
  * The API's half for other systems: a shop, a membership list, a payment service begins and ends subscriptions. Names of people stand in bodies
  * only, so that they are in no log of addresses. What there is, docs/openapi.json says, which is made from {@link OPERATIONS}.
  */
-
 import type { Express, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { z } from 'zod';

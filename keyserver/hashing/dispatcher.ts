@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { systemCode } from '../../node-support/system-error.ts';
-import type { ListenAddress } from '../config.ts';
+import type { ListenAddress } from '../config-schema.ts';
 import { KeyServerError } from '../errors.ts';
 import { listenAt } from '../listen-at.ts';
 import { Asked, Connection, isAuthenticated, NotDone, serverTls, TIMING, type Timing } from './connection.ts';

@@ -1,5 +1,4 @@
 /** The pages below `/-/`: signing in and out, and the account. */
-
 import type { Express, Request, Response } from 'express';
 import { documentTarget, localTarget } from '../../core/reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';

@@ -2,7 +2,6 @@
  * The origin of the reading site that links lead to. People sign in here, join and see their account, below `/-/`. Everything else is led on
  * to the origin of the documents: no published byte is ever here, so no published script can reach an account.
  */
-
 import type { Express, Request, Response } from 'express';
 import { READER_INVITATION_URL } from '../../core/site/open-in-reader.ts';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';

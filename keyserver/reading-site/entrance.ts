@@ -3,7 +3,6 @@
  * to the account's `/-/enter` with a challenge, and back to `/-/enter` here with a code. Only the browser that began has the secret behind the
  * challenge, so a code from another browser opens nothing.
  */
-
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { documentTarget } from '../../core/reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';

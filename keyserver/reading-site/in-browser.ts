@@ -2,7 +2,6 @@
  * The in-browser reader at the documents' origin: the page that starts it, which stands for every address, its scripts, and what it asks of this
  * origin. The documents themselves come from the content hosts, and are decrypted by the worker in the browser.
  */
-
 import type { Express, Request, RequestHandler, Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';

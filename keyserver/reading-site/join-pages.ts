@@ -1,5 +1,4 @@
 /** Joining with an invitation: `/-/join`, and what its script asks. */
-
 import type { Express, Request, Response } from 'express';
 import { normaliseCode } from '../../core/keys/binding.ts';
 import { documentTarget } from '../../core/reading/local-target.ts';

@@ -1,5 +1,4 @@
 /** Signing in and signing up by mail: a name or an address is typed, then the code of the mail. Whether the name is known changes no answer. */
-
 import type { Express, Request, Response } from 'express';
 import { localTarget } from '../../core/reading/local-target.ts';
 import { noStore } from '../http/door.ts';

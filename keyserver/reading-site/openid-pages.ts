@@ -1,5 +1,4 @@
 /** Signing in at an OpenID provider: there by `/-/openid`, and back by `/-/openid/back`. */
-
 import type { Express, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { localTarget } from '../../core/reading/local-target.ts';

@@ -1,5 +1,4 @@
 /** What subscribers do with their accounts: password, sessions, the Reader, their data. */
-
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { noStore } from '../http/door.ts';
 import { field } from '../http/forms.ts';

@@ -1,5 +1,4 @@
 /** Passkeys of readers: adding and removing them at the account, and signing in by one. */
-
 import type { Express, Request, Response } from 'express';
 import { localTarget } from '../../core/reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';

@@ -2,7 +2,6 @@
  * The vault: the page that hands keys to the documents' origin, and what it asks this origin for: docs/spec/web-reader.md. Pages of the documents'
  * origin are of the same site, and their requests carry the cookie: what a page of this very origin did not send is refused.
  */
-
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { CodedError } from '../../core/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';

@@ -8,8 +8,8 @@ import type { MasterKeys } from './master-key.ts';
 import { deriveKey, type Vault } from './vault.ts';
 
 /**
- * `dispatcher`: what key servers and their dispatcher know each other by. `failures`: for MACs over what limits count. `known-browsers`: for MACs by which a browser is known again. `httpcrypt`: the seed of the
- * Ed25519 key pair that signs the server keys of HTTPCrypt, which the descriptor names.
+ * `dispatcher`: what key servers and their dispatcher know each other by. `failures`: for MACs over what limits count. `known-browsers`: for MACs
+ * by which a browser is known again. `httpcrypt`: the seed of the Ed25519 key pair that signs the server keys of HTTPCrypt, which the descriptor names.
  */
 export type SecretName = 'dispatcher' | 'failures' | 'httpcrypt' | 'known-browsers';
 

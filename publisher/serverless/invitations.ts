@@ -1,5 +1,4 @@
 /** `wispr invite` without a key server: who may read stands in `publisher.keys`, and takes effect with the next `wispr publish`. */
-
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { INVITATION_SALT_LENGTH, INVITATION_SECRET_LENGTH, PASSWORD_COST } from '../../core/keys/key-file.ts';

@@ -1,5 +1,4 @@
 /** Outsiders lock no subscriber out: docs/keyserver.md, "Limits". */
-
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { BINDING_PATH, encodeBindingRequest } from '../../core/keys/binding.ts';
 import { FairQueue } from '../../keyserver/hashing/fair-queue.ts';
