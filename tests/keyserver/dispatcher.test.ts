@@ -63,8 +63,11 @@ function startMember(port: number, places: number, { secret = SECRET, timing = P
   return { member, text };
 }
 
-async function connectedMember(port: number, places: number, timing = PATIENT): Promise<Member> {
-  const { member } = startMember(port, places, { timing });
+/** Connected, and known at the dispatcher. */
+async function connectedMember(dispatcher: Dispatcher, places: number, timing = PATIENT): Promise<Member> {
+  const before = dispatcher.connected();
+  const { member } = startMember(dispatcher.port, places, { timing });
+  await isConnected(dispatcher, before + 1);
   await isConnected(member, 1);
   return member;
 }
@@ -116,10 +119,9 @@ function asking() {
 
 describe('works of a key server', () => {
   it('are done where there is a place: at others too, one at each', async () => {
-    const { dispatcher, port } = await startDispatcher(1);
-    const one = await connectedMember(port, 1);
-    const two = await connectedMember(port, 2);
-    await isConnected(dispatcher, 2);
+    const { dispatcher } = await startDispatcher(1);
+    const one = await connectedMember(dispatcher, 1);
+    const two = await connectedMember(dispatcher, 2);
     const works = await Promise.all(Array.from({ length: 12 }, work));
     const hashes = await Promise.all(works.map((each, index) => hashed(one, `a${index}`, each)));
     expect(hashes).toEqual(works.map(({ hash }) => hash));
@@ -131,19 +133,18 @@ describe('works of a key server', () => {
   });
 
   it('of the dispatcher itself are done elsewhere too', async () => {
-    const { dispatcher, port } = await startDispatcher(0);
+    const { dispatcher } = await startDispatcher(0);
     const { hash, ...asked } = await work();
     const waiting = hashed(dispatcher, 'a', asked).catch(({ code }) => code);
     expect(await waiting).toBe('busy'); // nowhere
-    const member = await connectedMember(port, 1);
-    await isConnected(dispatcher, 1);
+    const member = await connectedMember(dispatcher, 1);
     expect(await hashed(dispatcher, 'a', asked)).toEqual(hash);
     expect(member.counts()['for-dispatcher']).toBe(1);
   });
 
   it('attack 104: wait in bounds: of one address, and of all; then they are told to come again', async () => {
-    const { dispatcher, port } = await startDispatcher(0);
-    const member = await connectedMember(port, 0);
+    const { dispatcher } = await startDispatcher(0);
+    const member = await connectedMember(dispatcher, 0);
     const worker = await stoppedWorker(dispatcher);
     const { done, refused, all, ask } = asking();
     await ask(member, 'a', 18); // one runs, 16 wait
@@ -160,8 +161,8 @@ describe('works of a key server', () => {
   });
 
   it('take turns by address, whichever key server they come from', async () => {
-    const { dispatcher, port } = await startDispatcher(0);
-    const [one, two] = [await connectedMember(port, 0), await connectedMember(port, 0)];
+    const { dispatcher } = await startDispatcher(0);
+    const [one, two] = [await connectedMember(dispatcher, 0), await connectedMember(dispatcher, 0)];
     const worker = await stoppedWorker(dispatcher);
     const { done, refused, all, ask } = asking();
     await ask(one, 'a', 18);
@@ -181,12 +182,12 @@ describe('what is lost', () => {
     'a key server in the middle of its work, by %s: another one does it',
     async (signal) => {
       const timing = signal === 'SIGSTOP' ? IMPATIENT : PATIENT;
-      const { dispatcher, port, text } = await startDispatcher(0, { timing });
-      const member = await connectedMember(port, 0);
+      const { dispatcher, text } = await startDispatcher(0, { timing });
+      const member = await connectedMember(dispatcher, 0);
       const worker = await stoppedWorker(dispatcher, 2);
       const { hash, ...asked } = await work();
       const answers = [hashed(member, 'a', asked), hashed(member, 'b', asked)];
-      const other = await connectedMember(port, 1);
+      const other = await connectedMember(dispatcher, 1);
       process.kill(worker.pid, signal);
       expect(await Promise.all(answers)).toEqual([hash, hash]);
       expect(other.counts()['for-dispatcher']).toBe(2);
@@ -229,8 +230,8 @@ describe('what is lost', () => {
   });
 
   it('an answer that does not come: the work is done here, and the connection stays', async () => {
-    const { dispatcher, port } = await startDispatcher(0);
-    const member = await connectedMember(port, 0, { ...PATIENT, answer: 100 });
+    const { dispatcher } = await startDispatcher(0);
+    const member = await connectedMember(dispatcher, 0, { ...PATIENT, answer: 100 });
     await stoppedWorker(dispatcher);
     const { hash, ...asked } = await work();
     expect(await hashed(member, 'a', asked)).toEqual(hash);
@@ -238,8 +239,8 @@ describe('what is lost', () => {
   });
 
   it('a work that is too long for a frame is done here', async () => {
-    const { dispatcher, port } = await startDispatcher(1);
-    const member = await connectedMember(port, 0);
+    const { dispatcher } = await startDispatcher(1);
+    const member = await connectedMember(dispatcher, 0);
     const typed = 'x'.repeat(LONGEST_FRAME);
     const asked = { ...(await work()), typed };
     expect(await hashed(member, 'a', asked)).toEqual(hex(await argon2id(typed, CHEAP, asked.salt)));
