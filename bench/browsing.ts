@@ -2,11 +2,12 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { startNginx } from '../cache-config/servers.ts';
 import { chooseSite } from '../demo/site.ts';
 import { type Person, World } from '../demo/world.ts';
 import type { RunningKeyServer } from '../keyserver/server.ts';
+import { launchChromium } from './chromium.ts';
 import { type Delay, startDelay } from './delay.ts';
 
 /** Public, with a picture: the first frame of a film of {@link FILM_LENGTH} bytes is what it shows. */
@@ -19,7 +20,6 @@ export const NEXT_ARTICLE = '/2026/11/16/fog-signed-for.html';
 const FILM = 'examples/newspaper/site/2026/11/17/film/high-water.webm';
 const FILM_LENGTH = 50_000_000;
 const DOWNLOAD_LENGTH = 200_000_000;
-const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
 
 export interface Browsing {
   /** Origin at which people sign in. */
@@ -61,8 +61,7 @@ async function open(latency: number, endings: (() => Promise<unknown>)[]): Promi
   endings.push(() => plain.stop());
   const rules =
     latency === 0 ? [] : await delayed(latency, keyServer, [new URL(host.url), new URL(plain.url)], endings);
-  const args = [...ARGUMENTS, ...(rules.length > 0 ? [`--host-resolver-rules=${rules.join(', ')}`] : [])];
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
+  const browser = await launchChromium(rules);
   endings.push(() => browser.close());
   const { readingUrl: account, documentsUrl: documents } = keyServer;
   return { account, documents, plain: plain.url, browser, person };

@@ -9,11 +9,11 @@ import { type KeyKind, keyIdOf } from '../core/keys/key-id.ts';
 import type { NamedKey } from '../core/keys/wrapped-key.ts';
 import { rootIdOf } from '../core/publication/writer.ts';
 import type { KeyServerConfig } from '../keyserver/config.ts';
-import { importBundle } from '../keyserver/publication/import-bundle.ts';
+import { importBundle, type Origins } from '../keyserver/publication/import-bundle.ts';
 import type { KeyServerState } from '../keyserver/storage/state.ts';
 
 const SITE = 'bench.example';
-const ORIGINS = { keyServer: 'https://keys.bench.example', reading: 'https://read.bench.example' };
+export const ORIGINS: Origins = { keyServer: 'https://keys.bench.example', reading: 'https://read.bench.example' };
 
 export function configIn(folder: string): KeyServerConfig {
   const listen = { host: '127.0.0.1', port: 0 };
@@ -24,21 +24,21 @@ export function configIn(folder: string): KeyServerConfig {
   };
 }
 
-/** Hands a bundle over, each with the next serial. */
-export async function importer(state: KeyServerState) {
+/** A publisher. `importOf` hands a bundle over, each with the next serial. @param origins - which readers are to use */
+export async function importer(state: KeyServerState, origins: Origins = ORIGINS) {
   const publisher = ed25519KeyPair(randomBytes(32));
   const root = randomBytes(64);
-  const [rootId, workspace] = [await rootIdOf(root), toBase64url(randomBytes(16))];
-  const { keyServer, reading } = ORIGINS;
+  const [publisherId, workspace] = [await rootIdOf(root), toBase64url(randomBytes(16))];
+  const { keyServer, reading } = origins;
   const now = state.now();
   const sites = [{ content: ['https://bench.example'], reading, site: SITE }];
-  const about = { expires: now + 86_400, issued: now, keyServer, name: 'bench', root: rootId, sites };
+  const about = { expires: now + 86_400, issued: now, keyServer, name: 'bench', root: publisherId, sites };
   const descriptor = encodeDescriptor(
     { ...about, publisherKey: toBase64url(publisher.publicKey) },
     publisher.secretKey,
   );
   let serial = 1;
-  return async (sets: readonly NamedKey[], periods: readonly NamedKey[]) => {
+  const importOf = async (sets: readonly NamedKey[], periods: readonly NamedKey[]) => {
     const bundle = {
       descriptor: toBase64url(descriptor),
       periods: periods.map((period) => periodOf(period, now)),
@@ -46,8 +46,9 @@ export async function importer(state: KeyServerState) {
       sets: sets.map(({ id, key }, day) => ({ id, key: toBase64url(key), name: `day-${day}`, site: SITE })),
     };
     const header = { issued: now, serial: serial++, workspace };
-    await importBundle(state, await encodeBundle(bundle, header, state.recipient.publicKey, publisher), ORIGINS);
+    await importBundle(state, await encodeBundle(bundle, header, state.recipient.publicKey, publisher), origins);
   };
+  return { publisherId, importOf };
 }
 
 function periodOf({ id, key }: NamedKey, now: number): BundledPeriod {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CacheServer, startNginx, startReverse, startVarnish } from '../cache-config/servers.ts';
-import { createWorkspace, type Workspace } from './workspace.ts';
+import { createWorkspace, protectArguments, type Workspace } from './workspace.ts';
 
 /** Longer than any measurement: no cache asks again meanwhile. */
 const MAX_AGE = 86_400;
@@ -37,13 +37,11 @@ export async function withCaches<Result>(
 }
 
 /** Both lie in one tree, which nginx serves and the caches fetch from. */
-async function writePairs(
-  { directory, source, passphraseFile, wispr }: Workspace,
-  lengths: Readonly<Record<string, number>>,
-): Promise<Pair[]> {
+async function writePairs(workspace: Workspace, lengths: Readonly<Record<string, number>>): Promise<Pair[]> {
+  const { directory, source, wispr } = workspace;
   for (const [name, length] of Object.entries(lengths))
     await writeFile(join(source, `${name}.bin`), randomBytes(length));
-  await wispr('protect', '--quiet', '--passphrase-file', passphraseFile);
+  await wispr(...protectArguments(workspace));
   const root = join(directory, 'protected');
   await mkdir(join(root, PLAIN));
   const files = await readdir(root);

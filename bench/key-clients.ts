@@ -1,19 +1,29 @@
-/** Clients that ask a key server for keys: as many at a time as they may, at a rate, or with a TLS connection for each request. */
+/** A key server in a process of its own, and clients that ask it: as many at a time as they may, at a rate, or with a TLS connection for each request. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
+import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';
 import { fromBase64url } from '../core/encoding/base64url.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH } from '../core/keys/key-request.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import type { Asked } from './key-server.ts';
+import { type Started, startProgram } from './processes.ts';
 
+const SERVER = fileURLToPath(new URL('key-server.ts', import.meta.url));
+/** In one run. */
+export const REQUESTS = 2000;
 export const AT_A_TIME = 16;
 /** More than ever wait at half of what a server can do. */
 const CONNECTIONS_AT_A_RATE = 256;
 const TLS_AT_A_TIME = 8;
+
+/** `bench/key-server.ts` with these arguments. */
+export function startServer(args: readonly string[]): Promise<Started<Asked>> {
+  return startProgram(SERVER, args);
+}
 
 /** Made before the clock runs: a reader's own work is no part of this. */
 export function requestsFor(
@@ -29,21 +39,64 @@ export function requestsFor(
   return Promise.all(made);
 }
 
+/** Requests a second. @param devices - that ask */
+export async function rateOf(
+  { origin }: Pick<Asked, 'origin'>,
+  devices: Pick<Asked, 'devices' | 'origin' | 'set'>,
+  count = REQUESTS,
+): Promise<number> {
+  const requests = await requestsFor(devices, count);
+  return rateOfSending(count, () => send(origin, requests));
+}
+
+/** @param sending - of all requests: returns the lengths of the answers */
+export async function rateOfSending(count: number, sending: () => Promise<number[]>): Promise<number> {
+  const start = performance.now();
+  const lengths = await sending();
+  const seconds = (performance.now() - start) / 1000;
+  if (lengths.length !== count || new Set(lengths).size !== 1) throw new Error('not all requests got a key');
+  return count / seconds;
+}
+
 /** @returns the lengths of the answers */
-export async function send(origin: string, requests: readonly Uint8Array[], atATime = AT_A_TIME): Promise<number[]> {
+export function send(origin: string, requests: readonly Uint8Array[], atATime = AT_A_TIME): Promise<number[]> {
+  const messages = requests.map((body) => ({ path: KEY_REQUEST_PATH, body }));
+  return post(origin, messages, 200, atATime);
+}
+
+/** What is posted. */
+export interface Message {
+  readonly path: string;
+  readonly body: Uint8Array | string;
+  readonly headers?: Record<string, string>;
+}
+
+/** @returns the lengths of the answers. @throws Error where one has another status */
+export async function post(
+  origin: string,
+  messages: readonly Message[],
+  status: number,
+  atATime: number,
+): Promise<number[]> {
   const pool = new Pool(origin, { connections: atATime });
   const lengths: number[] = [];
-  let next = 0;
-  const sendOn = async () => {
-    for (let body = requests[next++]; body; body = requests[next++]) {
-      const answer = await pool.request({ path: KEY_REQUEST_PATH, method: 'POST', body });
+  const waiting = messages.values();
+  const postOn = async () => {
+    for (const message of waiting) {
+      const answer = await pool.request({ ...message, method: 'POST' });
       lengths.push((await answer.body.bytes()).length);
-      if (answer.statusCode !== 200) throw new Error(`${origin} answered ${answer.statusCode}`);
+      if (answer.statusCode !== status) throw new Error(`${origin} answered ${answer.statusCode}`);
     }
   };
-  await Promise.all(Array.from({ length: atATime }, sendOn));
+  await Promise.all(Array.from({ length: atATime }, postOn));
   await pool.close();
   return lengths;
+}
+
+/** A sign-in, as the form of the key server's page sends it. @param origin - of that page */
+export function signInMessage(origin: string, person: { readonly name: string; readonly password: string }): Message {
+  const headers = { origin, 'content-type': 'application/x-www-form-urlencoded' };
+  return { path: '/-/sign-in', body: new URLSearchParams(person).toString(), headers };
 }
 
 /**
@@ -75,7 +128,6 @@ export async function sendByTls(
   resumes: boolean,
 ): Promise<void> {
   let session: Buffer | undefined;
-  let next = 0;
   const sendOne = async (body: Uint8Array) => {
     const outgoing = request({
       ...{ host: '127.0.0.1', port, servername: 'localhost', ca, ecdhCurve: 'X25519', minVersion: 'TLSv1.3' },
@@ -95,10 +147,10 @@ export async function sendByTls(
     if (isReused !== expected) throw new Error(`resumed: ${isReused}`);
   };
   const sendOn = async () => {
-    for (let body = requests[next++]; body; body = requests[next++]) await sendOne(body);
+    for (const body of waiting) await sendOne(body);
   };
-  const [first = new Uint8Array(0)] = requests;
-  next++;
+  const [first = new Uint8Array(0), ...others] = requests;
+  const waiting = others.values();
   await sendOne(first);
   await Promise.all(Array.from({ length: TLS_AT_A_TIME }, sendOn));
 }

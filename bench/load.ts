@@ -1,13 +1,13 @@
 /** Load from `wrk`, and what it cost the server: requests a second, and processor time for each. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { ask } from './ask.ts';
 import { runCommand } from './measure.ts';
+import { processorTime, treeOf } from './proc.ts';
 import type { StartedProxy } from './proxies.ts';
 import type { Workspace } from './workspace.ts';
 
-const TICKS_A_SECOND = 100;
 const CONNECTIONS = 10;
 
 export interface Load {
@@ -78,26 +78,6 @@ export async function measureTree(
 
 /** Seconds that a process and everything it started, and that still runs, has used of processors. */
 async function processorTimeOfTree(pid: number): Promise<number> {
-  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'latin1')).split(' ').filter(Boolean);
-  const times = await Promise.all([processorTime(pid), ...children.map((child) => processorTimeOfTree(Number(child)))]);
+  const times = await Promise.all((await treeOf(pid)).map(processorTime));
   return times.reduce((sum, time) => sum + time, 0);
-}
-
-/** Seconds that a process has used of processors. */
-export async function processorTime(pid: number): Promise<number> {
-  const text = await readFile(`/proc/${pid}/stat`, 'latin1');
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
-}
-
-/** MiB: what a process has in memory, and the most that it has had. */
-export async function memoryOf(pid: number): Promise<{ now: number; peak: number }> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  const of = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
-  return { now: of('VmRSS'), peak: of('VmHWM') };
-}
-
-/** Bytes that a process has had written to a disk so far. */
-export async function writtenBy(pid: number): Promise<number> {
-  return Number(/^write_bytes: (\d+)/m.exec(await readFile(`/proc/${pid}/io`, 'latin1'))?.[1]);
 }

@@ -85,6 +85,15 @@ export function median(figures: readonly number[]): number {
   return (low + high) / 2;
 }
 
+/** Of each figure by itself. @param runs - one at least */
+export function mediansOf<Figures extends { readonly [Name in keyof Figures]: number }>(
+  runs: readonly Figures[],
+): Record<keyof Figures, number> {
+  const names = Object.keys(runs[0] ?? {}) as (keyof Figures)[];
+  const medians = names.map((name) => [name, median(runs.map((run) => run[name]))]);
+  return Object.fromEntries(medians);
+}
+
 /** The smallest figure that `percent` of all are not above. */
 export function percentile(percent: number, figures: readonly number[]): number {
   return figures.toSorted((a, b) => a - b)[Math.ceil((figures.length * percent) / 100) - 1] ?? Number.NaN;

@@ -1,9 +1,11 @@
-/** nginx with TLS 1.3 and one worker, as there is one Node.js. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+/** nginx with one worker, as there is one Node.js. */
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { accepts, freePort, startChild, until } from '../cache-config/child.ts';
+import { type Child, freePort, startChild, until } from '../cache-config/child.ts';
+import { treeOf } from './proc.ts';
+
+const START = 20_000;
 
 export interface StartedNginx {
   /** Ports of plain HTTP and of HTTPS. */
@@ -23,27 +25,49 @@ export interface NginxOptions {
   readonly tickets: 'on' | 'off';
 }
 
+/** With answers of one length, by plain HTTP and by TLS 1.3. */
 export async function startNginx({ folder, length, tickets }: NginxOptions): Promise<StartedNginx> {
-  const own = mkdtempSync(join(tmpdir(), 'wispr-bench-nginx-'));
+  const home = await mkdtemp(join(tmpdir(), 'wispr-bench-nginx-'));
   const [plain, https] = [await freePort(), await freePort()];
-  writeFileSync(join(own, 'answer'), new Uint8Array(length).fill(65));
-  writeFileSync(
-    join(own, 'nginx.conf'),
-    `${process.getuid?.() === 0 ? 'user root;' : ''} daemon off; worker_processes 1; pid nginx.pid; error_log stderr;
-    events { worker_connections 1024; }
-    http {
-      access_log off; keepalive_requests 1000000000; default_type application/octet-stream;
-      client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
-      ssl_certificate ${folder}/cert.pem; ssl_certificate_key ${folder}/key.pem; ssl_protocols TLSv1.3;
-      ssl_session_cache off; ssl_session_tickets ${tickets};
-      server { listen 127.0.0.1:${plain}; listen 127.0.0.1:${https} ssl; root ${own}; }
-    }`,
+  await writeFile(join(home, 'answer'), new Uint8Array(length).fill(65));
+  const { pid, stop } = await runNginx(
+    home,
+    `access_log off; keepalive_requests 1000000000; default_type application/octet-stream;
+  ssl_certificate ${folder}/cert.pem; ssl_certificate_key ${folder}/key.pem; ssl_protocols TLSv1.3;
+  ssl_session_cache off; ssl_session_tickets ${tickets};
+  server { listen 127.0.0.1:${plain}; listen 127.0.0.1:${https} ssl; root ${home}; }`,
   );
-  const child = startChild(['nginx', '-p', `${own}/`, '-c', 'nginx.conf'], own, { stopSignal: 'SIGTERM' });
-  if (!(await until(() => accepts(https), 20_000))) {
-    await child.stop();
-    throw new Error(`nginx does not run: ${child.ended()}`);
-  }
-  const workers = await readFile(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
-  return { plain, https, pid: Number.parseInt(workers, 10), stop: child.stop };
+  await until(async () => (await treeOf(pid)).length > 1, START);
+  const [, worker = Number.NaN] = await treeOf(pid);
+  return { plain, https, pid: worker, stop };
+}
+
+/**
+ * nginx as one process and one worker.
+ *
+ * @param home - a folder for it alone, which goes when it is stopped
+ * @param http - what stands in the block `http`
+ * @throws Error with what it said, where it does not run
+ */
+export async function runNginx(home: string, http: string): Promise<Child> {
+  const file = join(home, 'nginx.conf');
+  await writeFile(
+    file,
+    `${process.getuid?.() === 0 ? 'user root;' : ''} worker_processes 1; daemon off; pid ${home}/pid; error_log stderr;
+events { worker_connections 1024; }
+http {
+  client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
+  ${http}
+}
+`,
+  );
+  const command = ['nginx', '-c', file, '-p', home, '-e', 'stderr'];
+  const child = startChild(command, home, { stopSignal: 'SIGTERM' });
+  // It writes its process id once it listens.
+  const isReady = async () => (await readFile(join(home, 'pid'), 'utf8').catch(() => '')) !== '';
+  await until(async () => child.ended() !== undefined || (await isReady()), START);
+  if (child.ended() === undefined && (await isReady())) return child;
+  const said = await readFile(join(home, 'output.log'), 'utf8');
+  await child.stop();
+  throw new Error(`nginx does not run: ${said}`);
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { accepts, freePort, until } from '../cache-config/child.ts';
 import { type CacheServer, startNginx } from '../cache-config/servers.ts';
 import { NODE, runToReady, WISPR } from './processes.ts';
-import type { Workspace } from './workspace.ts';
+import { createWorkspace, protectArguments, type Workspace } from './workspace.ts';
 
 export const SITE = 'bench.example';
 const READING_SITE = 'https://read.bench.example';
@@ -48,13 +48,13 @@ export class Stage {
 
   /** Protects the workspace's site and connects a reader with it. */
   static async open(workspace: Workspace, endings: (() => Promise<void>)[]): Promise<Stage> {
-    const { directory, passphraseFile, source, wispr } = workspace;
+    const { directory, source, wispr } = workspace;
     await writeFile(join(directory, 'keyserver.json'), KEY_SERVER_ON_FREE_PORTS);
     const { line, stop } = await runToReady([NODE, WISPR, 'keyserver', '--dev', '--json'], directory);
     endings.push(stop);
     const { keyserver, reading } = JSON.parse(line) as Record<string, unknown>;
     await adaptConfiguration(directory, keyserver, reading);
-    await wispr('protect', '--quiet', '--passphrase-file', passphraseFile);
+    await wispr(...protectArguments(workspace));
     await wispr('admin', 'import', 'keys.bundle');
     const nginx = await startNginx({ root: join(directory, 'protected'), readingOrigin: READING_SITE });
     const plain = await startNginx({ root: source, readingOrigin: READING_SITE });
@@ -107,6 +107,22 @@ export class Stage {
     this.#endings.push(stop);
     await until(() => accepts(port), 60_000);
     return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? -1, stop };
+  }
+}
+
+/** Does `work` beside a site that `write` has written. @param name - for the directory's name */
+export async function onStage<Result>(
+  name: string,
+  write: (source: string) => Promise<void>,
+  work: (stage: Stage, workspace: Workspace) => Promise<Result>,
+): Promise<Result> {
+  const workspace = await createWorkspace(name);
+  const endings: (() => Promise<void>)[] = [workspace.remove];
+  try {
+    await write(workspace.source);
+    return await work(await Stage.open(workspace, endings), workspace);
+  } finally {
+    for (const end of endings.reverse()) await end();
   }
 }
 

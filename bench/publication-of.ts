@@ -1,5 +1,4 @@
-/** A signed publication with very many documents, in memory: its metadata, and no objects. */
-
+/** A signed publication with very many documents, in memory: its metadata, and no objects; and a reader of it. */
 import { createHash } from 'node:crypto';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toHex } from '../core/encoding/hex.ts';
@@ -14,8 +13,8 @@ import {
   targetUrlPath,
 } from '../core/publication/names.ts';
 import { encodeSettings } from '../core/publication/settings.ts';
-import type { SiteSource } from '../core/publication/site-publication.ts';
-import { inTurn, type TimestampAnswer } from '../core/publication/sources.ts';
+import { SitePublication, type SiteSource } from '../core/publication/site-publication.ts';
+import { inTurn, type MetadataStore, type TimestampAnswer } from '../core/publication/sources.ts';
 import {
   binMetadata,
   documentsMetadata,
@@ -115,6 +114,30 @@ export class CountingSource implements SiteSource {
     if (bytes) this.fetched.push(bytes);
     return bytes;
   }
+}
+
+/** A reader that begins with nothing, and looks one document up. */
+export async function readCold(
+  publication: LargePublication,
+  now: number,
+): Promise<{ readonly source: CountingSource; readonly site: SitePublication }> {
+  const source = new CountingSource(publication);
+  const site = new SitePublication({ rootId: publication.rootId, source, store: emptyStore() });
+  await site.refresh(now);
+  const entry = await site.document(pathOf(0), now);
+  if (entry === undefined) throw new Error('the document is not in the publication');
+  return { source, site };
+}
+
+/** A store in memory. */
+export function emptyStore(): MetadataStore {
+  const kept = new Map<string, Uint8Array>();
+  return { read: async (name) => kept.get(name), write: async (name, bytes) => void kept.set(name, bytes) };
+}
+
+/** A number of a document: spread over all of them, and the same in every run. @param count - of the ones before */
+export function spread(count: number, documents: number): number {
+  return (count * 618_033_989) % documents;
 }
 
 function hash(data: string | Uint8Array): Buffer {

@@ -7,9 +7,8 @@ import { writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { ask } from './ask.ts';
-import { memoryOf } from './load.ts';
-import { SITE, Stage, type StartedProxy } from './proxies.ts';
-import { createWorkspace } from './workspace.ts';
+import { memoryOf } from './proc.ts';
+import { onStage, SITE, type StartedProxy } from './proxies.ts';
 
 const REQUESTS = Number(process.argv[2] ?? 500_000);
 const CONNECTIONS = 20;
@@ -25,15 +24,9 @@ interface Kind {
   readonly passing?: true;
 }
 
-const workspace = await createWorkspace('soak');
-const endings: (() => Promise<void>)[] = [workspace.remove];
-try {
-  await writeSite(workspace.source);
-  const stage = await Stage.open(workspace, endings);
-  process.exitCode = await soak(await stage.startReader('--cache-size', '4M'), stage.plainUrl);
-} finally {
-  for (const end of endings.reverse()) await end();
-}
+process.exitCode = await onStage('soak', writeSite, async (stage) =>
+  soak(await stage.startReader('--cache-size', '4M'), stage.plainUrl),
+);
 
 async function writeSite(source: string): Promise<void> {
   for (let number = 0; number < DOCUMENTS; number++)

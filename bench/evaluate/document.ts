@@ -41,3 +41,8 @@ export function table(header: readonly string[], rows: readonly (readonly string
   const rule = `|${header.map((_, index) => (index === 0 ? '---' : '--:')).join('|')}|`;
   return [line(header), rule, ...rows.map(line)].join('\n');
 }
+
+/** With a capital letter at its beginning. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeCertificate } from '../certificate.ts';
-import { processorTime } from '../load.ts';
 import { compare, median, type Row, runCommand } from '../measure.ts';
 import { startNginx } from '../nginx.ts';
+import { processorTime } from '../proc.ts';
 
 const SERVER = fileURLToPath(new URL('../httpcrypt-server.ts', import.meta.url));
 const RUNS = 3;

@@ -1,32 +1,29 @@
 /** Key requests to one key server: each is authenticated, written down as answered, and gets a key. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { makeCertificate } from '../certificate.ts';
-import { AT_A_TIME, latenciesAt, requestsFor, send, sendByTls } from '../key-clients.ts';
+import {
+  AT_A_TIME,
+  latenciesAt,
+  REQUESTS,
+  rateOf,
+  rateOfSending,
+  requestsFor,
+  send,
+  sendByTls,
+  startServer,
+} from '../key-clients.ts';
 import type { Asked } from '../key-server.ts';
 import { type Contestant, compare, measureAlternately, percentile, type Row } from '../measure.ts';
 import { startCluster } from '../postgres-cluster.ts';
-import { NODE } from '../processes.ts';
 
-const SERVER = fileURLToPath(new URL('../key-server.ts', import.meta.url));
 const RUNS = 7;
-/** In one run. */
-export const REQUESTS = 2000;
 /** What readers are to wait for at most, in milliseconds, at half of the load that can be answered. */
 const LATENCY_GOAL = 20;
 /** For which requests come at that rate, in seconds. */
 const AT_HALF = 5;
 const TLS_REQUESTS = 400;
-
-export interface Started<Ready> {
-  readonly asked: Ready;
-  stop(): Promise<void>;
-}
 
 /** Starts `bench/key-server.ts` with these arguments, until the end of the measuring. */
 type Start = (...args: string[]) => Promise<Asked>;
@@ -67,26 +64,6 @@ export async function keyRequests(): Promise<Row[]> {
   } finally {
     for (const end of endings.reverse()) await end();
   }
-}
-
-/** `bench/key-server.ts` with these arguments. */
-export function startServer(args: readonly string[]): Promise<Started<Asked>> {
-  return startProgram(SERVER, args);
-}
-
-/** A program that says in a line of JSON what can be asked, and ends with its standard input. */
-export async function startProgram<Ready>(file: string, args: readonly string[]): Promise<Started<Ready>> {
-  const child = spawn(NODE, [file, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const ended = once(child, 'close');
-  const early = ended.then(() => Promise.reject(new Error('the server has ended')));
-  const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), early]);
-  return {
-    asked: JSON.parse(line),
-    stop: async () => {
-      child.stdin.end();
-      await ended;
-    },
-  };
 }
 
 /** What 99 of 100 requests wait for at most, at a rate; beside bare Express at the same rate. */
@@ -141,24 +118,9 @@ async function tlsRows(folder: string, length: number, start: Start): Promise<Ro
   ];
 }
 
-/** Requests a second. @param devices - that ask */
-export async function rateOf({ origin }: Pick<Asked, 'origin'>, devices: Asked): Promise<number> {
-  const requests = await requestsFor(devices, REQUESTS);
-  return rateOfSending(() => send(origin, requests));
-}
-
-/** The same number of requests, and as many at a time, half of them to each. */
+/** As many requests as to one, and as many at a time, half of them to each. */
 async function rateOfTwo(...servers: readonly [Asked, Asked]): Promise<number> {
   const halves = await Promise.all(servers.map((server) => requestsFor(server, REQUESTS / 2)));
   const sendHalf = ({ origin }: Asked, index: number) => send(origin, halves[index] ?? [], AT_A_TIME / 2);
-  return rateOfSending(async () => (await Promise.all(servers.map(sendHalf))).flat());
-}
-
-/** @param sending - of all requests: returns the lengths of the answers */
-async function rateOfSending(sending: () => Promise<number[]>): Promise<number> {
-  const start = performance.now();
-  const lengths = await sending();
-  const seconds = (performance.now() - start) / 1000;
-  if (lengths.length !== REQUESTS || new Set(lengths).size !== 1) throw new Error('not all requests got a key');
-  return REQUESTS / seconds;
+  return rateOfSending(REQUESTS, async () => (await Promise.all(servers.map(sendHalf))).flat());
 }

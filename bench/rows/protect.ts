@@ -4,15 +4,15 @@
  */
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { writeArticles, writeSparse } from '../articles.ts';
 import { type Contestant, compare, type Row, runCommand, sideBySide, timeCommand } from '../measure.ts';
-import { whatItTakes } from '../peak-memory.ts';
 import { NODE, WISPR } from '../processes.ts';
-import { inWorkspace, type Workspace } from '../workspace.ts';
+import { whatItTakes } from '../what-it-takes.ts';
+import { forget, inWorkspace, protectArguments, type Workspace } from '../workspace.ts';
 
 const RUNS = 3;
 const MiB = 1024 * 1024;
@@ -99,16 +99,6 @@ function memory(row: string, fill: (source: string) => Promise<void>): Promise<R
       { name: 'Node.js, doing nothing', run: () => peakMemory(workspace, ['-e', '0']) },
     ]);
   });
-}
-
-function protectArguments({ passphraseFile }: Workspace): string[] {
-  return ['protect', '--quiet', '--passphrase-file', passphraseFile];
-}
-
-/** As if nothing had been protected before. */
-async function forget({ directory }: Workspace): Promise<void> {
-  for (const ending of ['', '-wal', '-shm', '-journal'])
-    await rm(join(directory, `publisher.db${ending}`), { force: true });
 }
 
 /** The least that tells whether anything changed. */

@@ -5,10 +5,10 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { writeSparse } from '../articles.ts';
 import { ask } from '../ask.ts';
-import { memoryOf } from '../load.ts';
 import { compare, measureAlternately, median, type Row } from '../measure.ts';
-import { SITE, type Stage } from '../proxies.ts';
-import { FLOOR, MEMORY_GOAL, onStage } from './proxy.ts';
+import { memoryOf } from '../proc.ts';
+import { onStage, SITE, type Stage } from '../proxies.ts';
+import { FLOOR, MEMORY_GOAL } from './proxy.ts';
 
 const LENGTH = 65_536;
 const REQUESTS = 400;

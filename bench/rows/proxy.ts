@@ -9,8 +9,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Load, measureEachOnce, measureLoad } from '../load.ts';
 import { compare, measureAlternately, median, type Row } from '../measure.ts';
-import { SITE, Stage, type StartedProxy } from '../proxies.ts';
-import { createWorkspace, type Workspace } from '../workspace.ts';
+import { onStage, SITE, type StartedProxy } from '../proxies.ts';
 
 const RUNS = Number(process.env.WISPR_BENCH_RUNS ?? 5);
 const SECONDS = 4;
@@ -96,21 +95,6 @@ export async function passRows(row: string): Promise<Row[]> {
     }
     return rows;
   });
-}
-
-export async function onStage<Result>(
-  row: string,
-  write: (source: string) => Promise<void>,
-  work: (stage: Stage, workspace: Workspace) => Promise<Result>,
-): Promise<Result> {
-  const workspace = await createWorkspace(row);
-  const endings: (() => Promise<void>)[] = [workspace.remove];
-  try {
-    await write(workspace.source);
-    return await work(await Stage.open(workspace, endings), workspace);
-  } finally {
-    for (const end of endings.reverse()) await end();
-  }
 }
 
 /** Each of ours beside each peer: requests a second, and processor time. */

@@ -5,10 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Updater } from 'tuf-js';
 import { METADATA_PATH } from '../../core/publication/names.ts';
-import { SitePublication } from '../../core/publication/site-publication.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type Contestant, milliseconds, type Row, sideBySide } from '../measure.ts';
-import { CountingSource, type LargePublication, pathOf, publicationOf } from '../publication-of.ts';
+import { type LargePublication, pathOf, publicationOf, readCold, spread } from '../publication-of.ts';
 
 const RUNS = 15;
 const LOOK_UPS = 100;
@@ -64,7 +63,7 @@ async function lookUps(publication: LargePublication, now: number): Promise<Row[
       name: 'wispr',
       run: each(async () => {
         source.fetched.length = 0;
-        for (let count = 0; count < LOOK_UPS; count++) await site.document(randomPath(next++), now);
+        for (let count = 0; count < LOOK_UPS; count++) await site.document(pathOf(spread(next++, LARGE)), now);
         bins.splice(0, bins.length, ...source.fetched);
       }),
     },
@@ -83,24 +82,6 @@ async function besideTufJs(publication: LargePublication, now: number): Promise<
   ];
   const row = { row: `publication-check: ${publication.documents}`, unit: 'ms', runs: RUNS, bound: 'as above' };
   return sideBySide(row, contestants);
-}
-
-/** A reader that begins with nothing, and looks one document up. */
-export async function readCold(
-  publication: LargePublication,
-  now: number,
-): Promise<{ readonly source: CountingSource; readonly site: SitePublication }> {
-  const source = new CountingSource(publication);
-  const kept = new Map<string, Uint8Array>();
-  const store = {
-    read: async (name: string) => kept.get(name),
-    write: async (name: string, bytes: Uint8Array) => void kept.set(name, bytes),
-  };
-  const site = new SitePublication({ rootId: publication.rootId, source, store });
-  await site.refresh(now);
-  const entry = await site.document(pathOf(0), now);
-  if (entry === undefined) throw new Error('the document is not in the publication');
-  return { source, site };
 }
 
 async function readWithTufJs({ files }: LargePublication): Promise<number> {
@@ -131,9 +112,4 @@ async function readWithTufJs({ files }: LargePublication): Promise<number> {
 function hashAndParse(bytes: Uint8Array): void {
   createHash('sha256').update(bytes).digest();
   JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
-}
-
-/** Spread over all documents, and the same in every run. */
-function randomPath(count: number): string {
-  return pathOf((count * 618_033_989) % LARGE);
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
@@ -13,8 +13,9 @@ import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type KeyServerState, openState } from '../../keyserver/storage/state.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { configIn, fresh, importer, sizeOf } from '../bundles.ts';
+import { startServer } from '../key-clients.ts';
 import type { Row } from '../measure.ts';
-import { startServer } from './key-requests.ts';
+import { memoryOf } from '../proc.ts';
 
 const SUBSCRIBERS = 1_000_000;
 const SIGN_UPS = 1000;
@@ -50,7 +51,7 @@ async function fill(state: KeyServerState): Promise<void> {
 
 /** A new day's key, and a new period: what the publisher makes, and what the key server does with it. */
 async function newDay(state: KeyServerState, folder: string): Promise<Row[]> {
-  const importOf = await importer(state);
+  const { importOf } = await importer(state);
   const [period, next] = [await fresh('period'), await fresh('period')];
   const days = await Promise.all(Array.from({ length: DAYS }, () => fresh('set')));
   const before = await makeEnvelope(period, days.slice(1), 2 ** 32);
@@ -110,9 +111,8 @@ async function startUp(folder: string): Promise<Row[]> {
   const begun = performance.now();
   const { asked, stop } = await startServer(['sqlite', folder]);
   const seconds = (performance.now() - begun) / 1000;
-  const status = await readFile(`/proc/${asked.pid}/status`, 'utf8');
+  const { peak: memory } = await memoryOf(asked.pid);
   await stop();
-  const memory = Number(/VmHWM:\s*(\d+)/.exec(status)?.[1]) / 1024;
   const about = { bound: 'the runtime; nothing is read for each subscriber' };
   return [row('rotate-1m: start', seconds, 's', 2, about), row('rotate-1m: memory', memory, 'MiB', 300, about)];
 }

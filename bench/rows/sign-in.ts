@@ -8,7 +8,6 @@ import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Pool } from 'undici';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { acceptBinding, BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
@@ -16,10 +15,10 @@ import { deriveDeviceKeys } from '../../core/keys/device.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Accounts } from '../accounts-server.ts';
-import { send as askForKeys, requestsFor } from '../key-clients.ts';
+import { type Message, post, rateOf, signInMessage, startServer } from '../key-clients.ts';
 import type { Asked } from '../key-server.ts';
 import { compare, measureAlternately, percentile, type Row } from '../measure.ts';
-import { startProgram, startServer } from './key-requests.ts';
+import { startProgram } from '../processes.ts';
 
 const SERVER = fileURLToPath(new URL('../accounts-server.ts', import.meta.url));
 const RUNS = 5;
@@ -36,12 +35,6 @@ const SIGN_INS_BESIDE = 16;
 const KEY_REQUESTS = 1000;
 const DEVICES = 8;
 
-interface Message {
-  readonly path: string;
-  readonly body: Uint8Array | string;
-  readonly headers?: Record<string, string>;
-}
-
 export async function signIn(): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'wispr-bench-accounts-'));
   const endings: (() => Promise<void>)[] = [() => rm(folder, { recursive: true })];
@@ -55,22 +48,22 @@ export async function signIn(): Promise<Row[]> {
     const server = await start(startProgram<Accounts>(SERVER, ['keyserver', folder, invitations]));
     const hashing = await start(startProgram<Accounts>(SERVER, ['hashing']));
     const codes = [...server.codes];
-    const [length = 0] = await send(server.keyServer, await bindings(server, codes.splice(0, 1)), 200, 1);
+    const [length = 0] = await post(server.keyServer, await bindings(server, codes.splice(0, 1)), 200, 1);
     const express = await start<Asked>(startServer(['express', String(length)]));
     const contestants = [
-      { name: 'sign-ins', run: () => rateOf(server.reading, signIns(server), 303, SIGN_INS_AT_A_TIME) },
-      { name: 'hashing', run: () => rateOf(hashing.reading, signIns(hashing), 303, SIGN_INS_AT_A_TIME) },
+      { name: 'sign-ins', run: () => rateOfPosting(server.reading, signIns(server), 303, SIGN_INS_AT_A_TIME) },
+      { name: 'hashing', run: () => rateOfPosting(hashing.reading, signIns(hashing), 303, SIGN_INS_AT_A_TIME) },
       {
         name: 'bindings',
         run: async () =>
-          rateOf(server.keyServer, await bindings(server, codes.splice(0, BINDINGS)), 200, BINDINGS_AT_A_TIME),
+          rateOfPosting(server.keyServer, await bindings(server, codes.splice(0, BINDINGS)), 200, BINDINGS_AT_A_TIME),
       },
       {
         name: 'bare Express',
         run: async () => {
           const messages = await bindings(server, server.codes.slice(0, BINDINGS));
           const there = messages.map((message) => ({ ...message, path: KEY_REQUEST_PATH }));
-          return rateOf(express.origin, there, 200, BINDINGS_AT_A_TIME);
+          return rateOfPosting(express.origin, there, 200, BINDINGS_AT_A_TIME);
         },
       },
     ];
@@ -122,12 +115,7 @@ async function crowdRows(server: Accounts, rate: number): Promise<Row[]> {
 /** Key requests while sign-ins wait for their turn all the time. */
 async function besideRows(server: Accounts, devices: Asked['devices']): Promise<Row[]> {
   const asked = { origin: server.keyServer, set: server.set, devices };
-  const rate = async () => {
-    const requests = await requestsFor(asked, KEY_REQUESTS);
-    const start = performance.now();
-    await askForKeys(asked.origin, requests);
-    return (KEY_REQUESTS * 1000) / (performance.now() - start);
-  };
+  const rate = () => rateOf(asked, asked, KEY_REQUESTS);
   const beside = async () => {
     let isOver = false;
     const signInOn = async (_: unknown, index: number) => {
@@ -156,68 +144,49 @@ function addressOf(index: number): string {
 }
 
 async function signInFrom(localAddress: string, server: Accounts): Promise<{ status: number; seconds: number }> {
-  const [message] = signIns(server);
+  const { path, headers, body } = signInMessage(server.reading, server.reader);
   const start = performance.now();
-  const options = { method: 'POST', localAddress, agent: false, headers: message?.headers };
-  const outgoing = request(`${server.reading}${message?.path}`, options).end(message?.body);
+  const options = { method: 'POST', localAddress, agent: false, headers };
+  const outgoing = request(server.reading + path, options).end(body);
   const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
   await once(answer.resume(), 'end');
   return { status: answer.statusCode ?? 0, seconds: (performance.now() - start) / 1000 };
 }
 
 /** Connects a device by each code. */
-function connectDevices({ keyServer, publisher }: Accounts, codes: readonly string[]): Promise<Asked['devices']> {
-  const provider = { keyServer, publisher };
+function connectDevices(server: Accounts, codes: readonly string[]): Promise<Asked['devices']> {
   return Promise.all(
     codes.map(async (code) => {
-      const keys = await deriveDeviceKeys(randomBytes(32), provider);
-      const body = encodeBindingRequest(keys, publisher, normaliseCode(code) ?? '', nowInSeconds());
-      const answer = await fetch(keyServer + BINDING_PATH, { method: 'POST', body: body as BodyInit });
-      const bytes = new Uint8Array(await answer.arrayBuffer());
-      const { id, key } = await acceptBinding(body, bytes, keys, provider);
+      const { keys, body } = await bindingOf(server, code);
+      const answer = await fetch(server.keyServer + BINDING_PATH, { method: 'POST', body: body as BodyInit });
+      const { id, key } = await acceptBinding(body, new Uint8Array(await answer.arrayBuffer()), keys, server);
       return { id, key: toBase64url(key) };
     }),
   );
 }
 
 function signIns({ reading, reader }: Accounts): Message[] {
-  const headers = { origin: reading, 'content-type': 'application/x-www-form-urlencoded' };
-  const message = { path: '/-/sign-in', body: new URLSearchParams(reader).toString(), headers };
-  return Array<Message>(SIGN_INS).fill(message);
+  return Array<Message>(SIGN_INS).fill(signInMessage(reading, reader));
 }
 
 /** Made before the clock runs: a reader's own work is no part of this. */
-function bindings({ keyServer, publisher }: Accounts, codes: readonly string[]): Promise<Message[]> {
-  const made = codes.map(async (code) => {
-    const keys = await deriveDeviceKeys(randomBytes(32), { keyServer, publisher });
-    return {
-      path: BINDING_PATH,
-      body: encodeBindingRequest(keys, publisher, normaliseCode(code) ?? '', nowInSeconds()),
-    };
-  });
-  return Promise.all(made);
+function bindings(server: Accounts, codes: readonly string[]): Promise<Message[]> {
+  return Promise.all(codes.map(async (code) => ({ path: BINDING_PATH, body: (await bindingOf(server, code)).body })));
+}
+
+async function bindingOf({ keyServer, publisher }: Accounts, code: string) {
+  const keys = await deriveDeviceKeys(randomBytes(32), { keyServer, publisher });
+  return { keys, body: encodeBindingRequest(keys, publisher, normaliseCode(code) ?? '', nowInSeconds()) };
 }
 
 /** Messages a second. */
-async function rateOf(origin: string, messages: readonly Message[], status: number, atATime: number): Promise<number> {
+async function rateOfPosting(
+  origin: string,
+  messages: readonly Message[],
+  status: number,
+  atATime: number,
+): Promise<number> {
   const start = performance.now();
-  await send(origin, messages, status, atATime);
+  await post(origin, messages, status, atATime);
   return (messages.length * 1000) / (performance.now() - start);
-}
-
-/** @returns the lengths of the answers */
-async function send(origin: string, messages: readonly Message[], status: number, atATime: number): Promise<number[]> {
-  const pool = new Pool(origin, { connections: atATime });
-  const lengths: number[] = [];
-  let next = 0;
-  const sendOn = async () => {
-    for (let message = messages[next++]; message; message = messages[next++]) {
-      const answer = await pool.request({ ...message, method: 'POST' });
-      lengths.push((await answer.body.bytes()).length);
-      if (answer.statusCode !== status) throw new Error(`${origin} answered ${answer.statusCode}`);
-    }
-  };
-  await Promise.all(Array.from({ length: atATime }, sendOn));
-  await pool.close();
-  return lengths;
 }

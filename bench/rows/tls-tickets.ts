@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { makeCertificate } from '../certificate.ts';
-import { processorTime } from '../load.ts';
+import { startServer } from '../key-clients.ts';
 import { compare, median, type Row } from '../measure.ts';
 import { startNginx } from '../nginx.ts';
 import { startCluster } from '../postgres-cluster.ts';
-import { startServer } from './key-requests.ts';
+import { processorTime } from '../proc.ts';
 
 const RUNS = 11;
 const CONNECTIONS = 400;

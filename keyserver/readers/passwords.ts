@@ -32,7 +32,11 @@ export function isAcceptablePassword(password: string): boolean {
 export async function hashPassword(hashing: Hashing, password: string, address: string): Promise<string> {
   const salt = randomBytes(ARGON2ID_SALT_LENGTH);
   const hash = await hashing.hash(address, { typed: password, cost: PASSWORD_COST, salt });
-  const { memory, passes, parallelism } = PASSWORD_COST;
+  return storedForm({ ...PASSWORD_COST, salt, hash });
+}
+
+/** As it stands in the database. */
+export function storedForm({ memory, passes, parallelism, salt, hash }: StoredPassword): string {
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(hash)}`;
 }
 

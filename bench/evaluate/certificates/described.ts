@@ -3,9 +3,9 @@ import { LIMITS } from '../../../client-proxy/limits.ts';
 import { CELL, INMARSAT, IRIDIUM, LOOPBACK, MILSTAR, TCDL } from '../../link/kinds.ts';
 import type { LinkKind } from '../../link/narrow-link.ts';
 import { type Figure, ranOn, table } from '../document.ts';
+import type { Results } from '../link-results.ts';
 import { bars } from '../plot.ts';
 import { SERVER_ONLY, TLS13, WAYS, WITH_CLIENT } from './handshakes.ts';
-import type { Results } from './results.ts';
 import { KEY_WAYS } from './setting.ts';
 
 export interface Measured {

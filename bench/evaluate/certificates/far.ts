@@ -1,11 +1,11 @@
 /** The far side: nginx with each kind of chain, by TLS 1.2, TLS 1.2 with client certificates, and TLS 1.3; HTTPS before a key server. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startChild, until } from '../../../cache-config/child.ts';
+import { startServer } from '../../key-clients.ts';
 import type { Asked } from '../../key-server.ts';
 import { type Chain, type KeyKind, makeChain } from '../../link/chains.ts';
 import { FAR } from '../../link/narrow-link.ts';
-import { startServer } from '../../rows/key-requests.ts';
+import { runNginx } from '../../nginx.ts';
 import { HTTPCRYPT_PORT, KEYS_PORT, SERVER } from './setting.ts';
 
 const PROTOCOLS = ['TLS 1.2', 'TLS 1.2, client certificate', 'TLS 1.3'] as const;
@@ -30,7 +30,8 @@ export async function startFarSide(directory: string, endings: (() => Promise<un
   endings.push(stop);
   const servers = { rsa: await serversOf('rsa', 9100, directory), ecdsa: await serversOf('ecdsa', 9200, directory) };
   const blocks = [...Object.values(servers).flatMap(blocksOf), ...doorsOf(asked.origin, servers.ecdsa.chain)];
-  await startNginx(home, blocks, endings);
+  const nginx = await runNginx(home, `access_log off;\n  ${blocks.join('\n  ')}`);
+  endings.push(() => nginx.stop());
   return { servers, asked };
 }
 
@@ -60,25 +61,4 @@ function blocksOf({ chain, client, ports }: Servers): string[] {
     'TLS 1.3': 'ssl_protocols TLSv1.3;',
   };
   return PROTOCOLS.map((protocol) => `server { listen ${ports[protocol]} ssl; ${identity(chain)} ${more[protocol]} }`);
-}
-
-async function startNginx(
-  home: string,
-  servers: readonly string[],
-  endings: (() => Promise<unknown>)[],
-): Promise<void> {
-  const file = join(home, 'nginx.conf');
-  await writeFile(
-    file,
-    `user root; worker_processes 1; daemon off; pid ${home}/pid; error_log stderr;
-events { worker_connections 128; }
-http { access_log off;
-  ${servers.join('\n  ')}
-}
-`,
-  );
-  const child = startChild(['/usr/sbin/nginx', '-c', file, '-p', home], home, { stopSignal: 'SIGTERM' });
-  endings.push(() => child.stop());
-  await until(async () => (await readFile(join(home, 'pid'), 'utf8').catch(() => '')) !== '', 10_000);
-  if (child.ended() !== undefined) throw new Error(`nginx: ${await readFile(join(home, 'output.log'), 'utf8')}`);
 }

@@ -9,22 +9,23 @@ import { CELL, INMARSAT, IRIDIUM, LOOPBACK, MILSTAR, TCDL } from '../../link/kin
 import { type LinkKind, NarrowLink } from '../../link/narrow-link.ts';
 import { NearProcess } from '../../link/near-process.ts';
 import { checkLinks, isSlow } from '../../link/ping.ts';
+import { type Crossing, crossed } from '../crossing.ts';
 import type { Figure } from '../document.ts';
-import { type Crossing, crossed } from './crossing.ts';
+import { Results } from '../link-results.ts';
+import { IS_QUICK } from '../quick.ts';
 import { described } from './described.ts';
 import { startFarSide } from './far.ts';
 import { Handshakes, WAYS } from './handshakes.ts';
-import { Results } from './results.ts';
-import { KEY_WAYS, type KeyWay, type NearAnswer, type NearCommand } from './setting.ts';
+import { KEY_WAYS, type KeyWay, type NearCommand } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [LOOPBACK, TCDL, CELL, INMARSAT, MILSTAR, IRIDIUM];
 const KEY_KINDS: readonly KeyKind[] = ['rsa', 'ecdsa'];
-const RUNS = process.env.WISPR_EVALUATE === 'quick' ? 1 : 3;
+const RUNS = IS_QUICK ? 1 : 3;
 /** Where a run takes minutes. */
 const RUNS_WHERE_SLOW = 1;
 
-type Near = NearProcess<NearCommand, NearAnswer>;
+type Near = NearProcess<NearCommand>;
 
 export async function certificatesFigure(say: (text: string) => void): Promise<Figure> {
   const endings: (() => Promise<unknown>)[] = [];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { KeyKind } from '../../link/chains.ts';
 import { FAR, type LinkKind, type NarrowLink, NEAR } from '../../link/narrow-link.ts';
 import { NODE, type Ready, runToReady, WISPR } from '../../processes.ts';
-import { type Crossing, crossed } from './crossing.ts';
+import { type Crossing, crossed } from '../crossing.ts';
 import type { FarSide, Protocol } from './far.ts';
 import { FAR_RELAY_PORT, NEAR_RELAY_PORT, SERVER } from './setting.ts';
 

@@ -1,13 +1,13 @@
 /** The near side of key requests. Reads a command a line from standard input, and answers with one on standard output. */
 import { Agent, request } from 'node:https';
-import { createInterface } from 'node:readline';
 import type { TLSSocket } from 'node:tls';
 import { fromBase64url } from '../../../core/encoding/base64url.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH } from '../../../core/keys/key-request.ts';
 import { nowInSeconds } from '../../../node-support/clock.ts';
 import { FAR } from '../../link/narrow-link.ts';
+import { answerCommands } from '../../link/near-process.ts';
 import { Channel } from './httpcrypt.ts';
-import { KEYS_PORT, type KeyWay, type NearAnswer, type NearCommand, type NearSetting, SERVER } from './setting.ts';
+import { KEYS_PORT, type KeyWay, type NearCommand, type NearSetting, SERVER } from './setting.ts';
 
 const { asked, root }: NearSetting = JSON.parse(process.argv[2] ?? '');
 let agent = newAgent();
@@ -55,18 +55,9 @@ function newChannel(): Channel {
   return new Channel(asked.httpcrypt);
 }
 
-answer({});
-for await (const text of createInterface(process.stdin)) {
-  try {
-    const command: NearCommand = JSON.parse(text);
-    if (command.do === 'prepare') await prepare(command.way);
-    answer(command.do === 'ask' ? { milliseconds: await ask(command.way) } : {});
-  } catch (error) {
-    answer({ error: String(error) });
-  }
-}
+await answerCommands(async ({ do: wanted, way }: NearCommand) => {
+  if (wanted === 'ask') return { milliseconds: await ask(way) };
+  await prepare(way);
+  return {};
+});
 process.exit();
-
-function answer(given: NearAnswer): void {
-  process.stdout.write(`${JSON.stringify(given)}\n`);
-}

@@ -23,9 +23,3 @@ export interface NearCommand {
   readonly do: 'prepare' | 'ask';
   readonly way: KeyWay;
 }
-
-/** `milliseconds` until a key was there. */
-export interface NearAnswer {
-  readonly milliseconds?: number;
-  readonly error?: string;
-}

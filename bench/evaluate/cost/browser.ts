@@ -1,8 +1,8 @@
 /** The in-browser reader in Chromium, all of its processes together, beside the same files in clear. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { DOWNLOAD, newPage, whileBrowsing } from '../../browsing.ts';
-import { processorTime } from '../../load.ts';
+import { processorTime, sumOf, treeOf } from '../../proc.ts';
 import { type Cost, medianOf } from './programs.ts';
 
 const SMALL = '/favicon.svg';
@@ -47,21 +47,10 @@ async function fetchAgain([path, times]: readonly [string, number]): Promise<num
   return length;
 }
 
-/** Of all processes of Chromium below this one. */
+/** Of all processes of Chromium that this one has started. */
 async function chromiumTime(): Promise<number> {
-  const times = await Promise.all((await below(process.pid)).map(timeIfChromium));
-  return times.reduce((sum, time) => sum + time, 0);
-}
-
-/** All that was started by a process or by what it has started, from all of its threads. */
-async function below(pid: number): Promise<number[]> {
-  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
-  const lists = threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'latin1').catch(() => ''));
-  const children = (await Promise.all(lists)).flatMap((list) => list.split(' ').filter(Boolean).map(Number));
-  return [...children, ...(await Promise.all(children.map(below))).flat()];
-}
-
-async function timeIfChromium(pid: number): Promise<number> {
-  const name = await readFile(`/proc/${pid}/comm`, 'latin1').catch(() => '');
-  return name.startsWith('chrom') ? processorTime(pid).catch(() => 0) : 0;
+  return sumOf(await treeOf(process.pid), async (pid) => {
+    const name = await readFile(`/proc/${pid}/comm`, 'latin1');
+    return name.startsWith('chrom') ? processorTime(pid) : 0;
+  });
 }

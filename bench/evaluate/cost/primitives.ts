@@ -1,7 +1,6 @@
-/** Ciphers, hashes and signatures by `openssl speed`, which counts the time of its process, not that of the clock on the wall. */
-import { runCommand } from '../../measure.ts';
+/** Ciphers, hashes and signatures by `openssl speed`. */
+import { speed } from '../openssl-speed.ts';
 
-const SECONDS = '2';
 /** A block of a protected object. */
 const BLOCK = '65536';
 
@@ -36,12 +35,4 @@ export async function primitives(): Promise<Primitives> {
     signatures.set(name, { sign: 1e9 / sign, verify: 1e9 / verify });
   }
   return { bytes, signatures };
-}
-
-/** @returns what stands last in the line of results: bytes a second, or signatures and verifications a second */
-async function speed(...args: string[]): Promise<number[]> {
-  const output = await runCommand('openssl', ['speed', '-mr', '-seconds', SECONDS, ...args]);
-  const [, numbers = ''] = /^\+F\d*:.*?((?::[\d.]+\.\d+)+)$/m.exec(output) ?? [];
-  if (numbers === '') throw new Error(`openssl speed said ${output}`);
-  return numbers.slice(1).split(':').map(Number);
 }

@@ -5,14 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeArticles } from '../../articles.ts';
 import { withCaches } from '../../caches.ts';
-import { requestsFor, send } from '../../key-clients.ts';
-import { measureEachOnce, measureLoad, measureTree, processorTime } from '../../load.ts';
-import { median, runCommand } from '../../measure.ts';
-import { NODE, WISPR } from '../../processes.ts';
-import { SITE } from '../../proxies.ts';
-import { startServer } from '../../rows/key-requests.ts';
-import { onStage } from '../../rows/proxy.ts';
-import { inWorkspace } from '../../workspace.ts';
+import { REQUESTS, rateOf, startServer } from '../../key-clients.ts';
+import { measureEachOnce, measureLoad, measureTree } from '../../load.ts';
+import { median } from '../../measure.ts';
+import { processorTime } from '../../proc.ts';
+import { WISPR } from '../../processes.ts';
+import { onStage, SITE } from '../../proxies.ts';
+import { whatItTakes } from '../../what-it-takes.ts';
+import { forget, inWorkspace, protectArguments } from '../../workspace.ts';
+import { IS_QUICK } from '../quick.ts';
 
 /** In nanoseconds. */
 export interface Cost {
@@ -23,7 +24,7 @@ export interface Cost {
   readonly byte: number | undefined;
 }
 
-export const RUNS = process.env.WISPR_EVALUATE === 'quick' ? 1 : 3;
+export const RUNS = IS_QUICK ? 1 : 3;
 const SECONDS = 4;
 const SMALL = 1024;
 const LARGE = 1024 * 1024;
@@ -31,7 +32,6 @@ const FILMS = [32 * 1024 * 1024, 288 * 1024 * 1024] as const;
 const DOCUMENTS = [1000, 4000] as const;
 const DOCUMENT = 8192;
 const FIRST_READS = 2000;
-const KEY_REQUESTS = 2000;
 
 /** From two runs of each kind, with few and with many: program start, threads and what they load are in both, and cancel out. */
 export async function publisher(): Promise<Cost[]> {
@@ -53,33 +53,15 @@ async function between(
   return ((await timeOf(many)) - before) / (many - few);
 }
 
-/** Says what the process has used when it ends; threads run it too, and are silent. */
-const REPORT = `
-  const { isMainThread } = process.getBuiltinModule('node:worker_threads');
-  const { writeSync } = process.getBuiltinModule('node:fs');
-  if (isMainThread) process.on('exit', () => writeSync(1, JSON.stringify(process.cpuUsage())));
-`;
-
 /** @returns nanoseconds */
 function protecting(fill: (source: string) => Promise<void>): Promise<number> {
-  return inWorkspace('cost', fill, async ({ directory, passphraseFile }) => {
-    const report = `data:text/javascript,${encodeURIComponent(REPORT)}`;
+  return inWorkspace('cost', fill, async (workspace) => {
     const times: number[] = [];
     for (let run = 0; run < RUNS; run++) {
-      // As if nothing had been protected before; each run writes into a folder of its own.
-      for (const ending of ['', '-wal', '-shm', '-journal'])
-        await rm(join(directory, `publisher.db${ending}`), { force: true });
-      const protect = [
-        'protect',
-        '--quiet',
-        '--passphrase-file',
-        passphraseFile,
-        '--out',
-        join(directory, `out-${run}`),
-      ];
-      const said = await runCommand(NODE, ['--import', report, WISPR, ...protect], directory);
-      const { user, system } = JSON.parse(said) as NodeJS.CpuUsage;
-      times.push((user + system) * 1000);
+      await forget(workspace);
+      // Each run writes into a folder of its own.
+      const args = [WISPR, ...protectArguments(workspace), '--out', join(workspace.directory, `out-${run}`)];
+      times.push((await whatItTakes(args, workspace.directory)).processor * 1e9);
     }
     return median(times);
   });
@@ -129,14 +111,12 @@ export async function keyServer(): Promise<Cost[]> {
   const folder = await mkdtemp(join(tmpdir(), 'wispr-cost-keys-'));
   const { asked, stop } = await startServer(['sqlite', folder]);
   try {
-    await send(asked.origin, await requestsFor(asked, KEY_REQUESTS)); // warm
     const request = await medianOf(async () => {
-      const requests = await requestsFor(asked, KEY_REQUESTS);
       const before = await processorTime(asked.pid);
-      await send(asked.origin, requests);
-      return (((await processorTime(asked.pid)) - before) * 1e6) / KEY_REQUESTS;
+      await rateOf(asked, asked);
+      return (((await processorTime(asked.pid)) - before) * 1e9) / REQUESTS;
     });
-    return [{ name: 'key server, a key request', document: request * 1000, byte: undefined }];
+    return [{ name: 'key server, a key request', document: request, byte: undefined }];
   } finally {
     await stop();
     await rm(folder, { recursive: true, force: true });

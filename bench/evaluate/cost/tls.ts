@@ -1,11 +1,12 @@
 /** nginx with protected objects: as they are, by sendfile, and by TLS 1.3 with each of its ciphers. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { accepts, freePort, startChild, until } from '../../../cache-config/child.ts';
+import { type Child, freePort } from '../../../cache-config/child.ts';
 import { measureTree } from '../../load.ts';
-import { type Chain, makeChain } from '../page/certificates.ts';
+import { runNginx } from '../../nginx.ts';
+import { type Chain, makeChain } from '../chain.ts';
 import { medianOf } from './programs.ts';
 
 const SECONDS = 4;
@@ -42,7 +43,8 @@ export async function serving(): Promise<Serving[]> {
     // What a protected object is to a server: bytes.
     for (const [name, length] of Object.entries(lengths)) await writeFile(join(root, name), randomBytes(length));
     const doors = await doorsIn(directory);
-    const pid = await startNginx(directory, root, doors, endings);
+    const { pid, stop } = await startNginx(directory, root, doors);
+    endings.push(stop);
     const found: Serving[] = [];
     for (const door of doors) found.push(await measure(pid, door));
     return found;
@@ -71,36 +73,20 @@ async function doorsIn(directory: string): Promise<Door[]> {
   ];
 }
 
-async function startNginx(
-  directory: string,
-  root: string,
-  doors: readonly Door[],
-  endings: (() => Promise<unknown>)[],
-): Promise<number> {
+function startNginx(directory: string, root: string, doors: readonly Door[]): Promise<Child> {
   const server = ({ port, tls }: Door) => {
     const how = tls
       ? `listen 127.0.0.1:${port} ssl; ssl_certificate ${tls.chain.chain}; ssl_certificate_key ${tls.chain.key}; ssl_conf_command Ciphersuites ${tls.suite};`
       : `listen 127.0.0.1:${port};`;
     return `server { ${how} root ${root}; }`;
   };
-  const file = join(directory, 'nginx.conf');
   // No session is resumed: each transaction has a handshake.
-  await writeFile(
-    file,
-    `user root; worker_processes 1; daemon off; pid ${directory}/pid; error_log stderr;
-events { worker_connections 512; }
-http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
+  return runNginx(
+    directory,
+    `access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
   ssl_protocols TLSv1.3; ssl_session_tickets off; ssl_session_cache off;
-  ${doors.map(server).join('\n  ')} }
-`,
+  ${doors.map(server).join('\n  ')}`,
   );
-  const command = ['/usr/sbin/nginx', '-c', file, '-p', directory, '-e', 'stderr'];
-  const child = startChild(command, directory, { stopSignal: 'SIGTERM' });
-  endings.push(() => child.stop());
-  const isReady = async () => (await Promise.all(doors.map(({ port }) => accepts(port)))).every(Boolean);
-  await until(async () => child.ended() !== undefined || (await isReady()), 10_000);
-  if (child.ended() !== undefined) throw new Error(`nginx: ${await readFile(join(directory, 'output.log'), 'utf8')}`);
-  return child.pid;
 }
 
 async function measure(pid: number, { name, port, tls }: Door): Promise<Serving> {

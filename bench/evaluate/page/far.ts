@@ -1,13 +1,13 @@
 /** The far side: the newspaper and a page of the Debian handbook in clear, the same protected, and the key server; nginx ends TLS for all. */
-import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startChild, until } from '../../../cache-config/child.ts';
 import { startNginx } from '../../../cache-config/servers.ts';
 import { chooseSite } from '../../../demo/site.ts';
 import { initWorkspace } from '../../../publisher/init.ts';
 import { runCommand } from '../../measure.ts';
+import { runNginx } from '../../nginx.ts';
 import { NODE, runToReady, WISPR } from '../../processes.ts';
-import { makeChain } from './certificates.ts';
+import { makeChain } from '../chain.ts';
 import { CDN, HTTP2_PORT, KEYS, type NearSetting, PAGES, PLAIN, PROTECTED_PORT, READ, SITE } from './setting.ts';
 
 const HANDBOOK = '/usr/share/doc/debian-handbook/html/en-US';
@@ -89,28 +89,15 @@ async function startFront(
   const clear = `root ${source}; index index.html;`;
   const passed = (name: string, to: number) =>
     `server { listen 443 ssl; server_name ${name}; ${tls} location / { proxy_pass http://127.0.0.1:${to}; proxy_set_header Host $host; proxy_set_header X-Forwarded-For $remote_addr; } }`;
-  const file = join(home, 'nginx.conf');
-  await writeFile(
-    file,
-    `user root; worker_processes 1; daemon off; pid ${home}/pid; error_log stderr;
-events { worker_connections 512; }
-http {
-  include /etc/nginx/mime.types; access_log off; sendfile on; tcp_nopush on; keepalive_timeout 75;
+  const child = await runNginx(
+    home,
+    `include /etc/nginx/mime.types; access_log off; sendfile on; tcp_nopush on; keepalive_timeout 75;
   gzip on; gzip_min_length 256; gzip_types text/css text/javascript application/javascript image/svg+xml;
   server { listen 80; server_name ${PLAIN}; ${clear} }
   server { listen 443 ssl; server_name ${PLAIN}; ${tls} ${clear} }
   server { listen ${HTTP2_PORT} ssl http2; server_name ${PLAIN}; ${tls} ${clear} }
   server { listen ${PROTECTED_PORT}; location / { gzip off; proxy_http_version 1.1; proxy_set_header Host $host; proxy_pass http://127.0.0.1:${port}; } }
-  ${passed(KEYS, PORTS.keys)} ${passed(READ, PORTS.read)} ${passed(PAGES, PORTS.pages)}
-}
-`,
+  ${passed(KEYS, PORTS.keys)} ${passed(READ, PORTS.read)} ${passed(PAGES, PORTS.pages)}`,
   );
-  const child = startChild(['/usr/sbin/nginx', '-c', file, '-p', home], home, { stopSignal: 'SIGTERM' });
   endings.push(() => child.stop());
-  await until(async () => (await readFile(join(home, 'pid'), 'utf8').catch(() => '')) !== '', 10_000);
-  if (child.ended() !== undefined) throw new Error(`nginx: ${await readFile(join(home, 'output.log'), 'utf8')}`);
-}
-
-export async function removeFolder(directory: string): Promise<void> {
-  await rm(directory, { recursive: true, force: true });
 }

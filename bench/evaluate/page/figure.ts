@@ -1,5 +1,5 @@
 /** Figures 1 and 2: how long a page takes over narrow links, and what goes over the link meanwhile. */
-import { mkdir, mkdtemp } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,14 +10,14 @@ import { type LinkKind, NarrowLink } from '../../link/narrow-link.ts';
 import { NearProcess } from '../../link/near-process.ts';
 import { checkLinks, isSlow } from '../../link/ping.ts';
 import { median } from '../../measure.ts';
-import { type Figure, ranOn, table } from '../document.ts';
+import { capital, type Figure, ranOn, table } from '../document.ts';
 import { bars } from '../plot.ts';
-import { removeFolder, startFar } from './far.ts';
-import { type NearAnswer, type NearCommand, WAYS, type Way } from './setting.ts';
+import { IS_QUICK } from '../quick.ts';
+import { startFar } from './far.ts';
+import { type NearCommand, WAYS, type Way } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 /** `quick`: each page once, and not over the slowest link, where a load takes minutes. */
-const IS_QUICK = process.env.WISPR_EVALUATE === 'quick';
 const KINDS = [LOOPBACK, CABLE, DSL, G3, CELL, EDGE, INMARSAT, ...(IS_QUICK ? [] : [IRIDIUM])];
 const RUNS = IS_QUICK ? 1 : 5;
 /** A load takes minutes there. */
@@ -39,14 +39,14 @@ interface Load {
   readonly bytes: number;
 }
 
-type Near = NearProcess<NearCommand, NearAnswer>;
+type Near = NearProcess<NearCommand>;
 type Results = Map<LinkKind, Map<Way, Load[]>>;
 
 export async function pageFigure(say: (text: string) => void): Promise<Figure> {
   const endings: (() => Promise<unknown>)[] = [];
   try {
     const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-page-'));
-    endings.push(() => removeFolder(directory), stopAll);
+    endings.push(() => rm(directory, { recursive: true, force: true }), stopAll);
     say('publishes the sites');
     const far = await startFar(join(directory, 'far'), endings);
     const link = await NarrowLink.start();
@@ -149,8 +149,4 @@ function rowsOf(
 
 function figureOf(found: Results, kind: LinkKind, way: Way, of: keyof Load): number {
   return median((found.get(kind)?.get(way) ?? []).map((load) => load[of]));
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

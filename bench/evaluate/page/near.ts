@@ -1,18 +1,18 @@
 /** The near side: Chromium, the Reader, and a cache before both. Reads a command a line from standard input, and answers with one on standard output. */
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
-import { startChild, until } from '../../../cache-config/child.ts';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { type CacheServer, startReverse } from '../../../cache-config/servers.ts';
+import { launchChromium } from '../../chromium.ts';
 import { FAR } from '../../link/narrow-link.ts';
+import { answerCommands } from '../../link/near-process.ts';
 import { runCommand } from '../../measure.ts';
+import { runNginx } from '../../nginx.ts';
 import { NODE, type Ready, runToReady, WISPR } from '../../processes.ts';
 import {
   CDN,
   HTTP2_PORT,
   KEYS,
-  type NearAnswer,
   type NearCommand,
   type NearSetting,
   PAGES,
@@ -29,7 +29,7 @@ const SLOWEST_LOAD = 3_600_000;
 
 class NearSide {
   readonly #setting: NearSetting;
-  readonly #browser;
+  readonly #browser: Browser;
   #cache: CacheServer | undefined;
   #reader: Ready | undefined;
   #readers = 0;
@@ -37,7 +37,7 @@ class NearSide {
   #origin = '';
   #page: Page | undefined;
 
-  private constructor(setting: NearSetting, browser: Awaited<ReturnType<typeof chromium.launch>>) {
+  private constructor(setting: NearSetting, browser: Browser) {
     this.#setting = setting;
     this.#browser = browser;
   }
@@ -45,13 +45,7 @@ class NearSide {
   static async start(setting: NearSetting): Promise<NearSide> {
     await startFront(setting);
     const far = [PLAIN, KEYS, READ, PAGES].map((name) => `MAP ${name} ${FAR}`);
-    const rules = [...far, `MAP ${CDN} 127.0.0.1`].join(', ');
-    const args = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
-    const trust = `--ignore-certificate-errors-spki-list=${setting.pin}`;
-    const browser = await chromium.launch({
-      executablePath: '/usr/bin/chromium',
-      args: [...args, `--host-resolver-rules=${rules}`, trust],
-    });
+    const browser = await launchChromium([...far, `MAP ${CDN} 127.0.0.1`], setting.pin);
     const near = new NearSide(setting, browser);
     await near.#emptyCache();
     await near.#bind();
@@ -163,34 +157,18 @@ function isLoaded(): boolean {
 async function startFront({ directory, chain, key }: NearSetting): Promise<void> {
   const home = join(directory, 'front');
   await mkdir(home);
-  const file = join(home, 'nginx.conf');
-  await writeFile(
-    file,
-    `user root; worker_processes 1; daemon off; pid ${home}/pid; error_log stderr;
-events { worker_connections 512; }
-http { access_log off; server { listen 127.0.0.1:443 ssl http2; ssl_certificate ${chain}; ssl_certificate_key ${key}; ssl_protocols TLSv1.3;
-  location / { proxy_http_version 1.1; proxy_set_header Host $host; proxy_pass http://127.0.0.1:${CACHE_PORT}; } } }
-`,
+  await runNginx(
+    home,
+    `access_log off; server { listen 127.0.0.1:443 ssl http2; ssl_certificate ${chain}; ssl_certificate_key ${key}; ssl_protocols TLSv1.3;
+  location / { proxy_http_version 1.1; proxy_set_header Host $host; proxy_pass http://127.0.0.1:${CACHE_PORT}; } }`,
   );
-  const child = startChild(['/usr/sbin/nginx', '-c', file, '-p', home], home, { stopSignal: 'SIGTERM' });
-  await until(async () => (await readFile(join(home, 'pid'), 'utf8').catch(() => '')) !== '', 10_000);
-  if (child.ended() !== undefined) throw new Error(`nginx: ${await readFile(join(home, 'output.log'), 'utf8')}`);
 }
 
 const setting: NearSetting = JSON.parse(process.argv[2] ?? '');
 const near = await NearSide.start(setting);
-answer({});
-for await (const text of createInterface(process.stdin)) {
-  try {
-    const command: NearCommand = JSON.parse(text);
-    if (command.do === 'prepare') await near.prepare(command.way);
-    answer(command.do === 'load' ? { milliseconds: await near.load(command.path) } : {});
-  } catch (error) {
-    answer({ error: String(error) });
-  }
-}
+await answerCommands(async (command: NearCommand) => {
+  if (command.do === 'load') return { milliseconds: await near.load(command.path) };
+  await near.prepare(command.way);
+  return {};
+});
 process.exit();
-
-function answer(given: NearAnswer): void {
-  process.stdout.write(`${JSON.stringify(given)}\n`);
-}

@@ -41,9 +41,3 @@ export interface NearSetting {
 export type NearCommand =
   | { readonly do: 'prepare'; readonly way: Way }
   | { readonly do: 'load'; readonly path: string };
-
-/** `milliseconds` of a load. */
-export interface NearAnswer {
-  readonly milliseconds?: number;
-  readonly error?: string;
-}

@@ -1,5 +1,5 @@
 /** The figure as text, tables and plots. */
-import { type Figure, ranOn, table } from '../document.ts';
+import { capital, type Figure, ranOn, table } from '../document.ts';
 import { bars } from '../plot.ts';
 import { type Counts, READERS, ROOM_READERS, ROOMS, type Series, type SiteResults } from './setting.ts';
 import { EXPONENT, PAGES_A_VISIT, SEED } from './visits.ts';
@@ -134,8 +134,4 @@ function megabytes(bytes: number): string {
 
 function count(value: number): string {
   return value.toLocaleString('en');
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

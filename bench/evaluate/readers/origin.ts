@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../../cache-config/child.ts';
 import { type CacheServer, startNginx, startReverse } from '../../../cache-config/servers.ts';
 import { type Counter, startCounter } from '../../link/counter.ts';
-import type { Chain } from '../page/certificates.ts';
+import type { Chain } from '../chain.ts';
 
 /** nginx logs a request a moment after it answered. */
 const LOGGED = 300;

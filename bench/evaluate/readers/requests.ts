@@ -1,13 +1,13 @@
 /** What a visit asks of the network: recorded once, and replayed with each cache. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { MetadataStore } from '../../../core/publication/client.ts';
 import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../../../core/publication/names.ts';
 import { SitePublication, type SiteSource } from '../../../core/publication/site-publication.ts';
 import { inTurn } from '../../../core/publication/sources.ts';
 import { objectUrl, payloadUrl } from '../../../core/reading/open-at.ts';
 import { urlPathOf } from '../../../core/site/path.ts';
 import { nowInSeconds } from '../../../node-support/clock.ts';
+import { emptyStore } from '../../publication-of.ts';
 import type { Visit } from './visits.ts';
 
 /** URL paths, in their order. */
@@ -52,9 +52,4 @@ function sourceIn(out: string, asked: string[]): SiteSource {
     metadata: async (name) => (name === FIRST_ROOT_FILE ? read(METADATA_PATH + name) : ask(METADATA_PATH + name)),
     timestamps: (_, isEnough) => inTurn([() => read(METADATA_PATH + TIMESTAMP_FILE)], isEnough),
   };
-}
-
-function emptyStore(): MetadataStore {
-  const kept = new Map<string, Uint8Array>();
-  return { read: async (name) => kept.get(name), write: async (name, bytes) => void kept.set(name, bytes) };
 }

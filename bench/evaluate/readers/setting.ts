@@ -1,7 +1,7 @@
 /** How many read, with which caches; and what comes out. */
+import { IS_QUICK } from '../quick.ts';
 import type { Page } from './pages.ts';
 
-const IS_QUICK = process.env.WISPR_EVALUATE === 'quick';
 /** After so many of them it is counted. */
 export const READERS = IS_QUICK ? [1, 10, 100] : [1, 10, 100, 1000];
 /** Parts of the protected site; the last holds everything, although Squid counts in pages of 4 KiB. */

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { chooseSite, type SiteSettings } from '../../../demo/site.ts';
 import { type Person, World } from '../../../demo/world.ts';
-import type { Chain } from '../page/certificates.ts';
+import type { Chain } from '../chain.ts';
 import { Origin } from './origin.ts';
 import { pagesOf } from './pages.ts';
 import type { SiteFacts } from './setting.ts';

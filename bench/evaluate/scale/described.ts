@@ -2,10 +2,11 @@
 import { PUBLICATION_LIMITS } from '../../../core/publication/limits.ts';
 import { type Figure, ranOn, table } from '../document.ts';
 import { curves } from '../plot.ts';
-import type { Published } from './documents.ts';
+import { LENGTH, type Published } from './documents.ts';
+import { growing, number, PUBLISHING, READING, SERVING } from './growing.ts';
 import type { LargestSnapshot } from './largest.ts';
 import { ASSUMED, type Inputs, model } from './model.ts';
-import { exponentOf, lastExponent, type Point } from './power.ts';
+import type { Point } from './power.ts';
 import type { RequestCosts } from './requests.ts';
 import type { Served } from './subscribers.ts';
 
@@ -21,52 +22,6 @@ export interface Measured {
 /** Documents and subscribers. */
 const MOST = 1_000_000;
 
-/** A row: what it is called, and its value at each number. */
-interface Growing<Of> {
-  readonly what: string;
-  readonly of: (each: Of) => number;
-  /** In the unit that the row says. */
-  readonly scale?: number;
-}
-
-const PUBLISHING: readonly Growing<Published>[] = [
-  { what: 'first run, s', of: ({ first }) => first },
-  { what: 'of a core, s', of: ({ firstProcessor }) => firstProcessor },
-  { what: 'its memory, MiB', of: ({ firstMemory }) => firstMemory },
-  { what: 'one document changed, s', of: ({ changed }) => changed },
-  { what: 'of a core, s', of: ({ changedProcessor }) => changedProcessor },
-  { what: 'what that writes, KB', of: ({ changedBytes }) => changedBytes, scale: 1e3 },
-  { what: 'one in a hundred more, s', of: ({ added }) => added },
-  { what: 'of a core, s', of: ({ addedProcessor }) => addedProcessor },
-  { what: 'its memory, MiB', of: ({ addedMemory }) => addedMemory },
-  { what: 'what that writes, KB', of: ({ addedBytes }) => addedBytes, scale: 1e3 },
-  { what: 'all output, MB', of: ({ output }) => output, scale: 1e6 },
-  { what: 'metadata in it, MB', of: ({ metadata }) => metadata, scale: 1e6 },
-];
-
-const READING: readonly Growing<Published>[] = [
-  { what: 'snapshot, KB', of: ({ snapshot }) => snapshot, scale: 1e3 },
-  { what: 'cold start, KB', of: ({ coldBytes }) => coldBytes, scale: 1e3 },
-  { what: 'cold start, ms', of: ({ cold }) => cold },
-  { what: 'one look-up, KB', of: ({ lookUpBytes }) => lookUpBytes, scale: 1e3 },
-  { what: 'one look-up, ms', of: ({ lookUp }) => lookUp },
-  { what: 'memory, MiB', of: ({ readerMemory }) => readerMemory },
-];
-
-const SERVING: readonly Growing<Served>[] = [
-  { what: 'import of the list, s', of: ({ list }) => list },
-  { what: 'its memory, MiB', of: ({ listMemory }) => listMemory },
-  { what: 'database, MB', of: ({ database }) => database, scale: 1e6 },
-  { what: 'with a device for each, MB', of: ({ withDevices }) => withDevices, scale: 1e6 },
-  { what: 'import of a bundle, ms', of: ({ firstBundle }) => firstBundle },
-  { what: 'a new day, ms', of: ({ newDay }) => newDay },
-  { what: 'a new period, ms', of: ({ newPeriod }) => newPeriod },
-  { what: 'start of the key server, s', of: ({ start }) => start },
-  { what: 'its memory, MiB', of: ({ memory }) => memory },
-  { what: 'key requests a second', of: ({ rate }) => rate },
-  { what: 'a key request, ms of a core', of: ({ processor }) => processor },
-];
-
 export function described(measured: Measured): Figure {
   const { published, served, sets } = measured;
   const inputs = inputsOf(measured);
@@ -76,7 +31,7 @@ export function described(measured: Measured): Figure {
 does not matter. "All" is fitted to the whole row, "last" to the last tenfold alone, which a fixed
 cost such as the start of a program flattens less.
 
-**Documents.** \`wispr protect\` on text files of 200 bytes, in folders of a thousand: of larger ones
+**Documents.** \`wispr protect\` on text files of ${LENGTH} bytes, in folders of a thousand: of larger ones
 there would be fewer a second, and the metadata the same. First all are new, then one is changed,
 then one in a hundred is added. ${runsOf(published)}
 
@@ -143,7 +98,7 @@ function inputsOf({ requests, served, published, snapshot }: Measured): Inputs {
     database: requests.postgres.databaseProcessor,
     written: requests.postgres.written,
     publish: largest.firstProcessor / largest.documents,
-    overhead: (largest.output - largest.metadata) / largest.documents - 200,
+    overhead: (largest.output - largest.metadata) / largest.documents - LENGTH,
     metadata: largest.metadata / largest.documents,
     snapshot,
     subscriber: most.withDevices / most.subscribers,
@@ -158,7 +113,7 @@ function inputRows(inputs: Inputs, most: number): string[][] {
     ['*database*: the same in PostgreSQL', `${number(inputs.database)} ms of a core`],
     ['*written*: the same to its disk', `${number(inputs.written)} bytes`],
     [`*publish*: the first run of ${documents}, for each`, `${number(inputs.publish * 1000)} ms of a core`],
-    ['*overhead*: of its output, without metadata and the 200 bytes', `${number(inputs.overhead)} bytes`],
+    [`*overhead*: of its output, without metadata and the ${LENGTH} bytes`, `${number(inputs.overhead)} bytes`],
     ['*metadata*: of its output', `${number(inputs.metadata)} bytes`],
     [
       '*snapshot*: of the largest one, below, for each bin',
@@ -203,24 +158,6 @@ ${table(
 
 Medians of five times 2,000 requests, sixteen at a time; the program that asks has the same two
 cores.`;
-}
-
-function growing<Of>(
-  of: string,
-  numbers: readonly number[],
-  each: readonly Of[],
-  rows: readonly Growing<Of>[],
-): string {
-  const lines = rows.map((row) => {
-    const points = each.map((one, index): Point => [numbers[index] ?? Number.NaN, row.of(one) / (row.scale ?? 1)]);
-    const exponents = [exponentOf(points), lastExponent(points)];
-    return [
-      row.what,
-      ...points.map(([, cost]) => number(cost)),
-      ...exponents.map((exponent) => exponent.toFixed(2).replace('-0.00', '0.00')),
-    ];
-  });
-  return table([of, ...numbers.map((count) => count.toLocaleString('en')), 'exponent, all', 'last'], lines);
 }
 
 function plots(
@@ -280,10 +217,6 @@ function leftOut(documents: readonly number[], subscribers: readonly number[]): 
   ];
   if (missing.length === 0) return '';
   return `${MOST.toLocaleString('en')} ${missing.join(' and ')} were left out in this run: they take too long on a machine in use.`;
-}
-
-function number(value: number): string {
-  return value.toLocaleString('en', { maximumSignificantDigits: 3 });
 }
 
 function millions(count: number): string {

@@ -4,14 +4,15 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { METADATA_PATH } from '../../../core/publication/names.ts';
-import { median, runCommand } from '../../measure.ts';
-import { whatItTakes } from '../../peak-memory.ts';
+import { mediansOf, runCommand } from '../../measure.ts';
 import { NODE, WISPR } from '../../processes.ts';
-import { inWorkspace, type Workspace } from '../../workspace.ts';
+import { whatItTakes } from '../../what-it-takes.ts';
+import { inWorkspace, protectArguments, type Workspace } from '../../workspace.ts';
 import type { Read } from './reader.ts';
 
 const READER = fileURLToPath(new URL('reader.ts', import.meta.url));
-const LENGTH = 200;
+/** Bytes of a document. */
+export const LENGTH = 200;
 const IN_FOLDER = 1000;
 /** Above this, a run takes minutes. */
 const REPEATED_UP_TO = 1000;
@@ -50,14 +51,12 @@ export async function publish(documents: number): Promise<Published> {
     const fill = async (source: string) => write(source, 0, documents);
     runs.push(await inWorkspace('scale', fill, (workspace) => publishThrice(workspace, documents)));
   }
-  const names = Object.keys(runs[0] ?? {}) as (keyof Published)[];
-  const medians = Object.fromEntries(names.map((name) => [name, median(runs.map((run) => run[name]))]));
-  return { ...(medians as Record<keyof Published, number>), runs: count };
+  return { ...mediansOf(runs), runs: count };
 }
 
 async function publishThrice(workspace: Workspace, documents: number): Promise<Published> {
-  const { directory, passphraseFile, source } = workspace;
-  const protect = () => whatItTakes([WISPR, 'protect', '--quiet', '--passphrase-file', passphraseFile], directory);
+  const { directory, source } = workspace;
+  const protect = () => whatItTakes([WISPR, ...protectArguments(workspace)], directory);
   const protected_ = join(directory, 'protected');
   const first = await protect();
   const output = await bytesIn(protected_);

@@ -1,5 +1,6 @@
 /** Figure 6: what documents and subscribers cost as they grow in number, and a model of a large newspaper from that. */
 import type { Figure } from '../document.ts';
+import { IS_QUICK } from '../quick.ts';
 import { described } from './described.ts';
 import { type Published, publish } from './documents.ts';
 import { largestSnapshot } from './largest.ts';
@@ -7,7 +8,6 @@ import { costsByDatabase } from './requests.ts';
 import { importSets, type Served, serve } from './subscribers.ts';
 
 /** `quick`: without the numbers that take minutes each. */
-const IS_QUICK = process.env.WISPR_EVALUATE === 'quick';
 const NUMBERS = [100, 1000, 10_000, 100_000, ...(IS_QUICK ? [] : [1_000_000])];
 /** A bundle has 64 MiB at most, which is fewer than a million sets. */
 const SETS = NUMBERS.filter((number) => number < 1_000_000);

@@ -74,7 +74,7 @@ async function addDevices({ database, now }: KeyServerState): Promise<void> {
 
 /** What the publisher makes, and what the key server does with it. */
 async function bundles(state: KeyServerState): Promise<Pick<Filled, 'firstBundle' | 'newDay' | 'newPeriod'>> {
-  const importOf = await importer(state);
+  const { importOf } = await importer(state);
   let period = await fresh('period');
   const days = await Promise.all(Array.from({ length: DAYS }, () => fresh('set')));
   const firstBundle = await milliseconds(() => importOf(days, [period]));

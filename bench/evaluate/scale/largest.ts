@@ -1,11 +1,9 @@
 /** A publication with as many bins as there can be: what documents beyond some 10^9 do not make any larger, but their bins. */
-
 import { PUBLICATION_LIMITS } from '../../../core/publication/limits.ts';
 import { METADATA_PATH } from '../../../core/publication/names.ts';
 import { nowInSeconds } from '../../../node-support/clock.ts';
 import { median, milliseconds } from '../../measure.ts';
-import { publicationOf } from '../../publication-of.ts';
-import { readCold } from '../../rows/publication.ts';
+import { publicationOf, readCold } from '../../publication-of.ts';
 
 const RUNS = 9;
 /** The fewest that give each bin about one. */

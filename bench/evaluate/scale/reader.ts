@@ -11,6 +11,7 @@ import { inTurn, type TimestampAnswer } from '../../../core/publication/sources.
 import { rootIdOf } from '../../../core/publication/writer.ts';
 import { nowInSeconds } from '../../../node-support/clock.ts';
 import { median, milliseconds } from '../../measure.ts';
+import { emptyStore, spread } from '../../publication-of.ts';
 import { pathOf } from './documents.ts';
 
 const COLD_STARTS = 9;
@@ -66,13 +67,8 @@ async function read(folder: string, documents: number): Promise<Read> {
   const rootId = await rootIdOf(await readFile(join(folder, METADATA_PATH, '1.root.json')));
   const now = nowInSeconds();
   const begin = async () => {
-    const kept = new Map<string, Uint8Array>();
-    const store = {
-      read: async (name: string) => kept.get(name),
-      write: async (name: string, bytes: Uint8Array) => void kept.set(name, bytes),
-    };
     const source = new Files(folder);
-    const site = new SitePublication({ rootId, source, store });
+    const site = new SitePublication({ rootId, source, store: emptyStore() });
     await site.refresh(now);
     await look(site, 0, now);
     return { site, source };
@@ -86,8 +82,7 @@ async function read(folder: string, documents: number): Promise<Read> {
   const lookUps: number[] = [];
   const sizes: number[] = [];
   for (let count = 1; count <= LOOK_UPS; count++) {
-    // Spread over all documents, and the same in every run.
-    const taken = await milliseconds(() => look(site, (count * 618_033_989) % documents, now));
+    const taken = await milliseconds(() => look(site, spread(count, documents), now));
     const bytes = source.take();
     if (bytes === 0) continue; // from a bin that is there
     lookUps.push(taken);

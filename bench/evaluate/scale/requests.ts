@@ -1,12 +1,13 @@
 /** Key requests, and what they cost the key server and its database. */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { REQUESTS, rateOf, startServer } from '../../key-clients.ts';
 import type { Asked } from '../../key-server.ts';
-import { processorTime, writtenBy } from '../../load.ts';
-import { median } from '../../measure.ts';
+import { mediansOf } from '../../measure.ts';
 import { type Cluster, startCluster } from '../../postgres-cluster.ts';
-import { REQUESTS, rateOf, type Started, startServer } from '../../rows/key-requests.ts';
+import { processorTime, sumOf, treeOf, writtenBy } from '../../proc.ts';
+import type { Started } from '../../processes.ts';
 
 const RUNS = 5;
 
@@ -46,9 +47,7 @@ export async function costOfRequests(
       written: each('written', 1),
     });
   }
-  const of = (name: keyof RequestCost) => median(runs.map((run) => run[name]));
-  const [rate, processor] = [of('rate'), of('processor')];
-  return { rate, processor, databaseProcessor: of('databaseProcessor'), written: of('written') };
+  return mediansOf(runs);
 }
 
 /** The places for a database that a key server may have. */
@@ -89,19 +88,6 @@ export async function costsByDatabase(): Promise<RequestCosts> {
 
 /** PostgreSQL has one for each connection, and some for itself. */
 async function processesOf({ directory }: Cluster): Promise<number[]> {
-  const first = Number((await readFile(join(directory, 'data', 'postmaster.pid'), 'utf8')).split('\n')[0]);
-  const all = (await readdir('/proc')).map(Number).filter(Number.isInteger);
-  const isOurs = await Promise.all(all.map(async (pid) => pid === first || (await parentOf(pid)) === first));
-  return all.filter((_, index) => isOurs[index]);
-}
-
-async function parentOf(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '');
-  return Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]);
-}
-
-async function sumOf(pids: readonly number[], of: (pid: number) => Promise<number>): Promise<number> {
-  // One that has ended meanwhile counts no more.
-  const all = await Promise.all(pids.map((pid) => of(pid).catch(() => 0)));
-  return all.reduce((sum, value) => sum + value, 0);
+  const text = await readFile(join(directory, 'data', 'postmaster.pid'), 'utf8');
+  return treeOf(Number.parseInt(text, 10));
 }

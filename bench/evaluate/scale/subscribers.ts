@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openState } from '../../../keyserver/storage/state.ts';
 import { configIn, fresh, importer } from '../../bundles.ts';
-import { memoryOf } from '../../load.ts';
+import { startServer } from '../../key-clients.ts';
 import { runCommand } from '../../measure.ts';
+import { memoryOf } from '../../proc.ts';
 import { NODE } from '../../processes.ts';
-import { startServer } from '../../rows/key-requests.ts';
 import type { Filled } from './filled.ts';
 import { costOfRequests, type RequestCost } from './requests.ts';
 
@@ -41,7 +41,7 @@ export async function serve(subscribers: number): Promise<Served> {
 export async function importSets(sets: number): Promise<number> {
   return inFolder(async (folder) => {
     const state = await openState(configIn(folder));
-    const importOf = await importer(state);
+    const { importOf } = await importer(state);
     const named = await Promise.all(Array.from({ length: sets }, () => fresh('set')));
     const begun = performance.now();
     await importOf(named, []);

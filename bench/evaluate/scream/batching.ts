@@ -1,6 +1,7 @@
 /** RSA-2048: decryptions in batches beside single ones, and beside OpenSSL. */
 import { fileURLToPath } from 'node:url';
 import { runCommand } from '../../measure.ts';
+import { speed } from '../openssl-speed.ts';
 
 const PYTHON = fileURLToPath(new URL('../../../.cache/batch-rsa/bin/python3', import.meta.url));
 const PROGRAM = fileURLToPath(new URL('batch-rsa.py', import.meta.url));
@@ -14,8 +15,6 @@ export interface Batching {
 
 export async function measureBatching(): Promise<Batching> {
   const bySize = JSON.parse(await runCommand(PYTHON, [PROGRAM]));
-  const speed = await runCommand('openssl', ['speed', '-seconds', '3', 'rsa2048']);
-  const seconds = Number(/^rsa 2048 bits ([\d.]+)s/m.exec(speed)?.[1]);
-  if (!(seconds > 0)) throw new Error(`openssl speed has said no time: ${speed}`);
-  return { bySize, openssl: seconds * 1000 };
+  const [signatures = Number.NaN] = await speed('rsa2048');
+  return { bySize, openssl: 1000 / signatures };
 }

@@ -4,24 +4,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../../cache-config/child.ts';
-import { processorTime } from '../../load.ts';
-import { type Cluster, startCluster } from '../../postgres-cluster.ts';
+import { startCluster } from '../../postgres-cluster.ts';
+import { processorTime } from '../../proc.ts';
 import { NODE, type Ready, runToReady } from '../../processes.ts';
 import type { Figure } from '../document.ts';
+import { IS_QUICK } from '../quick.ts';
 import { measureBatching } from './batching.ts';
 import { measureCosts } from './costs.ts';
 import { described } from './described.ts';
 import { flood } from './flood.ts';
 import type { NodeOrigins, NodeSetting } from './node.ts';
 import { KINDS, makeReaders, type Reader } from './readers.ts';
-import { BALANCERS, type Measured, Rates, WAYS, type Way } from './results.ts';
+import { BALANCERS, Rates, WAYS, type Way } from './results.ts';
 import { Shares } from './shares.ts';
 
 const NODE_FILE = fileURLToPath(new URL('node.ts', import.meta.url));
-const QUICK = process.env.WISPR_EVALUATE === 'quick';
-const SIZES = QUICK ? [1, 2] : [1, 2, 4, 8];
+const SIZES = IS_QUICK ? [1, 2] : [1, 2, 4, 8];
 const SHARE = 0.1;
-const SECONDS = QUICK ? 5 : 10;
+const SECONDS = IS_QUICK ? 5 : 10;
 const READERS_PER_NODE = 4;
 /** Each node has a core, of which it has a share: so many cores there are. */
 const CORES = 2;
@@ -40,13 +40,13 @@ export async function screamFigure(say: (text: string) => void): Promise<Figure>
     say(`RSA: ${JSON.stringify(batching)}`);
     const postgres = await startCluster({ durable: false });
     endings.push(() => postgres.close());
-    const database = await (postgres satisfies Cluster).createDatabase('scream');
+    const database = await postgres.createDatabase('scream');
     const readers = await makeReaders({ database, folder, number: 0, dispatcher: undefined }, READERS_PER_NODE * most);
     const rates = new Rates(say);
     for (const nodes of SIZES)
       for (const way of WAYS) await measure({ nodes, way, database, folder, readers, shares }, rates);
     const about = { sizes: SIZES, share: SHARE, seconds: SECONDS, readersPerNode: READERS_PER_NODE };
-    return described({ ...about, rates, costs, batching } satisfies Measured);
+    return described({ ...about, rates, costs, batching });
   } finally {
     for (const end of endings.toReversed()) await end();
   }

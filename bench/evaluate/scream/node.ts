@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { destination, pino } from 'pino';
 import type { KeyServerConfig } from '../../../keyserver/config.ts';
 import { startKeyServer } from '../../../keyserver/server.ts';
+import { configIn } from '../../bundles.ts';
 
 export interface NodeSetting {
   readonly database: string;
@@ -17,16 +18,9 @@ export interface NodeOrigins {
 }
 
 export function configOf({ database, folder, number, dispatcher }: NodeSetting): KeyServerConfig {
-  const listen = { host: '127.0.0.1', port: 0 };
-  return {
-    dev: true,
-    listen,
-    reading: { listen, documents: { listen, inBrowser: false } },
-    database,
-    masterKey: join(folder, 'master.key'),
-    publicKey: join(folder, `node-${number}.pub`),
-    ...(dispatcher && { dispatcher }),
-  };
+  const { data: _, ...config } = configIn(folder);
+  const publicKey = join(folder, `node-${number}.pub`);
+  return { ...config, database, publicKey, ...(dispatcher && { dispatcher }) };
 }
 
 if (import.meta.main) {

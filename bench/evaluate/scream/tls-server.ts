@@ -23,9 +23,9 @@ const [key, cert] = [readFileSync(keyFile), readFileSync(chainFile)];
 const server = createServer({ key, cert, minVersion: 'TLSv1.3' }, (socket) =>
   socket.on('error', () => undefined).resume(),
 );
-const listening: Listening = { port: 0, signature: signatureTime() };
+const signature = signatureTime();
 server.listen(0, '127.0.0.1', () =>
-  process.send?.({ ...listening, port: (server.address() as AddressInfo).port } satisfies Listening),
+  process.send?.({ port: (server.address() as AddressInfo).port, signature } satisfies Listening),
 );
 process.on('message', () => process.send?.(spent()));
 process.on('disconnect', () => process.exit());

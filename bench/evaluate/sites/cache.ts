@@ -1,8 +1,7 @@
 /** A cache as an access network or an office has it: Squid with its defaults, in memory, before the sites. */
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
-import { type Child, startChild, until } from '../../../cache-config/child.ts';
+import { accepts, type Child, startChild, until } from '../../../cache-config/child.ts';
 import { FAR } from '../../link/narrow-link.ts';
 import { CACHE_PORT, CLEAR_PORT, COMPRESSING_PORT, HOSTS } from './setting.ts';
 
@@ -39,13 +38,7 @@ shutdown_lifetime 1 second
     { mode: 0o644 },
   );
   const child = startChild(['/usr/sbin/squid', '-N', '-f', file], home, { stopSignal: 'SIGKILL' });
-  await until(async () => child.ended() !== undefined || (await isListening()), START);
+  await until(async () => child.ended() !== undefined || (await accepts(CACHE_PORT)), START);
   if (child.ended() !== undefined) throw new Error(`squid: ${await readFile(join(home, 'output.log'), 'utf8')}`);
   return child;
-}
-
-function isListening(): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect(CACHE_PORT, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
-  return promise.finally(() => socket.destroy());
 }

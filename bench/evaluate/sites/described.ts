@@ -1,8 +1,8 @@
 /** The figure as text, tables and plots. */
 import type { LinkKind } from '../../link/narrow-link.ts';
 import { runCommand } from '../../measure.ts';
-import type { Results } from '../certificates/results.ts';
 import { type Figure, ranOn, table } from '../document.ts';
+import type { Results } from '../link-results.ts';
 import { bars } from '../plot.ts';
 import { RECORDINGS, type Recorded, type Recording } from './recorded.ts';
 import { SITES, type Site, WAYS } from './setting.ts';

@@ -8,18 +8,19 @@ import { DSL, G3, INMARSAT } from '../../link/kinds.ts';
 import { type LinkKind, NarrowLink } from '../../link/narrow-link.ts';
 import { NearProcess } from '../../link/near-process.ts';
 import { checkLinks } from '../../link/ping.ts';
-import { crossed } from '../certificates/crossing.ts';
-import { Results } from '../certificates/results.ts';
+import { makeChain } from '../chain.ts';
+import { crossed } from '../crossing.ts';
 import type { Figure } from '../document.ts';
-import { makeChain } from '../page/certificates.ts';
+import { Results } from '../link-results.ts';
+import { IS_QUICK } from '../quick.ts';
 import { described } from './described.ts';
 import { startFar } from './far.ts';
 import { recordedPages } from './recorded.ts';
-import { HOSTS, type NearAnswer, type NearCommand, type NearSetting, SITES, WAYS } from './setting.ts';
+import { HOSTS, type NearCommand, type NearSetting, SITES, WAYS } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [DSL, G3, INMARSAT];
-const RUNS = process.env.WISPR_EVALUATE === 'quick' ? 1 : 3;
+const RUNS = IS_QUICK ? 1 : 3;
 
 export async function sitesFigure(say: (text: string) => void): Promise<Figure> {
   const endings: (() => Promise<unknown>)[] = [];
@@ -34,7 +35,7 @@ export async function sitesFigure(say: (text: string) => void): Promise<Figure> 
     const nearDirectory = join(directory, 'near');
     await mkdir(nearDirectory);
     const setting: NearSetting = { directory: nearDirectory, pin: chain.pin };
-    const near: NearProcess<NearCommand, NearAnswer> = await NearProcess.start(link, NEAR_SIDE, setting);
+    const near: NearProcess<NearCommand> = await NearProcess.start(link, NEAR_SIDE, setting);
     endings.push(() => near.stop());
     const pings = await checkLinks(link, KINDS, say);
     const results = new Results(say);
@@ -48,7 +49,7 @@ export async function sitesFigure(say: (text: string) => void): Promise<Figure> 
 /** Each site by each way: a cache is warm for the way after the one that it was cold for. */
 async function loadAll(
   link: NarrowLink,
-  near: NearProcess<NearCommand, NearAnswer>,
+  near: NearProcess<NearCommand>,
   kind: LinkKind,
   results: Results,
 ): Promise<void> {

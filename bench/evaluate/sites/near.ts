@@ -1,11 +1,12 @@
 /** The near side: Chromium, and a cache before it. Reads a command a line from standard input, and answers with one on standard output. */
-import { createInterface } from 'node:readline';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import type { Child } from '../../../cache-config/child.ts';
+import { launchChromium } from '../../chromium.ts';
 import { FAR } from '../../link/narrow-link.ts';
+import { answerCommands } from '../../link/near-process.ts';
 import { milliseconds } from '../../measure.ts';
 import { startCache } from './cache.ts';
-import { CACHE_PORT, HOSTS, type NearAnswer, type NearCommand, type NearSetting, WAYS } from './setting.ts';
+import { CACHE_PORT, HOSTS, type NearCommand, type NearSetting, WAYS } from './setting.ts';
 
 const SLOWEST_LOAD = 600_000;
 
@@ -16,16 +17,11 @@ let context: BrowserContext | undefined;
 let page: Page | undefined;
 let origin = '';
 
-answer({});
-for await (const text of createInterface(process.stdin)) {
-  try {
-    const command: NearCommand = JSON.parse(text);
-    if (command.do === 'prepare') await prepare(command.way);
-    answer(command.do === 'load' ? { milliseconds: await load(command.path) } : {});
-  } catch (error) {
-    answer({ error: String(error) });
-  }
-}
+await answerCommands(async (command: NearCommand) => {
+  if (command.do === 'load') return { milliseconds: await load(command.path) };
+  await prepare(command.way);
+  return {};
+});
 await cache?.stop();
 process.exit();
 
@@ -35,10 +31,7 @@ function startBrowser() {
     ...far.map((host) => `MAP ${host} ${FAR}`),
     ...[HOSTS.cached, HOSTS.both].map((host) => `MAP ${host} 127.0.0.1:${CACHE_PORT}`),
   ];
-  const args = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
-  const trust = `--ignore-certificate-errors-spki-list=${setting.pin}`;
-  const resolver = `--host-resolver-rules=${rules.join(', ')}`;
-  return chromium.launch({ executablePath: '/usr/bin/chromium', args: [...args, resolver, trust] });
+  return launchChromium(rules, setting.pin);
 }
 
 /** Everything that is not part of the load. A cache that is to be warm has loaded the page before. */
@@ -62,8 +55,4 @@ async function load(path: string): Promise<number> {
     const response = await opened.goto(origin + path, { waitUntil: 'load', timeout: SLOWEST_LOAD });
     if (response?.status() !== 200) throw new Error(`${origin}${path} was answered with ${response?.status()}`);
   });
-}
-
-function answer(given: NearAnswer): void {
-  process.stdout.write(`${JSON.stringify(given)}\n`);
 }

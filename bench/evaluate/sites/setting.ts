@@ -84,9 +84,3 @@ export interface NearSetting {
 export type NearCommand =
   | { readonly do: 'prepare'; readonly way: number }
   | { readonly do: 'load'; readonly path: string };
-
-export interface NearAnswer {
-  /** Of a load. */
-  readonly milliseconds?: number;
-  readonly error?: string;
-}

@@ -2,7 +2,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runCommand } from '../../measure.ts';
+import { runCommand } from '../measure.ts';
 
 export interface Chain {
   /** PEM files. */

@@ -1,7 +1,7 @@
 /** What one exchange takes on a link. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { LOOPBACK } from '../../link/kinds.ts';
-import type { BothWays, LinkKind, NarrowLink } from '../../link/narrow-link.ts';
+import { LOOPBACK } from '../link/kinds.ts';
+import type { BothWays, LinkKind, NarrowLink } from '../link/narrow-link.ts';
 
 const POLL = 100;
 /** What follows a handshake, such as two tickets of TLS 1.3, goes in packets that are not longer. */

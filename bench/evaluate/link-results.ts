@@ -1,5 +1,5 @@
-import type { LinkKind } from '../../link/narrow-link.ts';
-import { median } from '../../measure.ts';
+import type { LinkKind } from '../link/narrow-link.ts';
+import { median } from '../measure.ts';
 import type { Crossing } from './crossing.ts';
 
 /** All that was measured, by link and by name. */

@@ -1,0 +1,37 @@
+/** What the kernel says of processes: time of processors, memory, bytes written; and which belong together. */
+import { readdir, readFile } from 'node:fs/promises';
+
+const TICKS_A_SECOND = 100;
+
+/** Seconds that a process has used of processors. */
+export async function processorTime(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/stat`, 'latin1');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
+}
+
+/** A process, and what it or its children have started, from all of their threads: those that still run. */
+export async function treeOf(pid: number): Promise<number[]> {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
+  const lists = threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'latin1').catch(() => ''));
+  const children = (await Promise.all(lists)).flatMap((list) => list.split(' ').filter(Boolean).map(Number));
+  return [pid, ...(await Promise.all(children.map(treeOf))).flat()];
+}
+
+/** The sum over processes; one that has ended meanwhile counts no more. */
+export async function sumOf(pids: readonly number[], of: (pid: number) => Promise<number>): Promise<number> {
+  const all = await Promise.all(pids.map((pid) => of(pid).catch(() => 0)));
+  return all.reduce((sum, value) => sum + value, 0);
+}
+
+/** MiB: what a process has in memory, and the most that it has had. */
+export async function memoryOf(pid: number): Promise<{ now: number; peak: number }> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const of = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
+  return { now: of('VmRSS'), peak: of('VmHWM') };
+}
+
+/** Bytes that a process has had written to a disk so far. */
+export async function writtenBy(pid: number): Promise<number> {
+  return Number(/^write_bytes: (\d+)/m.exec(await readFile(`/proc/${pid}/io`, 'latin1'))?.[1]);
+}
