@@ -1,12 +1,13 @@
 /** Accounts on the reading site, and their sessions. A session's token is stored as its digest only. */
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { KeyServerError } from '../errors.ts';
 import { as, audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { findSubscriber, nameOfSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
-import { findInvitation, useInvitation } from './invitations.ts';
+import { findInvitation, type UsableInvitation, useInvitation } from './invitations.ts';
 import { hashPassword, verifyPassword } from './passwords.ts';
 
 /** Seconds for which a session lasts. */
@@ -43,7 +44,11 @@ export interface NewSession {
  * @throws KeyServerError `code-refused`, `seats-taken`
  */
 export async function joinWithCode(state: KeyServerState, code: string, present?: number): Promise<NewSession> {
-  return state.database.transaction(async () => createSession(state, await takeInvitation(state, code, present), true));
+  return state.database.transaction(async () => {
+    const invitation = await findInvitation(state, code, '');
+    const subscriber = await useInvitation(state, invitation, BROWSER_USER, present);
+    return createSession(state, subscriber, invitation.own === null);
+  });
 }
 
 /**
@@ -58,11 +63,11 @@ export async function joinWithPassword(
   code: string,
   { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
 ): Promise<NewSession> {
-  await findInvitation(state, code, ''); // before the costly part
+  await provingInvitation(state, code); // before the costly part
   const stored = await hashPassword(state.hashing, password, address);
   const { database } = state;
   return database.transaction(async () => {
-    const subscriber = await takeInvitation(state, code);
+    const subscriber = await useInvitation(state, await provingInvitation(state, code), BROWSER_USER, undefined);
     await database.run('DELETE FROM sessions WHERE subscriber = ?', subscriber);
     await storePassword(state, subscriber, stored);
     return createSession(state, subscriber, true);
@@ -103,8 +108,11 @@ export async function setFirstPassword(
   });
 }
 
-async function takeInvitation(state: KeyServerState, code: string, present?: number): Promise<number> {
-  return useInvitation(state, await findInvitation(state, code, ''), BROWSER_USER, present);
+/** One that the publisher or a mail has brought: a session that could make its own would outlive its end. @throws KeyServerError `code-refused` */
+async function provingInvitation(state: KeyServerState, code: string): Promise<UsableInvitation> {
+  const invitation = await findInvitation(state, code, '');
+  if (invitation.own === null) return invitation;
+  throw new KeyServerError('code-refused', 'this code connects a Reader or a browser, and sets no password');
 }
 
 async function storePassword(state: KeyServerState, subscriber: number, stored: string): Promise<void> {

@@ -70,6 +70,8 @@ export interface UsableInvitation {
   /** `null`: good once. Else of a group. */
   readonly seats: number | null;
   readonly codeHash: Uint8Array;
+  /** 1: made in a session of the subscriber, and so no proof of who uses it. */
+  readonly own: 1 | null;
 }
 
 /**
@@ -157,7 +159,7 @@ export async function findInvitation(
 ): Promise<UsableInvitation> {
   const codeHash = hashOfCode(code);
   const row = await database.first<Omit<UsableInvitation, 'codeHash'>>(
-    `SELECT subscriber, name, seats FROM invitations JOIN subscribers ON subscribers.id = subscriber
+    `SELECT subscriber, name, seats, own FROM invitations JOIN subscribers ON subscribers.id = subscriber
      WHERE code_hash = ? AND expires >= ? AND (used_by IS NULL OR used_by = ?) AND revoked IS NULL`,
     codeHash,
     now(),
@@ -210,11 +212,17 @@ async function createCodeOrReplace(database: Database, subscriber: number, expir
   return createCode(database, subscriber, expires);
 }
 
-export async function createCode(database: Database, subscriber: number, expires: number): Promise<string> {
+/** @param own - made in a session of the subscriber: connects a Reader or a browser, and proves nothing */
+export async function createCode(
+  database: Database,
+  subscriber: number,
+  expires: number,
+  own: 'own' | undefined = undefined,
+): Promise<string> {
   // 32 divides 256, so each character is uniform.
   const code = Array.from(randomBytes(CODE_LENGTH), (byte) => CROCKFORD[byte % CROCKFORD.length]).join('');
-  const sql = 'INSERT INTO invitations (code_hash, subscriber, expires) VALUES (?, ?, ?)';
-  await database.run(sql, hashOfCode(code), subscriber, expires);
+  const sql = 'INSERT INTO invitations (code_hash, subscriber, expires, own) VALUES (?, ?, ?, ?)';
+  await database.run(sql, hashOfCode(code), subscriber, expires, own ? 1 : null);
   return code.replace(/(.{4})(?=.)/g, '$1-');
 }
 

@@ -27,7 +27,7 @@ export async function isProven({ database, now }: KeyServerState, token: string)
   return hash !== undefined && (await database.first(sql, hash, now() - PROVEN_FOR)) !== undefined;
 }
 
-/** Ends all sessions, but the one of `except`. */
+/** Ends all sessions, but the one of `except`, and takes back the codes that were made in one. */
 export async function endSessions(
   state: KeyServerState,
   { id, name }: Pick<Subscriber, 'id' | 'name'>,
@@ -38,6 +38,7 @@ export async function endSessions(
   await database.transaction(async () => {
     const sql = `DELETE FROM sessions WHERE subscriber = ?${kept ? ' AND token_hash <> ?' : ''}`;
     const ended = await database.run(sql, id, ...(kept ? [kept] : []));
+    await database.run('DELETE FROM invitations WHERE subscriber = ? AND own = 1 AND used_by IS NULL', id);
     await audit(asReader(state, name), 'sessions-ended', name, { ended });
   });
 }

@@ -18,7 +18,7 @@ import {
   type OpenMailCode,
   takeMailCode,
 } from '../readers/mail-codes.ts';
-import { moveSubscriber, signUp } from '../readers/own-account.ts';
+import { isProven, moveSubscriber, signUp } from '../readers/own-account.ts';
 import { findSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
 import { wantedBy } from './account-pages.ts';
 import { type AccountPages, beginSession, form, subscriberOf } from './account-session.ts';
@@ -99,7 +99,9 @@ async function askForCode(
 ): Promise<void> {
   const name = field(request, 'name').trim().slice(0, MAXIMUM_NAME_LENGTH); // as wrong codes are counted
   const present = wish === 'move' ? await subscriberOf(pages, request) : undefined;
-  if (wish === 'move' && (!present || present.revoked !== null)) return response.redirect(303, '/-/account');
+  // What a stolen session may not do: the new address could replace the password.
+  const mayMove = present?.revoked === null && (await isProven(pages.state, pages.cookie.read(request) ?? ''));
+  if (wish === 'move' && !mayMove) return response.redirect(303, '/-/account');
   const target = wish === 'move' ? '/-/account' : localTarget(field(request, 'to'), pages.origin);
   const found = await findSubscriber(pages.state.database, name);
   const addressee = addresseeOf(wish, name, found, present);

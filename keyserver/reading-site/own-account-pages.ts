@@ -81,7 +81,7 @@ async function connectReader(
   { id, revoked }: Subscriber,
 ): Promise<void> {
   if (revoked !== null) return response.redirect(303, '/-/account');
-  const code = await createCode(state.database, id, state.now() + MAIL_CODE_LIFETIME);
+  const code = await createCode(state.database, id, state.now() + MAIL_CODE_LIFETIME, 'own');
   const root = (await readProviderRow(state.database))?.root;
   if (field(request, 'as') === 'json') response.json({ link: invitationLink({ code }, keyServer, root) });
   else response.redirect(303, invitationLink({ code }, `${origin}/-/join?reader=1`, root));

@@ -168,6 +168,9 @@ CREATE TABLE ticket_key (
   made ${integer} NOT NULL,
   sealed ${blob} NOT NULL
 )${strict}`,
+  ({ integer }) => `
+-- 1: made in a session of the subscriber, and so no proof of who uses it.
+ALTER TABLE invitations ADD COLUMN own ${integer}`,
 ];
 
 /** A table of passkeys: keyserver/passkeys/store.ts. @param owners - the table of those whose they are */
