@@ -8,7 +8,7 @@ export const KEY_SERVER_ERRORS = {
   },
   'argument-invalid': {
     means: 'a name, pattern, validity or file in the command is not possible',
-    remedy: 'correct it; `wispr admin list` shows names and plans',
+    remedy: 'correct it; with `--help`, the command says what it takes',
   },
   'no-such-subscriber': {
     means: 'the API was asked about a name that no subscriber has',

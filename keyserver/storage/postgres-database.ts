@@ -2,6 +2,7 @@
  * The key server's database at a PostgreSQL server, or at one that speaks its language: nothing is used that CockroachDB and YugabyteDB
  * do not have.
  */
+import { userInfo } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg, { type Pool, type PoolClient, type QueryResult } from 'pg';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
@@ -101,6 +102,9 @@ export function postgresStore(url: string): Store {
     explain: (error) => explained(error, name),
   };
 }
+
+// As PostgreSQL's own programs do: `sudo` and cron set no `USER`.
+pg.defaults.user ||= userInfo().username;
 
 /** Takes its password from where PostgreSQL's own programs do, and leaves no socket behind where it fails. */
 class Connection extends pg.Client {

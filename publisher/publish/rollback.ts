@@ -136,7 +136,9 @@ async function openEarlier(
       return openSnapshot(signed, output, roots).catch(() => Promise.reject(gone(number)));
   }
   if (version !== undefined) throw gone(version);
-  throw new PublishError('publication-missing', `${out} has no earlier publication with other documents`);
+  const same =
+    current.snapshot.closed && earlier.length > 0 ? `; \`wispr rollback ${earlier[0]}\` shows the same ones again` : '';
+  throw new PublishError('publication-missing', `${out} has no earlier publication with other documents${same}`);
 }
 
 function hasSameLists(a: SignedSnapshot, b: SignedSnapshot): boolean {
