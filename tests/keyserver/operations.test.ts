@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { acceptBinding, encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
+import { findOperatorLink, inviteOperator } from '../../keyserver/admin-site/operators.ts';
 import { forDevelopment, readConfig } from '../../keyserver/config.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
@@ -155,6 +156,7 @@ it('the playbook for a lost master key: devices go on, with the keys that the pu
 
 it('backup and restore: the copy is whole, nothing is overwritten, and open links are void', async () => {
   const invited = await asOperator('wispr invite ben --json');
+  const operator = await inviteOperator(server.state, 'odile');
   await play('Every day', 0, { FILE: 'copy.db' });
   expect(statSync(file('copy.db')).mode & 0o777).toBe(0o600);
   for (const command of ['backup', 'restore']) {
@@ -178,6 +180,7 @@ it('backup and restore: the copy is whole, nothing is overwritten, and open link
   expect(await reads()).toBe(true);
   const { code } = JSON.parse(invited.split('\n')[0] ?? '') as { code: string };
   await expect(bind(device.provider, code)).rejects.toThrow('code-refused');
+  expect(await findOperatorLink(server.state, operator.code)).toBeUndefined(); // attack 94
   expect((await overview(server.state)).subscribers.map(({ name }) => name)).toEqual(['ada', 'ben']);
 });
 
