@@ -145,6 +145,23 @@ it('attack 49: names, subjects and own templates put no header into a mail', asy
     expect(isMailAddress(name)).toBe(false);
 });
 
+it('attack 49: a field with a NUL is refused, and stored nowhere', async () => {
+  for (const [path, fields] of [
+    ['/-/mail', 'name=a%00b&to=/'],
+    ['/-/sign-up', 'name=a%00b@example.org&to=/'],
+    ['/-/mail', 'name=ada@example.org&to=%00/'],
+    ['/-/sign-in', 'name=a%00b&password=x&to=/'],
+    ['/-/sign-in', 'name=ada@example.org&name=%00&password=x'],
+  ] as const) {
+    const { status, text } = await browser().post(path, fields);
+    expect([path, status]).toEqual([path, 400]);
+    expect(text).toContain('bad-request');
+  }
+  expect((await browser().get('/-/enter?challenge=%00&to=%00')).status).toBe(401);
+  const stored = await rig.server.state.database.all<{ name: string }>('SELECT name FROM mail_codes');
+  expect(stored.filter(({ name }) => name.startsWith('a') && name !== 'ada@example.org')).toEqual([]);
+});
+
 it('a mail that is not taken, a wrong password and a server without TLS fail closed', async () => {
   const folder = temporaryFolder();
   const passwordFile = join(folder, 'password');
