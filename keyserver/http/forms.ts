@@ -1,5 +1,6 @@
 /** What pages read from forms and addresses. */
 import express, { type Request, type RequestHandler } from 'express';
+import { typedName } from '../subscriptions/subscribers.ts';
 
 /**
  * Reads a form into `request.body`. Coded forms are refused: a small one could hold a large one; and so are forms with a NUL, which PostgreSQL
@@ -34,6 +35,11 @@ export function field(request: Request, name: string): string {
 export function optionalField(request: Request, name: string): string | undefined {
   const value: unknown = request.body?.[name];
   return value === undefined || typeof value === 'string' ? value : '';
+}
+
+/** The field `name`, of whom to sign in or send mail to: limits count it as it is used. */
+export function nameField(request: Request): string {
+  return typedName(field(request, 'name'));
 }
 
 /** A member of the query; one that is missing, or has a NUL in it, is empty. */
