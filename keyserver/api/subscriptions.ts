@@ -52,8 +52,10 @@ const date = z
   .string()
   .regex(/^\d{4}-\d\d-\d\d$/)
   .meta({ description: "A day of the plan's time zone, such as 2026-11-30." });
-const subscriber = z.string().min(1).max(64).meta({ description: 'Name of the subscriber, whatever the case.' });
-const plan = z.string().min(1).max(40).meta({ description: 'Name of the plan.' });
+/** PostgreSQL has no text with a NUL in it, and looks none up. */
+const text = z.string().refine((value) => !value.includes('\0'));
+const subscriber = text.min(1).max(64).meta({ description: 'Name of the subscriber, whatever the case.' });
+const plan = text.min(1).max(40).meta({ description: 'Name of the plan.' });
 
 /** One operation: what it takes, and what it does. */
 interface Operation {

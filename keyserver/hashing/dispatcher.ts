@@ -12,7 +12,7 @@ import { listenAt } from '../listen-at.ts';
 import { Asked, Connection, isAuthenticated, NotDone, serverTls, TIMING, type Timing } from './connection.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Frame } from './frames.ts';
-import { BOUNDS, type Hashing, type HashingWork, Tally } from './hashing.ts';
+import { BOUNDS, type Hashing, type HashingWork, localHashing, Tally } from './hashing.ts';
 import { hashOnThread } from './threads.ts';
 
 /** Where one work is done at a time. */
@@ -36,6 +36,8 @@ export interface DispatcherOptions {
 
 export class Dispatcher implements Hashing {
   readonly #queue: FairQueue<Place>;
+  /** For works that two places have not done, in bounds of its own: there may be many of them at once. */
+  readonly #local = localHashing();
   readonly #connections = new Set<Connection>();
   readonly #tally = new Tally();
   readonly #server: Server;
@@ -67,7 +69,7 @@ export class Dispatcher implements Hashing {
 
   async hash(address: string, work: HashingWork): Promise<Uint8Array> {
     const done = this.#handOut(address, work).catch((error) => {
-      if (error instanceof NotDone) return hashOnThread(work);
+      if (error instanceof NotDone) return this.#local.hash(address, work);
       throw error;
     });
     return this.#tally.of('dispatched', done);

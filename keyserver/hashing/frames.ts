@@ -19,7 +19,7 @@ import { concat, fromUtf8, readU32, u32, utf8 } from '../../core/encoding/bytes.
 import { ARGON2ID_LENGTH, ARGON2ID_SALT_LENGTH } from '../../node-support/argon2id.ts';
 import { type HashingWork, isAllowedCost } from './hashing.ts';
 
-/** Bytes of the longest frame, without its length. Forms have 8,192 bytes at most. */
+/** Bytes of the longest frame, without its length. Passwords have 1,024 bytes at most: `MAXIMUM_PASSWORD_BYTES`. */
 export const LONGEST_FRAME = 16_384;
 /** Bytes of an address in which a work waits for its turn. */
 const LONGEST_ADDRESS = 64;

@@ -1,14 +1,29 @@
 /** What pages read from forms and addresses. */
 import express, { type Request, type RequestHandler } from 'express';
+import { typedName } from '../subscriptions/subscribers.ts';
 
 /**
- * Reads a form into `request.body`. Coded forms are refused: a small one could hold a large one.
+ * Reads a form into `request.body`. Coded forms are refused: a small one could hold a large one; and so are forms with a NUL, which PostgreSQL
+ * stores in no text.
  *
  * @param limit - bytes
  * @param fields - the most it may have
  */
 export function formOf(limit: number, fields: number): RequestHandler {
-  return express.urlencoded({ extended: false, limit, parameterLimit: fields, inflate: false });
+  const read = express.urlencoded({ extended: false, limit, parameterLimit: fields, inflate: false });
+  return (request, response, next) =>
+    read(request, response, (error?: unknown) => next(error ?? (hasNul(request.body) ? nulRefused() : undefined)));
+}
+
+function hasNul(form: Record<string, string | string[]> = {}): boolean {
+  return Object.values(form)
+    .flat()
+    .some((value) => value.includes('\0'));
+}
+
+/** As `express.urlencoded` refuses. */
+function nulRefused(): Error {
+  return Object.assign(new Error('a field has a NUL in it'), { status: 400 });
 }
 
 /** A field of a form; one that is missing or repeated is empty. */
@@ -22,7 +37,13 @@ export function optionalField(request: Request, name: string): string | undefine
   return value === undefined || typeof value === 'string' ? value : '';
 }
 
-/** A member of the query; one that is missing is empty. */
+/** The field `name`, of whom to sign in or send mail to: limits count it as it is used. */
+export function nameField(request: Request): string {
+  return typedName(field(request, 'name'));
+}
+
+/** A member of the query; one that is missing, or has a NUL in it, is empty. */
 export function queryOf({ originalUrl }: Request, name: string): string {
-  return new URLSearchParams(originalUrl.replace(/^[^?]*/, '')).get(name) ?? '';
+  const value = new URLSearchParams(originalUrl.replace(/^[^?]*/, '')).get(name) ?? '';
+  return value.includes('\0') ? '' : value;
 }

@@ -5,6 +5,7 @@ import type { KeyServerState } from '../storage/state.ts';
 import { nameKey } from '../subscriptions/subscribers.ts';
 import { CountStore } from './count-store.ts';
 import { FailureCounts } from './failure-counts.ts';
+import { nameField } from './forms.ts';
 
 const MINUTE = 60_000;
 
@@ -140,17 +141,12 @@ function keyOf(request: Request, response: Response, countedBy: CountedBy): stri
     case 'known-browser':
       return knownBrowserOf(response) ?? '';
     case 'name':
-      return nameOf(request);
+      return nameKey(nameField(request));
     case 'name-and-address':
-      return `${addressOf(request)} ${nameOf(request)}`;
+      return `${addressOf(request)} ${nameKey(nameField(request))}`;
   }
 }
 
 function knownBrowserOf(response: Response): string | undefined {
   return response.locals.knownBrowser;
-}
-
-function nameOf(request: Request): string {
-  const name: unknown = request.body?.name;
-  return typeof name === 'string' ? nameKey(name).slice(0, 100) : '';
 }

@@ -30,6 +30,12 @@ export interface SignInAttempt {
   readonly address: string;
 }
 
+/** A session that stands when it is looked up. */
+export interface OwnSession {
+  readonly token: string;
+  readonly subscriber: number;
+}
+
 /** A new session: always a new token. */
 export interface NewSession {
   readonly token: string;
@@ -77,35 +83,47 @@ export async function joinWithPassword(
 /**
  * Replaces the password, for a session that was just begun by mail. The other sessions are the caller's to end.
  *
+ * @returns whether the session still stood when the password was hashed
  * @throws KeyServerError `busy`
  */
 export async function replacePassword(
   state: KeyServerState,
-  subscriber: number,
+  session: OwnSession,
   { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
-): Promise<void> {
-  await storePassword(state, subscriber, await hashPassword(state.hashing, password, address));
+): Promise<boolean> {
+  const stored = await hashPassword(state.hashing, password, address);
+  return state.database.transaction(async () => {
+    if (!(await stands(state, session))) return false;
+    await storePassword(state, session.subscriber, stored);
+    return true;
+  });
 }
 
 /**
  * Sets the first password of a subscriber who joined without one. An existing one is replaced by a new invitation only.
  *
  * @param password - one that `isAcceptablePassword`
- * @returns whether there was none before
+ * @returns whether there was none before, and the session still stood when the password was hashed
  * @throws KeyServerError `busy`
  */
 export async function setFirstPassword(
   state: KeyServerState,
-  subscriber: number,
+  session: OwnSession,
   { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
 ): Promise<boolean> {
+  const { subscriber } = session;
   if (await findAccount(state.database, subscriber)) return false;
   const stored = await hashPassword(state.hashing, password, address);
   return state.database.transaction(async () => {
-    if (await findAccount(state.database, subscriber)) return false;
+    if (!(await stands(state, session)) || (await findAccount(state.database, subscriber))) return false;
     await storePassword(state, subscriber, stored);
     return true;
   });
+}
+
+/** Hashing waits for its turn: meanwhile, a session may have ended, and SQLite may have given the number of a subscriber to another one. */
+async function stands(state: KeyServerState, { token, subscriber }: OwnSession): Promise<boolean> {
+  return (await findSession(state, token))?.id === subscriber;
 }
 
 /** One that the publisher or a mail has brought: a session that could make its own would outlive its end. @throws KeyServerError `code-refused` */

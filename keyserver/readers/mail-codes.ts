@@ -19,7 +19,6 @@ const TRIES = 5;
 const WRONG_CODES = 10;
 const WRONG_CODES_PERIOD = 30 * 86_400;
 const SECRET_LENGTH = 32;
-export const MAXIMUM_NAME_LENGTH = 64;
 const MAXIMUM_TARGET_LENGTH = 4096;
 
 /** To sign in, to make an account, to take another address. */
@@ -27,6 +26,7 @@ export type MailPurpose = 'move' | 'sign-in' | 'sign-up';
 
 export interface MailCodeRequest {
   readonly purpose: MailPurpose;
+  /** As `typedName` returned it. */
   readonly name: string;
   /** Who signs in or moves. */
   readonly subscriber: number | undefined;
@@ -51,10 +51,9 @@ export interface OpenMailCode extends Omit<MailCodeRequest, 'subscriber'> {
 /** Makes a code, and for a subscriber who signs in also a link, which is an invitation that lasts as long as the code. */
 export async function createMailCode(
   state: KeyServerState,
-  { purpose, name: typed, subscriber, target }: MailCodeRequest,
+  { purpose, name, subscriber, target }: MailCodeRequest,
 ): Promise<NewMailCode> {
   const { database, now } = state;
-  const name = typed.slice(0, MAXIMUM_NAME_LENGTH);
   const secret = randomBytes(SECRET_LENGTH);
   const code = String(randomInt(1_000_000)).padStart(6, '0');
   const expires = now() + MAIL_CODE_LIFETIME;

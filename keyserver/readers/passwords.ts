@@ -20,7 +20,11 @@ const MAXIMUM_PASSWORD_BYTES = 1024;
 
 /** Whether a new password is within bounds. */
 export function isAcceptablePassword(password: string): boolean {
-  return [...password].length >= MINIMUM_PASSWORD_LENGTH && utf8(password).length <= MAXIMUM_PASSWORD_BYTES;
+  return [...password].length >= MINIMUM_PASSWORD_LENGTH && !isTooLong(password);
+}
+
+function isTooLong(password: string): boolean {
+  return utf8(password).length > MAXIMUM_PASSWORD_BYTES;
 }
 
 /**
@@ -43,6 +47,7 @@ export function storedForm({ memory, passes, parallelism, salt, hash }: StoredPa
 /**
  * Whether `password` is the one that was hashed.
  *
+ * @param password - one that is too long is wrong, and is not hashed
  * @param stored - `undefined` where there is no account: costs the same, and is never right
  * @param address - in whose turn
  * @throws KeyServerError `store-unusable` for a stored hash outside the bounds, uncomputed; `busy`
@@ -53,6 +58,7 @@ export async function verifyPassword(
   password: string,
   address: string,
 ): Promise<boolean> {
+  if (isTooLong(password)) return false;
   const { salt, hash, ...cost } = stored === undefined ? noAccount() : parseStored(stored);
   const given = await hashing.hash(address, { typed: password, cost, salt });
   return equalSecrets(given, hash) && stored !== undefined;

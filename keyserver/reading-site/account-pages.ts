@@ -3,7 +3,7 @@ import type { Express, Request, Response } from 'express';
 import { documentTarget, localTarget } from '../../core/reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/door.ts';
-import { field, queryOf } from '../http/forms.ts';
+import { field, nameField, queryOf } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { MAXIMUM_PASSKEYS, passkeysOf } from '../passkeys/store.ts';
@@ -120,7 +120,7 @@ async function showAccount(
 }
 
 async function takeSignIn(pages: AccountPages, request: Request, response: Response): Promise<void> {
-  const [name, password] = [field(request, 'name'), field(request, 'password')];
+  const [name, password] = [nameField(request), field(request, 'password')];
   const to = localTarget(field(request, 'to'), pages.origin);
   const session = await signIn(pages.state, { name, password, address: addressOf(request) });
   if (!session) return sendSignIn(pages, response, 403, { to, name, failed: true });
@@ -131,7 +131,8 @@ async function takeSignIn(pages: AccountPages, request: Request, response: Respo
 async function takePassword(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const [subscriber, password] = [await subscriberOf(pages, request), field(request, 'password')];
   if (subscriber && !isAcceptablePassword(password)) return showAccount(pages, request, response.status(400), true);
-  if (subscriber && (await setFirstPassword(pages.state, subscriber.id, { password, address: addressOf(request) })))
+  const session = subscriber && { token: pages.cookie.read(request) ?? '', subscriber: subscriber.id };
+  if (session && (await setFirstPassword(pages.state, session, { password, address: addressOf(request) })))
     await rememberBrowser(pages, response, subscriber);
   response.redirect(303, '/-/account');
 }

@@ -2,7 +2,7 @@
 import type { Express, Request, Response } from 'express';
 import { localTarget } from '../../core/reading/local-target.ts';
 import { noStore } from '../http/door.ts';
-import { field, queryOf } from '../http/forms.ts';
+import { field, nameField, queryOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { mailedLink } from '../mail/link.ts';
@@ -13,7 +13,6 @@ import { createSession, type NewSession } from '../readers/accounts.ts';
 import {
   createMailCode,
   findMailCode,
-  MAXIMUM_NAME_LENGTH,
   type MailPurpose,
   type OpenMailCode,
   takeMailCode,
@@ -61,7 +60,7 @@ export function addMailPages(app: Express, pages: AccountPages): void {
     sendSignUp(pages, mail, response, 200, queryOf(request, 'to')),
   );
   app.post('/-/sign-up', ...ownForm, ...mailLimits, async (request, response) => {
-    if (isMailAddress(field(request, 'name').trim())) return askForCode(pages, mail, request, response, 'sign-up');
+    if (isMailAddress(nameField(request))) return askForCode(pages, mail, request, response, 'sign-up');
     await sendSignUp(pages, mail, response, 400, field(request, 'to'), field(request, 'name'));
   });
 }
@@ -97,7 +96,7 @@ async function askForCode(
   response: Response,
   wish: MailPurpose,
 ): Promise<void> {
-  const name = field(request, 'name').trim().slice(0, MAXIMUM_NAME_LENGTH); // as wrong codes are counted
+  const name = nameField(request);
   const present = wish === 'move' ? await subscriberOf(pages, request) : undefined;
   // What a stolen session may not do: the new address could replace the password.
   const mayMove = present?.revoked === null && (await isProven(pages.state, pages.cookie.read(request) ?? ''));

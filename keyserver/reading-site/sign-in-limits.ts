@@ -1,5 +1,6 @@
 /** The limits on signing in, and the browsers that are known: docs/keyserver.md, "Limits". */
 import type { Request, RequestHandler, Response } from 'express';
+import { nameField } from '../http/forms.ts';
 import { type CountedBy, countAsKnownBrowser, limitFailures, type RequestLimits } from '../http/limits.ts';
 import { findKnownBrowser, markKnownBrowser } from '../readers/known-browsers.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -67,8 +68,8 @@ export async function rememberBrowser(
 
 function recogniseBrowser({ state, knownBrowser }: SignInLimits): RequestHandler {
   return async (request: Request, response, next) => {
-    const [name, mark]: [unknown, string | undefined] = [request.body?.name, knownBrowser.read(request)];
-    const known = typeof name === 'string' && mark !== undefined && (await findKnownBrowser(state, name, mark));
+    const mark = knownBrowser.read(request);
+    const known = mark !== undefined && (await findKnownBrowser(state, nameField(request), mark));
     if (known) countAsKnownBrowser(response, known);
     next();
   };

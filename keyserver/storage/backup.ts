@@ -136,6 +136,8 @@ async function describe(database: Database): Promise<Restored> {
     nowInSeconds(),
   );
   await database.run('DELETE FROM invitations WHERE used_by IS NULL');
+  await database.run('DELETE FROM operator_links'); // with one, a passkey for the admin site is registered
+  await database.run('DELETE FROM mail_codes');
   await database.run('DELETE FROM entries');
   await audit({ database, now: nowInSeconds, actor: commandActor() }, 'restore', '', {
     made: made && Number(made.value),

@@ -32,10 +32,20 @@ export interface Grant {
  * @throws KeyServerError `argument-invalid`
  */
 export function parseSubscriberName(text: string): string {
-  const name = text.normalize('NFC').trim().replace(/\s+/g, ' ');
+  const name = spaced(text);
   if (name.length > MAXIMUM_NAME_LENGTH || !NAME.test(name))
     throw invalid(`${quoted(text)} cannot be the name of a subscriber`);
   return name;
+}
+
+/** A name as it was typed, in the form in which it is looked up, counted by limits, and kept until it is proven: `''` for one that is too long to be any. */
+export function typedName(text: string): string {
+  const name = spaced(text);
+  return name.length > MAXIMUM_NAME_LENGTH ? '' : name;
+}
+
+function spaced(text: string): string {
+  return text.normalize('NFC').trim().replace(/\s+/g, ' ');
 }
 
 /** What two spellings of one name have in common. */

@@ -61,6 +61,25 @@ it('attack 125: key servers of one database find each other, hash together, and 
   expect(said()).not.toMatch(/correct horse|another password/);
 });
 
+it('attack 104: a password that no account can have is wrong, and is not hashed', async () => {
+  const hashes = async () => {
+    const outcomes = ['local', 'dispatched', 'for-dispatcher'].map(outcome);
+    const servers = [other, rig.server];
+    return Promise.all(servers.flatMap((server) => outcomes.map((each) => metric(each, server))));
+  };
+  const before = await hashes();
+  for (const server of [other, rig.server]) {
+    const visitor = createReader(server);
+    // Bytes that are no UTF-8 become three each.
+    for (const password of ['x'.repeat(1025), '%FF'.repeat(2700)]) {
+      const { status, text } = await visitor.post('/-/sign-in', `name=ada&to=/&password=${password}`);
+      expect(status).toBe(403);
+      expect(text).toContain('That name and password don’t match');
+    }
+  }
+  expect(await hashes()).toEqual(before);
+});
+
 it('attack 125: a key server of another database is refused, and works alone', async () => {
   const folder = temporaryFolder();
   const stranger = await start({ ...configIn(folder), metrics });

@@ -246,6 +246,24 @@ describe('what is lost', () => {
     expect(await hashed(member, 'a', asked)).toEqual(hex(await argon2id(typed, CHEAP, asked.salt)));
     expect([member.counts().local, dispatcher.connected()]).toEqual([1, 1]);
   });
+
+  it('attack 104: works of the dispatcher that no place does are done here in bounds', async () => {
+    const { dispatcher } = await startDispatcher(0);
+    await connectedMember(dispatcher, 8);
+    const { hash, ...asked } = await work();
+    await expect.poll(() => hashed(dispatcher, 'a', asked).catch(() => '')).toBe(hash); // so the places are known
+    const tooLong = { ...asked, typed: 'x'.repeat(LONGEST_FRAME) };
+    // All 24 get a place or wait for one, and are back before the first hash is done.
+    const ends = Array.from({ length: 24 }, () =>
+      hashed(dispatcher, 'a', tooLong).then(
+        () => 'done',
+        ({ code }) => code,
+      ),
+    );
+    const all = await Promise.all(ends);
+    expect(all.filter((end) => end === 'done')).toHaveLength(18); // two are done here at a time, 16 wait
+    expect(all.filter((end) => end === 'busy')).toHaveLength(6);
+  });
 });
 
 /** The raw side of a key server or a dispatcher, that knows the secret. */

@@ -108,8 +108,29 @@ it('attack 94: no spelling of a name gets a code whose wrong tries count for ano
   await rig.invite({ name });
   const wide = String.fromCodePoint(0x1d433).repeat(30) + name.slice(30); // two UTF-16 units each
   await browser().post('/-/mail', { name: wide, to: '/' });
-  const sql = 'SELECT subscriber FROM mail_codes WHERE name = ?';
-  expect(await rig.server.state.database.all(sql, wide.slice(0, 64))).toEqual([{ subscriber: null }]);
+  const sql = "SELECT subscriber FROM mail_codes WHERE name = ''"; // too long for a name
+  expect(await rig.server.state.database.all(sql)).toEqual([{ subscriber: null }]);
+});
+
+it('attack 103: no padding of a name gets it more mails than the limit', async () => {
+  const limits = { mailsPerNameAndAddress: 3 };
+  const narrow = await startRig({ limits, config: { mail: { smtp: url, from: FROM } } });
+  try {
+    await narrow.invite({ name: 'olga@example.org' });
+    const { state, readingUrl } = narrow.server;
+    const asked = async (name: string) => (await createVisitor(readingUrl).post('/-/mail', { name, to: '/' })).status;
+    const olga = 'olga@example.org';
+    for (const name of [olga, ` ${olga}`, `${olga.toUpperCase()}${' '.repeat(60)}`])
+      expect(await asked(name)).toBe(303);
+    for (const name of [olga, `${' '.repeat(70)}${olga}`]) expect(await asked(name)).toBe(429);
+    for (let each = 0; each < 2; each++) await asked(`${olga}${' '.repeat(60)}${each}`);
+    await asked(`${olga}${'z'.repeat(60)}`);
+    const codes = await state.database.all<{ subscriber: number }>('SELECT subscriber FROM mail_codes');
+    expect(codes.filter(({ subscriber }) => subscriber !== null)).toHaveLength(3);
+    for (const _ of [1, 2, 3]) await mailTo(olga);
+  } finally {
+    await narrow.close();
+  }
 });
 
 it('never tells whether a name is known', async () => {
@@ -143,6 +164,23 @@ it('attack 49: names, subjects and own templates put no header into a mail', asy
   expect(mail).toContain('text/plain');
   for (const name of ['a@b.example, eve@example.org', 'a@b', 'Ada <a@b.example>', 'a@b.example\r\nBcc: x@y.example'])
     expect(isMailAddress(name)).toBe(false);
+});
+
+it('attack 49: a field with a NUL is refused, and stored nowhere', async () => {
+  for (const [path, fields] of [
+    ['/-/mail', 'name=a%00b&to=/'],
+    ['/-/sign-up', 'name=a%00b@example.org&to=/'],
+    ['/-/mail', 'name=ada@example.org&to=%00/'],
+    ['/-/sign-in', 'name=a%00b&password=x&to=/'],
+    ['/-/sign-in', 'name=ada@example.org&name=%00&password=x'],
+  ] as const) {
+    const { status, text } = await browser().post(path, fields);
+    expect([path, status]).toEqual([path, 400]);
+    expect(text).toContain('bad-request');
+  }
+  expect((await browser().get('/-/enter?challenge=%00&to=%00')).status).toBe(401);
+  const stored = await rig.server.state.database.all<{ name: string }>('SELECT name FROM mail_codes');
+  expect(stored.filter(({ name }) => name.startsWith('a') && name !== 'ada@example.org')).toEqual([]);
 });
 
 it('a mail that is not taken, a wrong password and a server without TLS fail closed', async () => {

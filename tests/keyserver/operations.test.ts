@@ -5,8 +5,10 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { acceptBinding, encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
+import { findOperatorLink, inviteOperator } from '../../keyserver/admin-site/operators.ts';
 import { forDevelopment, readConfig } from '../../keyserver/config.ts';
 import { overview } from '../../keyserver/overview.ts';
+import { createMailCode, findMailCode } from '../../keyserver/readers/mail-codes.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, type BoundDevice, bind, bytesOf, post } from '../support/device.ts';
@@ -155,6 +157,7 @@ it('the playbook for a lost master key: devices go on, with the keys that the pu
 
 it('backup and restore: the copy is whole, nothing is overwritten, and open links are void', async () => {
   const invited = await asOperator('wispr invite ben --json');
+  const operator = await inviteOperator(server.state, 'odile');
   await play('Every day', 0, { FILE: 'copy.db' });
   expect(statSync(file('copy.db')).mode & 0o777).toBe(0o600);
   for (const command of ['backup', 'restore']) {
@@ -178,6 +181,7 @@ it('backup and restore: the copy is whole, nothing is overwritten, and open link
   expect(await reads()).toBe(true);
   const { code } = JSON.parse(invited.split('\n')[0] ?? '') as { code: string };
   await expect(bind(device.provider, code)).rejects.toThrow('code-refused');
+  expect(await findOperatorLink(server.state, operator.code)).toBeUndefined(); // attack 94
   expect((await overview(server.state)).subscribers.map(({ name }) => name)).toEqual(['ada', 'ben']);
 });
 
@@ -219,6 +223,9 @@ it('the playbook for a lost laptop: its device is refused, and the reader reads 
 it('moves to a PostgreSQL: devices, names and the audit trail go on there', async () => {
   const { keyServer, reading, documents } = server.ports;
   const before = await overview(server.state);
+  // As versions before stored one; PostgreSQL has no such text.
+  const asked = { purpose: 'sign-in', name: 'a\0b', subscriber: undefined, target: '/' } as const;
+  const { secret } = await createMailCode(server.state, asked);
   await asOperator('wispr admin backup moved.db');
   await server.close();
   configure([keyServer, reading, documents], { database: await newPostgresUrl() });
@@ -229,6 +236,7 @@ it('moves to a PostgreSQL: devices, names and the audit trail go on there', asyn
   expect(await reads()).toBe(true);
   const closed = before.subscribers.map((each) => ({ ...each, openInvitations: 0 }));
   expect((await overview(server.state)).subscribers).toEqual(closed);
+  expect(await findMailCode(server.state, secret)).toBeUndefined(); // attack 94
   device = await connectAs('dora'); // has a number of its own
   expect(await reads()).toBe(true);
   await asOperator('wispr admin audit --verify');

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Hashing } from '../../keyserver/hashing/hashing.ts';
 import { overview } from '../../keyserver/overview.ts';
+import { joinWithCode, replacePassword, setFirstPassword } from '../../keyserver/readers/accounts.ts';
 import type { InvitationRequest } from '../../keyserver/readers/invitations.ts';
+import { deleteSubscriber, endSessions } from '../../keyserver/readers/own-account.ts';
 import type * as passwordCost from '../../keyserver/readers/password-cost.ts';
-import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import type { KeyServerState } from '../../keyserver/storage/state.ts';
+import { findSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Reader } from '../support/reading-site-visitor.ts';
@@ -296,6 +300,52 @@ describe('signing in', () => {
       expect(status).toBe(500);
       expect(performance.now() - start).toBeLessThan(2000);
     }
+  });
+});
+
+describe('a password that waits for its turn to be hashed', () => {
+  /** The state of the key server, with something that happens while a password waits. */
+  const meanwhile = ({ state }: Rig['server'], event: () => Promise<unknown>): KeyServerState => {
+    const hash: Hashing['hash'] = async (...work) => {
+      await event();
+      return state.hashing.hash(...work);
+    };
+    return { ...state, hashing: { ...state.hashing, hash } };
+  };
+  const given = { password: 'a password of a thief', address: '192.0.2.1' };
+  const signsIn = async (name: string) =>
+    (await browser().post('/-/sign-in', { name, password: given.password, to: '/' })).status === 303;
+  const begin = async (name: string) => {
+    const { code } = await rig.invite({ name });
+    const { token, subscriber } = await joinWithCode(rig.server.state, code.replaceAll('-', ''));
+    return { subscriber, session: { token, subscriber: subscriber.id } };
+  };
+
+  it.each([
+    ['the first', setFirstPassword],
+    ['another', replacePassword],
+  ])('attack 47: %s one is not set where the session has ended meanwhile', async (kind, set) => {
+    const { state } = rig.server;
+    const { session, subscriber } = await begin(`olaf ${kind}`);
+    const ended = meanwhile(rig.server, () => endSessions(state, subscriber));
+    expect(await set(ended, session, given)).toBe(false);
+    expect(await signsIn(subscriber.name)).toBe(false);
+  });
+
+  it.each([
+    ['the first', setFirstPassword],
+    ['another', replacePassword],
+  ])('attack 47: %s one is not set for another subscriber, who has got the number meanwhile', async (kind, set) => {
+    const { state } = rig.server;
+    const { session, subscriber } = await begin(`paula ${kind}`);
+    const victim = `quentin ${kind}`;
+    const replaced = meanwhile(rig.server, async () => {
+      await deleteSubscriber(state, subscriber);
+      await rig.invite({ name: victim });
+    });
+    expect(await set(replaced, session, given)).toBe(false);
+    expect((await findSubscriber(state.database, victim))?.id).toBe(subscriber.id);
+    expect(await signsIn(victim)).toBe(false);
   });
 });
 

@@ -38,6 +38,12 @@ async function post(
 const ask = (operation: string, body: unknown) => post(`/v1/subscriptions/${operation}`, body);
 
 describe('another system', () => {
+  it('attack 49: is refused a name with a NUL', async () => {
+    const refused = { status: 400, error: 'argument-invalid' };
+    expect(await ask('show', { subscriber: 'ada\0' })).toEqual(refused);
+    expect(await ask('begin', { subscriber: 'ada', plan: 'daily\0' })).toEqual(refused);
+  });
+
   it('begins a subscription, moves its end, shows it, and ends it', async () => {
     const wish = { subscriber: 'Ada@example.org', plan: 'daily', from: '2026-11-01', until: '2099-01-31' };
     expect(await ask('begin', wish)).toEqual({ status: 200, outcome: 'begun', created: true });
