@@ -45,7 +45,7 @@ export function createApiApp(options: ApiOptions): Express {
     else send(response.set('Cache-Control', 'no-cache'), 'application/json', known.descriptorBytes);
   });
   const answer = (path: string, limit: RequestHandler, length: number, type: string, work: Work) =>
-    app.post(path, noStore, limit, body(length), async (request, response) =>
+    app.post(path, noStore, refuseForeignPages, limit, body(length), async (request, response) =>
       send(response, type, await work(bytesOf(request.body))),
     );
   const { bindingRequest, keyRequest } = MESSAGE_LIMITS;
@@ -67,6 +67,16 @@ export function createApiApp(options: ApiOptions): Express {
   app.use(handleError(options));
   return app;
 }
+
+/**
+ * Pages have nothing to send here: no answer lets them read it. Any page could otherwise use up what the limits leave to its visitor's address.
+ * Programs do not send the field.
+ */
+const refuseForeignPages: RequestHandler = ({ headers }, response, next) => {
+  const site = headers['sec-fetch-site'];
+  if (site === 'cross-site' || site === 'same-site') sendError(response, 403, 'request-refused');
+  else next();
+};
 
 function bindingLimit(state: KeyServerState, { bindingsPerAddress }: RequestLimits, kind: string): RequestHandler {
   const limit = { kind, limit: bindingsPerAddress, countedBy: 'address' } as const;

@@ -16,6 +16,10 @@ import { readTls } from './tls.ts';
 
 /** Milliseconds within which a request must have arrived whole. */
 const REQUEST_TIMEOUT = 30_000;
+/** Bytes of a head. Less than one record of TLS, so that what arrives with the byte too many is the head from its beginning on. */
+const LONGEST_HEAD = 12 * 1024;
+/** Bytes: a path or a `Referer` that a foreign page makes stays out of a judgement on cookies, and cookies of this site are shorter. */
+const LONG = 4096;
 /** Milliseconds that running requests get when the server stops. */
 const CLOSE_TIMEOUT = 5000;
 
@@ -86,8 +90,8 @@ export async function listenFor(
   const listener: RequestListener = (request, response) => app(request, response);
   const secure = door.tls && resumable(originOf(door));
   const server = door.tls
-    ? createHttpsServer({ ...readTls(door.tls, originOf(door)), ...secure }, listener)
-    : createHttpServer(listener);
+    ? createHttpsServer({ ...readTls(door.tls, originOf(door)), ...secure, maxHeaderSize: LONGEST_HEAD }, listener)
+    : createHttpServer({ maxHeaderSize: LONGEST_HEAD }, listener);
   let ticketKey: Buffer | undefined;
   server.requestTimeout = REQUEST_TIMEOUT;
   server.on('clientError', answerClientError);
@@ -124,20 +128,33 @@ function resumable(origin: string) {
 
 const TOO_LARGE =
   'Your browser sent more cookies than this site takes, and was told to remove them. Open the page again.\n';
+const FORGET = `Clear-Site-Data: "cache", "cookies", "storage"\r\nContent-Type: text/plain\r\nContent-Length: ${TOO_LARGE.length}\r\n`;
 
 /**
- * Answers what is no request, as Node.js does by itself; but a browser that sends too large a head is told to forget its cookies: a published script
- * could otherwise shut its reader out of this host, or keep a sign-out from removing keys, by cookies for the whole domain.
+ * Answers what is no request, as Node.js does by itself; but a browser that sends too many cookies is told to forget them: a published script
+ * could otherwise shut its reader out of this host, or keep a sign-out from removing keys, by cookies for the whole domain. The keys go too,
+ * because the page that removes them at a sign-out was not reached.
  */
-function answerClientError({ code }: NodeJS.ErrnoException, socket: Duplex): void {
+function answerClientError(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
+  const { code, rawPacket } = error;
   if (!socket.writable || code === 'ECONNRESET') return void socket.destroy();
   const end = 'Connection: close\r\n';
   if (code === 'HPE_HEADER_OVERFLOW') {
-    const headers = `Clear-Site-Data: "cache", "cookies", "storage"\r\nContent-Type: text/plain\r\nContent-Length: ${TOO_LARGE.length}\r\n`;
-    return void socket.end(`HTTP/1.1 431 Request Header Fields Too Large\r\n${headers}${end}\r\n${TOO_LARGE}`);
+    const [fields, text] = hasLongCookies(rawPacket) ? [FORGET, TOO_LARGE] : ['', ''];
+    return void socket.end(`HTTP/1.1 431 Request Header Fields Too Large\r\n${fields}${end}\r\n${text}`);
   }
   const status = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request';
   socket.end(`HTTP/1.1 ${status}\r\n${end}\r\n`);
+}
+
+/**
+ * Whether cookies make a head too long. Any page can request a long path here, by a picture or a link; it can lengthen no cookies of
+ * another site, and write no line end. What does not begin with a request line may be the rest of a long path.
+ */
+function hasLongCookies(packet: Buffer | undefined): boolean {
+  const [line = '', ...fields] = (packet?.toString('latin1') ?? '').split('\r\n');
+  if (line.length > LONG || !/^[A-Z]+ \/[^ ]* HTTP\/1\.1$/.test(line)) return false;
+  return fields.some((field) => field.length > LONG && /^cookie:/i.test(field));
 }
 
 /** Plain HTTP is for loopback with `--dev`, or for proxies that end TLS: others are cut off. */

@@ -61,8 +61,8 @@ class Near {
     this.#told = told;
   }
 
+  /** @param client - of which {@link tend} takes care */
   async pass(client: Socket, destination: Destination): Promise<void> {
-    tend(client);
     const name = formatDestination(destination);
     const isPlain = this.#plain.has(name);
     const side = isPlain ? undefined : new NearSide(this.#store, destination.port);
@@ -138,7 +138,10 @@ function withoutStatus(name: string): Transform {
 }
 
 function serverFor(near: Near, destination: Destination): Server {
-  return createServer({ allowHalfOpen: true }, (client) => void near.pass(client, destination));
+  return createServer({ allowHalfOpen: true }, (client) => {
+    tend(client);
+    void near.pass(client, destination);
+  });
 }
 
 function proxyFor(near: Near): Server {
@@ -150,6 +153,7 @@ function proxyFor(near: Near): Server {
       .end('this proxy takes CONNECT only: https, and no http\n');
   });
   server.on('connect', ({ url = '' }, client: Socket, head: Buffer) => {
+    tend(client); // Node.js has taken its own listener for errors away
     const destination = parseDestination(url);
     if (destination === undefined) return client.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
     if (head.length > 0) client.unshift(head);

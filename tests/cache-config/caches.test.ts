@@ -14,7 +14,7 @@ const starting = new Map<ReverseName, Promise<CacheServer>>();
 beforeAll(async () => {
   origin = createServer((request, response) => {
     asked.push(request);
-    response.writeHead(request.url === '/absent' ? 404 : 200, {
+    response.writeHead(request.url === '/absent' || request.url?.includes('%2f') ? 404 : 200, {
       'Set-Cookie': 'session=1',
       'Cache-Control': request.url === '/private' ? 'private' : 'public, max-age=300',
       'Access-Control-Allow-Origin': 'https://other.example',
@@ -64,3 +64,12 @@ test.each(REVERSE_NAMES)(
     expect(asked.filter(({ url }) => url === path).length).toBe(1);
   },
 );
+
+test.each(REVERSE_NAMES)('%s keeps no answer to an encoded slash under the real name', async (name) => {
+  const cache = (await starting.get(name)) as CacheServer;
+  for (const last of ['timestamp.json', `${'a'.repeat(64)}.protected`]) {
+    // Apache refuses it itself.
+    expect((await get(cache.url, `/directory%2f${last}`)).status).toBe(404);
+    expect((await get(cache.url, `/directory/${last}`)).status).toBe(200);
+  }
+});

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -164,6 +164,14 @@ describe.each(HOST_NAMES)('%s as content host', (name) => {
       bytes: FILES['day/two words.html']?.length,
     };
     expect(lines).toContainEqual(expected);
+  });
+
+  test('logs no address of a reader', async () => {
+    const before = (await host.requests()).length;
+    for (const path of ['/day/photo.jpg?q=secret', '/.well-known/absent.json']) await get(host.url, path);
+    await logged(host, before + 2);
+    for (const file of readdirSync(host.directory).filter((each) => each.endsWith('.log')))
+      expect(readFileSync(join(host.directory, file), 'utf8')).not.toMatch(/client: |client_ip|remote_ip/);
   });
 });
 

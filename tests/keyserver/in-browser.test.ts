@@ -306,3 +306,23 @@ it('attack 96: a head with too many cookies is answered by an order to forget th
     expect(answer).toMatch(/^HTTP\/1\.1 431 [\s\S]*\r\nClear-Site-Data: "cache", "cookies", "storage"\r\n/);
   }
 });
+
+it.each([
+  ['a long path', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\nCookie: a=b\r\n\r\n`],
+  [
+    'a long path beside cookies',
+    `GET /${'x'.repeat(9000)} HTTP/1.1\r\nHost: x\r\nCookie: a=${'b'.repeat(6000)}\r\n\r\n`,
+  ],
+  [
+    'a long address of the page',
+    `GET / HTTP/1.1\r\nHost: x\r\nReferer: https://x/${'x'.repeat(20_000)}\r\nCookie: a=b\r\n\r\n`,
+  ],
+])('attack 96: %s, which a foreign page can cause, removes nothing', async (_, head) => {
+  for (const url of [rig.server.documentsUrl, rig.server.readingUrl]) {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.end(head);
+    const answer = await text(socket);
+    expect(answer).toMatch(/^HTTP\/1\.1 431 /);
+    expect(answer).not.toMatch(/clear-site-data/i);
+  }
+});

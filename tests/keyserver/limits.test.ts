@@ -171,6 +171,15 @@ describe('attack 103: a flood of wrong codes from many addresses', () => {
     }
   });
 
+  it.each(['cross-site', 'same-site'])('is not sent by a %s page in the name of its visitor', async (site) => {
+    await start(DEFAULT_LIMITS);
+    const headers = { 'x-forwarded-for': '203.0.113.1', 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors' };
+    const send = () => post(rig.server.url, BINDING_PATH, new Uint8Array(1), headers);
+    expect(new Set(await inTurn(30, async () => (await send()).status))).toEqual(new Set([403]));
+    const own = await post(rig.server.url, BINDING_PATH, new Uint8Array(1), { 'x-forwarded-for': '203.0.113.1' });
+    expect(own.status).toBe(400);
+  });
+
   it('does not keep a good code out of the reading site; the address that guesses is kept out', async () => {
     await start(DEFAULT_LIMITS);
     const guesser = browser();

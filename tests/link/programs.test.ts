@@ -224,6 +224,22 @@ describe('attack 123: the far relay as a way in', () => {
 });
 
 describe('attack 124: a relay is killed, or answers nonsense', () => {
+  it('a client that asks for no destination, and resets the connection, is no uncaught error', async () => {
+    const uncaught: Error[] = [];
+    const hear = (error: Error) => void uncaught.push(error);
+    process.on('uncaughtException', hear);
+    onTestFinished(() => void process.off('uncaughtException', hear));
+    const { proxy, port } = await startPair();
+    for (let time = 0; time < 20; time++) {
+      const client = connectTcp(port, '127.0.0.1').on('error', () => undefined);
+      client.write('CONNECT bad HTTP/1.1\r\nHost: x\r\n\r\n');
+      client.once('data', () => client.resetAndDestroy());
+      await new Promise((resolve) => client.once('close', resolve));
+    }
+    expect((await curl(proxy, tls12)).stdout).toBe(ANSWER);
+    expect(uncaught).toEqual([]);
+  });
+
   it('connections end, and the next ones work when it is back', async () => {
     const place = mkdtempSync(join(folder, 'killed-'));
     const port = await freePort();
