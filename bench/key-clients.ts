@@ -54,7 +54,7 @@ export async function rateOfSending(count: number, sending: () => Promise<number
   const start = performance.now();
   const lengths = await sending();
   const seconds = (performance.now() - start) / 1000;
-  if (lengths.length !== count || new Set(lengths).size !== 1) throw new Error('not all requests got a key');
+  if (lengths.length !== count || new Set(lengths).size !== 1) throw new Error('not all requests got the same answer');
   return count / seconds;
 }
 

@@ -15,7 +15,7 @@ import { deriveDeviceKeys } from '../../core/keys/device.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Accounts } from '../accounts-server.ts';
-import { type Message, post, rateOf, signInMessage, startServer } from '../key-clients.ts';
+import { type Message, post, rateOf, rateOfSending, signInMessage, startServer } from '../key-clients.ts';
 import type { Asked } from '../key-server.ts';
 import { compare, measureAlternately, percentile, type Row } from '../measure.ts';
 import { startProgram } from '../processes.ts';
@@ -180,13 +180,6 @@ async function bindingOf({ keyServer, publisher }: Accounts, code: string) {
 }
 
 /** Messages a second. */
-async function rateOfPosting(
-  origin: string,
-  messages: readonly Message[],
-  status: number,
-  atATime: number,
-): Promise<number> {
-  const start = performance.now();
-  await post(origin, messages, status, atATime);
-  return (messages.length * 1000) / (performance.now() - start);
+function rateOfPosting(origin: string, messages: readonly Message[], status: number, atATime: number): Promise<number> {
+  return rateOfSending(messages.length, () => post(origin, messages, status, atATime));
 }

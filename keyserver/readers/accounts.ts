@@ -30,12 +30,6 @@ export interface SignInAttempt {
   readonly address: string;
 }
 
-/** A session that stands when it is looked up. */
-export interface OwnSession {
-  readonly token: string;
-  readonly subscriber: number;
-}
-
 /** A new session: always a new token. */
 export interface NewSession {
   readonly token: string;
@@ -83,47 +77,47 @@ export async function joinWithPassword(
 /**
  * Replaces the password, for a session that was just begun by mail. The other sessions are the caller's to end.
  *
+ * @param token - of the session: hashing waits for its turn, and meanwhile it may have ended, with the subscriber even
  * @returns whether the session still stood when the password was hashed
  * @throws KeyServerError `busy`
  */
 export async function replacePassword(
   state: KeyServerState,
-  session: OwnSession,
+  token: string,
   { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
 ): Promise<boolean> {
   const stored = await hashPassword(state.hashing, password, address);
   return state.database.transaction(async () => {
-    if (!(await stands(state, session))) return false;
-    await storePassword(state, session.subscriber, stored);
-    return true;
+    const subscriber = await findSession(state, token);
+    if (subscriber) await storePassword(state, subscriber.id, stored);
+    return subscriber !== undefined;
   });
 }
 
 /**
  * Sets the first password of a subscriber who joined without one. An existing one is replaced by a new invitation only.
  *
+ * @param token - of the session, as for {@link replacePassword}
  * @param password - one that `isAcceptablePassword`
  * @returns whether there was none before, and the session still stood when the password was hashed
  * @throws KeyServerError `busy`
  */
 export async function setFirstPassword(
   state: KeyServerState,
-  session: OwnSession,
+  token: string,
   { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
 ): Promise<boolean> {
-  const { subscriber } = session;
-  if (await findAccount(state.database, subscriber)) return false;
+  const withoutOne = async () => {
+    const subscriber = await findSession(state, token);
+    return subscriber && !(await findAccount(state.database, subscriber.id)) ? subscriber : undefined;
+  };
+  if (!(await withoutOne())) return false; // before the costly part
   const stored = await hashPassword(state.hashing, password, address);
   return state.database.transaction(async () => {
-    if (!(await stands(state, session)) || (await findAccount(state.database, subscriber))) return false;
-    await storePassword(state, subscriber, stored);
-    return true;
+    const subscriber = await withoutOne();
+    if (subscriber) await storePassword(state, subscriber.id, stored);
+    return subscriber !== undefined;
   });
-}
-
-/** Hashing waits for its turn: meanwhile, a session may have ended, and SQLite may have given the number of a subscriber to another one. */
-async function stands(state: KeyServerState, { token, subscriber }: OwnSession): Promise<boolean> {
-  return (await findSession(state, token))?.id === subscriber;
 }
 
 /** One that the publisher or a mail has brought: a session that could make its own would outlive its end. @throws KeyServerError `code-refused` */

@@ -217,7 +217,7 @@ export async function createCode(
   database: Database,
   subscriber: number,
   expires: number,
-  own: 'own' | undefined = undefined,
+  own?: 'own',
 ): Promise<string> {
   // 32 divides 256, so each character is uniform.
   const code = Array.from(randomBytes(CODE_LENGTH), (byte) => CROCKFORD[byte % CROCKFORD.length]).join('');

@@ -131,8 +131,8 @@ async function takeSignIn(pages: AccountPages, request: Request, response: Respo
 async function takePassword(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const [subscriber, password] = [await subscriberOf(pages, request), field(request, 'password')];
   if (subscriber && !isAcceptablePassword(password)) return showAccount(pages, request, response.status(400), true);
-  const session = subscriber && { token: pages.cookie.read(request) ?? '', subscriber: subscriber.id };
-  if (session && (await setFirstPassword(pages.state, session, { password, address: addressOf(request) })))
+  const [token, address] = [pages.cookie.read(request) ?? '', addressOf(request)];
+  if (subscriber && (await setFirstPassword(pages.state, token, { password, address })))
     await rememberBrowser(pages, response, subscriber);
   response.redirect(303, '/-/account');
 }

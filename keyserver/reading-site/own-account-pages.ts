@@ -67,9 +67,7 @@ async function takeNewPassword(
   const isRight = remove || isAcceptablePassword(password);
   if (!isRight || !(await isProven(state, token))) return response.redirect(303, '/-/account?problem=password');
   if (remove) await removePassword(state, subscriber);
-  else if (
-    !(await replacePassword(state, { token, subscriber: subscriber.id }, { password, address: addressOf(request) }))
-  )
+  else if (!(await replacePassword(state, token, { password, address: addressOf(request) })))
     return response.redirect(303, '/-/account');
   await endSessions(state, subscriber, token);
   await rememberBrowser(pages, response, subscriber);

@@ -103,9 +103,6 @@ export function postgresStore(url: string): Store {
   };
 }
 
-// As PostgreSQL's own programs do: `sudo` and cron set no `USER`.
-pg.defaults.user ||= userInfo().username;
-
 /** Takes its password from where PostgreSQL's own programs do, and leaves no socket behind where it fails. */
 class Connection extends pg.Client {
   constructor(config?: pg.ClientConfig) {
@@ -114,6 +111,15 @@ class Connection extends pg.Client {
     // Only asked for where the server asks.
     Object.assign(this, { password: async () => findPassword({ host, port, database, user }) });
     this.connection.on('error', () => this.connection.stream.destroy());
+  }
+}
+
+/** As PostgreSQL's own programs do, for `sudo` and cron set no `USER`; `undefined` where the system has no name for its user, as in containers. */
+function systemUser(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
   }
 }
 
@@ -126,6 +132,7 @@ class PostgresDatabase implements Migratable {
   readonly #transactions = new Transactions<PoolClient>();
 
   constructor(connectionString: string) {
+    pg.defaults.user ||= systemUser();
     const types = { getTypeParser: parserOf as typeof pg.types.getTypeParser };
     const common = { application_name: 'wispr', keepAlive: true, types, max: MAXIMUM_CONNECTIONS, Client: Connection };
     this.#pool = new pg.Pool({ connectionString, ...common, ...TIMES });

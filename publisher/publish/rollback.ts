@@ -129,15 +129,16 @@ async function openEarlier(
       `publication ${version} is not an earlier one; the current one is ${current.file.version}`,
       { typed: true, fields: { version } },
     );
+  let withdrawn: number | undefined;
   for (const number of version === undefined ? earlier : [version]) {
     const signed = await readSnapshot(number, output, roots);
+    if (current.snapshot.closed && signed && !signed.snapshot.closed) withdrawn ??= number;
     const isOther = signed && !signed.snapshot.closed && !hasSameLists(signed, current);
     if (signed && (isOther || version !== undefined))
       return openSnapshot(signed, output, roots).catch(() => Promise.reject(gone(number)));
   }
   if (version !== undefined) throw gone(version);
-  const same =
-    current.snapshot.closed && earlier.length > 0 ? `; \`wispr rollback ${earlier[0]}\` shows the same ones again` : '';
+  const same = withdrawn === undefined ? '' : `; \`wispr rollback ${withdrawn}\` shows the withdrawn ones again`;
   throw new PublishError('publication-missing', `${out} has no earlier publication with other documents${same}`);
 }
 
