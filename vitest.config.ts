@@ -10,8 +10,9 @@ useMemoryForTemporaryFiles();
 /** These replace modules or change their process for good: each has a process of its own. All others share processes, and what is loaded in them. */
 const ISOLATED = ['tests/**/*.isolated.test.ts'];
 
-/** In browsers that are not installed for `npm test`: `npm run test:browsers`. */
-const OTHER_BROWSERS = 'tests/browsers/**';
+/** The release tier (scripts/test-release.ts), with longer limits; `npm test` runs everything else. */
+const IS_RELEASE = process.env.WISPR_TIER === 'release';
+const RELEASE_ONLY = ['tests/release/**', 'tests/browsers/**'];
 
 export default defineConfig({
   test: {
@@ -21,22 +22,21 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     setupFiles: ['tests/support/cheap-passwords.ts'],
     reporters: [new SlowestFiles(), 'default'],
-    // Only for what hangs: on a busy machine, programs that derive keys from passphrases take a minute each.
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
-    // Generous, because the machine may be busy.
-    expect: { poll: { timeout: 15_000 } },
+    // A hang costs so much, and no more.
+    testTimeout: IS_RELEASE ? 120_000 : 20_000,
+    hookTimeout: IS_RELEASE ? 120_000 : 20_000,
+    expect: { poll: { timeout: IS_RELEASE ? 30_000 : 10_000 } },
     // No test is focused by mistake where it counts.
     allowOnly: !process.env.CI,
     passWithNoTests: false,
     projects: [
-      { extends: true, test: { name: 'isolated', include: ISOLATED } },
+      { extends: true, test: { name: 'isolated', include: ISOLATED, exclude: IS_RELEASE ? [] : RELEASE_ONLY } },
       {
         extends: true,
         test: {
           name: 'shared',
           include: ['tests/**/*.test.ts'],
-          exclude: [...ISOLATED, OTHER_BROWSERS],
+          exclude: IS_RELEASE ? ISOLATED : [...ISOLATED, ...RELEASE_ONLY],
           isolate: false,
           globalSetup: ['tests/support/chromium.ts', 'tests/support/postgres.ts'],
         },

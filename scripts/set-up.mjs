@@ -185,7 +185,7 @@ function findPython() {
  * four hundred packages for three programs that do not run here.
  */
 function unpackCacheTests() {
-  const [pinned, folder] = ['tests/cache-tests/pinned.json', '.cache/http-cache-tests'];
+  const [pinned, folder] = ['tests/release/caches/cache-tests/pinned.json', '.cache/http-cache-tests'];
   once(folder, 'package/client/runner.mjs', pinned, () => {
     const { package: name, version, integrity } = JSON.parse(readFileSync(join(ROOT, pinned), 'utf8'));
     say(`fetching ${name} ${version}`);

@@ -1,18 +1,48 @@
-// `npm test`: every test, and beside them every check; Vitest's summary comes last. Arguments go to Vitest.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+// `npm test`: format, lint, types and structure, then every test that decides whether a change is right. With arguments, which go to Vitest: those tests alone.
+// A whole run leaves its wall and processor time and its slowest files in .cache/test-times.json.
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 
-const check = spawn('npm', ['run', '--silent', 'check'], { stdio: ['ignore', 'pipe', 'pipe'] });
-const checked = outputOf(check);
-const vitest = spawn('vitest', ['run', ...process.argv.slice(2)], { stdio: 'inherit' });
-const [[checkFailed, output], [testsFailed]] = await Promise.all([checked, once(vitest, 'close')]);
-if (checkFailed) process.stderr.write(`\n${output}\nnpm run check failed: see above\n`);
-process.exitCode = checkFailed || testsFailed ? 1 : 0;
+const TIMES = '.cache/test-times.json';
+const chosen = process.argv.slice(2);
+const start = performance.now();
+if (chosen.length > 0) {
+  process.exitCode = run('vitest', ['run', ...chosen]);
+} else {
+  const failed = run('npm', ['run', '--silent', 'check']) || run('vitest', ['run']);
+  process.exitCode = failed;
+  noteTimes();
+}
 
-/** @returns whether it failed, and everything that it printed */
-async function outputOf(child) {
-  const chunks = [];
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => chunks.push(chunk));
-  const [code] = await once(child, 'close');
-  return [code !== 0, Buffer.concat(chunks).toString()];
+/** @returns the exit code */
+function run(command, args) {
+  const { status, error } = spawnSync(command, args, { stdio: 'inherit' });
+  if (error) throw error;
+  return status ?? 1;
+}
+
+function noteTimes() {
+  const wallSeconds = Math.round((performance.now() - start) / 1000);
+  const times = { wallSeconds, processorSeconds: processorSeconds(), ...slowest() };
+  writeFileSync(TIMES, `${JSON.stringify(times, undefined, 2)}\n`);
+  process.stdout.write(`${wallSeconds} s, ${times.processorSeconds ?? '?'} s of processor time: ${TIMES}\n`);
+}
+
+/** Seconds of all processes that this one has waited for, and that those have, browsers and servers included; Linux alone says so. */
+function processorSeconds() {
+  try {
+    const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ');
+    return Math.round((Number(fields[13]) + Number(fields[14])) / 100); // cutime and cstime of proc(5), in ticks
+  } catch {
+    return undefined;
+  }
+}
+
+/** Vitest's own part (tests/support/suite.ts); none where the checks failed before it. */
+function slowest() {
+  try {
+    return JSON.parse(readFileSync(TIMES, 'utf8'));
+  } catch {
+    return {};
+  }
 }

@@ -20,7 +20,7 @@ import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { ROOT, startProgram } from '../support/programs.ts';
 import { createPublisher, type PublisherWithSets, sealBundle } from '../support/publisher-with-sets.ts';
 import { openSealedRows } from '../support/sealed-rows.ts';
-import { THOROUGH } from '../support/thorough.ts';
+import { IS_RELEASE } from '../support/tier.ts';
 import { runWispr } from '../support/wispr.ts';
 
 /** More than one transaction of a new master key. */
@@ -30,7 +30,7 @@ const PRELOAD = pathToFileURL(join(ROOT, 'tests/support/kill-at-step.mjs'));
 /** Programs at a time: they mostly load. */
 const AT_A_TIME = 3;
 /** Of the steps, every one or every fifth. */
-const STRIDE = THOROUGH ? 1 : 5;
+const STRIDE = IS_RELEASE ? 1 : 5;
 const SECRETS = ['secrets dispatcher', 'secrets failures', 'secrets httpcrypt', 'secrets known-browsers'];
 
 let origin: string;

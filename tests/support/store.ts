@@ -1,4 +1,4 @@
-/** Where the key servers of a test keep their state: the same tests run on SQLite and on PostgreSQL (tests/keyserver/on-postgres.test.ts). */
+/** Where the key servers of a test keep their state: the same tests run on SQLite and on PostgreSQL (tests/release/postgres). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';

@@ -1,6 +1,7 @@
 /** What a whole run of the tests uses: where temporary files lie, which files come first, and which were slowest. */
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { BaseSequencer, type Reporter, type TestModule, type TestSpecification } from 'vitest/node';
+import { IS_RELEASE } from './tier.ts';
 
 const IN_MEMORY = '/dev/shm';
 /** Bytes. Whole sites and their copies lie there, and a file of 2 GiB. */
@@ -46,20 +47,23 @@ function rankOf({ project, moduleId }: TestSpecification): number {
 }
 
 const SHOWN = 10;
+const TIMES = '.cache/test-times.json';
 
-/** Prints the slowest files above the summary of Vitest. */
+/** Prints the slowest files above the summary of Vitest, and leaves them where scripts/test.mjs adds the times of the whole run. */
 export class SlowestFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     if (modules.length <= SHOWN) return; // a few files are timed line by line already
     const timed = modules.map((module) => ({ file: module.relativeModuleId, seconds: secondsOf(module) }));
     timed.sort((a, b) => b.seconds - a.seconds);
-    const lines = timed.slice(0, SHOWN).map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);
+    const slowest = timed.slice(0, SHOWN);
+    const lines = slowest.map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);
     process.stdout.write(`\nThe ten slowest of ${modules.length} files:\n${lines.join('\n')}\n`);
+    if (!IS_RELEASE) writeFileSync(TIMES, JSON.stringify({ slowest }));
   }
 }
 
 /** Loading, hooks and tests. */
 function secondsOf(module: TestModule): number {
   const { collectDuration, setupDuration, duration } = module.diagnostic();
-  return (collectDuration + setupDuration + duration) / 1000;
+  return Math.round((collectDuration + setupDuration + duration) / 100) / 10;
 }

@@ -4,12 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import packageJson from '../../package.json' with { type: 'json' };
-import { send } from '../support/http-client.ts';
-import { type Ended, type RunningProgram, startCommand } from '../support/programs.ts';
-import { type ReaderHome, startReaderHome } from '../support/reader-home.ts';
-import { CleanUp, temporaryFolder } from '../support/reader-rig.ts';
-import { THOROUGH } from '../support/thorough.ts';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { send } from '../../support/http-client.ts';
+import { type Ended, type RunningProgram, startCommand } from '../../support/programs.ts';
+import { type ReaderHome, startReaderHome } from '../../support/reader-home.ts';
+import { CleanUp, temporaryFolder } from '../../support/reader-rig.ts';
+import { IS_RELEASE } from '../../support/tier.ts';
 
 /** Opened on a thread, whose program is in the file as well. */
 const LARGE = randomBytes(3_000_000);
@@ -59,7 +59,7 @@ describe('the single file', () => {
     expect(hashOf('vitest')).toBeUndefined();
   });
 
-  if (THOROUGH)
+  if (IS_RELEASE)
     it('is the same when it is made again', { timeout: 240_000 }, () => {
       copyFileSync(file, `${file}.first`);
       expect(build(folder)).toBe(readFileSync(`${file}.sha256`, 'utf8'));

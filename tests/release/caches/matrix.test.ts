@@ -5,14 +5,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { until } from '../../cache-config/child.ts';
+import { until } from '../../../cache-config/child.ts';
 import {
   HOST_NAMES,
   type HostName,
   type ReverseName,
   SERVER_NAMES,
   type ServerName,
-} from '../../cache-config/parameters.ts';
+} from '../../../cache-config/parameters.ts';
 import {
   type CacheServer,
   startHost,
@@ -20,16 +20,16 @@ import {
   startReverse,
   startSquid,
   startVarnish,
-} from '../../cache-config/servers.ts';
-import type { RunningProxy } from '../../client-proxy/index.ts';
-import { applies, COLUMNS, type Column, QUICK, report, whyNot } from './capabilities.ts';
-import { LARGE, PLAINTEXT, READING, RealSite, SITE } from './real-site.ts';
-import { type Answer, get, LETS_PAGES_READ } from './site.ts';
-import { found } from './stored.ts';
+} from '../../../cache-config/servers.ts';
+import type { RunningProxy } from '../../../client-proxy/index.ts';
+import { applies, COLUMNS, type Column, QUICK, report, whyNot } from '../../cache-config/capabilities.ts';
+import { LARGE, PLAINTEXT, READING, RealSite, SITE } from '../../cache-config/real-site.ts';
+import { type Answer, get, LETS_PAGES_READ } from '../../cache-config/site.ts';
+import { found } from '../../cache-config/stored.ts';
 
 const WHOLE = process.env.WISPR_CACHES === 'whole';
 const LARGE_BYTES = WHOLE ? 1_073_741_824 : 4_194_304;
-const DOCS = new URL('../../docs/caches.md', import.meta.url);
+const DOCS = new URL('../../../docs/caches.md', import.meta.url);
 /** Seconds after which fallback pages expire. */
 const MAX_AGE = 1;
 const PATIENCE = 20_000;

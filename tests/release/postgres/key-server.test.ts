@@ -1,6 +1,6 @@
 /** What is about the store runs on PostgreSQL too: the same tests, word for word. */
 import { describe } from 'vitest';
-import { keepStateIn } from '../support/store.ts';
+import { keepStateIn } from '../../support/store.ts';
 
 const FILES = [
   'admin-store',
@@ -29,5 +29,5 @@ keepStateIn('postgres');
 
 describe.each(FILES)('%s', async (name) => {
   // A copy of its own: these files hold what they have started.
-  await import(/* @vite-ignore */ `./${name}.test.ts?on-postgres`);
+  await import(/* @vite-ignore */ `../../keyserver/${name}.test.ts?on-postgres`);
 });

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseConnectTo } from '../../client-proxy/index.ts';
-import { LIMITS } from '../../client-proxy/limits.ts';
-import { send } from '../support/http-client.ts';
-import { rawClient } from '../support/raw-http.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
-import { startWispr } from '../support/wispr.ts';
+import { parseConnectTo } from '../../../client-proxy/index.ts';
+import { LIMITS } from '../../../client-proxy/limits.ts';
+import { send } from '../../support/http-client.ts';
+import { rawClient } from '../../support/raw-http.ts';
+import { type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';
+import { startWispr } from '../../support/wispr.ts';
 
 let rig: ReaderRig;
 beforeAll(async () => {

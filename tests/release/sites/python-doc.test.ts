@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { throughProxy } from '../../demo/reading.ts';
-import { type Person, World } from '../../demo/world.ts';
-import { THOROUGH } from '../support/thorough.ts';
+import { throughProxy } from '../../../demo/reading.ts';
+import { type Person, World } from '../../../demo/world.ts';
+import { IS_RELEASE } from '../../support/tier.ts';
 import { completeLog, differences, pathsAsked, publishWholeSite, type WholeSite } from './whole-site.ts';
 
 const PACKAGE = '/usr/share/doc/python3.11/html';
@@ -67,7 +67,7 @@ describe('the documentation of Python', () => {
     MINUTE,
   );
 
-  if (THOROUGH) describe('for other readers', readByOthers);
+  if (IS_RELEASE) describe('for other readers', readByOthers);
 
   test(
     'changes for a reader at the next look, and what was removed is gone',
@@ -84,7 +84,7 @@ describe('the documentation of Python', () => {
       };
       await expect.poll(look, { timeout: 2 * MINUTE, interval: 1000 }).toEqual([]);
       expect(await statusOf(ada, '/bugs.html')).toBe(404);
-      if (THOROUGH) expect(differences(await site.readAll(ada))).toEqual([]);
+      if (IS_RELEASE) expect(differences(await site.readAll(ada))).toEqual([]);
     },
     4 * MINUTE,
   );
@@ -99,8 +99,8 @@ describe('the documentation of Python', () => {
       );
       const { changes } = await site.publishAgain();
       expect(changes).toMatchObject({ moved: 1, removed: 0, added: 0 });
-      const finn = await site.addReader('finn', THOROUGH ? await site.startSquid() : site.squid);
-      const paths = THOROUGH ? await site.paths() : ['/about.html', '/rights.html'];
+      const finn = await site.addReader('finn', IS_RELEASE ? await site.startSquid() : site.squid);
+      const paths = IS_RELEASE ? await site.paths() : ['/about.html', '/rights.html'];
       const report = await site.readAll(finn, paths);
       expect(differences(report)).toEqual([]);
       expect(report.outcomes.length).toBe(paths.length);

@@ -5,10 +5,10 @@ import { appendFile, open, writeFile } from 'node:fs/promises';
 import { get as httpGet } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ObjectWriter } from '../../core/object/writer.ts';
-import { send } from '../support/http-client.ts';
-import { CleanUp, proxyCommand, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
-import { startWispr } from '../support/wispr.ts';
+import { ObjectWriter } from '../../../core/object/writer.ts';
+import { send } from '../../support/http-client.ts';
+import { CleanUp, proxyCommand, type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';
+import { startWispr } from '../../support/wispr.ts';
 
 const MiB = 1024 * 1024;
 const LENGTH = 384 * MiB + 1234;

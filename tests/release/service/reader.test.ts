@@ -12,11 +12,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { send } from '../support/http-client.ts';
-import { type Ended, ROOT, runProgram, startCommand } from '../support/programs.ts';
-import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../support/reader-home.ts';
-import { CleanUp } from '../support/reader-rig.ts';
-import { startSystemdSession } from '../support/systemd-session.ts';
+import { send } from '../../support/http-client.ts';
+import { type Ended, ROOT, runProgram, startCommand } from '../../support/programs.ts';
+import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../../support/reader-home.ts';
+import { CleanUp } from '../../support/reader-rig.ts';
+import { startSystemdSession } from '../../support/systemd-session.ts';
 
 const WISPR = [process.execPath, `${ROOT}bin/wispr.js`];
 const cleanUp = new CleanUp();

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { temporaryFolder } from '../support/keyserver-rig.ts';
-import { runWispr } from '../support/wispr.ts';
+import { temporaryFolder } from '../../support/keyserver-rig.ts';
+import { runWispr } from '../../support/wispr.ts';
 
 /** What `systemd-analyze security` gives a unit: 0 is best, and 10 worst. A service with network and a compiler (V8) does not reach 0. */
 const WORST_EXPOSURE = 1.6;

@@ -4,12 +4,12 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openKeyStore } from '../../publisher/keys/key-store.ts';
-import { verifyChain } from '../../publisher/keys/roots.ts';
-import { openSigningKeys } from '../../publisher/keys/signing-keys.ts';
-import { startProgram } from '../support/programs.ts';
-import { runWispr } from '../support/wispr.ts';
-import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
+import { openKeyStore } from '../../../publisher/keys/key-store.ts';
+import { verifyChain } from '../../../publisher/keys/roots.ts';
+import { openSigningKeys } from '../../../publisher/keys/signing-keys.ts';
+import { startProgram } from '../../support/programs.ts';
+import { runWispr } from '../../support/wispr.ts';
+import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../../support/workspace.ts';
 
 const FILES = ['wispr.json', 'publisher.keys', 'root.keys', 'passphrase'];
 

@@ -1,7 +1,7 @@
 /** The HTTP caching tests through the proxy give, test for test, what they give without it: what passes through is not changed, and not kept. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startCommand } from '../support/programs.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { startCommand } from '../../../support/programs.ts';
+import { type ReaderRig, startReaderRig } from '../../../support/reader-rig.ts';
 
 let rig: ReaderRig;
 beforeAll(async () => {
@@ -13,7 +13,11 @@ afterAll(() => rig.close());
 type Results = Record<string, true | [kind: string, message: string]>;
 
 async function results(...proxy: string[]): Promise<Results> {
-  const { code, stdout, stderr } = await startCommand([process.execPath, 'tests/cache-tests/run.ts', ...proxy]).ended;
+  const { code, stdout, stderr } = await startCommand([
+    process.execPath,
+    'tests/release/caches/cache-tests/run.ts',
+    ...proxy,
+  ]).ended;
   expect([code, stderr]).toEqual([0, '']);
   return JSON.parse(stdout) as Results;
 }

@@ -4,11 +4,11 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { keyIdOf } from '../../core/keys/key-id.ts';
-import { openKeyStore } from '../../publisher/keys/key-store.ts';
-import { carriedContent, readPublished, type TrustedStore } from '../support/published.ts';
-import { KILLS } from '../support/thorough.ts';
-import { createWorkspace, PASSPHRASE, SITE, type TestWorkspace } from '../support/workspace.ts';
+import { keyIdOf } from '../../../core/keys/key-id.ts';
+import { openKeyStore } from '../../../publisher/keys/key-store.ts';
+import { carriedContent, readPublished, type TrustedStore } from '../../support/published.ts';
+import { createWorkspace, PASSPHRASE, SITE, type TestWorkspace } from '../../support/workspace.ts';
+import { KILLS } from './kills.ts';
 
 let workspace: TestWorkspace;
 afterEach(() => workspace.remove());
@@ -38,7 +38,7 @@ it('attack 66: protect, killed at random moments, leaves one whole publication e
 }, 600_000);
 
 function start(state: number): ChildProcess {
-  const script = join(import.meta.dirname, '../support/protect-loop.ts');
+  const script = join(import.meta.dirname, '../../support/protect-loop.ts');
   return spawn(process.execPath, [script, workspace.configurationFile, String(state)], {
     stdio: 'pipe',
   });

@@ -1,0 +1,129 @@
+/**
+ * `npm run test:release`: what is too long for every change, part by part. `-- PART…` runs those, `-- --all` also the parts that do not fit into its
+ * 40 minutes, `-- --changed REV` those whose sources changed since REV. Exit code 1 if a part fails; every part runs all the same.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+
+/** A part of the release tier. */
+export interface Part {
+  readonly name: string;
+  /** What it shows that `npm test` does not. */
+  readonly shows: string;
+  /** Minutes on two cores with nothing else running. */
+  readonly minutes: number;
+  /** Prefixes of the paths that decide about it; its tests, `core/` and `node-support/` do for each. */
+  readonly sources: readonly string[];
+  /** Left out unless named or with `--all`. */
+  readonly onlyByHand?: true;
+  /** Paths of tests, as Vitest takes them; the folder `tests/release/NAME` if left out. */
+  readonly tests?: readonly string[];
+  /** Run by Node.js in place of Vitest. */
+  readonly script?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export const PARTS: readonly Part[] = [
+  {
+    name: 'sites',
+    shows: 'whole sites, read in every edition through real caches',
+    minutes: 0,
+    sources: ['publisher/', 'client-proxy/', 'keyserver/', 'cache-config/'],
+  },
+  {
+    name: 'caches',
+    shows: 'every server of cache-config, HTTP caching tests',
+    minutes: 0,
+    sources: ['cache-config/', 'client-proxy/'],
+  },
+  {
+    name: 'pages',
+    shows: 'every page in Chromium',
+    minutes: 0,
+    sources: ['web-reader/', 'keyserver/', 'client-proxy/', 'publisher/'],
+  },
+  {
+    name: 'browsers',
+    shows: 'the in-browser reader in Firefox and WebKit',
+    minutes: 0,
+    sources: ['web-reader/', 'keyserver/'],
+    tests: ['tests/browsers/'],
+  },
+  { name: 'postgres', shows: 'the key server on PostgreSQL', minutes: 0, sources: ['keyserver/'] },
+  {
+    name: 'kills',
+    shows: 'programs killed at random moments',
+    minutes: 0,
+    sources: ['publisher/', 'keyserver/', 'client-proxy/'],
+  },
+  {
+    name: 'load',
+    shows: '10,000 connections, long films, a cluster under load',
+    minutes: 0,
+    sources: ['client-proxy/', 'keyserver/'],
+  },
+  { name: 'service', shows: 'systemd units', minutes: 0, sources: ['client-proxy/', 'keyserver/', 'cli/'] },
+  { name: 'single', shows: 'the single executable', minutes: 0, sources: ['cli/', 'scripts/', 'package'] },
+  {
+    name: 'properties',
+    shows: 'properties at 1,000 runs, 10,000 fuzzed messages',
+    minutes: 0,
+    sources: ['publisher/', 'client-proxy/', 'keyserver/', 'link/'],
+    tests: ['propert', 'fuzz', 'smuggling'],
+    environment: { WISPR_FUZZ: '10000' },
+  },
+  {
+    name: 'mutations',
+    shows: 'checks taken out of the code one by one are noticed',
+    minutes: 0,
+    sources: ['client-proxy/', 'keyserver/', 'publisher/', 'web-reader/'],
+    script: 'scripts/mutations.ts',
+  },
+];
+
+/** The parts that a change of these files decides about. */
+export function partsOf(changed: readonly string[]): Part[] {
+  return PARTS.filter(({ name, sources }) => {
+    const prefixes = [...sources, `tests/release/${name}/`, 'tests/support/', 'core/', 'node-support/', 'package'];
+    return changed.some((file) => prefixes.some((prefix) => file.startsWith(prefix)));
+  });
+}
+
+function chosen(): readonly Part[] {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { all: { type: 'boolean' }, changed: { type: 'string' } },
+  });
+  const unknown = positionals.filter((name) => !PARTS.some((part) => part.name === name));
+  if (unknown.length > 0)
+    throw new Error(`no part ${unknown.join(', ')}; there are ${PARTS.map(({ name }) => name).join(', ')}`);
+  if (positionals.length > 0) return PARTS.filter(({ name }) => positionals.includes(name));
+  if (values.changed !== undefined) return partsOf(changedSince(values.changed));
+  return PARTS.filter(({ onlyByHand }) => values.all || !onlyByHand);
+}
+
+function changedSince(revision: string): string[] {
+  const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).split('\n').filter(Boolean);
+  return [...git('diff', '--name-only', revision), ...git('ls-files', '--others', '--exclude-standard')];
+}
+
+/** @returns whether it passed */
+function run({ name, tests = [`tests/release/${name}/`], script, environment }: Part): boolean {
+  const [command, args] = script ? [process.execPath, [script]] : ['vitest', ['run', ...tests]];
+  const env = { ...process.env, ...environment, ...(!script && { WISPR_TIER: 'release' }) };
+  const { status, error } = spawnSync(command, args, { stdio: 'inherit', env });
+  if (error) throw error;
+  return status === 0;
+}
+
+if (import.meta.main) {
+  const lines: string[] = [];
+  for (const part of chosen()) {
+    const start = performance.now();
+    const passed = run(part);
+    if (!passed) process.exitCode = 1;
+    const minutes = ((performance.now() - start) / 60_000).toFixed(1).padStart(5);
+    lines.push(`${minutes} min  ${part.name.padEnd(10)}  ${passed ? 'passed' : 'FAILED'}`);
+  }
+  process.stdout.write(`\n${lines.join('\n')}\n`);
+}
