@@ -1,5 +1,5 @@
 /**
- * `npm run test:mutations [-- N…]`: for each check in tests/mutations/checks.ts (of the rows N), runs the tests of its rows on a copy of the
+ * `npm run test:release -- mutations`, or `node scripts/mutations.ts N…`: for each check in tests/mutations/checks.ts (of the rows N), runs the tests of its rows on a copy of the
  * sources without the check. Prints what survives; exit code 1 if a check can be taken out unnoticed.
  */
 import { execFileSync, spawnSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
  * Malformed answers of hosts by the thousand, against `wispr proxy` as a process of its own: each becomes a clean refusal, a transfer that is
- * visibly cut, or the document as it was signed. `npm run fuzz` sends ten thousand;
+ * visibly cut, or the document as it was signed. `npm run test:release -- properties` sends ten thousand;
  * WISPR_FUZZ_SEED sends those again that a failure names.
  */
 import { randomBytes } from 'node:crypto';

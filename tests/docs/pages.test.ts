@@ -1,7 +1,8 @@
-/** Every page of documentation: its links, its width, and what it says of settings and attacks. */
+/** Every page of documentation: its links, its width, the settings it lists, and the tests of its attack rows. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { rowFaults } from '../../scripts/attack-rows.ts';
 import { withCurrentTables } from '../../scripts/configuration-docs.ts';
 
 const PAGES = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md')];
@@ -63,26 +64,14 @@ it('docs/configuration.md is generated from the schemas (node scripts/configurat
   expect(withCurrentTables(page)).toBe(page);
 });
 
-describe('the attacks of docs/threat-model.md', () => {
-  const listed = new Set(Array.from(read('docs/threat-model.md').matchAll(/^\| (\d+) \|/gm), ([, row]) => row));
-  const tested = new Set(
-    globSync('tests/**/*.test.ts').flatMap((file) =>
-      Array.from(read(file).matchAll(/\battack (\d+)\b/g), ([, row]) => row),
-    ),
-  );
+describe('the script that holds attack rows to their tests', () => {
+  const catalogue = '## Attacks\n| 1 | x | refused |\n| 23 | y | refused |\n';
 
-  it('are those that tests name', () => {
-    expect(listed.size).toBeGreaterThan(40);
-    expect([...tested].filter((row) => !listed.has(row))).toEqual([]);
-    expect([...listed].filter((row) => !tested.has(row))).toEqual([]);
+  it('accepts rows that titles of tests name', () => {
+    expect(rowFaults(catalogue, ["it('attack 1: refuses x'", '# attack 23: refuses y\nwispr init'])).toEqual([]);
   });
-});
 
-it('no source, page or option names an agent without a name', () => {
-  const code = globSync(
-    '{cli,client-proxy,core,link,publisher,keyserver,node-support,scripts,bench,demo}/**/*.{ts,mjs,eta}',
-  );
-  expect(code.length).toBeGreaterThan(400);
-  const isVague = (file: string) => /\b(?:whoever|nobody|somebody|anybody)\b/i.test(read(file));
-  expect([...PAGES, ...code].filter(isVague)).toEqual([]);
+  it('reports rows without a test, and titles without a row', () => {
+    expect(rowFaults(catalogue, ["it('attack 2: refuses z'", '// attack 1 is elsewhere'])).toHaveLength(3);
+  });
 });

@@ -1,4 +1,4 @@
-/** The list of `npm run test:mutations` follows the code. */
+/** The list of `npm run test:release -- mutations` follows the code. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The checks that the attack tests are about. `npm run test:mutations` takes out one at a time; the tests of its rows have to fail then. */
+/** The checks that the attack tests are about. `npm run test:release -- mutations` takes out one at a time; the tests of its rows have to fail then. */
 
 /** One check, and the code without it. */
 export interface Mutation {
