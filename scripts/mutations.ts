@@ -44,6 +44,11 @@ for (const [index, mutation] of wanted.entries()) {
 process.stdout.write(`${wanted.length} checks, ${unexpected} not as listed\n`);
 process.exitCode = unexpected > 0 ? 1 : 0;
 
+/** The release tier finds more, but a check has to be held by the tests that decide about each change. */
+function isOfNpmTest(name: string): boolean {
+  return name.endsWith('.test.ts') && !/^tests\/(?:release|browsers)\//.test(name);
+}
+
 function copySources(): void {
   for (const file of files) {
     mkdirSync(dirname(join(copy, file)), { recursive: true });
@@ -70,7 +75,7 @@ function testsFailWithout({ attacks, file, find, replace }: Mutation): boolean {
 function failureOf(attacks: readonly number[]): string | undefined {
   const title = `attack (${attacks.join('|')})\\b`;
   const about = files.filter(
-    (name) => name.endsWith('.test.ts') && new RegExp(title).test(readFileSync(join(copy, name), 'utf8')),
+    (name) => isOfNpmTest(name) && new RegExp(title).test(readFileSync(join(copy, name), 'utf8')),
   );
   if (about.length === 0) throw new Error(`no test has "attack ${attacks.join(' or ')}" in its title`);
   const vitest = join(copy, 'node_modules/.bin/vitest');

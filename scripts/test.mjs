@@ -16,7 +16,8 @@ if (chosen.length > 0) {
 
 /** @returns the exit code */
 function run(command, args) {
-  const { status, error } = spawnSync(command, args, { stdio: 'inherit' });
+  const env = chosen.length > 0 ? process.env : { ...process.env, WISPR_TEST_TIMES: TIMES };
+  const { status, error } = spawnSync(command, args, { stdio: 'inherit', env });
   if (error) throw error;
   return status ?? 1;
 }

@@ -1,7 +1,7 @@
 /** What each server does with our configuration: measured by matrix.test.ts, and shown in docs/caches.md. */
 import { HOST_NAMES, SERVER_NAMES, type ServerName } from '../../cache-config/parameters.ts';
 
-/** Measured each time; the further ones by `npm run test:caches`. */
+/** Measured each time; the further ones by `npm run test:release -- matrix`. */
 export const QUICK = [
   'cold',
   'warm',

@@ -8,12 +8,16 @@ import { freePort } from '../../cache-config/child.ts';
 import { HOST_NAMES } from '../../cache-config/parameters.ts';
 import { type CacheServer, startHost, startNginx } from '../../cache-config/servers.ts';
 import { makeCertificate } from '../support/certificates.ts';
+import { IS_RELEASE } from '../support/tier.ts';
 import { FILES, get, IMMUTABLE, LETS_PAGES_READ, logged, makeSite, READING_ORIGIN, sendRaw } from './site.ts';
 
 const site = makeSite();
 afterAll(() => site.remove());
 
-describe.each(HOST_NAMES)('%s as content host', (name) => {
+/** One in `npm test`; the others in the release tier, which runs this folder too. */
+const NAMES = IS_RELEASE ? HOST_NAMES : (['nginx'] as const);
+
+describe.each(NAMES)('%s as content host', (name) => {
   let host: CacheServer;
   beforeAll(async () => {
     host = await startHost(name, { root: site.root, readingOrigin: READING_ORIGIN });

@@ -1,8 +1,9 @@
 /** CONTRIBUTING.md says where everything is, and why each dependency is there. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import { PARTS, partsOf } from '../../scripts/test-release.ts';
 
 const page = readFileSync('CONTRIBUTING.md', 'utf8');
 
@@ -29,5 +30,27 @@ describe('CONTRIBUTING.md', () => {
     const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).split('\n');
     const folders = new Set(files.filter((file) => /^[a-z]+.*\//.test(file)).map((file) => file.split('/')[0]));
     expect(listed.sort()).toEqual([...folders].sort());
+  });
+
+  it('lists the parts of the release tier, with their minutes', () => {
+    const [, section = ''] = /## Two tiers of tests(.*?)## /s.exec(page) ?? [];
+    const listed = Array.from(section.matchAll(/^\| ([a-z]+) \| ([\d.]+|by hand) \|/gm), ([, name, minutes]) => [
+      name,
+      minutes,
+    ]);
+    expect(listed).toEqual(PARTS.map(({ name, minutes, onlyByHand }) => [name, onlyByHand ? 'by hand' : `${minutes}`]));
+  });
+
+  it('says of every folder of the release tier which part runs it', () => {
+    const folders = readdirSync('tests/release', { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(PARTS.map(({ name }) => name)).toEqual(expect.arrayContaining(folders.map(({ name }) => name)));
+  });
+
+  it.each([
+    [['keyserver/server.ts'], ['postgres', 'kills', 'load']],
+    [['tests/release/single/single.test.ts'], ['single']],
+    [['core/errors.ts'], PARTS.map(({ name }) => name)],
+  ])('names the parts that a change of %j decides about', (changed, parts) => {
+    expect(partsOf(changed).map(({ name }) => name)).toEqual(expect.arrayContaining(parts));
   });
 });

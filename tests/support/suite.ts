@@ -1,7 +1,6 @@
 /** What a whole run of the tests uses: where temporary files lie, which files come first, and which were slowest. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { BaseSequencer, type Reporter, type TestModule, type TestSpecification } from 'vitest/node';
-import { IS_RELEASE } from './tier.ts';
 
 const IN_MEMORY = '/dev/shm';
 /** Bytes. Whole sites and their copies lie there, and a file of 2 GiB. */
@@ -47,9 +46,10 @@ function rankOf({ project, moduleId }: TestSpecification): number {
 }
 
 const SHOWN = 10;
-const TIMES = '.cache/test-times.json';
+/** Where scripts/test.mjs wants to find them, if a whole run was asked for. */
+const TIMES = process.env.WISPR_TEST_TIMES;
 
-/** Prints the slowest files above the summary of Vitest, and leaves them where scripts/test.mjs adds the times of the whole run. */
+/** Prints the slowest files above the summary of Vitest, and leaves them for scripts/test.mjs. */
 export class SlowestFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     if (modules.length <= SHOWN) return; // a few files are timed line by line already
@@ -58,7 +58,7 @@ export class SlowestFiles implements Reporter {
     const slowest = timed.slice(0, SHOWN);
     const lines = slowest.map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);
     process.stdout.write(`\nThe ten slowest of ${modules.length} files:\n${lines.join('\n')}\n`);
-    if (!IS_RELEASE) writeFileSync(TIMES, JSON.stringify({ slowest }));
+    if (TIMES !== undefined) writeFileSync(TIMES, JSON.stringify({ slowest }));
   }
 }
 

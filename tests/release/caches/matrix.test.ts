@@ -1,6 +1,6 @@
 /**
  * Every server with our configuration, started for real, in front of a real publication: what it does, as docs/caches.md says. A real Reader
- * verifies what comes out. `npm run test:caches` measures everything, with an object of a gigabyte, and writes the table.
+ * verifies what comes out. `npm run test:release -- matrix` measures everything, with an object of a gigabyte, and writes the table.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -306,5 +306,5 @@ test('docs/caches.md has the report', () => {
   const [start, end] = [text.indexOf(before) + before.length, text.indexOf(after)];
   const written = `${text.slice(0, start)}${report()}${text.slice(end)}`;
   if (WHOLE) writeFileSync(DOCS, written);
-  expect(written === text || WHOLE, 'npm run test:caches writes it').toBe(true);
+  expect(written === text || WHOLE, 'npm run test:release -- matrix writes it').toBe(true);
 });

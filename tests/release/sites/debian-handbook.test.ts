@@ -1,4 +1,4 @@
-/** The Debian Administrator's Handbook: pages and pictures in three languages, or thousands in all 26 (`npm run test:sites`). */
+/** The Debian Administrator's Handbook: pages and pictures in three languages, or thousands in all 26. */
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The documentation of Python, read whole once, or by readers of two offices and three editions (`npm run test:sites`): large pages, and two links that lead out of the tree, as Debian packages have. */
+/** The documentation of Python, read whole once, or by readers of two offices and three editions : large pages, and two links that lead out of the tree, as Debian packages have. */
 import { cp, lstat, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

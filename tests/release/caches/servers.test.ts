@@ -3,9 +3,9 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { freePort } from '../../cache-config/child.ts';
-import { SERVER_NAMES, type ServerName } from '../../cache-config/parameters.ts';
-import { squidServiceName } from '../../cache-config/render.ts';
+import { freePort } from '../../../cache-config/child.ts';
+import { SERVER_NAMES, type ServerName } from '../../../cache-config/parameters.ts';
+import { squidServiceName } from '../../../cache-config/render.ts';
 import {
   type CacheServer,
   findServer,
@@ -14,8 +14,8 @@ import {
   startReverse,
   startSquid,
   stopAll,
-} from '../../cache-config/servers.ts';
-import { get, makeSite, READING_ORIGIN } from './site.ts';
+} from '../../../cache-config/servers.ts';
+import { get, makeSite, READING_ORIGIN } from '../../cache-config/site.ts';
 
 const site = makeSite();
 afterAll(async () => {
@@ -168,7 +168,7 @@ test('stopAll ends every server', async () => {
 
 describe('the process that started servers ends', () => {
   const script = (ending: string) => `
-    import { startNginx, startVarnish, startSquid, stopAll } from ${JSON.stringify(new URL('../../cache-config/servers.ts', import.meta.url).href)};
+    import { startNginx, startVarnish, startSquid, stopAll } from ${JSON.stringify(new URL('../../../cache-config/servers.ts', import.meta.url).href)};
     process.on('SIGTERM', () => stopAll().then(() => process.exit(0)));
     const nginx = await startNginx({ root: ${JSON.stringify(site.root)}, readingOrigin: 'https://read.example' });
     const servers = [nginx, await startVarnish({ backend: nginx }), await startSquid()];

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { temporaryFolder } from '../../support/keyserver-rig.ts';
 
-const PAGE = readFileSync(new URL('../../docs/deploy.md', import.meta.url), 'utf8');
-const STAGE = fileURLToPath(new URL('../support/deploy-stage.sh', import.meta.url));
-const WISPR = fileURLToPath(new URL('../../bin/wispr.js', import.meta.url));
+const PAGE = readFileSync(new URL('../../../docs/deploy.md', import.meta.url), 'utf8');
+const STAGE = fileURLToPath(new URL('../../support/deploy-stage.sh', import.meta.url));
+const WISPR = fileURLToPath(new URL('../../../bin/wispr.js', import.meta.url));
 
 /** Only root has mount namespaces with users in them. */
 const test = it.runIf(process.getuid?.() === 0);
