@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/keyserver-rig.ts';
 
 const PAGE = readFileSync(new URL('../../../docs/deploy.md', import.meta.url), 'utf8');
-const STAGE = fileURLToPath(new URL('../../support/deploy-stage.sh', import.meta.url));
+const STAGE = fileURLToPath(new URL('deploy-stage.sh', import.meta.url));
 const WISPR = fileURLToPath(new URL('../../../bin/wispr.js', import.meta.url));
 
 /** Only root has mount namespaces with users in them. */

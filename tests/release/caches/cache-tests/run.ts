@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { Agent, fetch, ProxyAgent } from 'undici';
 
-const PACKAGE = new URL('../../.cache/http-cache-tests/package/', import.meta.url);
+const PACKAGE = new URL('../../../../.cache/http-cache-tests/package/', import.meta.url);
 
 type Handler = (segments: string[], request: IncomingMessage, response: ServerResponse) => void;
 const load = async (path: string) => import(new URL(path, PACKAGE).href);
