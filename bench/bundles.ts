@@ -5,10 +5,10 @@ import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toBase64url } from '../core/encoding/base64url.ts';
 import { type BundledPeriod, encodeBundle } from '../core/keys/bundle.ts';
 import { encodeDescriptor } from '../core/keys/descriptor.ts';
-import { type KeyKind, keyIdOf } from '../core/keys/key-id.ts';
+import { type KeyKind, keyIdOf } from '../core/crypto/key-id.ts';
 import type { NamedKey } from '../core/keys/wrapped-key.ts';
 import { rootIdOf } from '../core/publication/writer.ts';
-import type { KeyServerConfig } from '../keyserver/config.ts';
+import type { KeyServerConfig } from '../keyserver/config/config.ts';
 import { importBundle, type Origins } from '../keyserver/publication/import-bundle.ts';
 import type { KeyServerState } from '../keyserver/storage/state.ts';
 

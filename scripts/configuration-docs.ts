@@ -1,7 +1,7 @@
 // Writes the tables of settings in docs/configuration.md from the schema that wispr checks. tests/docs/pages.test.ts says when it is out of date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { keyServerJsonSchema } from '../keyserver/config-schema.ts';
+import { keyServerJsonSchema } from '../keyserver/config/schema.ts';
 import { configurationJsonSchema } from '../publisher/workspace/configuration/schema.ts';
 
 interface Schema {

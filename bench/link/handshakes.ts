@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { type ConnectionOptions, connect, createServer, type SecureVersion, type Server } from 'node:tls';
 import { brotliCompressSync } from 'node:zlib';
 import { startFar, startNear } from '../../link/index.ts';
-import { type Chain, type KeyKind, makeChain } from './chains.ts';
-import { type Counted, type Counter, startCounter } from './counter.ts';
+import { type Chain, type KeyKind, makeChain } from '../../tests/support/link-chains.ts';
+import { type Counted, type Counter, startCounter } from '../../tests/support/link-counter.ts';
 
 const NAME = 'localhost';
 

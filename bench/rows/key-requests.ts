@@ -16,7 +16,7 @@ import {
 } from '../key-clients.ts';
 import type { Asked } from '../key-server.ts';
 import { type Contestant, compare, measureAlternately, percentile, type Row } from '../measure.ts';
-import { startCluster } from '../postgres-cluster.ts';
+import { startCluster } from '../../tests/support/postgres-cluster.ts';
 
 const RUNS = 7;
 /** What readers are to wait for at most, in milliseconds, at half of the load that can be answered. */

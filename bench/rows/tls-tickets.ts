@@ -10,7 +10,7 @@ import { makeCertificate } from '../certificate.ts';
 import { startServer } from '../key-clients.ts';
 import { compare, median, type Row } from '../measure.ts';
 import { startNginx } from '../nginx.ts';
-import { startCluster } from '../postgres-cluster.ts';
+import { startCluster } from '../../tests/support/postgres-cluster.ts';
 import { processorTime } from '../proc.ts';
 
 const RUNS = 11;

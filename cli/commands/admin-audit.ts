@@ -1,6 +1,6 @@
 /** `wispr admin audit`: what was changed, when, by whom. */
 import type { Command } from 'commander';
-import { readConfig } from '../../keyserver/config.ts';
+import { readConfig } from '../../keyserver/config/config.ts';
 import { type AuditRow, auditFrom, auditLine } from '../../keyserver/storage/audit.ts';
 import { checkAudit } from '../../keyserver/storage/audit-check.ts';
 import { withState } from '../../keyserver/storage/state.ts';

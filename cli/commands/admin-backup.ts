@@ -1,6 +1,6 @@
 /** `wispr admin backup` and `restore`: copies of the database. */
 import type { Command } from 'commander';
-import { readConfig } from '../../keyserver/config.ts';
+import { readConfig } from '../../keyserver/config/config.ts';
 import { backUp, type Restored, restore } from '../../keyserver/storage/backup.ts';
 import { nameOfPlace } from '../../keyserver/storage/master-key.ts';
 import { count } from '../../publisher/text.ts';

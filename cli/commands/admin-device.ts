@@ -1,6 +1,6 @@
 /** `wispr admin device` and `wispr admin rename`: a lost device, and a subscriber with another address. */
 import type { Command } from 'commander';
-import { readConfig } from '../../keyserver/config.ts';
+import { readConfig } from '../../keyserver/config/config.ts';
 import { devicesOf, type ListedDevice, removeDevice } from '../../keyserver/readers/devices.ts';
 import { withState } from '../../keyserver/storage/state.ts';
 import { knownSubscriber, renameSubscriber } from '../../keyserver/subscriptions/subscribers.ts';

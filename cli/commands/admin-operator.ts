@@ -6,7 +6,7 @@ import {
   type OperatorOverview,
   removeOperator,
 } from '../../keyserver/admin-site/operators.ts';
-import { readConfig } from '../../keyserver/config.ts';
+import { readConfig } from '../../keyserver/config/config.ts';
 import { withState } from '../../keyserver/storage/state.ts';
 import { count } from '../../publisher/text.ts';
 import { print, say, UsageError } from '../io/voice.ts';

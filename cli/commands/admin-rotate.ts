@@ -1,6 +1,6 @@
 /** `wispr admin rotate`: another key in the place of one, while the key server runs. */
 import { Argument, type Command } from 'commander';
-import { type KeyServerConfig, readConfig } from '../../keyserver/config.ts';
+import { type KeyServerConfig, readConfig } from '../../keyserver/config/config.ts';
 import { rotateDevices } from '../../keyserver/rotation/devices.ts';
 import { rotateHttpcrypt } from '../../keyserver/rotation/httpcrypt.ts';
 import { replaceLostMasterKey } from '../../keyserver/rotation/lost-master-key.ts';

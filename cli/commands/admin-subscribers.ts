@@ -1,9 +1,9 @@
 /** `wispr admin import FILE.csv`: a whole list of subscribers at once. */
 import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { readConfig } from '../../keyserver/config.ts';
+import { readConfig } from '../../keyserver/config/config.ts';
 import { KeyServerError } from '../../keyserver/errors.ts';
-import { knownOrigins } from '../../keyserver/origins.ts';
+import { knownOrigins } from '../../keyserver/publication/origins.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { type ImportOutcome, importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
 import { invitationLink, MAXIMUM_VALID_DAYS } from '../../keyserver/readers/invitations.ts';

@@ -1,6 +1,6 @@
 /** `wispr admin token`: what the publisher hands over bundles and publications with, or another system begins and ends subscriptions. */
 import type { Command } from 'commander';
-import { readConfig } from '../../keyserver/config.ts';
+import { readConfig } from '../../keyserver/config/config.ts';
 import {
   createToken,
   listTokens,

@@ -8,7 +8,7 @@ import { size } from '../../node-support/size.ts';
 import { setExitCode } from '../io/context.ts';
 import { untilSignal } from '../io/signals.ts';
 import { EXIT, print, say, UsageError } from '../io/voice.ts';
-import { type Delivered, deliver } from './deliver.ts';
+import { type Delivered, deliver } from '../io/deliver.ts';
 import { addConnectionOptions, type ConnectionFlags, connectionOptions, ownOptions } from './reader-options.ts';
 
 interface FetchFlags extends ConnectionFlags {

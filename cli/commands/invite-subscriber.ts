@@ -1,8 +1,8 @@
 /** `wispr invite` on a key server: a one-time link, for any browser and for the Reader. */
-import { DEFAULT_CONFIG_FILE, type KeyServerConfig, readConfig } from '../../keyserver/config.ts';
+import { DEFAULT_CONFIG_FILE, type KeyServerConfig, readConfig } from '../../keyserver/config/config.ts';
 import { mailInvitation } from '../../keyserver/mail/invitation.ts';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
-import { knownOrigins } from '../../keyserver/origins.ts';
+import { knownOrigins } from '../../keyserver/publication/origins.ts';
 import type { Origins } from '../../keyserver/publication/import-bundle.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import {

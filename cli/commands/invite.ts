@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
-import { DEFAULT_CONFIG_FILE } from '../../keyserver/config.ts';
+import { DEFAULT_CONFIG_FILE } from '../../keyserver/config/config.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { hasReadingSite } from '../../publisher/workspace/configuration/schema.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';

@@ -1,7 +1,7 @@
 /** `wispr keyserver install`: the key server as a system service. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
+import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config/config.ts';
 import { installUnit, UNIT_FOLDER } from '../../keyserver/service/install.ts';
 import { UNIT_NAME } from '../../keyserver/service/unit.ts';
 import { currentIo } from '../io/context.ts';

@@ -2,7 +2,7 @@
 
 import { type Command, InvalidArgumentError } from 'commander';
 import { type SyncOptions, type SyncProgress, type SyncSummary, syncSite } from '../../client-proxy/index.ts';
-import { isKeyId } from '../../core/keys/key-id.ts';
+import { isKeyId } from '../../core/crypto/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
 import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../io/progress.ts';

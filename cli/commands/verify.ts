@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
-import { isKeyId } from '../../core/keys/key-id.ts';
+import { isKeyId } from '../../core/crypto/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
 import { isBucket } from '../../node-support/storage/open.ts';
 import { describeFinding, describeReport, type VerifyReport } from '../../publisher/verify/report.ts';

@@ -3,7 +3,7 @@
  * id. What stands behind `#` is never sent as part of a URL.
  */
 import { normaliseCode } from '../../core/keys/binding.ts';
-import { isKeyId, type KeyId } from '../../core/keys/key-id.ts';
+import { isKeyId, type KeyId } from '../../core/crypto/key-id.ts';
 import { OPEN_PAGE } from '../../core/site/path.ts';
 import { isOrigin } from '../../core/site/site.ts';
 import { ReaderError } from '../errors.ts';

@@ -4,7 +4,7 @@
  */
 import { reasonOf } from '../../core/errors.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { MetadataStore } from '../../core/publication/client.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { FIRST_ROOT_FILE, METADATA_PATH } from '../../core/publication/names.ts';

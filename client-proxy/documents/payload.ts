@@ -3,7 +3,7 @@
  * Every block is verified, wherever it came from. What comes from content hosts is cached.
  */
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
-import { giveBack, giveBackIfAlone } from '../../core/encoding/give-back.ts';
+import { giveBack, giveBackIfAlone } from '../../core/primitives/give-back.ts';
 import type { BlockSource } from '../../core/object/blocks.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';

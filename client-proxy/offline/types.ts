@@ -1,5 +1,5 @@
 /** What `wispr sync` asks for, hears on the way, and gets. */
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { ProxyOptions } from '../server/open-reader.ts';
 
 /** Which documents of a site; without any wish all that the reader is entitled to. */

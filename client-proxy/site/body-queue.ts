@@ -3,7 +3,7 @@
  * without a stream between them.
  */
 import type { Dispatcher } from 'undici';
-import { giveBackIfAlone, giveBackWithHead } from '../../core/encoding/give-back.ts';
+import { giveBackIfAlone, giveBackWithHead } from '../../core/primitives/give-back.ts';
 import { LIMITS } from '../limits.ts';
 
 type Controller = Dispatcher.DispatchController;

@@ -3,7 +3,7 @@
  * in one request, one id is never asked for twice at once, and a refusal is remembered for a while.
  */
 import { KeyError } from '../../core/keys/errors.ts';
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { encodeKeyRequest, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { MAXIMUM_KEYS_PER_REQUEST, type RefusalReason } from '../../core/keys/refused-key.ts';
 import { type NamedKey, unwrapKey, type WrappedKey } from '../../core/keys/wrapped-key.ts';

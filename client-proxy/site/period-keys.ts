@@ -4,7 +4,7 @@
  */
 import { readU32 } from '../../core/encoding/bytes.ts';
 import { parseEnvelope } from '../../core/keys/envelope.ts';
-import { type KeyId, keyIdBytes } from '../../core/keys/key-id.ts';
+import { type KeyId, keyIdBytes } from '../../core/crypto/key-id.ts';
 import type { KeyAnswer } from '../../core/keys/key-request.ts';
 import { type NamedKey, unwrapKey, type WrappedKey } from '../../core/keys/wrapped-key.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';

@@ -1,6 +1,6 @@
 /** Set keys, what a device can read with, and period keys, which open set keys. One row each, sealed. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
 import type { SealedDatabase } from './sealed-database.ts';
 import { type KeyTable, keyPlace, type Sealing, unseal } from './sealing.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from '#primitives';
 import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
 import type { Provider } from '../../core/keys/device.ts';
-import { KEY_LENGTH } from '../../core/keys/key-id.ts';
+import { KEY_LENGTH } from '../../core/crypto/key-id.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { insertBinding, readBinding, readSite, sealDeviceKey, updateDescriptor } from './binding-rows.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';

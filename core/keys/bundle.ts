@@ -22,12 +22,12 @@ import {
   type JsonObject,
   parseCanonicalJson,
 } from '../encoding/canonical-json.ts';
-import { openMessage, sealMessage } from '../object/chunked-encryption.ts';
+import { openMessage, sealMessage } from '../crypto/chunked-encryption.ts';
 import { isSite } from '../site/site.ts';
 import { checkXwingPublicKey } from './device.ts';
 import { KeyError } from './errors.ts';
-import { hkdfExpand } from './hkdf.ts';
-import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from './key-id.ts';
+import { hkdfExpand } from '../crypto/hkdf.ts';
+import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from '../crypto/key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { parseMessage } from './sealed-message.ts';
 

@@ -4,7 +4,7 @@ import { canonicalJson, hasMembers, isJsonObject, type Json, type JsonObject } f
 import { type HttpcryptDoor, isHttpcryptDoor } from '../httpcrypt/door.ts';
 import { isOrigin, isSite } from '../site/site.ts';
 import { KeyError } from './errors.ts';
-import { isKeyId, KEY_LENGTH, type KeyId } from './key-id.ts';
+import { isKeyId, KEY_LENGTH, type KeyId } from '../crypto/key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { isSignedBy, parseMessage, signMessage } from './sealed-message.ts';
 

@@ -3,8 +3,8 @@
  * bytes no script can read: docs/spec/web-reader.md, "Devices of browsers".
  */
 import { lengthPrefixed, utf8 } from '../encoding/bytes.ts';
-import { hkdfExpand } from './hkdf.ts';
-import { KEY_LENGTH, type KeyId } from './key-id.ts';
+import { hkdfExpand } from '../crypto/hkdf.ts';
+import { KEY_LENGTH, type KeyId } from '../crypto/key-id.ts';
 
 /** AES-256-GCM decryption under one key; `undefined` if the tag is wrong. */
 export type Open = (

@@ -11,7 +11,7 @@ import {
 } from '../encoding/canonical-json.ts';
 import { KeyError } from './errors.ts';
 import { hpkeOpen, hpkeSeal } from './hpke.ts';
-import { isKeyId, KEY_LENGTH, type KeyId, keyIdOf } from './key-id.ts';
+import { isKeyId, KEY_LENGTH, type KeyId, keyIdOf } from '../crypto/key-id.ts';
 import { isRefusedKey, MAXIMUM_KEYS_PER_REQUEST, type RefusedKey } from './refused-key.ts';
 
 const INFO_LABEL = utf8('wispr/1 keys for documents\n');

@@ -7,7 +7,7 @@ import {
   parseCanonicalJson,
 } from '../encoding/canonical-json.ts';
 import { KeyError } from './errors.ts';
-import type { KeyId } from './key-id.ts';
+import type { KeyId } from '../crypto/key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { matchesPattern } from './set-pattern.ts';
 import { type TimeSpan, timeOf } from './set-time.ts';

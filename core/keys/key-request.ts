@@ -12,7 +12,7 @@ import {
 } from '../encoding/canonical-json.ts';
 import { type DeviceKeyHandle, keyAnswerKey, requestMacKey } from './device-key.ts';
 import { KeyError } from './errors.ts';
-import { isKeyId, type KeyId } from './key-id.ts';
+import { isKeyId, type KeyId } from '../crypto/key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { isRefusedKey, MAXIMUM_KEYS_PER_REQUEST, type RefusedKey } from './refused-key.ts';
 import { isMacBy, macMessage, parseMessage } from './sealed-message.ts';

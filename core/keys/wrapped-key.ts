@@ -5,7 +5,7 @@ import { concat, lengthPrefixed, u64, utf8 } from '../encoding/bytes.ts';
 import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.ts';
 import { type DeviceKeyHandle, wrappingKey } from './device-key.ts';
 import { KeyError } from './errors.ts';
-import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from './key-id.ts';
+import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from '../crypto/key-id.ts';
 
 const NONCE_LENGTH = 12;
 const WRAPPED_LENGTH = NONCE_LENGTH + KEY_LENGTH + 16;

@@ -72,6 +72,11 @@ export const OBJECT_ERRORS = {
     means: 'something follows the end of the object',
     remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
+  'head-unexpected': {
+    step: 'P10',
+    means: 'the object is not the one that the publication names',
+    remedy: 'try again later; do not trust the host',
+  },
 } as const satisfies ErrorCatalogue;
 
 export type ObjectErrorCode = keyof typeof OBJECT_ERRORS;

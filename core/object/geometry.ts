@@ -1,9 +1,6 @@
 /** Where the blocks and chunks of a payload lie: docs/spec/protected-object.md, "Blocks". All lengths and offsets in bytes. */
-import { CHUNK_LENGTH, SEALED_CHUNK_LENGTH, TAG_LENGTH } from '../primitives/contract.ts';
+import { CHUNK_LENGTH, PREFIX_LENGTH, SEALED_CHUNK_LENGTH, TAG_LENGTH } from '../primitives/contract.ts';
 import { LIMITS } from './limits.ts';
-
-/** Salt and commitment in front of the chunks of an encrypted payload. */
-export const PREFIX_LENGTH = 56;
 
 export interface PayloadShape {
   readonly encrypted: boolean;

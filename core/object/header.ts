@@ -9,7 +9,7 @@ import {
   type JsonObject,
   parseCanonicalJson,
 } from '../encoding/canonical-json.ts';
-import { isKeyId, type KeyId } from '../keys/key-id.ts';
+import { isKeyId, type KeyId } from '../crypto/key-id.ts';
 import { isDocumentPath } from '../site/path.ts';
 import { isSite } from '../site/site.ts';
 import { ObjectError } from './errors.ts';

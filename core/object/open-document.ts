@@ -10,7 +10,7 @@ import { type Expectation, readHead } from './read-head.ts';
  *
  * @param object - the object as it came; a signed document's head
  * @param fetchContent - gets a signed document's content, from the document's own URL; asked only after its head has passed
- * @throws ObjectError naming the first check that failed; PublicationError `head-unexpected`
+ * @throws ObjectError naming the first check that failed
  */
 export async function openDocument(
   object: AsyncIterable<Uint8Array>,

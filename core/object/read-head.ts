@@ -4,8 +4,7 @@ import { toBase64url } from '../encoding/base64url.ts';
 import { ByteReader, streamOf } from '../encoding/byte-reader.ts';
 import { concat, equalBytes, readU32 } from '../encoding/bytes.ts';
 import { hexDigest } from '../encoding/digest.ts';
-import { type KeyId, keyIdOf } from '../keys/key-id.ts';
-import { PublicationError } from '../publication/errors.ts';
+import { type KeyId, keyIdOf } from '../crypto/key-id.ts';
 import { ObjectError } from './errors.ts';
 import { blockCount } from './geometry.ts';
 import { DIGEST_LENGTH, type Head, MAGIC, SIGNATURE_LABEL, SIGNATURE_LENGTH } from './head.ts';
@@ -36,7 +35,7 @@ export interface HeadPin {
  * Reads a head and takes verification steps 1 to 9. The signature is checked before the digest list is read. Where a publication names the
  * head, nothing of it is looked at before its hash has passed (step P10 of docs/spec/publication.md).
  *
- * @throws ObjectError naming the first check that failed; PublicationError `head-unexpected`
+ * @throws ObjectError naming the first check that failed
  */
 export async function readHead(input: ByteReader, expected: Expectation): Promise<Head> {
   const { pin } = expected;
@@ -62,8 +61,8 @@ function checkSet(header: Header, { set }: HeadPin): void {
   if ((isEncrypted(header) ? header.set : undefined) !== set) throw unexpected('it belongs to another set');
 }
 
-function unexpected(why: string): PublicationError {
-  return new PublicationError(
+function unexpected(why: string): ObjectError {
+  return new ObjectError(
     'head-unexpected',
     `what the content host has is not the document that the publication names: ${why}`,
   );

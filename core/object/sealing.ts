@@ -4,16 +4,9 @@
  */
 import { sealChunks } from '#symmetric';
 import { concat } from '../encoding/bytes.ts';
-import type { MessageKeys } from './chunked-encryption.ts';
-import {
-  type ByteRange,
-  blockCount,
-  blockMessageLength,
-  blockRange,
-  messageLength,
-  type PayloadShape,
-  PREFIX_LENGTH,
-} from './geometry.ts';
+import type { MessageKeys } from '../crypto/chunked-encryption.ts';
+import { type ByteRange, blockCount, blockMessageLength, blockRange, messageLength, type PayloadShape } from './geometry.ts';
+import { PREFIX_LENGTH } from '../primitives/contract.ts';
 
 /** Everything that the making of a block needs besides its content. Plain data; holds the keys of one message. */
 export interface SealingPlan {

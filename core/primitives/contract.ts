@@ -84,6 +84,9 @@ export const XWING_CIPHERTEXT_LENGTH = 1120;
 /** Bytes of message in a full chunk. */
 export const CHUNK_LENGTH = 16_384;
 
+/** Bytes of salt and commitment in front of the chunks of chunked encryption. */
+export const PREFIX_LENGTH = 56;
+
 /** Bytes of the tag of AES-GCM, and of XChaCha20-Poly1305. */
 export const TAG_LENGTH = 16;
 

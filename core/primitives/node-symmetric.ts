@@ -1,6 +1,6 @@
 /** Hash and cipher on node:crypto. */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
-import { giveBack } from '../encoding/give-back.ts';
+import { giveBack } from './give-back.ts';
 import {
   type ChunkKeys,
   chunkNonce,

@@ -59,11 +59,6 @@ export const PUBLICATION_ERRORS = {
     means: 'the site settings are malformed, or for a newer wispr',
     remedy: 'tell the publisher',
   },
-  'head-unexpected': {
-    step: 'P10',
-    means: 'the object is not the one that the publication names',
-    remedy: 'try again later; do not trust the host',
-  },
 } as const satisfies ErrorCatalogue;
 
 export type PublicationErrorCode = keyof typeof PUBLICATION_ERRORS;

@@ -8,7 +8,7 @@ import { equalBytes } from '../encoding/bytes.ts';
 import { hexDigest } from '../encoding/digest.ts';
 import { toHex } from '../encoding/hex.ts';
 import { envelopeTargetOf } from '../keys/envelope.ts';
-import type { KeyId } from '../keys/key-id.ts';
+import type { KeyId } from '../crypto/key-id.ts';
 import { MESSAGE_LIMITS } from '../keys/limits.ts';
 import { type MetadataSource, type MetadataStore, PublicationClient, type TrustedState } from './client.ts';
 import type { Step } from './delegated-roles.ts';

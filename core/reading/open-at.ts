@@ -40,7 +40,7 @@ export interface WantedDocument extends Omit<Expectation, 'pin'> {
  * Fetches and opens a document. The head is compared with the publication before anything in it is looked at; whatever the content host
  * says in its status or its headers, nothing else is shown.
  *
- * @throws ReadingError `object-missing`, `content-host-answer`, `content-host-unreachable`; PublicationError `head-unexpected`;
+ * @throws ReadingError `object-missing`, `content-host-answer`, `content-host-unreachable`;
  * ObjectError as `openDocument` does
  */
 export async function openAt(

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
 import type { Request, Response } from 'express';
-import type { KeyServerConfig } from '../config.ts';
+import type { KeyServerConfig } from '../config/config.ts';
 import type { DoorOptions } from '../http/door.ts';
 import { queryOf } from '../http/forms.ts';
 import type { RequestLimits } from '../http/limits.ts';

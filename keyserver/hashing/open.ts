@@ -1,7 +1,7 @@
 /** Opens the hashing that the configuration says. */
 import { availableParallelism } from 'node:os';
 import type { Logger } from 'pino';
-import type { DispatcherConfig } from '../config-schema.ts';
+import type { DispatcherConfig } from '../config/schema.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Hashing } from './hashing.ts';
 import { Member } from './member.ts';

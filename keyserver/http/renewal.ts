@@ -2,7 +2,7 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import type { Logger } from 'pino';
 import { reasonOf } from '../../core/errors.ts';
-import type { TlsFiles } from '../config-schema.ts';
+import type { TlsFiles } from '../config/schema.ts';
 
 /** Milliseconds between two looks. Looking is cheap, and works where a link to the files is changed, too. */
 const INTERVAL = 10_000;

@@ -2,7 +2,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import type { TlsFiles } from '../config-schema.ts';
+import type { TlsFiles } from '../config/schema.ts';
 import { KeyServerError } from '../errors.ts';
 
 /** Post-quantum key agreement first, so that what is recorded today stays closed. */

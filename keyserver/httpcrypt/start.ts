@@ -7,7 +7,7 @@ import type { HttpcryptDoor } from '../../core/httpcrypt/door.ts';
 import { recordAddresses, recordText } from '../../core/httpcrypt/record.ts';
 import { writeFileAtomic } from '../../node-support/files/write-file.ts';
 import type { IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
-import type { HttpcryptConfig } from '../config-schema.ts';
+import type { HttpcryptConfig } from '../config/schema.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { readSecret } from '../storage/secrets.ts';
 import { createHttpcryptDoor } from './door.ts';

@@ -6,8 +6,8 @@ import type { Logger } from 'pino';
 import { lazily } from '../../node-support/lazily.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { KeyServerError } from '../errors.ts';
-import { type MailConfig, smtpOptions } from '../mail-config.ts';
-import { readSecretFile } from '../secret-file.ts';
+import { type MailConfig, smtpOptions } from '../config/mail.ts';
+import { readSecretFile } from '../config/secret-file.ts';
 import { requireMailAddress } from './address.ts';
 
 const KINDS = ['invitation', 'sign-in', 'sign-up', 'move', 'moved'] as const;

@@ -1,6 +1,6 @@
 /** What the configuration says of OpenID Connect, with the secret that is in a file of its own. */
-import type { KeyServerConfig } from '../config.ts';
-import { readSecretFile } from '../secret-file.ts';
+import type { KeyServerConfig } from '../config/config.ts';
+import { readSecretFile } from '../config/secret-file.ts';
 import type { OpenIdProvider } from './provider.ts';
 
 /** A way to sign in. */

@@ -1,9 +1,9 @@
 /** Asks the publisher's own system who may read which plan, and remembers its answers: docs/subscriptions.md, "Your own paywall". */
 import { Agent } from 'undici';
 import { reasonOf } from '../../core/errors.ts';
-import type { KeyServerConfig } from '../config.ts';
+import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
-import { readSecretFile } from '../secret-file.ts';
+import { readSecretFile } from '../config/secret-file.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { noteAnswer } from './note-answer.ts';
 import { type AnsweredPlan, askPaywall, type PaywallAddress, TIME_LIMIT } from './question.ts';

@@ -4,7 +4,7 @@ import { sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { type BundledSet, type OpenedBundle, openBundle, recipientIdOf } from '../../core/keys/bundle.ts';
 import { isServerless, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
-import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
+import { type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';

@@ -1,6 +1,6 @@
 /** The publisher that this key server serves: its pinned identity, and its descriptor. */
 import { type SiteDescription, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { Database } from '../storage/database.ts';
 
 export interface Provider {

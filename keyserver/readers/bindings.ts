@@ -8,7 +8,7 @@ import {
   verifyBrowserBindingRequest,
   verifyRenewalRequest,
 } from '../../core/keys/binding.ts';
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
 import { KeyServerError } from '../errors.ts';
 import type { ProviderReader } from '../publication/provider.ts';

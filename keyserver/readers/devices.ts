@@ -1,5 +1,5 @@
 /** Devices of subscribers: Readers, and browsers that hold keys themselves. */
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';

@@ -1,6 +1,6 @@
 /** Invitations: one-time codes that connect a Reader, or sign a browser in at the reading site. Only their digests are stored. */
 import { randomBytes } from '#primitives';
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';

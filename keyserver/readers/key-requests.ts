@@ -1,6 +1,6 @@
 /** Answering key requests: docs/spec/keys.md, "Key requests", the server's side. */
 
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import {
   encodeKeyAnswer,
   isRequestBy,

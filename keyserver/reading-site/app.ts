@@ -9,7 +9,7 @@ import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import type { DoorOptions } from '../http/door.ts';
 import type { RequestLimits } from '../http/limits.ts';
 import type { Mailer } from '../mail/mailer.ts';
-import type { SignUpConfig } from '../mail-config.ts';
+import type { SignUpConfig } from '../config/mail.ts';
 import type { OpenIdDoor } from '../openid/config.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import type { KeyServerState } from '../storage/state.ts';

@@ -7,7 +7,7 @@ import { limitFailures } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { mailedLink } from '../mail/link.ts';
 import type { Mailer, MailKind } from '../mail/mailer.ts';
-import type { SignUpConfig } from '../mail-config.ts';
+import type { SignUpConfig } from '../config/mail.ts';
 import { readProviderRow } from '../publication/provider.ts';
 import { createSession, type NewSession } from '../readers/accounts.ts';
 import {

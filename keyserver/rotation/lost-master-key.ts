@@ -4,7 +4,7 @@
  */
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import type { KeyServerConfig } from '../config.ts';
+import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { Database, Store } from '../storage/database.ts';

@@ -7,7 +7,7 @@
  * 4. The older versions are removed, when no row is under them any more.
  */
 import { u32 } from '../../core/encoding/bytes.ts';
-import type { KeyServerConfig } from '../config.ts';
+import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import { type MasterKeys, nameOfPlace, readMasterKeys, withNewKey, writeMasterKeys } from '../storage/master-key.ts';

@@ -4,7 +4,7 @@
  */
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { recipientIdOf } from '../../core/keys/bundle.ts';
-import type { KeyServerConfig } from '../config.ts';
+import type { KeyServerConfig } from '../config/config.ts';
 import { audit } from '../storage/audit.ts';
 import { type KeyServerState, recipientPlace, writePublicKey } from '../storage/state.ts';
 

@@ -1,5 +1,5 @@
 /** Every row that is sealed by the vault, but the canary. A test finds a column of the schema that is missing here. */
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { TICKET_KEY_PLACE } from '../http/ticket-keys.ts';
 import { setPlace } from '../publication/import-bundle.ts';
 import { timestampKeyPlace } from '../publication/key.ts';

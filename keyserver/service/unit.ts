@@ -1,7 +1,7 @@
 /** The unit of systemd that runs the key server as a system service: systemd.service(5), systemd.exec(5). */
 import { dirname } from 'node:path';
 import { COMMON_HARDENING, unitWord } from '../../node-support/systemd.ts';
-import type { KeyServerConfig } from '../config.ts';
+import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
 
 export const UNIT_NAME = 'wispr-keyserver.service';

@@ -6,7 +6,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { temporaryBeside } from '../../node-support/files/write-file.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
-import type { KeyServerConfig } from '../config.ts';
+import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from './audit.ts';
 import { copyRows } from './copy-rows.ts';

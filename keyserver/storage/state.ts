@@ -6,7 +6,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { recipientIdOf } from '../../core/keys/bundle.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import type { KeyServerConfig } from '../config.ts';
+import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
 import { type Hashing, localHashing } from '../hashing/hashing.ts';
 import { chainAudit } from './audit.ts';

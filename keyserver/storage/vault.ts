@@ -9,7 +9,7 @@
  */
 import { aes256GcmOpen, aes256GcmSeal, randomBytes } from '#primitives';
 import { concat, lengthPrefixed, readU32, u32, utf8 } from '../../core/encoding/bytes.ts';
-import { hkdfExpand } from '../../core/keys/hkdf.ts';
+import { hkdfExpand } from '../../core/crypto/hkdf.ts';
 import { KeyServerError } from '../errors.ts';
 import type { MasterKeys } from './master-key.ts';
 

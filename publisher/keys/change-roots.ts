@@ -12,7 +12,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { equalBytes } from '../../core/encoding/bytes.ts';
-import { KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
+import { KEY_LENGTH, type KeyId } from '../../core/crypto/key-id.ts';
 import { publisherIdentity } from '../../core/object/writer.ts';
 import { tufCanonical } from '../../core/publication/canonical.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';

@@ -1,6 +1,6 @@
 /** The keys of a new publisher, and its first root. */
 import { ed25519KeyPair, randomBytes } from '#primitives';
-import { KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
+import { KEY_LENGTH, type KeyId } from '../../core/crypto/key-id.ts';
 import { roleSigner } from '../../core/publication/keys.ts';
 import { ROLE_VALIDITY, rootIdOf, rootMetadata, signMetadata } from '../../core/publication/writer.ts';
 import type { Argon2idCost } from '../../node-support/argon2id.ts';

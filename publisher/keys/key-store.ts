@@ -7,7 +7,7 @@ import { ed25519KeyPair, randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import type { Json, JsonObject } from '../../core/encoding/canonical-json.ts';
-import { KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
+import { KEY_LENGTH, type KeyId } from '../../core/crypto/key-id.ts';
 import { type PublisherIdentity, publisherIdentity } from '../../core/object/writer.ts';
 import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import type { BundledPeriod } from '../../core/keys/bundle.ts';
 import { envelopeTargetOf, isInPeriod, MAXIMUM_KEYS_PER_ENVELOPE, makeEnvelope } from '../../core/keys/envelope.ts';
-import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
+import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import { periodAt } from '../../core/keys/set-time.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';

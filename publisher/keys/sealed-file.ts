@@ -18,7 +18,7 @@ import {
   type JsonObject,
   parseCanonicalJson,
 } from '../../core/encoding/canonical-json.ts';
-import { openMessage, sealMessage } from '../../core/object/chunked-encryption.ts';
+import { openMessage, sealMessage } from '../../core/crypto/chunked-encryption.ts';
 import {
   ARGON2ID_SALT_LENGTH,
   type Argon2idCost,

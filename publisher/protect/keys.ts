@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
-import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
+import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../../core/publication/set-titles.ts';
 import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';

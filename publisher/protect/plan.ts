@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { printable } from '../../node-support/printable.ts';
 import { PublishError } from '../errors.ts';
 import { isPage, mediaTypeOf } from '../site/media-type.ts';

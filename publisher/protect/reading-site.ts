@@ -1,7 +1,7 @@
 /** Brings the reading site and the key files of a site without a key server into `out`; where there is a key server, takes them out again. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { KEY_FILES_PATH } from '../../core/site/path.ts';
 import type { KeyStoreContents } from '../keys/key-store.ts';
 import { placeInDirectory } from '../publication/places.ts';

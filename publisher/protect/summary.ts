@@ -1,5 +1,5 @@
 /** What a run of `wispr protect` did, or would do. */
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { LostIndex, PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Change } from '../workspace/index/schema.ts';
 import type { Place } from './locate.ts';

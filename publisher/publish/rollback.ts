@@ -2,7 +2,7 @@
 import { copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { binFor, binNames, DOCUMENTS_ROLE, pathHashOf } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import type { SuccinctDelegation, TargetInfo } from '../../core/publication/metadata.ts';

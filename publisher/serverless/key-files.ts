@@ -11,7 +11,7 @@ import {
   MAXIMUM_KEYS_PER_FILE,
   openKeyFile,
 } from '../../core/keys/key-file.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import { KEY_FILES_PATH } from '../../core/site/path.ts';

@@ -1,5 +1,5 @@
 /** The site settings that are published, out of a configuration: docs/spec/publication.md section 5. */
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
 import { printable } from '../../node-support/printable.ts';

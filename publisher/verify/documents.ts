@@ -148,7 +148,7 @@ async function fallbackPart(stream: AsyncIterable<Uint8Array>, carried: Head | u
  * Verifies an object. A signed document's content is not in it: see {@link verifyContent}.
  *
  * @param object - the object, out of its carrier
- * @throws ObjectError naming the first check that failed; PublicationError `head-unexpected`
+ * @throws ObjectError naming the first check that failed
  */
 async function verifyObject(
   object: AsyncIterable<Uint8Array>,
@@ -172,7 +172,7 @@ async function verifyObject(
 async function checkHead(head: Head, { head: hash, headLength, set }: DocumentEntry): Promise<void> {
   const sameSet = isEncrypted(head.header) ? head.header.set === set : set === undefined;
   if (head.length === headLength && sameSet && toHex(await headDigest(head)) === hash) return;
-  throw new PublicationError('head-unexpected', 'this is not the head that the publication names');
+  throw new ObjectError('head-unexpected', 'this is not the head that the publication names');
 }
 
 /**

@@ -1,7 +1,7 @@
 /** What `wispr verify` found. */
 import type { ErrorCatalogue } from '../../core/errors.ts';
 import type { KeyErrorCode } from '../../core/keys/errors.ts';
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { ObjectErrorCode } from '../../core/object/errors.ts';
 import type { PublicationErrorCode } from '../../core/publication/errors.ts';
 import { printable } from '../../node-support/printable.ts';

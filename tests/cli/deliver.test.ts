@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { deliver } from '../../cli/commands/deliver.ts';
+import { deliver } from '../../cli/io/deliver.ts';
 import type { FetchedDocument } from '../../client-proxy/index.ts';
 
 async function* brokenOff() {

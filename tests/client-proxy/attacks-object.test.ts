@@ -6,7 +6,7 @@ import { ed25519Sign, sealChunks, sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { concat, readU32, u32, utf8 } from '../../core/encoding/bytes.ts';
 import { canonicalJson, type JsonObject } from '../../core/encoding/canonical-json.ts';
-import { beginMessage, messageKeysFor } from '../../core/object/chunked-encryption.ts';
+import { beginMessage, messageKeysFor } from '../../core/crypto/chunked-encryption.ts';
 import { encodeHead } from '../../core/object/head.ts';
 import { type EncryptedHeader, encodeHeader } from '../../core/object/header.ts';
 import { payloadContext } from '../../core/object/message.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { deliver } from '../../client-proxy/documents/delivery.ts';
-import { giveBack } from '../../core/encoding/give-back.ts';
+import { giveBack } from '../../core/primitives/give-back.ts';
 
 /** More than the system holds of a connection whose other end takes nothing. */
 const LENGTH = 32 * 1024 * 1024;

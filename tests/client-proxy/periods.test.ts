@@ -5,7 +5,7 @@ import { randomBytes } from '#primitives';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { canonicalJson, type Json } from '../../core/encoding/canonical-json.ts';
 import { ENVELOPE_TARGETS, envelopeTargetOf } from '../../core/keys/envelope.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';

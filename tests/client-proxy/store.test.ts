@@ -10,7 +10,7 @@ import { PublicationStore } from '../../client-proxy/store/publication-store.ts'
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
 import { TestPublisher } from '../support/test-publisher.ts';

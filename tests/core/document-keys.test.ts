@@ -6,7 +6,7 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import { canonicalJson, type Json } from '../../core/encoding/canonical-json.ts';
 import { type DocumentKeys, openDocumentKeys, sealDocumentKeys } from '../../core/keys/document-keys.ts';
 import { hpkeSeal } from '../../core/keys/hpke.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 
 const ORIGIN = 'https://pages.read.news.example';

@@ -2,8 +2,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
-import { hkdfExpand } from '../../core/keys/hkdf.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { hkdfExpand } from '../../core/crypto/hkdf.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import type { HeldSetKey } from '../../core/object/document-reader.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';

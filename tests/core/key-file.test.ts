@@ -12,10 +12,10 @@ import {
   MAXIMUM_KEYS_PER_FILE,
   openKeyFile,
 } from '../../core/keys/key-file.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { sealMessage } from '../../core/object/chunked-encryption.ts';
-import { padMessage } from '../../core/object/padded-message.ts';
+import { sealMessage } from '../../core/crypto/chunked-encryption.ts';
+import { padMessage } from '../../core/crypto/padded-message.ts';
 
 const CONTEXT = { root: toBase64url(new Uint8Array(32)), site: 'news.example' };
 const secret = randomBytes(16);

@@ -13,7 +13,7 @@ import {
 import { encodeBundle, openBundle, recipientIdOf } from '../../core/keys/bundle.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
 import { KeyError } from '../../core/keys/errors.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import {
   encodeKeyAnswer,
   encodeKeyRequest,

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import { toHex } from '../../core/encoding/hex.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import type { KnownDocument } from '../../core/object/document-reader.ts';
 import { headBytes, headDigest } from '../../core/object/head.ts';
 import { openDocument } from '../../core/object/open-document.ts';

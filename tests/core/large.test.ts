@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { CHUNK_LENGTH, ed25519KeyPair, randomBytes } from '#primitives';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { type ObjectOptions, ObjectWriter, publisherIdentity } from '../../core/object/writer.ts';
 

@@ -4,7 +4,7 @@ import { ed25519KeyPair, randomBytes, sha256 } from '#primitives';
 import { ByteReader, collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { concat, utf8 } from '../../core/encoding/bytes.ts';
 import { toHex } from '../../core/encoding/hex.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
 import { readUnverifiedHead } from '../../core/object/read-head.ts';
 import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { padmeLength } from '../../core/object/padding.ts';
+import { padmeLength } from '../../core/crypto/padding.ts';
 
 /** Algorithm 1 of the paper as it stands there, on integers of any length. */
 function algorithm1(length: bigint): bigint {

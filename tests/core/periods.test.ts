@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { canonicalJson, type Json } from '../../core/encoding/canonical-json.ts';
 import { isInPeriod, MAXIMUM_KEYS_PER_ENVELOPE, makeEnvelope, parseEnvelope } from '../../core/keys/envelope.ts';
-import { type KeyKind, keyIdOf } from '../../core/keys/key-id.ts';
+import { type KeyKind, keyIdOf } from '../../core/crypto/key-id.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { type PeriodKind, periodAt } from '../../core/keys/set-time.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';

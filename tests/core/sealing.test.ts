@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes, sha256 } from '#primitives';
 import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { concatAll } from '../../core/encoding/bytes.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { blockCount } from '../../core/object/geometry.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { contentOfBlock, sealBlock, sealedBlockLength } from '../../core/object/sealing.ts';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
-import { overview } from '../../keyserver/overview.ts';
+import { overview } from '../../keyserver/operators/overview.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { invitationLink } from '../../keyserver/readers/invitations.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';

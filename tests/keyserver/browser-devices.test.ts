@@ -8,12 +8,12 @@ import {
   encodeBrowserBindingRequest,
 } from '../../core/keys/binding.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { createNobleMlKem } from '../../core/primitives/noble-ml-kem.ts';
 import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
-import { overview } from '../../keyserver/overview.ts';
+import { overview } from '../../keyserver/operators/overview.ts';
 import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
 import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { findSubscriber } from '../../keyserver/subscriptions/subscribers.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
-import { overview } from '../../keyserver/overview.ts';
+import { overview } from '../../keyserver/operators/overview.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { type Invitation, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { startKeyServer } from '../../keyserver/server.ts';

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readConfig } from '../../keyserver/config.ts';
-import { configTemplate } from '../../keyserver/config-template.ts';
+import { readConfig } from '../../keyserver/config/config.ts';
+import { configTemplate } from '../../keyserver/config/template.ts';
 import { HOUR, PublicationRig } from '../support/publication-rig.ts';
 
 let the: PublicationRig;

@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { overview } from '../../keyserver/overview.ts';
+import { overview } from '../../keyserver/operators/overview.ts';
 import { checkToken } from '../../keyserver/publication/tokens.ts';
 import { findSession, joinWithCode } from '../../keyserver/readers/accounts.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';

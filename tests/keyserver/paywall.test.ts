@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { readConfig } from '../../keyserver/config.ts';
+import { readConfig } from '../../keyserver/config/config.ts';
 import { createPaywall } from '../../keyserver/paywall/paywall.ts';
 import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { inviteAgain } from '../../keyserver/readers/invitations.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import type { BundledPeriod } from '../../core/keys/bundle.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { encodeKeyRequest } from '../../core/keys/key-request.ts';
 import { daySpan, periodAt } from '../../core/keys/set-time.ts';
 import { unwrapKey } from '../../core/keys/wrapped-key.ts';

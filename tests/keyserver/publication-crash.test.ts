@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BUNDLE_PATH, encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
 import { verifyFirstRoot, verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
-import { overview } from '../../keyserver/overview.ts';
+import { overview } from '../../keyserver/operators/overview.ts';
 import { acceptHandOver } from '../../keyserver/publication/authority.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { readPublication, STRICT } from '../../keyserver/publication/stored.ts';

@@ -3,7 +3,7 @@ import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { BUNDLE_PATH, encodeHandOver, HAND_OVER_LIMITS, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import { roleSigner } from '../../core/publication/keys.ts';
-import { overview } from '../../keyserver/overview.ts';
+import { overview } from '../../keyserver/operators/overview.ts';
 import { readPublication } from '../../keyserver/publication/stored.ts';
 import { revokeToken } from '../../keyserver/publication/tokens.ts';
 import { encodeRoot } from '../support/first-root.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Hashing } from '../../keyserver/hashing/hashing.ts';
-import { overview } from '../../keyserver/overview.ts';
+import { overview } from '../../keyserver/operators/overview.ts';
 import { joinWithCode, replacePassword, setFirstPassword } from '../../keyserver/readers/accounts.ts';
 import type { InvitationRequest } from '../../keyserver/readers/invitations.ts';
 import { deleteSubscriber, endSessions } from '../../keyserver/readers/own-account.ts';

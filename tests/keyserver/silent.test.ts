@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { addAdminCommand } from '../../cli/commands/admin.ts';
 import { addKeyServerCommand } from '../../cli/commands/keyserver.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
-import { readConfig } from '../../keyserver/config.ts';
+import { readConfig } from '../../keyserver/config/config.ts';
 import { readMasterKeys } from '../../keyserver/storage/master-key.ts';
 import { type KeyServerState, withState } from '../../keyserver/storage/state.ts';
 import { askForKeys, bind } from '../support/device.ts';

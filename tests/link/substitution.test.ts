@@ -6,7 +6,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Chain, makeChain } from '../../bench/link/chains.ts';
+import { type Chain, makeChain } from '../support/link-chains.ts';
 import { FarSide } from '../../link/substitution/far.ts';
 import { NearSide } from '../../link/substitution/near.ts';
 import { Surprise } from '../../link/substitution/passage.ts';

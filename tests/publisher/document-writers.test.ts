@@ -9,7 +9,7 @@ import { randomBytes, sha256 } from '#primitives';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { messageLength } from '../../core/object/geometry.ts';
 import { payloadShape } from '../../core/object/header.ts';
-import { padmeLength } from '../../core/object/padding.ts';
+import { padmeLength } from '../../core/crypto/padding.ts';
 import { readUnverifiedHead } from '../../core/object/read-head.ts';
 import { isLeftoverName, objectFile } from '../../publisher/protect/writers/files.ts';
 import type { WriteTask } from '../../publisher/protect/writers/jobs.ts';

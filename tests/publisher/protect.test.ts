@@ -6,7 +6,7 @@ import { xwingKeyPair } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { openBundle } from '../../core/keys/bundle.ts';
 import { isHostProof, verifyDescriptor } from '../../core/keys/descriptor.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { isEncrypted } from '../../core/object/header.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { inspectFile } from '../../publisher/verify/inspect.ts';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { isServerless } from '../../core/keys/descriptor.ts';
 import { keyFilePlaceOf, openKeyFile } from '../../core/keys/key-file.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
 import { invite } from '../../publisher/serverless/invitations.ts';

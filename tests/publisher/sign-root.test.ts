@@ -8,7 +8,7 @@ import { addSigner, finishDraft, renewRoot, rotateRole } from '../../publisher/k
 import { readDraft, signDraftFile } from '../../publisher/keys/root-draft.ts';
 import { describeChanges, READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
 import { createSigner, readSigner } from '../../publisher/keys/signing-keys.ts';
-import { listKeys } from '../../publisher/list-keys.ts';
+import { listKeys } from '../../publisher/keys/list-keys.ts';
 import { CHEAP } from '../support/cheap-keys.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 

@@ -10,7 +10,7 @@ import { answerBinding, encodeBindingRequest, verifyBindingRequest } from '../..
 import { encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor } from '../../core/keys/descriptor.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { encodeKeyAnswer, encodeKeyRequest } from '../../core/keys/key-request.ts';
 import { wrapKey } from '../../core/keys/wrapped-key.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { Agent } from 'undici';
 import { accepts, type Child, freePort, startChild, until } from '../../cache-config/child.ts';
-import type { KeyServerConfig } from '../../keyserver/config.ts';
+import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { type Invitation, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type KeyServerState, openState } from '../../keyserver/storage/state.ts';

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { collect } from '../../core/encoding/byte-reader.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { openCarrier } from '../../core/object/carrier.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
 import { openDocument } from '../../core/object/open-document.ts';

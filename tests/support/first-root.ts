@@ -1,5 +1,5 @@
 /** A publication's roots, really signed. */
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import type { TopLevelRole } from '../../core/publication/metadata.ts';
 import { ROLE_VALIDITY, rootMetadata, signMetadata } from '../../core/publication/writer.ts';

@@ -7,7 +7,7 @@ import { createServer as createSecureServer } from 'node:https';
 import { randomBytes } from '#primitives';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import { answerBinding, BINDING_PATH, normaliseCode, verifyBindingRequest } from '../../core/keys/binding.ts';
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import {
   encodeKeyAnswer,
   isRequestBy,

@@ -1,7 +1,7 @@
 /** The real key server of one publisher on loopback, for tests of the reader. */
 import { rm } from 'node:fs/promises';
 import { pino } from 'pino';
-import type { KeyServerConfig } from '../../keyserver/config.ts';
+import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { invitationLink, inviteSubscriber } from '../../keyserver/readers/invitations.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { Provider } from '../../core/keys/device.ts';
-import type { KeyServerConfig } from '../../keyserver/config.ts';
+import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import type { RequestLimits } from '../../keyserver/http/limits.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { type Invitation, type InvitationRequest, inviteSubscriber } from '../../keyserver/readers/invitations.ts';

@@ -15,7 +15,7 @@ import {
   snapshotMetadata,
   timestampMetadata,
 } from '../../core/publication/writer.ts';
-import type { KeyServerConfig } from '../../keyserver/config.ts';
+import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { STRICT } from '../../keyserver/publication/stored.ts';
 import { createToken } from '../../keyserver/publication/tokens.ts';

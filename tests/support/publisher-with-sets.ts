@@ -4,7 +4,7 @@ import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { encodeBundle, type KeyBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor, type ProviderDescriptor } from '../../core/keys/descriptor.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
 import { encodeObject, type PublisherIdentity, publisherIdentity } from '../../core/object/writer.ts';

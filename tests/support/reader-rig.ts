@@ -11,7 +11,7 @@ import {
   startProxy,
 } from '../../client-proxy/index.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
-import type { KeyServerConfig } from '../../keyserver/config.ts';
+import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { type ContentHost, startContentHost } from './content-host.ts';
 import { HostileKeyServer } from './hostile-key-server.ts';
 import { startKeyServerOf, type TestKeyServer } from './key-server.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import type { KeyServerConfig } from '../../keyserver/config.ts';
+import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import type { Database } from '../../keyserver/storage/database.ts';
 import { newPostgresUrl } from './postgres.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { collect } from '../../core/encoding/byte-reader.ts';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import type { OpenedDocument } from '../../core/object/document-reader.ts';
 import { headTargetOf, targetFile } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ed25519KeyPair, randomBytes } from '#primitives';
-import { keyIdOf } from '../../core/keys/key-id.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { publisherIdentity } from '../../core/object/writer.ts';
 import { DocumentWriters } from '../../publisher/protect/writers/writers.ts';
 import { mediaTypeOf } from '../../publisher/site/media-type.ts';

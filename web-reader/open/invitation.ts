@@ -8,7 +8,7 @@ import {
   keyFilePlaceOf,
   openKeyFile,
 } from '../../core/keys/key-file.ts';
-import { isKeyId, type KeyId } from '../../core/keys/key-id.ts';
+import { isKeyId, type KeyId } from '../../core/crypto/key-id.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { documentTarget } from '../../core/reading/local-target.ts';
 import { KEY_FILES_PATH } from '../../core/site/path.ts';

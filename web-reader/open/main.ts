@@ -5,7 +5,7 @@
 
 import type { DocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { ROOT_WORKER } from '../../core/site/path.ts';
 import { loadScript } from '../load-script.ts';
 import { handleOf, openStore, STATE, type Store } from '../store.ts';

@@ -7,7 +7,7 @@ import {
   requestMacKey,
   wrappingKey,
 } from '../../core/keys/device-key.ts';
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
 import { readVault, writeVault } from './database.ts';
 import { mlKemFor } from './ml-kem.ts';

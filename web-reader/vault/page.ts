@@ -1,5 +1,5 @@
 /** What the key server wrote into the vault's page, and how the page asks it. */
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { PublicationPair } from '../../core/publication/pair.ts';
 
 export interface VaultPage {

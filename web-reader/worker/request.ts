@@ -1,5 +1,5 @@
 /** Asks for keys: docs/spec/web-reader.md, "The bounce", step 1. */
-import type { KeyId } from '../../core/keys/key-id.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import { addressOfVault } from '../bounce.ts';
 import { storablePair } from '../pair.ts';

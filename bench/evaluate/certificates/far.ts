@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startServer } from '../../key-clients.ts';
 import type { Asked } from '../../key-server.ts';
-import { type Chain, type KeyKind, makeChain } from '../../link/chains.ts';
+import { type Chain, type KeyKind, makeChain } from '../../../tests/support/link-chains.ts';
 import { FAR } from '../../link/narrow-link.ts';
 import { runNginx } from '../../nginx.ts';
 import { HTTPCRYPT_PORT, KEYS_PORT, SERVER } from './setting.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../../cache-config/child.ts';
 import { type CacheServer, startNginx, startReverse } from '../../../cache-config/servers.ts';
-import { type Counter, startCounter } from '../../link/counter.ts';
+import { type Counter, startCounter } from '../../../tests/support/link-counter.ts';
 import type { Chain } from '../chain.ts';
 
 /** nginx logs a request a moment after it answered. */

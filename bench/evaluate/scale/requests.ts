@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { REQUESTS, rateOf, startServer } from '../../key-clients.ts';
 import type { Asked } from '../../key-server.ts';
 import { mediansOf } from '../../measure.ts';
-import { type Cluster, startCluster } from '../../postgres-cluster.ts';
+import { type Cluster, startCluster } from '../../../tests/support/postgres-cluster.ts';
 import { processorTime, sumOf, treeOf, writtenBy } from '../../proc.ts';
 import type { Started } from '../../processes.ts';
 

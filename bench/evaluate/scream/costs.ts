@@ -8,7 +8,7 @@ import { randomBytes, xwingDecapsulate, xwingEncapsulate, xwingKeyPair } from '#
 import { Connection, clientTls, serverTls, TIMING } from '../../../keyserver/hashing/connection.ts';
 import type { Frame } from '../../../keyserver/hashing/frames.ts';
 import { argon2id } from '../../../node-support/argon2id.ts';
-import { type KeyKind, makeChain } from '../../link/chains.ts';
+import { type KeyKind, makeChain } from '../../../tests/support/link-chains.ts';
 import { median } from '../../measure.ts';
 import type { Listening } from './tls-server.ts';
 

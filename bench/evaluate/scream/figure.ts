@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../../cache-config/child.ts';
-import { startCluster } from '../../postgres-cluster.ts';
+import { startCluster } from '../../../tests/support/postgres-cluster.ts';
 import { processorTime } from '../../proc.ts';
 import { NODE, type Ready, runToReady } from '../../processes.ts';
 import type { Figure } from '../document.ts';

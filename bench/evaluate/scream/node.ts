@@ -1,7 +1,7 @@
 /** One key server of the cluster, in a process of its own. It prints where it is as a line of JSON. Its argument is a {@link NodeSetting}. */
 import { join } from 'node:path';
 import { destination, pino } from 'pino';
-import type { KeyServerConfig } from '../../../keyserver/config.ts';
+import type { KeyServerConfig } from '../../../keyserver/config/config.ts';
 import { startKeyServer } from '../../../keyserver/server.ts';
 import { configIn } from '../../bundles.ts';
 

@@ -5,7 +5,7 @@
  * section 8): `write` makes files with immutable names, which no publication names yet; `place` then replaces what lies at the document's own name.
  */
 import type { ErrorFields } from '../../../core/errors.ts';
-import type { KeyId } from '../../../core/keys/key-id.ts';
+import type { KeyId } from '../../../core/crypto/key-id.ts';
 import type { SealingPlan } from '../../../core/object/sealing.ts';
 import type { PublisherIdentity } from '../../../core/object/writer.ts';
 import { lazily } from '../../../node-support/lazily.ts';

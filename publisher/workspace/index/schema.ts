@@ -1,5 +1,5 @@
 /** The tables of `publisher.db`, and their rows. Nothing in them is secret, and no digest of a plaintext is among them; docs/publish.md says so. */
-import type { KeyId } from '../../../core/keys/key-id.ts';
+import type { KeyId } from '../../../core/crypto/key-id.ts';
 
 /** "wPix" in ASCII. */
 export const APPLICATION_ID = 0x77_50_69_78;

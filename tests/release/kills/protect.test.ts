@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { keyIdOf } from '../../../core/keys/key-id.ts';
+import { keyIdOf } from '../../../core/crypto/key-id.ts';
 import { openKeyStore } from '../../../publisher/keys/key-store.ts';
 import { carriedContent, readPublished, type TrustedStore } from '../../support/published.ts';
 import { createWorkspace, PASSPHRASE, SITE, type TestWorkspace } from '../../support/workspace.ts';

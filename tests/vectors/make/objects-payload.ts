@@ -1,8 +1,8 @@
 /** Objects whose head is right and whose payload is not: steps 11 to 15. */
+import { PREFIX_LENGTH } from '../../../core/primitives/contract.ts';
 import { aes256GcmSeal, CHUNK_LENGTH, chunkNonce, SEALED_CHUNK_LENGTH, sha256 } from '#primitives';
 import { concat, utf8 } from '../../../core/encoding/bytes.ts';
-import { beginMessage } from '../../../core/object/chunked-encryption.ts';
-import { PREFIX_LENGTH } from '../../../core/object/geometry.ts';
+import { beginMessage } from '../../../core/crypto/chunked-encryption.ts';
 import { encodeMessageFront, payloadContext } from '../../../core/object/message.ts';
 import { encodeObject } from '../../../core/object/writer.ts';
 import type { ObjectVector } from '../format.ts';

@@ -8,7 +8,7 @@ import { checkXwingPublicKey, deriveDeviceKeys } from '../../../core/keys/device
 import { parseEnvelope } from '../../../core/keys/envelope.ts';
 import { KeyError } from '../../../core/keys/errors.ts';
 import { keyFilePlaceOf, openKeyFile } from '../../../core/keys/key-file.ts';
-import { type KeyKind, keyIdOf } from '../../../core/keys/key-id.ts';
+import { type KeyKind, keyIdOf } from '../../../core/crypto/key-id.ts';
 import { isRequestBy, openKeyAnswer, parseKeyRequest } from '../../../core/keys/key-request.ts';
 import { openRoaming } from '../../../core/keys/roaming.ts';
 import { unwrapKey, type WrappedKey } from '../../../core/keys/wrapped-key.ts';

@@ -1,7 +1,6 @@
 /** Messages whose exact length does not show: `length: u32 || message || zeros`, as long as Padmé says, and at least as long as most are. */
 import { concat, equalBytes, readU32, u32 } from '../encoding/bytes.ts';
-import { sealedChunkLengths, TAG_LENGTH } from '../primitives/contract.ts';
-import { PREFIX_LENGTH } from './geometry.ts';
+import { PREFIX_LENGTH, sealedChunkLengths, TAG_LENGTH } from '../primitives/contract.ts';
 import { padmeLength } from './padding.ts';
 
 /** @param least - bytes of the shortest result */

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
-import { describeUnreadable } from '../node-support/system-error.ts';
-import { KeyServerError } from './errors.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
+import { KeyServerError } from '../errors.ts';
 
 /**
  * A secret that the configuration names a file of.

@@ -1,11 +1,11 @@
 /** What is checked before the key server makes or changes anything. */
-import type { KeyServerConfig } from './config.ts';
-import { KeyServerError } from './errors.ts';
-import { checkAdminDoor, checkDoor, checkHttpcryptDoor } from './http/listen.ts';
-import { checkMailer } from './mail/mailer.ts';
-import { paywallSettings } from './paywall/paywall.ts';
-import { readSecretFile } from './secret-file.ts';
-import { readStripe } from './stripe.ts';
+import type { StripeConfig } from '../api/subscriptions.ts';
+import type { KeyServerConfig } from '../config/config.ts';
+import { KeyServerError } from '../errors.ts';
+import { checkAdminDoor, checkDoor, checkHttpcryptDoor } from '../http/listen.ts';
+import { checkMailer } from '../mail/mailer.ts';
+import { paywallSettings } from '../paywall/paywall.ts';
+import { readSecretFile } from '../config/secret-file.ts';
 
 /**
  * Everything that is wrong with doors, certificates and files of secrets, in one error.
@@ -39,4 +39,13 @@ function problemOf(check: () => unknown): KeyServerError[] {
     if (error instanceof KeyServerError) return [error];
     throw error;
   }
+}
+
+/**
+ * Settings of Stripe, with the secret that is in a file of its own.
+ *
+ * @throws KeyServerError `configuration-invalid`
+ */
+export function readStripe({ stripe }: KeyServerConfig): StripeConfig | undefined {
+  return stripe && { secret: readSecretFile(stripe.secretFile), plans: stripe.plans };
 }

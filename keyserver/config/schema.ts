@@ -1,10 +1,10 @@
 /** The members of `keyserver.json`, as the file may have them; docs/configuration.md is generated from this. */
 import { z } from 'zod';
-import { isHttpcryptUrl } from '../core/httpcrypt/door.ts';
-import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
-import { isRange } from '../node-support/addresses.ts';
-import { mailConfig, signUpConfig } from './mail-config.ts';
-import { entitlementConfig, openidConfig, stripeConfig } from './subscriber-config.ts';
+import { isHttpcryptUrl } from '../../core/httpcrypt/door.ts';
+import { isLoopback, isOrigin, isSite } from '../../core/site/site.ts';
+import { isRange } from '../../node-support/addresses.ts';
+import { mailConfig, signUpConfig } from './mail.ts';
+import { entitlementConfig, openidConfig, stripeConfig } from './subscribers.ts';
 
 const httpsOrigin = z
   .string()

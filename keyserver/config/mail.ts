@@ -1,6 +1,6 @@
 /** The member `mail` of the configuration. */
 import { z } from 'zod';
-import { isLoopback } from '../core/site/site.ts';
+import { isLoopback } from '../../core/site/site.ts';
 
 export const mailConfig = z
   .strictObject({

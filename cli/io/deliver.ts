@@ -11,8 +11,8 @@ import { isDiskFull } from '../../node-support/disk-full.ts';
 import { replaceFile } from '../../node-support/files/write-file.ts';
 import { size } from '../../node-support/size.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
-import { currentIo } from '../io/context.ts';
-import { UsageError } from '../io/voice.ts';
+import { currentIo } from './context.ts';
+import { UsageError } from './voice.ts';
 
 export interface DeliveryWish {
   /** `-` is standard output, also where that is a terminal. */

@@ -1,9 +1,9 @@
 /** The first run: writes a configuration, with comments for the operator who opens the file next. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createFile } from '../node-support/files/write-file.ts';
-import { systemReason } from '../node-support/system-error.ts';
-import { KeyServerError } from './errors.ts';
+import { createFile } from '../../node-support/files/write-file.ts';
+import { systemReason } from '../../node-support/system-error.ts';
+import { KeyServerError } from '../errors.ts';
 
 /** What a new configuration can differ in. */
 export interface NewConfig {

@@ -1,6 +1,6 @@
 import type { Server } from 'node:net';
-import { systemReason } from '../node-support/system-error.ts';
-import { KeyServerError } from './errors.ts';
+import { systemReason } from '../../node-support/system-error.ts';
+import { KeyServerError } from '../errors.ts';
 
 /**
  * Has a server listen.

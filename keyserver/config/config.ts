@@ -4,18 +4,18 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
-import { isLoopback } from '../core/site/site.ts';
-import { configurationText, parseConfigurationText } from '../node-support/configuration.ts';
-import { describeUnreadable } from '../node-support/system-error.ts';
+import { isLoopback } from '../../core/site/site.ts';
+import { configurationText, parseConfigurationText } from '../../node-support/configuration.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
 import {
   configuration,
   type HttpcryptConfig,
   type ListenAddress,
   type PublicationConfig,
   type TlsFiles,
-} from './config-schema.ts';
-import { KeyServerError } from './errors.ts';
-import type { MailConfig } from './mail-config.ts';
+} from './schema.ts';
+import { KeyServerError } from '../errors.ts';
+import type { MailConfig } from './mail.ts';
 
 /** Where the configuration stands if the command line does not say. */
 export const DEFAULT_CONFIG_FILE = 'keyserver.json';

@@ -1,13 +1,13 @@
 /** What `wispr admin list` shows: everything but secrets. */
 
-import { readProviderRow } from './publication/provider.ts';
-import { isWithdrawn, readPublication } from './publication/stored.ts';
-import { listTokens, type TokenOverview } from './publication/tokens.ts';
-import type { Database } from './storage/database.ts';
-import type { KeyServerState } from './storage/state.ts';
-import { listPlans, type PlanOverview } from './subscriptions/plans.ts';
-import type { Grant, Subscriber } from './subscriptions/subscribers.ts';
-import type { HeldPlan } from './subscriptions/subscriptions.ts';
+import { readProviderRow } from '../publication/provider.ts';
+import { isWithdrawn, readPublication } from '../publication/stored.ts';
+import { listTokens, type TokenOverview } from '../publication/tokens.ts';
+import type { Database } from '../storage/database.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import { listPlans, type PlanOverview } from '../subscriptions/plans.ts';
+import type { Grant, Subscriber } from '../subscriptions/subscribers.ts';
+import type { HeldPlan } from '../subscriptions/subscriptions.ts';
 
 export interface Overview {
   readonly publisher: { readonly id: string | null; readonly key: string; readonly serial: number } | null;

@@ -1,18 +1,18 @@
 /** Why a person can or cannot read a document: what `wispr admin why` says. */
-import { matchesPattern } from '../core/keys/set-pattern.ts';
-import { PublicationError } from '../core/publication/errors.ts';
-import { localTarget } from '../core/reading/local-target.ts';
-import type { KeyServerConfig } from './config.ts';
-import { KeyServerError } from './errors.ts';
-import { createPaywall } from './paywall/paywall.ts';
-import { ProviderReader } from './publication/provider.ts';
-import { createContentHosts } from './reading-site/content-host.ts';
-import { ReadPublications } from './reading-site/publications.ts';
-import type { KeyServerState } from './storage/state.ts';
-import { decideAccess } from './subscriptions/access.ts';
-import { groupOf } from './subscriptions/seats.ts';
-import { findSubscriber } from './subscriptions/subscribers.ts';
-import { type Right, rightsOf } from './subscriptions/subscriptions.ts';
+import { matchesPattern } from '../../core/keys/set-pattern.ts';
+import { PublicationError } from '../../core/publication/errors.ts';
+import { localTarget } from '../../core/reading/local-target.ts';
+import type { KeyServerConfig } from '../config/config.ts';
+import { KeyServerError } from '../errors.ts';
+import { createPaywall } from '../paywall/paywall.ts';
+import { ProviderReader } from '../publication/provider.ts';
+import { createContentHosts } from '../reading-site/content-host.ts';
+import { ReadPublications } from '../reading-site/publications.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import { decideAccess } from '../subscriptions/access.ts';
+import { groupOf } from '../subscriptions/seats.ts';
+import { findSubscriber } from '../subscriptions/subscribers.ts';
+import { type Right, rightsOf } from '../subscriptions/subscriptions.ts';
 
 export interface Why {
   readonly subscriber: string;

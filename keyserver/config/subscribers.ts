@@ -1,6 +1,6 @@
 /** The members `stripe`, `entitlement` and `openid` of the configuration: where subscribers come from. */
 import { z } from 'zod';
-import { isLoopback } from '../core/site/site.ts';
+import { isLoopback } from '../../core/site/site.ts';
 
 const file = (description: string) => z.string().min(1).meta({ description });
 

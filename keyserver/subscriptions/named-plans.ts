@@ -1,8 +1,8 @@
 /** The plans that the configuration names. */
 import type { Logger } from 'pino';
-import type { KeyServerConfig } from './config.ts';
-import type { KeyServerState } from './storage/state.ts';
-import { findPlan } from './subscriptions/plans.ts';
+import type { KeyServerConfig } from '../config/config.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import { findPlan } from './plans.ts';
 
 /**
  * Says which of them there are not. It is no refusal to start: plans are made by a command, perhaps after the first start, and those who read
