@@ -2,10 +2,10 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ed25519KeyPair, randomBytes } from '#primitives';
+import { type KeyKind, keyIdOf } from '../core/crypto/key-id.ts';
 import { toBase64url } from '../core/encoding/base64url.ts';
 import { type BundledPeriod, encodeBundle } from '../core/keys/bundle.ts';
 import { encodeDescriptor } from '../core/keys/descriptor.ts';
-import { type KeyKind, keyIdOf } from '../core/crypto/key-id.ts';
 import type { NamedKey } from '../core/keys/wrapped-key.ts';
 import { rootIdOf } from '../core/publication/writer.ts';
 import type { KeyServerConfig } from '../keyserver/config/config.ts';

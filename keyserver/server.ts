@@ -2,10 +2,8 @@
 import { destination, type Logger, pino } from 'pino';
 import { trustedProxies } from '../node-support/trusted-proxies.ts';
 import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
-import { createApps, createOperatorsApp, type KeyServerApps, type KeyServerDependencies } from './start/apps.ts';
 import type { KeyServerConfig } from './config/config.ts';
 import { DEFAULT_PUBLICATION } from './config/schema.ts';
-import { closeDoors, type Doors, listenersOf, openDoors } from './start/listeners.ts';
 import { KeyServerError } from './errors.ts';
 import type { Hashing } from './hashing/hashing.ts';
 import { openDispatcher } from './hashing/open.ts';
@@ -16,20 +14,22 @@ import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { createMailer } from './mail/mailer.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics } from './metrics/metrics.ts';
-import { warnOfUnknownPlans } from './subscriptions/named-plans.ts';
 import { openOpenId } from './openid/config.ts';
-import { forgetDevOrigins, rememberDevOrigins } from './publication/origins.ts';
 import { createPaywall } from './paywall/paywall.ts';
 import type { Origins } from './publication/import-bundle.ts';
 import { TimestampKeeper } from './publication/keeper.ts';
+import { forgetDevOrigins, rememberDevOrigins } from './publication/origins.ts';
 import { type Provider, ProviderReader, siteReadAt } from './publication/provider.ts';
 import { PushTarget } from './publication/push-target.ts';
 import { createContentHosts } from './reading-site/content-host.ts';
 import { ReadPublications } from './reading-site/publications.ts';
+import { createApps, createOperatorsApp, type KeyServerApps, type KeyServerDependencies } from './start/apps.ts';
+import { closeDoors, type Doors, listenersOf, openDoors } from './start/listeners.ts';
 import { checkBeforeStart, readStripe } from './start/startup-checks.ts';
 import { workEachMinute } from './storage/each-minute.ts';
 import { readSecret } from './storage/secrets.ts';
 import { type KeyServerState, openState } from './storage/state.ts';
+import { warnOfUnknownPlans } from './subscriptions/named-plans.ts';
 
 /** What tests and programs that embed the key server may replace. */
 export interface StartOptions {

@@ -2,8 +2,8 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { utf8 } from '../core/encoding/bytes.ts';
 import type { KeyId } from '../core/crypto/key-id.ts';
+import { utf8 } from '../core/encoding/bytes.ts';
 import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
 import type { Argon2idCost } from '../node-support/argon2id.ts';
 import { PublishError } from './errors.ts';

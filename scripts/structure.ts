@@ -1,4 +1,4 @@
-/** Holds the folders to their layers: which may import which, which packages each may use, and no cycles between them. Part of `npm run check`. */
+/** Holds the folders to their layers: which may import which, which packages each may use, and no cycles of files or folders. Part of `npm run check`. */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path/posix';
 
@@ -49,11 +49,9 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   'cache-config': { folders: ['core', 'node-support'], packages: ['node:', 'zod'] },
   cli: ABOVE,
   demo: ABOVE,
-  bench: ABOVE,
+  // Servers that tests start too: a benchmark may use what tests have, never the other way round.
+  bench: { ...ABOVE, folders: [...ABOVE.folders, 'tests'] },
 };
-
-/** The folders in these are layers too. */
-const WITHOUT_CYCLES = ['publisher', 'keyserver', 'client-proxy', 'link', 'web-reader', 'cli'];
 
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s(?:[^'"`;]*?\sfrom\s)?\s*['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]/g;
@@ -65,8 +63,15 @@ export interface SourceFile {
 }
 
 /** Everything that breaks the structure, as lines. */
-export function violations(files: readonly SourceFile[], programs: readonly string[] = WITHOUT_CYCLES): string[] {
-  return [...files.flatMap(refusedImports), ...programs.flatMap((program) => folderCycles(program, files))];
+export function violations(files: readonly SourceFile[]): string[] {
+  const edges = files.flatMap(({ path, imports }) =>
+    imports.filter((each) => each.startsWith('.')).map((each) => [path, join(dirname(path), each)] as const),
+  );
+  return [
+    ...files.flatMap(refusedImports),
+    ...cycles('files', edges),
+    ...cycles('folders', edges.flatMap(betweenFolders)),
+  ];
 }
 
 function refusedImports({ path, imports }: SourceFile): string[] {
@@ -96,46 +101,40 @@ function isAllowed({ folders, packages }: Layer, path: string, from: string): bo
   );
 }
 
-/** Folders of a program that import one another, directly or by way of others. Loose files stand for themselves. */
-function folderCycles(program: string, files: readonly SourceFile[]): string[] {
-  const edges = new Map<string, Map<string, string>>();
-  for (const { path, imports } of files) {
-    const from = layerIn(program, path);
-    if (from === undefined) continue;
-    const targets = edges.get(from) ?? new Map<string, string>();
-    edges.set(from, targets);
-    for (const each of imports) {
-      const to = each.startsWith('.') ? layerIn(program, join(dirname(path), each)) : undefined;
-      if (to !== undefined && to !== from && !targets.has(to)) targets.set(to, `${path} imports ${each}`);
-    }
-  }
+type Edge = readonly [from: string, to: string];
+
+/** The two neighbours in one folder, of whatever depth, between which an import leads: folders, or a folder and a loose file beside it. */
+function betweenFolders([from, to]: Edge): Edge[] {
+  const [one, other] = [from.split('/'), to.split('/')];
+  const depth = one.findIndex((name, index) => name !== other[index]) + 1;
+  if (one.length === depth && other.length === depth) return []; // two loose files
+  return [[one.slice(0, depth).join('/'), other.slice(0, depth).join('/')]];
+}
+
+/** What imports itself by way of others; types count like values. */
+function cycles(what: string, edges: readonly Edge[]): string[] {
+  const graph = new Map<string, Set<string>>();
+  for (const [from, to] of edges) graph.set(from, (graph.get(from) ?? new Set()).add(to));
   const found = new Map<string, string>();
-  for (const start of edges.keys()) {
-    const cycle = shortestCycle(start, edges);
-    if (cycle === undefined) continue;
-    const why = cycle.map((one, index) => edges.get(one)?.get(cycle[(index + 1) % cycle.length] ?? '') ?? '');
-    found.set([...cycle].sort().join(' '), `folders import one another: ${why.join('; ')}`);
+  for (const start of graph.keys()) {
+    const cycle = shortestCycle(start, graph);
+    if (cycle) found.set([...cycle].sort().join(' '), `${what} import one another: ${[...cycle, start].join(' → ')}`);
   }
   return [...found.values()];
 }
 
-function shortestCycle(start: string, edges: ReadonlyMap<string, ReadonlyMap<string, string>>): string[] | undefined {
-  const waiting = [[start]];
+function shortestCycle(start: string, graph: ReadonlyMap<string, ReadonlySet<string>>): string[] | undefined {
+  const queue = [[start]];
   const seen = new Set<string>();
-  for (let way = waiting.shift(); way !== undefined; way = waiting.shift()) {
-    for (const next of edges.get(way.at(-1) ?? '')?.keys() ?? []) {
-      if (next === start) return way;
+  for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
+    for (const next of graph.get(path.at(-1) ?? '') ?? []) {
+      if (next === start) return path;
       if (seen.has(next)) continue;
       seen.add(next);
-      waiting.push([...way, next]);
+      queue.push([...path, next]);
     }
   }
   return undefined;
-}
-
-function layerIn(program: string, path: string): string | undefined {
-  const [top, ...rest] = path.split('/');
-  return top === program && rest.length > 0 ? `${top}/${rest[0]}` : undefined;
 }
 
 /** The sources of the project with what they import. */
@@ -149,8 +148,7 @@ export function readSources(): SourceFile[] {
 }
 
 if (import.meta.main) {
-  const named = process.argv.slice(2);
-  const found = violations(readSources(), named.length > 0 ? named : WITHOUT_CYCLES);
+  const found = violations(readSources());
   for (const line of found) process.stderr.write(`structure: ${line}\n`);
   process.exitCode = found.length > 0 ? 1 : 0;
 }

@@ -1,7 +1,8 @@
 /** Addresses of the bounce between content origin and vault: docs/spec/web-reader.md, "The bounce". What is asked for stands behind `#`; keys come back in the body of a form. */
+
+import { isKeyId, type KeyId } from '../core/crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
 import { MAXIMUM_SETS_WANTED } from '../core/keys/document-keys.ts';
-import { isKeyId, type KeyId } from '../core/crypto/key-id.ts';
 import { X25519_KEY_LENGTH } from '../core/primitives/webcrypto-x25519.ts';
 import { documentTarget } from '../core/reading/local-target.ts';
 import { KEYS_PAGE } from '../core/site/path.ts';

@@ -2,6 +2,7 @@
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startCluster } from '../../tests/support/postgres-cluster.ts';
 import { makeCertificate } from '../certificate.ts';
 import {
   AT_A_TIME,
@@ -16,7 +17,6 @@ import {
 } from '../key-clients.ts';
 import type { Asked } from '../key-server.ts';
 import { type Contestant, compare, measureAlternately, percentile, type Row } from '../measure.ts';
-import { startCluster } from '../../tests/support/postgres-cluster.ts';
 
 const RUNS = 7;
 /** What readers are to wait for at most, in milliseconds, at half of the load that can be answered. */

@@ -6,11 +6,11 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
+import { startCluster } from '../../tests/support/postgres-cluster.ts';
 import { makeCertificate } from '../certificate.ts';
 import { startServer } from '../key-clients.ts';
 import { compare, median, type Row } from '../measure.ts';
 import { startNginx } from '../nginx.ts';
-import { startCluster } from '../../tests/support/postgres-cluster.ts';
 import { processorTime } from '../proc.ts';
 
 const RUNS = 11;

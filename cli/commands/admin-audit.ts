@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { readConfig } from '../../keyserver/config/config.ts';
 import { type AuditRow, auditFrom, auditLine } from '../../keyserver/storage/audit.ts';
 import { checkAudit } from '../../keyserver/storage/audit-check.ts';
-import { withState } from '../../keyserver/storage/state.ts';
+import { withState } from '../../keyserver/storage/with-state.ts';
 import { printable } from '../../node-support/printable.ts';
 import { count } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';

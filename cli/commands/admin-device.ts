@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { readConfig } from '../../keyserver/config/config.ts';
 import { devicesOf, type ListedDevice, removeDevice } from '../../keyserver/readers/devices.ts';
-import { withState } from '../../keyserver/storage/state.ts';
+import { withState } from '../../keyserver/storage/with-state.ts';
 import { knownSubscriber, renameSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { isoDay } from './describe.ts';

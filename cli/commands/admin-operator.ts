@@ -7,7 +7,7 @@ import {
   removeOperator,
 } from '../../keyserver/admin-site/operators.ts';
 import { readConfig } from '../../keyserver/config/config.ts';
-import { withState } from '../../keyserver/storage/state.ts';
+import { withState } from '../../keyserver/storage/with-state.ts';
 import { count } from '../../publisher/text.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 import { isoDay, utcMinute } from './describe.ts';

@@ -1,7 +1,7 @@
 /** `wispr admin list NAME`: one subscriber. */
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { describePerson, type Person, type SetAnswer } from '../../keyserver/operators/person.ts';
-import { withState } from '../../keyserver/storage/state.ts';
+import { withState } from '../../keyserver/storage/with-state.ts';
 import { knownSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { count } from '../../publisher/text.ts';
 import { print } from '../io/voice.ts';

@@ -1,7 +1,7 @@
 /** `wispr admin plan`: what people subscribe to. */
 import type { Command } from 'commander';
 import { readConfig } from '../../keyserver/config/config.ts';
-import { withState } from '../../keyserver/storage/state.ts';
+import { withState } from '../../keyserver/storage/with-state.ts';
 import { definePlan, listPlans, type PlanOverview, removePlan } from '../../keyserver/subscriptions/plans.ts';
 import { count } from '../../publisher/text.ts';
 import { print, say, UsageError } from '../io/voice.ts';

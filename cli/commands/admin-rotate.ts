@@ -7,7 +7,7 @@ import { replaceLostMasterKey } from '../../keyserver/rotation/lost-master-key.t
 import { type MasterRotation, removeOlderKeys, rotateMasterKey } from '../../keyserver/rotation/master-key.ts';
 import { rotateRecipient } from '../../keyserver/rotation/recipient.ts';
 import { nameOfPlace } from '../../keyserver/storage/master-key.ts';
-import { withState } from '../../keyserver/storage/state.ts';
+import { withState } from '../../keyserver/storage/with-state.ts';
 import { count } from '../../publisher/text.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 

@@ -7,7 +7,7 @@ import { knownOrigins } from '../../keyserver/publication/origins.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { type ImportOutcome, importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
 import { invitationLink, MAXIMUM_VALID_DAYS } from '../../keyserver/readers/invitations.ts';
-import { withState } from '../../keyserver/storage/state.ts';
+import { withState } from '../../keyserver/storage/with-state.ts';
 import { MAXIMUM_LIST_LENGTH } from '../../keyserver/subscriptions/subscriber-list.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { count, someOf } from '../../publisher/text.ts';

@@ -9,7 +9,7 @@ import {
   type TokenOverview,
   type TokenScope,
 } from '../../keyserver/publication/tokens.ts';
-import { withState } from '../../keyserver/storage/state.ts';
+import { withState } from '../../keyserver/storage/with-state.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 import { isoDay } from './describe.ts';
 

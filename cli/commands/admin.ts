@@ -1,10 +1,15 @@
 import type { Command } from 'commander';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config/config.ts';
-import { knownOrigins } from '../../keyserver/publication/origins.ts';
-import { type DeviceOverview, type Overview, overview, type SubscriberOverview } from '../../keyserver/operators/overview.ts';
+import {
+  type DeviceOverview,
+  type Overview,
+  overview,
+  type SubscriberOverview,
+} from '../../keyserver/operators/overview.ts';
 import { type ImportResult, importBundle } from '../../keyserver/publication/import-bundle.ts';
-import { withState } from '../../keyserver/storage/state.ts';
+import { knownOrigins } from '../../keyserver/publication/origins.ts';
+import { withState } from '../../keyserver/storage/with-state.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { count } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';

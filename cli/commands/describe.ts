@@ -2,8 +2,9 @@
 import type { HostProof } from '../../client-proxy/index.ts';
 import { dayOf } from '../../core/keys/set-time.ts';
 import type { PublicationOverview } from '../../keyserver/operators/overview.ts';
+import type { Right } from '../../keyserver/subscriptions/periods.ts';
 import type { Grant } from '../../keyserver/subscriptions/subscribers.ts';
-import type { HeldPlan, Right } from '../../keyserver/subscriptions/subscriptions.ts';
+import type { HeldPlan } from '../../keyserver/subscriptions/subscriptions.ts';
 
 /** A day in UTC, like 2026-11-20. */
 export function isoDay(time: number): string {

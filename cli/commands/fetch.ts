@@ -6,9 +6,9 @@ import { CodedError } from '../../core/errors.ts';
 import { validateHeaderName, validateHeaderValue } from '../../node-support/http.ts';
 import { size } from '../../node-support/size.ts';
 import { setExitCode } from '../io/context.ts';
+import { type Delivered, deliver } from '../io/deliver.ts';
 import { untilSignal } from '../io/signals.ts';
 import { EXIT, print, say, UsageError } from '../io/voice.ts';
-import { type Delivered, deliver } from '../io/deliver.ts';
 import { addConnectionOptions, type ConnectionFlags, connectionOptions, ownOptions } from './reader-options.ts';
 
 interface FetchFlags extends ConnectionFlags {

@@ -5,7 +5,7 @@ import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { dayArgument } from './day-argument.ts';
 import { isoDay } from './describe.ts';
-import type { InviteFlags } from './invite.ts';
+import type { InviteFlags } from './invite-flags.ts';
 
 /** @param configurationFile - `wispr.json` */
 export async function inviteByKeyFile(name: string, configurationFile: string, flags: InviteFlags): Promise<void> {

@@ -2,8 +2,8 @@
 import { DEFAULT_CONFIG_FILE, type KeyServerConfig, readConfig } from '../../keyserver/config/config.ts';
 import { mailInvitation } from '../../keyserver/mail/invitation.ts';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
-import { knownOrigins } from '../../keyserver/publication/origins.ts';
 import type { Origins } from '../../keyserver/publication/import-bundle.ts';
+import { knownOrigins } from '../../keyserver/publication/origins.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import {
   type Invitation,
@@ -12,13 +12,14 @@ import {
   inviteSubscriber,
   withdrawInvitations,
 } from '../../keyserver/readers/invitations.ts';
-import { type KeyServerState, withState } from '../../keyserver/storage/state.ts';
+import type { KeyServerState } from '../../keyserver/storage/state.ts';
+import { withState } from '../../keyserver/storage/with-state.ts';
 import { findPlan } from '../../keyserver/subscriptions/plans.ts';
 import { count } from '../../publisher/text.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { dayArgument } from './day-argument.ts';
 import { describeGrant, describeHeldPlan, isoDay } from './describe.ts';
-import type { InviteFlags } from './invite.ts';
+import type { InviteFlags } from './invite-flags.ts';
 
 /** @throws UsageError for what only a site without a key server knows */
 export async function inviteSubscriberTo(name: string, flags: InviteFlags): Promise<void> {

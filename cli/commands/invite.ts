@@ -7,24 +7,8 @@ import { hasReadingSite } from '../../publisher/workspace/configuration/schema.t
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { UsageError } from '../io/voice.ts';
 import { inviteByKeyFile } from './invite-alone.ts';
+import type { InviteFlags } from './invite-flags.ts';
 import { inviteSubscriberTo } from './invite-subscriber.ts';
-
-export interface InviteFlags {
-  readonly config?: string;
-  readonly sets?: string;
-  readonly plan?: string;
-  readonly from?: string;
-  readonly until?: string;
-  readonly for?: string;
-  readonly valid?: string;
-  readonly seats?: string;
-  readonly mail?: boolean;
-  readonly link?: boolean;
-  readonly password?: boolean;
-  readonly remove?: boolean;
-  readonly passphraseFile?: string;
-  readonly json?: boolean;
-}
 
 /** `wispr invite NAME`: a link. On a key server it works once, in any browser and for the Reader; without one it is a browser's. */
 export function addInviteCommand(program: Command): void {

@@ -1,7 +1,12 @@
 /** `wispr keys list` for people. */
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { shortId } from '../../publisher/keys/roots.ts';
-import { type KeyListing, type ListedKey, type ListedRole, SECTION_PREFIX } from '../../publisher/keys/list-keys.ts';
+import {
+  type KeyListing,
+  type ListedKey,
+  type ListedRole,
+  SECTION_PREFIX,
+} from '../../publisher/publication/list-keys.ts';
 import type { RoleState } from '../../publisher/publication/roles.ts';
 import { count } from '../../publisher/text.ts';
 import { say } from '../io/voice.ts';

@@ -21,7 +21,7 @@ import {
 import { changePassphrase } from '../../publisher/keys/create-keys.ts';
 import { shortId, TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
 import { readSigner } from '../../publisher/keys/signing-keys.ts';
-import { listKeys, SECTION_PREFIX } from '../../publisher/keys/list-keys.ts';
+import { listKeys, SECTION_PREFIX } from '../../publisher/publication/list-keys.ts';
 import { count } from '../../publisher/text.ts';
 import { locateConfiguration } from '../io/arguments.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';

@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { reasonOf } from '../../core/errors.ts';
-import { DEFAULT_CONFIG_FILE, forDevelopment, type KeyServerConfig, readConfig } from '../../keyserver/config/config.ts';
+import {
+  DEFAULT_CONFIG_FILE,
+  forDevelopment,
+  type KeyServerConfig,
+  readConfig,
+} from '../../keyserver/config/config.ts';
 import { isPostgresUrl } from '../../keyserver/config/schema.ts';
 import { writeConfig } from '../../keyserver/config/template.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';

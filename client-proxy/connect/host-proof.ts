@@ -4,11 +4,11 @@
  */
 
 import type { Dispatcher } from 'undici';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { hostProofIn, hostProofLine, isHostProof } from '../../core/keys/descriptor.ts';
 import { KeyError } from '../../core/keys/errors.ts';
-import type { KeyId } from '../../core/crypto/key-id.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { systemCode } from '../../node-support/system-error.ts';

@@ -2,8 +2,9 @@
  * The link of an invitation, docs/spec/keys.md section 7: `ORIGIN#CODE.ROOT`, the key server's address, a one-time code, and the publisher's root
  * id. What stands behind `#` is never sent as part of a URL.
  */
-import { normaliseCode } from '../../core/keys/binding.ts';
+
 import { isKeyId, type KeyId } from '../../core/crypto/key-id.ts';
+import { normaliseCode } from '../../core/keys/binding.ts';
 import { OPEN_PAGE } from '../../core/site/path.ts';
 import { isOrigin } from '../../core/site/site.ts';
 import { ReaderError } from '../errors.ts';

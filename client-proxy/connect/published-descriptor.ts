@@ -2,9 +2,10 @@
  * The descriptor that a site's publication names. A descriptor that names a root may come from any signer; what the publication under
  * that root names is the publisher's. It is verified like every publication, and nothing of it is kept: the site is not connected yet.
  */
+
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
-import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { MetadataStore } from '../../core/publication/client.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { FIRST_ROOT_FILE, METADATA_PATH } from '../../core/publication/names.ts';

@@ -3,12 +3,12 @@
  * Every block is verified, wherever it came from. What comes from content hosts is cached.
  */
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
-import { giveBack, giveBackIfAlone } from '../../core/primitives/give-back.ts';
 import type { BlockSource } from '../../core/object/blocks.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import { headBytes } from '../../core/object/head.ts';
 import { isEncrypted } from '../../core/object/header.ts';
+import { giveBack, giveBackIfAlone } from '../../core/primitives/give-back.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { payloadAt } from '../../core/reading/payload.ts';
 import { LIMITS } from '../limits.ts';

@@ -2,11 +2,31 @@
  * Cuts a range out of a document that the doors sent whole, because a content coding is on it, or is undone on the way. The head is made to
  * fit what is left.
  */
+
+import type { IncomingHttpHeaders } from 'node:http';
 import { sliceOf } from '../../core/reading/byte-range.ts';
 import { rangeApplies } from '../../core/reading/validators.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import type { FetchedDocument, WantedRange } from './fetch-document.ts';
+
+/** What of a document is wanted: bytes from `start` to `end`, both included; without `start` the last `end`, without `end` all from `start`. */
+export interface WantedRange {
+  readonly start: number | undefined;
+  readonly end: number | undefined;
+}
+
+export interface FetchedDocument {
+  /** Of the document: after redirects that the publisher signed. */
+  readonly address: string;
+  /** 200, 206, or 304 where a condition among the header fields says that the caller has it already: then there is no content. */
+  readonly status: number;
+  readonly statusMessage: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values alternate. */
+  readonly rawHeaders: readonly string[];
+  /** Verified piece by piece. What breaks it off is thrown out of it, after everything that was verified before. */
+  readonly content: AsyncIterable<Uint8Array>;
+}
 
 type Head = Pick<FetchedDocument, 'headers' | 'rawHeaders'>;
 

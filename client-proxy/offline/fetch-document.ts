@@ -2,7 +2,7 @@
  * One document for a program, by the forward proxy's own door, whether or not a proxy runs: what comes out has passed the same checks, and a
  * refusal is the same refusal.
  */
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { CodedError } from '../../core/errors.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { request } from '../../node-support/http.ts';
@@ -13,14 +13,8 @@ import { type OpenReader, type OwnDoor, openReader, type ProxyOptions } from '..
 import type { BoundSite } from '../site/bound-sites.ts';
 import { missingSoFar } from '../site/missing-so-far.ts';
 import { hasDatabase, storeOptions } from '../store/locations.ts';
-import { cutRange, isForAnother, withoutField } from './cut-range.ts';
+import { cutRange, type FetchedDocument, isForAnother, type WantedRange, withoutField } from './cut-range.ts';
 import { type Located, locate } from './locate.ts';
-
-/** What of a document is wanted: bytes from `start` to `end`, both included; without `start` the last `end`, without `end` all from `start`. */
-export interface WantedRange {
-  readonly start: number | undefined;
-  readonly end: number | undefined;
-}
 
 /** What goes to the Reader that runs. */
 interface FetchRequest {
@@ -41,19 +35,6 @@ export interface FetchOptions extends Omit<ProxyOptions, 'port' | 'onRefusal'>, 
   readonly signal?: AbortSignal;
   /** Options as they were typed, of which a Reader that runs has its own: refused there. */
   readonly ownOptions?: readonly string[];
-}
-
-export interface FetchedDocument {
-  /** Of the document: after redirects that the publisher signed. */
-  readonly address: string;
-  /** 200, 206, or 304 where a condition among the header fields says that the caller has it already: then there is no content. */
-  readonly status: number;
-  readonly statusMessage: string;
-  readonly headers: IncomingHttpHeaders;
-  /** Names and values alternate. */
-  readonly rawHeaders: readonly string[];
-  /** Verified piece by piece. What breaks it off is thrown out of it, after everything that was verified before. */
-  readonly content: AsyncIterable<Uint8Array>;
 }
 
 const MAXIMUM_REDIRECTS = 10;

@@ -1,7 +1,8 @@
 /** What a sync is to fetch: the documents of a publication that the reader wants and has keys for, and what is here already. */
+
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { CodedError } from '../../core/errors.ts';
-import type { KeyId } from '../../core/crypto/key-id.ts';
 import { verifyBlocks } from '../../core/object/blocks.ts';
 import { readHead } from '../../core/object/read-head.ts';
 import { type FailedList, listDocuments } from '../../core/publication/listing.ts';

@@ -2,8 +2,9 @@
  * Finds set keys: in memory, in the store, in the envelopes of periods, then from the key server. Ids that are wanted at the same time travel
  * in one request, one id is never asked for twice at once, and a refusal is remembered for a while.
  */
-import { KeyError } from '../../core/keys/errors.ts';
+
 import type { KeyId } from '../../core/crypto/key-id.ts';
+import { KeyError } from '../../core/keys/errors.ts';
 import { encodeKeyRequest, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { MAXIMUM_KEYS_PER_REQUEST, type RefusalReason } from '../../core/keys/refused-key.ts';
 import { type NamedKey, unwrapKey, type WrappedKey } from '../../core/keys/wrapped-key.ts';

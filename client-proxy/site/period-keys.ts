@@ -2,9 +2,10 @@
  * The period keys of one binding, and the set keys that they open: docs/spec/keys.md, "Period keys". What a key server gives is kept; what is
  * wrong with an envelope is no reason to refuse anything, for the key server can be asked.
  */
+
+import { type KeyId, keyIdBytes } from '../../core/crypto/key-id.ts';
 import { readU32 } from '../../core/encoding/bytes.ts';
 import { parseEnvelope } from '../../core/keys/envelope.ts';
-import { type KeyId, keyIdBytes } from '../../core/crypto/key-id.ts';
 import type { KeyAnswer } from '../../core/keys/key-request.ts';
 import { type NamedKey, unwrapKey, type WrappedKey } from '../../core/keys/wrapped-key.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';

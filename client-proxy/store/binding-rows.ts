@@ -1,8 +1,8 @@
 /** Bindings as rows of the database. */
 import type { DatabaseSync } from 'node:sqlite';
+import { type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
-import { type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { damaged, siteTaken } from './errors.ts';
 import { saveFirstRoot } from './publication-store.ts';
 import { devicePlace, type Sealing, unseal } from './sealing.ts';

@@ -4,10 +4,10 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { aes256GcmOpen, aes256GcmSeal, randomBytes } from '#primitives';
-import { toBase64url } from '../../core/encoding/base64url.ts';
-import { concat, lengthPrefixed, utf8 } from '../../core/encoding/bytes.ts';
 import { hkdfExpand } from '../../core/crypto/hkdf.ts';
 import { KEY_LENGTH } from '../../core/crypto/key-id.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { concat, lengthPrefixed, utf8 } from '../../core/encoding/bytes.ts';
 import { damaged } from './errors.ts';
 import type { Row } from './types.ts';
 

@@ -1,8 +1,8 @@
 /** What the Reader remembers: the device's seed, bindings, set keys, publications. One SQLite file, which one process has open at a time. */
 import { randomBytes } from '#primitives';
+import { KEY_LENGTH } from '../../core/crypto/key-id.ts';
 import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
 import type { Provider } from '../../core/keys/device.ts';
-import { KEY_LENGTH } from '../../core/crypto/key-id.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { insertBinding, readBinding, readSite, sealDeviceKey, updateDescriptor } from './binding-rows.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';

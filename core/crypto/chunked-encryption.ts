@@ -3,12 +3,13 @@
  *
  *   salt (24) || commitment (32) || chunk 0 || chunk 1 || … || last chunk
  */
-import { PREFIX_LENGTH } from '../primitives/contract.ts';
+
 import { randomBytes } from '#random';
 import { openChunks, sealChunks } from '#symmetric';
 import { concat, equalBytes, utf8 } from '../encoding/bytes.ts';
-import { type HmacHandle, hkdfExpand } from './hkdf.ts';
 import type { ChunkKeys } from '../primitives/contract.ts';
+import { PREFIX_LENGTH } from '../primitives/contract.ts';
+import { type HmacHandle, hkdfExpand } from './hkdf.ts';
 
 export const SALT_LENGTH = 24;
 const COMMITMENT_LENGTH = 32;

@@ -1,9 +1,9 @@
 /** What travels over HTTPCrypt, and how it is sealed: docs/spec/httpcrypt.md, "Requests" and "Answers". */
 import { exchangeKeys, XCHACHA_NONCE_LENGTH, xchachaOpen, xchachaSeal } from '#channel';
 import { randomBytes, sha256 } from '#primitives';
+import { padmeLength } from '../crypto/padding.ts';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, concatAll, fromUtf8, readU32, u32, utf8 } from '../encoding/bytes.ts';
-import { padmeLength } from '../crypto/padding.ts';
 import { TAG_LENGTH } from '../primitives/contract.ts';
 import { ChannelError } from './errors.ts';
 import { SERVER_KEY_ID_LENGTH } from './record.ts';

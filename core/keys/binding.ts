@@ -10,13 +10,13 @@ import {
   xwingDecapsulate,
   xwingEncapsulate,
 } from '#primitives';
+import { hkdfExpand } from '../crypto/hkdf.ts';
+import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from '../crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { lengthPrefixed, utf8 } from '../encoding/bytes.ts';
 import { canonicalJson, hasMembers, type JsonObject } from '../encoding/canonical-json.ts';
 import { checkXwingPublicKey, type DeviceKeys, type Provider } from './device.ts';
 import { KeyError } from './errors.ts';
-import { hkdfExpand } from '../crypto/hkdf.ts';
-import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from '../crypto/key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { isSignedBy, parseMessage, signMessage, signMessageBy } from './sealed-message.ts';
 import type { NamedKey } from './wrapped-key.ts';

@@ -12,6 +12,9 @@ import {
   xwingDecapsulate,
   xwingEncapsulate,
 } from '#primitives';
+import { openMessage, sealMessage } from '../crypto/chunked-encryption.ts';
+import { hkdfExpand } from '../crypto/hkdf.ts';
+import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from '../crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, equalBytes, lengthPrefixed, readU32, u32, utf8 } from '../encoding/bytes.ts';
 import {
@@ -22,12 +25,9 @@ import {
   type JsonObject,
   parseCanonicalJson,
 } from '../encoding/canonical-json.ts';
-import { openMessage, sealMessage } from '../crypto/chunked-encryption.ts';
 import { isSite } from '../site/site.ts';
 import { checkXwingPublicKey } from './device.ts';
 import { KeyError } from './errors.ts';
-import { hkdfExpand } from '../crypto/hkdf.ts';
-import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from '../crypto/key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { parseMessage } from './sealed-message.ts';
 

@@ -1,10 +1,11 @@
 /** The provider descriptor: who publishes which sites, and where their keys are: docs/spec/keys.md, "Provider descriptor". */
+
+import { isKeyId, KEY_LENGTH, type KeyId } from '../crypto/key-id.ts';
 import { fromBase64url } from '../encoding/base64url.ts';
 import { canonicalJson, hasMembers, isJsonObject, type Json, type JsonObject } from '../encoding/canonical-json.ts';
 import { type HttpcryptDoor, isHttpcryptDoor } from '../httpcrypt/door.ts';
 import { isOrigin, isSite } from '../site/site.ts';
 import { KeyError } from './errors.ts';
-import { isKeyId, KEY_LENGTH, type KeyId } from '../crypto/key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { isSignedBy, parseMessage, signMessage } from './sealed-message.ts';
 

@@ -1,9 +1,9 @@
 /** A device's keys, and the checks on keys of devices: docs/spec/keys.md, "Devices". */
 import { ed25519KeyPair, type KeyPair, XWING_PUBLIC_KEY_LENGTH, x25519, xwingKeyPair } from '#primitives';
-import { lengthPrefixed, utf8 } from '../encoding/bytes.ts';
-import { KeyError } from './errors.ts';
 import { hkdfExpand } from '../crypto/hkdf.ts';
 import { type KeyId, keyIdBytes } from '../crypto/key-id.ts';
+import { lengthPrefixed, utf8 } from '../encoding/bytes.ts';
+import { KeyError } from './errors.ts';
 
 /** Bytes of ML-KEM-768's encapsulation key, in front of the X25519 key in an X-Wing public key. */
 const MLKEM_KEY_LENGTH = 1184;

@@ -1,4 +1,6 @@
 /** Set keys on their way to a content origin: from the vault, docs/spec/web-reader.md, "The sealed message"; the same message is in key files. */
+
+import { isKeyId, KEY_LENGTH, type KeyId, keyIdOf } from '../crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, utf8 } from '../encoding/bytes.ts';
 import {
@@ -11,7 +13,6 @@ import {
 } from '../encoding/canonical-json.ts';
 import { KeyError } from './errors.ts';
 import { hpkeOpen, hpkeSeal } from './hpke.ts';
-import { isKeyId, KEY_LENGTH, type KeyId, keyIdOf } from '../crypto/key-id.ts';
 import { isRefusedKey, MAXIMUM_KEYS_PER_REQUEST, type RefusedKey } from './refused-key.ts';
 
 const INFO_LABEL = utf8('wispr/1 keys for documents\n');

@@ -1,4 +1,6 @@
 /** Key envelopes: set keys under a period key, in a file that everyone may fetch: docs/spec/keys.md, "Key envelopes". */
+
+import type { KeyId } from '../crypto/key-id.ts';
 import {
   canonicalJson,
   hasMembers,
@@ -7,7 +9,6 @@ import {
   parseCanonicalJson,
 } from '../encoding/canonical-json.ts';
 import { KeyError } from './errors.ts';
-import type { KeyId } from '../crypto/key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { matchesPattern } from './set-pattern.ts';
 import { type TimeSpan, timeOf } from './set-time.ts';

@@ -3,14 +3,15 @@
  *
  *   "wispr-keyfile/1\n" (16) || payload: chunked-encryption of length: u32 || canonical JSON || zeros
  */
-import { toBase64url } from '../encoding/base64url.ts';
-import { concat, equalBytes, lengthPrefixed, utf8 } from '../encoding/bytes.ts';
+
 import { type InputKey, openMessage, sealMessage } from '../crypto/chunked-encryption.ts';
-import { isSealedPadded, padMessage, unpadMessage } from '../crypto/padded-message.ts';
-import { areNamedRight, type DocumentKeys, encodeDocumentKeys, parseDocumentKeys } from './document-keys.ts';
-import { KeyError } from './errors.ts';
 import { hkdfExpand, hkdfExtract } from '../crypto/hkdf.ts';
 import { KEY_LENGTH, type KeyId } from '../crypto/key-id.ts';
+import { isSealedPadded, padMessage, unpadMessage } from '../crypto/padded-message.ts';
+import { toBase64url } from '../encoding/base64url.ts';
+import { concat, equalBytes, lengthPrefixed, utf8 } from '../encoding/bytes.ts';
+import { areNamedRight, type DocumentKeys, encodeDocumentKeys, parseDocumentKeys } from './document-keys.ts';
+import { KeyError } from './errors.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 
 /** Bytes of an invitation's secret, where the link has it; from a password, {@link PASSWORD_COST} makes 32. */

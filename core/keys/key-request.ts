@@ -1,5 +1,6 @@
 /** How a device asks for keys, and is answered: docs/spec/keys.md, "Key requests". */
 import { aes256GcmOpen, aes256GcmSeal, randomBytes, sha256 } from '#primitives';
+import { isKeyId, type KeyId } from '../crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, utf8 } from '../encoding/bytes.ts';
 import {
@@ -12,7 +13,6 @@ import {
 } from '../encoding/canonical-json.ts';
 import { type DeviceKeyHandle, keyAnswerKey, requestMacKey } from './device-key.ts';
 import { KeyError } from './errors.ts';
-import { isKeyId, type KeyId } from '../crypto/key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { isRefusedKey, MAXIMUM_KEYS_PER_REQUEST, type RefusedKey } from './refused-key.ts';
 import { isMacBy, macMessage, parseMessage } from './sealed-message.ts';

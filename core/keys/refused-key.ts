@@ -1,6 +1,7 @@
 /** A key that was not given, and why: docs/spec/keys.md, "Key requests". */
-import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.ts';
+
 import { isKeyId, type KeyId } from '../crypto/key-id.ts';
+import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.ts';
 
 /** Keys asked for at once. */
 export const MAXIMUM_KEYS_PER_REQUEST = 256;

@@ -6,17 +6,17 @@
  * Argon2id itself is not here: it takes memory and time, which each program finds in its own way.
  */
 import { sha256 } from '#primitives';
+import { openMessage, sealMessage } from '../crypto/chunked-encryption.ts';
+import { hkdfExpand } from '../crypto/hkdf.ts';
+import { KEY_LENGTH, keyIdOf } from '../crypto/key-id.ts';
+import { isSealedPadded, padMessage, unpadMessage } from '../crypto/padded-message.ts';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, equalBytes, lengthPrefixed, utf8 } from '../encoding/bytes.ts';
 import { canonicalJson, hasMembers, isJsonObject, type Json, type JsonObject } from '../encoding/canonical-json.ts';
-import { openMessage, sealMessage } from '../crypto/chunked-encryption.ts';
-import { isSealedPadded, padMessage, unpadMessage } from '../crypto/padded-message.ts';
 import { CHUNK_LENGTH } from '../primitives/contract.ts';
 import { isSite } from '../site/site.ts';
 import { type VerifiedDescriptor, verifyDescriptor } from './descriptor.ts';
 import { KeyError } from './errors.ts';
-import { hkdfExpand } from '../crypto/hkdf.ts';
-import { KEY_LENGTH, keyIdOf } from '../crypto/key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { parseMessage } from './sealed-message.ts';
 import type { NamedKey } from './wrapped-key.ts';

@@ -1,11 +1,11 @@
 /** Wrapped keys, the one construction in which keys travel: docs/spec/keys.md, "Wrapped keys". */
 import { aes256GcmOpen, aes256GcmSeal, randomBytes } from '#primitives';
+import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from '../crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, lengthPrefixed, u64, utf8 } from '../encoding/bytes.ts';
 import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.ts';
 import { type DeviceKeyHandle, wrappingKey } from './device-key.ts';
 import { KeyError } from './errors.ts';
-import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from '../crypto/key-id.ts';
 
 const NONCE_LENGTH = 12;
 const WRAPPED_LENGTH = NONCE_LENGTH + KEY_LENGTH + 16;

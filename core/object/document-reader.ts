@@ -2,15 +2,23 @@
  * Opens protected objects: verification steps 10 to 15 of docs/spec/protected-object.md, block by block. No byte of a block is
  * released before the block has passed; a check that fails throws out of the stream, which the caller must then end visibly incomplete.
  */
-import type { ByteReader } from '../encoding/byte-reader.ts';
+
+import { type InputKey, type MessageKeys, messageKeysFor } from '../crypto/chunked-encryption.ts';
 import type { HmacHandle } from '../crypto/hkdf.ts';
 import { type KeyId, keyIdOf } from '../crypto/key-id.ts';
+import type { ByteReader } from '../encoding/byte-reader.ts';
+import { PREFIX_LENGTH } from '../primitives/contract.ts';
 import { type BlockRun, decryptBlock } from './block-run.ts';
 import { type BlockSource, readBlock } from './blocks.ts';
-import { type InputKey, type MessageKeys, messageKeysFor } from '../crypto/chunked-encryption.ts';
 import { ObjectError } from './errors.ts';
-import { type ByteRange, blockCount, blockMessageLength, blockRange, messageLength, type PayloadShape } from './geometry.ts';
-import { PREFIX_LENGTH } from '../primitives/contract.ts';
+import {
+  type ByteRange,
+  blockCount,
+  blockMessageLength,
+  blockRange,
+  messageLength,
+  type PayloadShape,
+} from './geometry.ts';
 import { digestsOfBlocks, type Head } from './head.ts';
 import { isEncrypted, payloadShape } from './header.ts';
 import { parseMessageFront, payloadContext } from './message.ts';

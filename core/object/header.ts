@@ -1,4 +1,6 @@
 /** The header of a protected object: docs/spec/protected-object.md, "Header". Parsing happens before the signature is checked. */
+
+import { isKeyId, type KeyId } from '../crypto/key-id.ts';
 import { encodeBase64, URL_SAFE } from '../encoding/base64.ts';
 import { fromBase64url } from '../encoding/base64url.ts';
 import {
@@ -9,7 +11,6 @@ import {
   type JsonObject,
   parseCanonicalJson,
 } from '../encoding/canonical-json.ts';
-import { isKeyId, type KeyId } from '../crypto/key-id.ts';
 import { isDocumentPath } from '../site/path.ts';
 import { isSite } from '../site/site.ts';
 import { ObjectError } from './errors.ts';

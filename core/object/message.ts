@@ -1,6 +1,6 @@
+import { keyIdBytes } from '../crypto/key-id.ts';
 import { concat, lengthPrefixed, readU32, u32, utf8 } from '../encoding/bytes.ts';
 import { canonicalJson, type JsonObject, parseCanonicalJson } from '../encoding/canonical-json.ts';
-import { keyIdBytes } from '../crypto/key-id.ts';
 import { ObjectError } from './errors.ts';
 import type { EncryptedHeader } from './header.ts';
 import { LIMITS } from './limits.ts';

@@ -1,10 +1,10 @@
 /** Reads heads: verification steps 1 to 9 of docs/spec/protected-object.md. */
 import { ed25519Verify, sha256 } from '#primitives';
+import { type KeyId, keyIdOf } from '../crypto/key-id.ts';
 import { toBase64url } from '../encoding/base64url.ts';
 import { ByteReader, streamOf } from '../encoding/byte-reader.ts';
 import { concat, equalBytes, readU32 } from '../encoding/bytes.ts';
 import { hexDigest } from '../encoding/digest.ts';
-import { type KeyId, keyIdOf } from '../crypto/key-id.ts';
 import { ObjectError } from './errors.ts';
 import { blockCount } from './geometry.ts';
 import { DIGEST_LENGTH, type Head, MAGIC, SIGNATURE_LABEL, SIGNATURE_LENGTH } from './head.ts';

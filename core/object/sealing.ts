@@ -3,10 +3,17 @@
  * of a large document can be made on all cores.
  */
 import { sealChunks } from '#symmetric';
-import { concat } from '../encoding/bytes.ts';
 import type { MessageKeys } from '../crypto/chunked-encryption.ts';
-import { type ByteRange, blockCount, blockMessageLength, blockRange, messageLength, type PayloadShape } from './geometry.ts';
+import { concat } from '../encoding/bytes.ts';
 import { PREFIX_LENGTH } from '../primitives/contract.ts';
+import {
+  type ByteRange,
+  blockCount,
+  blockMessageLength,
+  blockRange,
+  messageLength,
+  type PayloadShape,
+} from './geometry.ts';
 
 /** Everything that the making of a block needs besides its content. Plain data; holds the keys of one message. */
 export interface SealingPlan {

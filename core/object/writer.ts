@@ -3,18 +3,18 @@
  * place in a file while it streams, and the head in front of it afterwards.
  */
 import { sha256 } from '#symmetric';
+import { beginMessage } from '../crypto/chunked-encryption.ts';
+import { type KeyId, keyIdOf } from '../crypto/key-id.ts';
+import { padmeLength } from '../crypto/padding.ts';
 import { toBase64url } from '../encoding/base64url.ts';
 import { ByteReader } from '../encoding/byte-reader.ts';
 import { concatAll, equalBytes } from '../encoding/bytes.ts';
-import { type KeyId, keyIdOf } from '../crypto/key-id.ts';
 import type { KeyPair } from '../primitives/contract.ts';
-import { beginMessage } from '../crypto/chunked-encryption.ts';
 import { blockCount, blockRange, chooseBlockChunks, encryptedPayloadLength, type PayloadShape } from './geometry.ts';
 import { encodeHead, headLength } from './head.ts';
 import { encodeHeader, type Header, payloadShape, setDigestListDigest } from './header.ts';
 import { encodeMessageFront, payloadContext } from './message.ts';
 import type { Metadata } from './metadata.ts';
-import { padmeLength } from '../crypto/padding.ts';
 import { contentOfBlock, type SealingPlan, sealBlock } from './sealing.ts';
 
 export interface ObjectOptions {

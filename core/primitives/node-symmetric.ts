@@ -1,6 +1,5 @@
 /** Hash and cipher on node:crypto. */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
-import { giveBack } from './give-back.ts';
 import {
   type ChunkKeys,
   chunkNonce,
@@ -9,6 +8,7 @@ import {
   sealedChunkLengths,
   TAG_LENGTH,
 } from './contract.ts';
+import { giveBack } from './give-back.ts';
 
 const CIPHER = 'aes-256-gcm';
 const NO_DATA = new Uint8Array(0);

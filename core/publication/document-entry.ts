@@ -1,6 +1,7 @@
 /** What a publication says about one document: docs/spec/publication.md, "Targets". */
-import { fromHex } from '../encoding/hex.ts';
+
 import { isKeyId, type KeyId } from '../crypto/key-id.ts';
+import { fromHex } from '../encoding/hex.ts';
 import type { TufObject } from './canonical.ts';
 import { isTufObject } from './envelope.ts';
 import { PublicationError } from './errors.ts';

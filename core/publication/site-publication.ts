@@ -3,12 +3,12 @@
  * docs/spec/publication.md; P1 to P8 are the client's.
  */
 import { sha256 } from '#primitives';
+import type { KeyId } from '../crypto/key-id.ts';
 import { fromBase64url } from '../encoding/base64url.ts';
 import { equalBytes } from '../encoding/bytes.ts';
 import { hexDigest } from '../encoding/digest.ts';
 import { toHex } from '../encoding/hex.ts';
 import { envelopeTargetOf } from '../keys/envelope.ts';
-import type { KeyId } from '../crypto/key-id.ts';
 import { MESSAGE_LIMITS } from '../keys/limits.ts';
 import { type MetadataSource, type MetadataStore, PublicationClient, type TrustedState } from './client.ts';
 import type { Step } from './delegated-roles.ts';

@@ -3,14 +3,14 @@ import type { Express, Request, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
 import { field } from '../http/forms.ts';
 import { describePerson } from '../operators/person.ts';
+import { type Why, whyCanRead } from '../operators/why.ts';
 import { removeDevice } from '../readers/devices.ts';
 import { inviteAgain } from '../readers/invitations.ts';
 import { beginSubscription, endSubscription } from '../readers/subscribing.ts';
 import { newestAudit } from '../storage/audit.ts';
+import type { Right } from '../subscriptions/periods.ts';
 import { listPlans } from '../subscriptions/plans.ts';
 import { revokeSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
-import type { Right } from '../subscriptions/subscriptions.ts';
-import { type Why, whyCanRead } from '../operators/why.ts';
 import { type AdminPages, operatorState, query, sendPage } from './pages.ts';
 import { sendInvitation } from './subscribers.ts';
 

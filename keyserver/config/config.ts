@@ -7,6 +7,8 @@ import type { z } from 'zod';
 import { isLoopback } from '../../core/site/site.ts';
 import { configurationText, parseConfigurationText } from '../../node-support/configuration.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
+import { KeyServerError } from '../errors.ts';
+import type { MailConfig } from './mail.ts';
 import {
   configuration,
   type HttpcryptConfig,
@@ -14,8 +16,6 @@ import {
   type PublicationConfig,
   type TlsFiles,
 } from './schema.ts';
-import { KeyServerError } from '../errors.ts';
-import type { MailConfig } from './mail.ts';
 
 /** Where the configuration stands if the command line does not say. */
 export const DEFAULT_CONFIG_FILE = 'keyserver.json';

@@ -6,14 +6,14 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { systemCode } from '../../node-support/system-error.ts';
+import { listenAt } from '../config/listen-at.ts';
 import type { ListenAddress } from '../config/schema.ts';
 import { KeyServerError } from '../errors.ts';
-import { listenAt } from '../http/listen-at.ts';
 import { Asked, Connection, isAuthenticated, NotDone, serverTls, TIMING, type Timing } from './connection.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Frame } from './frames.ts';
-import { BOUNDS, type Hashing, type HashingWork, localHashing, Tally } from './hashing.ts';
-import { hashOnThread } from './threads.ts';
+import { BOUNDS, type Hashing, localHashing, Tally } from './hashing.ts';
+import { type HashingWork, hashOnThread } from './threads.ts';
 
 /** Where one work is done at a time. */
 interface Place {

@@ -17,7 +17,8 @@
  */
 import { concat, fromUtf8, readU32, u32, utf8 } from '../../core/encoding/bytes.ts';
 import { ARGON2ID_LENGTH, ARGON2ID_SALT_LENGTH } from '../../node-support/argon2id.ts';
-import { type HashingWork, isAllowedCost } from './hashing.ts';
+import { isAllowedCost } from './hashing.ts';
+import type { HashingWork } from './threads.ts';
 
 /** Bytes of the longest frame, without its length. Passwords have 1,024 bytes at most: `MAXIMUM_PASSWORD_BYTES`. */
 export const LONGEST_FRAME = 16_384;

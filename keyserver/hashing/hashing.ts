@@ -2,15 +2,7 @@
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
 import { KeyServerError } from '../errors.ts';
 import { FairQueue, type QueueBounds } from './fair-queue.ts';
-import { hashOnThread } from './threads.ts';
-
-/** One computation of Argon2id. It depends on nothing else, so it may be done anywhere, and twice. */
-export interface HashingWork {
-  readonly typed: string;
-  readonly cost: Argon2idCost;
-  /** 16 bytes. */
-  readonly salt: Uint8Array;
-}
+import { type HashingWork, hashOnThread } from './threads.ts';
 
 /** Since the start: works of this key server that were done here without a dispatcher, that the dispatcher did, that were refused; and works done for it. */
 export type HashingCounts = Readonly<Record<'local' | 'dispatched' | 'refused' | 'for-dispatcher', number>>;

@@ -9,8 +9,8 @@ import { OutOfTime, withinTime } from '../../node-support/within-time.ts';
 import { Asked, Connection, clientTls, isAuthenticated, NotDone, TIMING, type Timing } from './connection.ts';
 import { busy } from './fair-queue.ts';
 import type { Frame } from './frames.ts';
-import { type Hashing, type HashingWork, localHashing, Tally } from './hashing.ts';
-import { hashOnThread } from './threads.ts';
+import { type Hashing, localHashing, Tally } from './hashing.ts';
+import { type HashingWork, hashOnThread } from './threads.ts';
 
 /** OpenSSL's words for what the other side says of another secret. */
 const OTHER_SECRET = 'ERR_SSL_TLSV1_ALERT_DECRYPT_ERROR';

@@ -2,7 +2,7 @@
 import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { argon2idNow } from '../../node-support/argon2id.ts';
-import type { HashingWork } from './hashing.ts';
+import type { HashingWork } from './threads.ts';
 
 /**
  * A third of the weight of all else that the machine does: enough for people who sign in while it has much to do. On Linux the number is that of a thread, and 0 the calling one

@@ -1,5 +1,13 @@
 import { AnsweringThread } from '../../node-support/answering-thread.ts';
-import type { HashingWork } from './hashing.ts';
+import type { Argon2idCost } from '../../node-support/argon2id.ts';
+
+/** One computation of Argon2id. It depends on nothing else, so it may be done anywhere, and twice. */
+export interface HashingWork {
+  readonly typed: string;
+  readonly cost: Argon2idCost;
+  /** 16 bytes. */
+  readonly salt: Uint8Array;
+}
 
 const PROGRAM = new URL('thread.ts', import.meta.url);
 

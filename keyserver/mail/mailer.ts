@@ -5,9 +5,9 @@ import { Eta } from 'eta';
 import type { Logger } from 'pino';
 import { lazily } from '../../node-support/lazily.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
-import { KeyServerError } from '../errors.ts';
 import { type MailConfig, smtpOptions } from '../config/mail.ts';
 import { readSecretFile } from '../config/secret-file.ts';
+import { KeyServerError } from '../errors.ts';
 import { requireMailAddress } from './address.ts';
 
 const KINDS = ['invitation', 'sign-in', 'sign-up', 'move', 'moved'] as const;

@@ -2,9 +2,10 @@
 import { devicesOf, type ListedDevice } from '../readers/devices.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { decideAccess } from '../subscriptions/access.ts';
+import type { Right } from '../subscriptions/periods.ts';
 import { groupOf, type Seats, seatsOf } from '../subscriptions/seats.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import { type Right, rightsOf } from '../subscriptions/subscriptions.ts';
+import { rightsOf } from '../subscriptions/subscriptions.ts';
 import type { Why } from './why.ts';
 
 /** Sets that are shown. */

@@ -10,9 +10,10 @@ import { createContentHosts } from '../reading-site/content-host.ts';
 import { ReadPublications } from '../reading-site/publications.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { decideAccess } from '../subscriptions/access.ts';
+import type { Right } from '../subscriptions/periods.ts';
 import { groupOf } from '../subscriptions/seats.ts';
 import { findSubscriber } from '../subscriptions/subscribers.ts';
-import { type Right, rightsOf } from '../subscriptions/subscriptions.ts';
+import { rightsOf } from '../subscriptions/subscriptions.ts';
 
 export interface Why {
   readonly subscriber: string;

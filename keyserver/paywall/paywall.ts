@@ -2,8 +2,8 @@
 import { Agent } from 'undici';
 import { reasonOf } from '../../core/errors.ts';
 import type { KeyServerConfig } from '../config/config.ts';
-import { KeyServerError } from '../errors.ts';
 import { readSecretFile } from '../config/secret-file.ts';
+import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { noteAnswer } from './note-answer.ts';
 import { type AnsweredPlan, askPaywall, type PaywallAddress, TIME_LIMIT } from './question.ts';

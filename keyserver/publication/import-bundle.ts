@@ -1,10 +1,10 @@
 /** Imports the publisher's sealed key bundle: all of it or nothing, and never an older one. */
 
 import { sha256 } from '#primitives';
+import { type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { type BundledSet, type OpenedBundle, openBundle, recipientIdOf } from '../../core/keys/bundle.ts';
 import { isServerless, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
-import { type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';

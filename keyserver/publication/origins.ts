@@ -1,8 +1,8 @@
 /** Under which origins the key server is reached, for the commands beside it. */
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
-import type { Origins } from './import-bundle.ts';
 import type { Database } from '../storage/database.ts';
+import type { Origins } from './import-bundle.ts';
 
 const UPSERT =
   'INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value';

@@ -1,7 +1,8 @@
 /** Period keys of plans, as the publisher hands them over in its bundle: docs/spec/keys.md, "Period keys". */
+
+import { type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import type { BundledPeriod } from '../../core/keys/bundle.ts';
-import { type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { KeyServerError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';

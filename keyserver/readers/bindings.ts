@@ -1,4 +1,6 @@
 /** Binding a device: docs/spec/keys.md, "Binding", the issuer's side; and a browser's: docs/spec/web-reader.md, "Devices of browsers". */
+
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import {
   answerBinding,
@@ -8,7 +10,6 @@ import {
   verifyBrowserBindingRequest,
   verifyRenewalRequest,
 } from '../../core/keys/binding.ts';
-import type { KeyId } from '../../core/crypto/key-id.ts';
 import { REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
 import { KeyServerError } from '../errors.ts';
 import type { ProviderReader } from '../publication/provider.ts';

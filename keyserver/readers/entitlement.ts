@@ -8,8 +8,9 @@ import { setPlace } from '../publication/import-bundle.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { decideAccess } from '../subscriptions/access.ts';
+import type { Right } from '../subscriptions/periods.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import { type Right, rightsOf } from '../subscriptions/subscriptions.ts';
+import { rightsOf } from '../subscriptions/subscriptions.ts';
 
 export type Denial = 'not-entitled' | 'lapsed' | 'revoked';
 

@@ -14,8 +14,7 @@ import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped
 import { KeyServerError } from '../errors.ts';
 import { openPeriod, periodsFrom } from '../publication/period-keys.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { coversPeriod, givenFrom } from '../subscriptions/periods.ts';
-import type { Right } from '../subscriptions/subscriptions.ts';
+import { coversPeriod, givenFrom, type Right } from '../subscriptions/periods.ts';
 import { type BrowserSession, noteDevice } from './browser-devices.ts';
 import { devicePlace } from './devices.ts';
 import { decideKeys, type KeyDecision, standingRights } from './entitlement.ts';

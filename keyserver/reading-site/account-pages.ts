@@ -16,7 +16,15 @@ import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../readers/passwo
 import { asReader } from '../storage/audit.ts';
 import { grantsOf } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
-import { type AccountPages, beginSession, endSessionOf, form, leave, subscriberOf } from './account-session.ts';
+import {
+  type AccountPages,
+  beginSession,
+  endSessionOf,
+  form,
+  leave,
+  subscriberOf,
+  wantedBy,
+} from './account-session.ts';
 import { documentLimit, openedOnly, refuseTooMany } from './own-pages.ts';
 import { accountPage, type SignInPage, signInPage } from './pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
@@ -63,12 +71,6 @@ export async function sendSignIn(
         signsUp: pages.mail?.signUp !== undefined,
       }),
     );
-}
-
-/** The document that signing in leads to in the end. */
-export function wantedBy(to: string, { origin, documents }: Pick<AccountPages, 'documents' | 'origin'>): string {
-  const { pathname, searchParams } = new URL(to, origin);
-  return documentTarget(pathname === '/-/enter' ? (searchParams.get('to') ?? '') : to, documents);
 }
 
 /** Sends a browser back to the documents with a code, or lets the person sign in first. */

@@ -1,15 +1,31 @@
 /** The session of a browser at the reading site: who is signed in, and how that begins and ends. */
 import type { Request, Response } from 'express';
+import { documentTarget } from '../../core/reading/local-target.ts';
+import type { SignUpConfig } from '../config/mail.ts';
 import { formOf } from '../http/forms.ts';
 import { MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
+import type { Mailer } from '../mail/mailer.ts';
 import type { OpenIdDoor } from '../openid/config.ts';
 import { endSession, findSession, type NewSession } from '../readers/accounts.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import type { ReadingMail } from './mail-pages.ts';
 import type { Masthead } from './pages.ts';
 import type { ProgramVersion } from './program.ts';
 import type { ReadingCookie } from './session-cookie.ts';
 import { rememberBrowser, type SignInLimits } from './sign-in-limits.ts';
+
+/** The document that signing in leads to in the end. */
+export function wantedBy(to: string, { origin, documents }: Pick<AccountPages, 'documents' | 'origin'>): string {
+  const { pathname, searchParams } = new URL(to, origin);
+  return documentTarget(pathname === '/-/enter' ? (searchParams.get('to') ?? '') : to, documents);
+}
+
+/** What the pages need where mail is sent. */
+export interface ReadingMail {
+  readonly mailer: Mailer;
+  /** Holds the secret of the browser that asked for a code. */
+  readonly cookie: ReadingCookie;
+  readonly signUp: SignUpConfig | undefined;
+}
 
 /** What the pages of accounts work with. */
 export interface AccountPages extends SignInLimits {

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { isBinName } from '../../core/publication/bins.ts';
+import type { MetadataStore } from '../../core/publication/client.ts';
 import { readSettingsFile } from '../../core/publication/kept-settings.ts';
 import { listDocuments } from '../../core/publication/listing.ts';
 import {
@@ -16,12 +17,17 @@ import {
   targetUrlPath,
 } from '../../core/publication/names.ts';
 import { storeFor } from '../../core/publication/site-publication.ts';
-import type { MetadataStore } from '../../core/publication/sources.ts';
 import { IN_USE, type TrustedState } from '../../core/publication/trusted-state.ts';
+import type { PublicationKeeper } from '../../node-support/publication/publication-keeper.ts';
 import type { Provider } from '../publication/provider.ts';
 import { readPublication, readRoots } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import type { ReadPublication } from './publications.ts';
+
+/** A publication, and where what was verified of it is kept. */
+export interface ReadPublication {
+  readonly keeper: PublicationKeeper;
+  readonly store: MetadataStore;
+}
 
 /** Bytes of all lists of a publication that are worth sending to a browser that needs a few of them. */
 const LISTS_LENGTH = 131_072;

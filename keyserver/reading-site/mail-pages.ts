@@ -6,8 +6,7 @@ import { field, nameField, queryOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { mailedLink } from '../mail/link.ts';
-import type { Mailer, MailKind } from '../mail/mailer.ts';
-import type { SignUpConfig } from '../config/mail.ts';
+import type { MailKind } from '../mail/mailer.ts';
 import { readProviderRow } from '../publication/provider.ts';
 import { createSession, type NewSession } from '../readers/accounts.ts';
 import {
@@ -19,20 +18,11 @@ import {
 } from '../readers/mail-codes.ts';
 import { isProven, moveSubscriber, signUp } from '../readers/own-account.ts';
 import { findSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
-import { wantedBy } from './account-pages.ts';
-import { type AccountPages, beginSession, form, subscriberOf } from './account-session.ts';
+import { type AccountPages, beginSession, form, type ReadingMail, subscriberOf, wantedBy } from './account-session.ts';
 import { refuseTooMany } from './own-pages.ts';
 import { mailCodePage, signUpPage } from './pages.ts';
-import { type ReadingCookie, sameOriginOnly } from './session-cookie.ts';
+import { sameOriginOnly } from './session-cookie.ts';
 import { limitMails } from './sign-in-limits.ts';
-
-/** What the pages need where mail is sent. */
-export interface ReadingMail {
-  readonly mailer: Mailer;
-  /** Holds the secret of the browser that asked for a code. */
-  readonly cookie: ReadingCookie;
-  readonly signUp: SignUpConfig | undefined;
-}
 
 /** Adds the routes; without `mail`, there are none. */
 export function addMailPages(app: Express, pages: AccountPages): void {

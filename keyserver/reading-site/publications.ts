@@ -11,7 +11,7 @@ import { PublicationKeeper } from '../../node-support/publication/publication-ke
 import type { Provider } from '../publication/provider.ts';
 import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { PublicationBundle } from './bundle.ts';
+import { PublicationBundle, type ReadPublication } from './bundle.ts';
 import type { ContentHosts } from './content-host.ts';
 
 /** In milliseconds. */
@@ -29,12 +29,6 @@ const TIMES = {
 /** Bytes of sections and bins that are kept besides what the client has parsed. */
 const KEPT_BYTES = 67_108_864;
 const ROOT_FILE = /^(\d{1,6})\.root\.json$/;
-
-/** A publication, and where what was verified of it is kept. */
-export interface ReadPublication {
-  readonly keeper: PublicationKeeper;
-  readonly store: MetadataStore;
-}
 
 interface Kept extends ReadPublication {
   readonly name: string;

@@ -17,8 +17,9 @@ import {
   withNewKey,
 } from '../storage/master-key.ts';
 import { fillSecrets } from '../storage/secrets.ts';
-import { CANARY, CANARY_PLACE, commandActor, recipientPlace, storeOf, writePublicKey } from '../storage/state.ts';
+import { CANARY, CANARY_PLACE, recipientPlace, storeOf, writePublicKey } from '../storage/state.ts';
 import { Vault } from '../storage/vault.ts';
+import { commandActor } from '../storage/with-state.ts';
 import { forgetDeviceKeys } from './devices.ts';
 
 /**

@@ -1,11 +1,11 @@
 /** What is checked before the key server makes or changes anything. */
 import type { StripeConfig } from '../api/subscriptions.ts';
 import type { KeyServerConfig } from '../config/config.ts';
+import { readSecretFile } from '../config/secret-file.ts';
 import { KeyServerError } from '../errors.ts';
 import { checkAdminDoor, checkDoor, checkHttpcryptDoor } from '../http/listen.ts';
 import { checkMailer } from '../mail/mailer.ts';
 import { paywallSettings } from '../paywall/paywall.ts';
-import { readSecretFile } from '../config/secret-file.ts';
 
 /**
  * Everything that is wrong with doors, certificates and files of secrets, in one error.

@@ -13,8 +13,9 @@ import { copyRows } from './copy-rows.ts';
 import type { Database, Store } from './database.ts';
 import { readMasterKeys } from './master-key.ts';
 import { sqliteStore } from './sqlite-database.ts';
-import { checkCanary, commandActor, storeOf } from './state.ts';
+import { checkCanary, storeOf } from './state.ts';
 import { Vault } from './vault.ts';
+import { commandActor } from './with-state.ts';
 
 /** All pages in one step: a copy in several would begin anew with every write of a key server. */
 const ALL_PAGES = 2 ** 31 - 1;

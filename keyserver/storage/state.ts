@@ -1,6 +1,5 @@
 /** What every part of the key server works on: the database, the vault over it, and the key pair that bundles are sealed to. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
 import { type KeyPair, randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
@@ -9,7 +8,6 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
 import { type Hashing, localHashing } from '../hashing/hashing.ts';
-import { chainAudit } from './audit.ts';
 import { HourlyCounts } from './counts.ts';
 import type { Database, Store } from './database.ts';
 import { createMasterKey, hasMasterKey, type MasterKeyPlace, nameOfPlace, readMasterKeys } from './master-key.ts';
@@ -74,46 +72,17 @@ export async function createState(config: KeyServerConfig): Promise<void> {
   await (await openState(config)).database.close();
 }
 
-/**
- * Opens the state for a command beside the server, does `work`, and closes it.
- *
- * @throws KeyServerError as {@link openState}; `store-unusable` where the key server was never started
- */
-export async function withState<Result>(
-  config: KeyServerConfig,
-  work: (state: KeyServerState) => Promise<Result>,
-): Promise<Result> {
-  const store = await storeOf(config);
-  if ((await store.look()) !== 'filled') {
-    throw new KeyServerError('store-unusable', `there is no database at ${store.name} yet`);
-  }
-  const state = await openState(config);
-  try {
-    const result = await work({ ...state, actor: commandActor() });
-    await chainAudit(state.database);
-    return result;
-  } catch (error) {
-    throw store.explain(error);
-  } finally {
-    await state.database.close();
-  }
-}
-
-/** Who acts, for the audit trail: the user of the operating system who runs this command. */
-export function commandActor(): string {
-  try {
-    return `command ${userInfo().username}`;
-  } catch {
-    return `command ${process.getuid?.()}`; // one without a name, as in some containers
-  }
-}
-
 /** An empty database in its place would hide a loss. */
 function databaseMissing({ name }: Store, masterKey: string): KeyServerError {
   return new KeyServerError('store-unusable', `there is no database at ${name}, but its master key is at ${masterKey}`);
 }
 
-async function openExisting(config: KeyServerConfig, store: Store, now: () => number): Promise<KeyServerState> {
+/** Opens the state whose store was found filled. */
+export async function openExisting(
+  config: KeyServerConfig,
+  store: Store,
+  now: () => number = nowInSeconds,
+): Promise<KeyServerState> {
   const vault = await openVault(config);
   await store.inspect((database) => checkCanary(database, vault, config.masterKey));
   return prepare(config, store, vault, now);

@@ -8,8 +8,8 @@
  *   AAD  = lp("wispr/1 row") || u32(version) || lp(table) || lp(row id) || lp(key id)
  */
 import { aes256GcmOpen, aes256GcmSeal, randomBytes } from '#primitives';
-import { concat, lengthPrefixed, readU32, u32, utf8 } from '../../core/encoding/bytes.ts';
 import { hkdfExpand } from '../../core/crypto/hkdf.ts';
+import { concat, lengthPrefixed, readU32, u32, utf8 } from '../../core/encoding/bytes.ts';
 import { KeyServerError } from '../errors.ts';
 import type { MasterKeys } from './master-key.ts';
 

@@ -1,7 +1,23 @@
 /** Decides whether a right is worth the key of a period, which opens every set in the period's envelope. */
 import type { Period } from '../publication/period-keys.ts';
-import type { Plan } from './plans.ts';
-import type { Right } from './subscriptions.ts';
+import type { Access } from './access.ts';
+
+export interface Plan {
+  /** As commands and lists name it. */
+  readonly name: string;
+  /** As readers see it. */
+  readonly title: string;
+  /** Of set names. */
+  readonly patterns: readonly string[];
+  /** The time zone of a dated plan; `null`: sets may be read while the subscription stands. */
+  readonly zone: string | null;
+}
+
+/** A right, and where it comes from. */
+export interface Right extends Access {
+  /** Its name and title; `null` where sets were named. */
+  readonly plan: { readonly name: string; readonly title: string } | null;
+}
 
 /** When the key of a period is given out, in seconds since 1970: a quarter of its length ahead, so that the border is no rush. */
 export function givenFrom({ starts, ends }: Pick<Period, 'starts' | 'ends'>): number {

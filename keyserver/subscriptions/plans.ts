@@ -7,22 +7,11 @@ import { type Period, periodsFrom } from '../publication/period-keys.ts';
 import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { isSamePlan } from './periods.ts';
+import { isSamePlan, type Plan } from './periods.ts';
 import { parseSetPattern } from './subscribers.ts';
 
 const TITLE = /^[^\p{C}]{1,100}$/u;
 const MAXIMUM_PATTERNS = 100;
-
-export interface Plan {
-  /** As commands and lists name it. */
-  readonly name: string;
-  /** As readers see it. */
-  readonly title: string;
-  /** Of set names. */
-  readonly patterns: readonly string[];
-  /** The time zone of a dated plan; `null`: sets may be read while the subscription stands. */
-  readonly zone: string | null;
-}
 
 export interface PlanOverview extends Plan {
   /** Subscriptions that stand now. */

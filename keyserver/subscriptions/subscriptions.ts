@@ -1,15 +1,9 @@
 /** Subscriptions: who subscribes to which plan, from when and until when. Earlier ones stay, for what dated plans gave for ever. */
 import { KeyServerError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
-import type { Access } from './access.ts';
+import type { Right } from './periods.ts';
 import { findPlan, noPlan } from './plans.ts';
 import { grantsOf, OWN_OR_OF_GROUP } from './subscribers.ts';
-
-/** A right, and where it comes from. */
-export interface Right extends Access {
-  /** Its name and title; `null` where sets were named. */
-  readonly plan: { readonly name: string; readonly title: string } | null;
-}
 
 interface SubscriptionRow {
   readonly id: number;

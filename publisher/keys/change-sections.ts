@@ -4,8 +4,8 @@
  */
 
 import { ed25519KeyPair, randomBytes } from '#primitives';
-import { equalBytes } from '../../core/encoding/bytes.ts';
 import { KEY_LENGTH } from '../../core/crypto/key-id.ts';
+import { equalBytes } from '../../core/encoding/bytes.ts';
 import { tufKeyId } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { PublishError } from '../errors.ts';

@@ -6,22 +6,14 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { type BundledSet, encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor } from '../../core/keys/descriptor.ts';
 import { checkXwingPublicKey } from '../../core/keys/device.ts';
-import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { PublisherIdentity } from '../../core/object/writer.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { type Configuration, hasReadingSite } from '../workspace/configuration/schema.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { publicKeyIn } from './file-update.ts';
-import type { KeyStoreContents, OpenKeyStore } from './key-store.ts';
+import type { KeyStoreContents, NamedSet, OpenKeyStore } from './key-store.ts';
 import { bundledPeriod, type NamedPeriod } from './periods.ts';
-
-/** A set key with its names. */
-export interface NamedSet {
-  readonly name: string;
-  readonly id: KeyId;
-  readonly key: Uint8Array;
-}
 
 /** How long a descriptor is good for, in seconds: more than a year, since each `wispr protect` makes a new one. */
 const DESCRIPTOR_VALIDITY = 400 * 24 * 60 * 60;

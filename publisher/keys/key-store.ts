@@ -4,16 +4,35 @@
  */
 import { z } from 'zod';
 import { ed25519KeyPair, randomBytes } from '#primitives';
+import { KEY_LENGTH, type KeyId } from '../../core/crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import type { Json, JsonObject } from '../../core/encoding/canonical-json.ts';
-import { KEY_LENGTH, type KeyId } from '../../core/crypto/key-id.ts';
 import { type PublisherIdentity, publisherIdentity } from '../../core/object/writer.ts';
 import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import type { PeriodKey } from './periods.ts';
 import { damagedFile, openSealedFile, type SealedKind } from './sealed-file.ts';
+
+/** A period key, and what it is for: with another plan, set pattern, time zone or period it is another key. */
+export interface PeriodKey {
+  readonly plan: string;
+  /** Patterns of set names, sorted. */
+  readonly sets: readonly string[];
+  /** The time zone of a dated plan. */
+  readonly zone?: string;
+  /** Seconds since 1970, inclusive. */
+  readonly from: number;
+  readonly until: number;
+  readonly key: Uint8Array;
+}
+
+/** A set key with its names. */
+export interface NamedSet {
+  readonly name: string;
+  readonly id: KeyId;
+  readonly key: Uint8Array;
+}
 
 const WORKSPACE_LENGTH = 16;
 

@@ -1,26 +1,13 @@
 /** Period keys of plans, and the envelopes that hold the set keys under them: docs/spec/keys.md, "Period keys". */
 import { randomBytes } from '#primitives';
+import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import type { BundledPeriod } from '../../core/keys/bundle.ts';
 import { envelopeTargetOf, isInPeriod, MAXIMUM_KEYS_PER_ENVELOPE, makeEnvelope } from '../../core/keys/envelope.ts';
-import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import { periodAt } from '../../core/keys/set-time.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
-import type { NamedSet } from './hand-over.ts';
-
-/** A period key, and what it is for: with another plan, set pattern, time zone or period it is another key. */
-export interface PeriodKey {
-  readonly plan: string;
-  /** Patterns of set names, sorted. */
-  readonly sets: readonly string[];
-  /** The time zone of a dated plan. */
-  readonly zone?: string;
-  /** Seconds since 1970, inclusive. */
-  readonly from: number;
-  readonly until: number;
-  readonly key: Uint8Array;
-}
+import type { NamedSet, PeriodKey } from './key-store.ts';
 
 export interface NamedPeriod extends PeriodKey {
   readonly id: KeyId;

@@ -1,7 +1,7 @@
 /** The chain of roots, and what the last of them says: docs/spec/publication.md, section 2. */
 import { randomBytes } from '#primitives';
-import { fromHex } from '../../core/encoding/hex.ts';
 import { KEY_LENGTH } from '../../core/crypto/key-id.ts';
+import { fromHex } from '../../core/encoding/hex.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import { tufKeyId, verifyEd25519 } from '../../core/publication/keys.ts';

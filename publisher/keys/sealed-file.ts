@@ -8,6 +8,7 @@
  * `digest` is of all other members: it tells a damaged file from a wrong passphrase, and proves nothing else.
  */
 import { randomBytes, sha256 } from '#primitives';
+import { openMessage, sealMessage } from '../../core/crypto/chunked-encryption.ts';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { lengthPrefixed, utf8 } from '../../core/encoding/bytes.ts';
 import {
@@ -18,7 +19,6 @@ import {
   type JsonObject,
   parseCanonicalJson,
 } from '../../core/encoding/canonical-json.ts';
-import { openMessage, sealMessage } from '../../core/crypto/chunked-encryption.ts';
 import {
   ARGON2ID_SALT_LENGTH,
   type Argon2idCost,

@@ -3,10 +3,10 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { ed25519KeyPair, randomBytes } from '#primitives';
+import { isKeyId, KEY_LENGTH, type KeyId } from '../../core/crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { hasMembers, isJsonObject, type Json, type JsonObject } from '../../core/encoding/canonical-json.ts';
-import { isKeyId, KEY_LENGTH, type KeyId } from '../../core/crypto/key-id.ts';
 import { type RoleSigner, roleSigner, tufKeyId } from '../../core/publication/keys.ts';
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';

@@ -5,70 +5,18 @@
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { randomBytes } from '#primitives';
+import { KEY_LENGTH } from '../../core/crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
-import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../../core/publication/set-titles.ts';
 import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
-import { makeBundle, makeDescriptor, type NamedSet } from '../keys/hand-over.ts';
-import type { KeyStoreContents, OpenKeyStore } from '../keys/key-store.ts';
+import { makeBundle, makeDescriptor } from '../keys/hand-over.ts';
+import type { NamedSet } from '../keys/key-store.ts';
 import { makeEnvelopes, type NamedPeriod, namePeriods, periodKeysFor } from '../keys/periods.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
-import type { Workspace } from '../workspace/workspace.ts';
-import type { Run } from './protect.ts';
-
-/** The key store of a run: what it holds changes only once it is on the disk. */
-export class RunKeys {
-  readonly store: OpenKeyStore;
-  readonly #file: string;
-  #contents: KeyStoreContents;
-  #ids = new Map<string, KeyId>();
-
-  private constructor(store: OpenKeyStore, { keyStore }: Workspace) {
-    this.store = store;
-    this.#file = keyStore;
-    this.#contents = store.contents;
-  }
-
-  static async of(store: OpenKeyStore, workspace: Workspace): Promise<RunKeys> {
-    const keys = new RunKeys(store, workspace);
-    await keys.#nameAll();
-    return keys;
-  }
-
-  get contents(): KeyStoreContents {
-    return this.#contents;
-  }
-
-  /** The key id of a set; `undefined` if it has no key yet. */
-  idOf(name: string): KeyId | undefined {
-    return this.#ids.get(name);
-  }
-
-  /** The key id of a set that has a key. */
-  keyOf(name: string): KeyId {
-    const id = this.#ids.get(name);
-    if (id === undefined) throw new Error(`the set ${name} of the plan has no key`);
-    return id;
-  }
-
-  /** All sets that have a key. */
-  sets(): NamedSet[] {
-    return Array.from(this.#contents.sets, ([name, key]) => ({ name, key, id: this.#ids.get(name) ?? '' }));
-  }
-
-  /** Writes changed contents. @throws PublishError `output-failed` */
-  async change(contents: KeyStoreContents): Promise<void> {
-    await replaceFile(this.#file, await this.store.seal(contents));
-    this.#contents = contents;
-    await this.#nameAll();
-  }
-
-  async #nameAll(): Promise<void> {
-    this.#ids = new Map((await nameSets(this.#contents.sets)).map(({ name, id }) => [name, id]));
-  }
-}
+import type { Run } from './run.ts';
+import { nameSets } from './run-keys.ts';
 
 export interface SecuredKeys {
   /** The descriptor to publish. */
@@ -170,10 +118,6 @@ const TIMES = { expires: 0, issued: 0, signature: '' };
 
 function parse(descriptor: Uint8Array): Record<string, unknown> | undefined {
   return JSON.parse(fromUtf8(descriptor) ?? 'null') ?? undefined;
-}
-
-function nameSets(sets: Iterable<readonly [name: string, key: Uint8Array]>): Promise<NamedSet[]> {
-  return Promise.all(Array.from(sets, async ([name, key]) => ({ name, key, id: await keyIdOf('set', key) })));
 }
 
 /** The id of the timestamp key, where the key server gets it. */

@@ -18,7 +18,7 @@ import type { Change, Form, Task } from '../workspace/index/schema.ts';
 import { IdSet } from '../workspace/index/statements.ts';
 import { TEASER_VERSION } from './appearance.ts';
 import { isThere } from './output.ts';
-import type { Run } from './protect.ts';
+import type { Plan, Run } from './run.ts';
 import { readPageFacts } from './site-page.ts';
 
 /** What is known before it is decided. */
@@ -32,40 +32,6 @@ export interface PlanContext
   readonly checkNotStopped: () => void;
   /** Called now and then with the number of documents that were looked at. */
   readonly onFound?: (found: number) => void;
-}
-
-export interface Plan {
-  readonly documents: number;
-  /** Bytes of their sources. */
-  readonly bytes: number;
-  /** How many documents are to be written, by the reason. */
-  readonly changes: Readonly<Record<Change, number>>;
-  /** How many documents are gone. */
-  readonly removed: number;
-  /** How many documents each set has. */
-  readonly sets: ReadonlyMap<string, number>;
-  readonly sections: readonly SectionSummary[];
-  /** Why documents are public, and which. */
-  readonly public: readonly PublicSummary[];
-  /** Files that are left out. */
-  readonly ignored: number;
-  /** Patterns that fit no document. */
-  readonly unusedPatterns: readonly string[];
-}
-
-export interface SectionSummary {
-  readonly name: string;
-  /** Documents that the publication has of it. */
-  readonly documents: number;
-  /** Documents in which something changed that waits for the section's keys. */
-  readonly waiting: number;
-}
-
-export interface PublicSummary {
-  readonly reason: string;
-  readonly documents: number;
-  /** Paths of the first documents. */
-  readonly paths: readonly string[];
 }
 
 /** Largest page that can be carried inside itself: this is done in memory. */

@@ -8,7 +8,7 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import { hostProofLine } from '../../core/keys/descriptor.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import { ownTargetsOf } from '../../core/publication/names.ts';
-import { encodeSettings, type SiteSettings } from '../../core/publication/settings.ts';
+import { encodeSettings } from '../../core/publication/settings.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { bootId } from '../../node-support/boot.ts';
 import { stopped } from '../errors.ts';
@@ -19,17 +19,20 @@ import { signedSettingsOf } from '../site/site-settings.ts';
 import { hasKeyServer } from '../workspace/configuration/schema.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore, withLock } from '../workspace/workspace.ts';
-import { type Appearance, appearanceOf } from './appearance.ts';
+import { appearanceOf } from './appearance.ts';
 import { pruneOutput, putIfDifferent, removeFiles } from './files.ts';
-import { checkRekey, currentEnvelopes, RunKeys, type SecuredKeys, secureKeys, setsDueForRekey } from './keys.ts';
+import { checkRekey, currentEnvelopes, type SecuredKeys, secureKeys, setsDueForRekey } from './keys.ts';
 import { locate, type Place, type PlaceOptions } from './locate.ts';
-import { type InspectedOutput, inspectOutput } from './output.ts';
-import { makePlan, type Plan } from './plan.ts';
+import { inspectOutput } from './output.ts';
+import { makePlan } from './plan.ts';
 import { type PublicationSummary, publish } from './publication.ts';
 import { areKeysOlder, checkRootsKnown, type Published, publishedIn, signAbove, unknownLists } from './published.ts';
 import { putReadingSite } from './reading-site.ts';
+import { rolesOf } from './roles.ts';
+import type { Progress, PublicationContext, Run } from './run.ts';
+import { RunKeys } from './run-keys.ts';
 import { checkUseful, RunSections } from './sections.ts';
-import { checkSigners, type PublicationContext, type PublicationRoles, rolesOf } from './signing-plan.ts';
+import { checkSigners } from './signing-plan.ts';
 import { type ProtectSummary, summarisePlan } from './summary.ts';
 import { placeDocuments, type TasksDone, writeDocuments } from './tasks.ts';
 import { DocumentWriters } from './writers/writers.ts';
@@ -51,32 +54,6 @@ export interface ProtectOptions extends DryRunOptions {
   readonly above?: Published | undefined;
   /** `later`: `wispr publish` has the timestamp signed, once the files are where readers look for them. */
   readonly timestamp?: 'later';
-}
-
-export interface Progress {
-  /** `looking`: at the site, whose size is not known yet. `writing`: documents. */
-  readonly stage: 'looking' | 'writing';
-  /** Documents. */
-  readonly done: number;
-  /** `undefined` while it is unknown. */
-  readonly total: number | undefined;
-}
-
-/** A run, once everything that could be refused is known to be good. */
-export interface Run extends Place {
-  readonly keys: RunKeys;
-  readonly roles: PublicationRoles;
-  readonly sections: RunSections;
-  readonly index: PublisherIndex;
-  readonly output: InspectedOutput;
-  readonly appearance: Appearance;
-  readonly plan: Plan;
-  readonly settings: SiteSettings;
-  readonly rekey: ReadonlySet<string>;
-  /** Whether the key store is older than what was published: every set gets a new key then. */
-  readonly areKeysOlder: boolean;
-  /** The key server's public key, if it is there. */
-  readonly recipient: Uint8Array | undefined;
 }
 
 /** Seconds beyond freshness and grace for which files are kept that no publication names: clocks differ, and uploads take time. */

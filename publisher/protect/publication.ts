@@ -19,10 +19,10 @@ import { LocalAuthority, stateInIndex } from '../authority/local-authority.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import type { RoleRow } from '../workspace/index/schema.ts';
 import { timestampIn } from './published.ts';
+import type { PublicationContext } from './run.ts';
 import { checkSectionFits } from './sections.ts';
 import {
   contentsToSign,
-  type PublicationContext,
   planSigning,
   putTargets,
   type SigningPlan,

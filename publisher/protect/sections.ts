@@ -16,7 +16,7 @@ import { Sections, targetPatterns } from '../site/sections.ts';
 import { someOf } from '../text.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
-import type { PublicationRoles } from './signing-plan.ts';
+import type { PublicationRoles } from './roles.ts';
 
 /** A section, and who signs for it. */
 export interface RunSection {

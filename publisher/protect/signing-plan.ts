@@ -9,41 +9,15 @@ import { toHex } from '../../core/encoding/hex.ts';
 import { binBitsFor, binName, DOCUMENTS_ROLE, isBinName } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
-import type { RoleSigner } from '../../core/publication/keys.ts';
-import type { RootMetadata } from '../../core/publication/metadata.ts';
-import {
-  contentTargetOf,
-  headTargetOf,
-  metadataFile,
-  type ownTargetsOf,
-  targetFile,
-} from '../../core/publication/names.ts';
-import {
-  binMetadata,
-  documentsMetadata,
-  fileTarget,
-  type RolePublicKeys,
-  targetsMetadata,
-} from '../../core/publication/writer.ts';
+import { contentTargetOf, headTargetOf, metadataFile, targetFile } from '../../core/publication/names.ts';
+import { binMetadata, documentsMetadata, fileTarget, targetsMetadata } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
-import type { OpenKeyStore } from '../keys/key-store.ts';
-import { rolesOf as rolesOfRoot, verifyChain } from '../keys/roots.ts';
 import { count } from '../text.ts';
 import type { PublishedDocument, PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { RoleRow } from '../workspace/index/schema.ts';
-import type { Run } from './protect.ts';
+import type { PublicationContext } from './run.ts';
 import type { RunSection } from './sections.ts';
 import { replaceOutputFile } from './writers/files.ts';
-
-/** What a publication is made of. */
-export interface PublicationContext extends Run {
-  /** Bytes of the descriptor and of the site settings, by their target paths. */
-  readonly ownTargets: ReturnType<typeof ownTargetsOf>;
-  /** Whether the timestamp is signed in this run; else `wispr publish` has it signed. */
-  readonly signsTimestamp: boolean;
-  /** Seconds for which the timestamp is good. */
-  readonly freshFor: number;
-}
 
 /** Roles that expire sooner are signed again. */
 const RENEWAL = 90 * 86_400;
@@ -229,28 +203,4 @@ function namedTargets({ ownTargets }: PublicationContext): Promise<[string, TufO
 export async function targetFacts({ sections, ownTargets }: PublicationContext): Promise<string> {
   const hashes = await Promise.all(ownTargets.map(([, bytes]) => hexDigest(bytes)));
   return [...hashes, sections.facts()].filter(Boolean).join(' ');
-}
-
-/** Who signs a publication. */
-export interface PublicationRoles extends Pick<OpenKeyStore, 'roots' | 'rootId'> {
-  /** What the last root says. */
-  readonly root: RootMetadata;
-  /** Sign `targets`, `documents` and the bins; as many as have to. */
-  readonly targets: readonly RoleSigner[];
-  /** Every key that may do so: `documents` and the bins are delegated to the same keys. */
-  readonly targetsKeys: RolePublicKeys;
-  readonly snapshot: RoleSigner;
-  readonly timestamp: RoleSigner;
-}
-
-/** @param others - keys that are here apart from the key store */
-export async function rolesOf(
-  { roots, rootId, signers }: OpenKeyStore,
-  others: readonly RoleSigner[] = [],
-): Promise<PublicationRoles> {
-  const root = await verifyChain(roots);
-  const { keyids } = root.roles.targets;
-  const may = others.filter(({ keyid }) => keyids.includes(keyid) && keyid !== signers.targets.keyid);
-  const targets = [signers.targets, ...may];
-  return { roots, rootId, root, ...signers, targets, targetsKeys: rolesOfRoot(root).targets };
 }

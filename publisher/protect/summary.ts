@@ -3,8 +3,8 @@ import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { LostIndex, PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Change } from '../workspace/index/schema.ts';
 import type { Place } from './locate.ts';
-import type { Plan } from './plan.ts';
 import type { PublicationSummary } from './publication.ts';
+import type { Plan } from './run.ts';
 
 /** What becomes of the documents. */
 export interface PlanSummary extends Pick<Plan, 'documents' | 'sections' | 'public' | 'ignored' | 'unusedPatterns'> {

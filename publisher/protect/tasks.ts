@@ -6,7 +6,7 @@ import type { Change, Form, IndexedDocument, Task } from '../workspace/index/sch
 import type { Appearance } from './appearance.ts';
 import { immutableFilesOf } from './files.ts';
 import { isThere } from './output.ts';
-import type { Run } from './protect.ts';
+import type { Run } from './run.ts';
 import type { ChangeReasons } from './summary.ts';
 import type { Placement, WriteTask, WrittenDocument } from './writers/jobs.ts';
 import { CALLS_IN_FLIGHT, type DocumentWriters } from './writers/writers.ts';

@@ -1,6 +1,7 @@
 /** What the keys of a site have signed at a place: its roots, snapshots whether or not a timestamp names them yet, what it shows. */
-import { hexDigest } from '../../core/encoding/digest.ts';
+
 import type { KeyId } from '../../core/crypto/key-id.ts';
+import { hexDigest } from '../../core/encoding/digest.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';

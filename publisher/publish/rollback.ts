@@ -1,8 +1,8 @@
 /** `wispr rollback`: the documents of an earlier publication again, as a new, higher publication, while their objects are kept. */
 import { copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
+import { verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { binFor, binNames, DOCUMENTS_ROLE, pathHashOf } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import type { SuccinctDelegation, TargetInfo } from '../../core/publication/metadata.ts';

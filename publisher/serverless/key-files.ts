@@ -1,5 +1,6 @@
 /** The key files of a site without a key server: one for each invitation, docs/spec/web-reader.md, "Key files". */
 
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { type DocumentKey, type DocumentKeys, encodeDocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
@@ -11,7 +12,6 @@ import {
   MAXIMUM_KEYS_PER_FILE,
   openKeyFile,
 } from '../../core/keys/key-file.ts';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import { KEY_FILES_PATH } from '../../core/site/path.ts';

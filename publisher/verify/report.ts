@@ -1,7 +1,8 @@
 /** What `wispr verify` found. */
+
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { ErrorCatalogue } from '../../core/errors.ts';
 import type { KeyErrorCode } from '../../core/keys/errors.ts';
-import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { ObjectErrorCode } from '../../core/object/errors.ts';
 import type { PublicationErrorCode } from '../../core/publication/errors.ts';
 import { printable } from '../../node-support/printable.ts';

@@ -15,11 +15,11 @@ import {
 } from '../../client-proxy/index.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
+import { padmeLength } from '../../core/crypto/padding.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { encodeDescriptor } from '../../core/keys/descriptor.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { ROAMING_COST, ROAMING_SALT_LENGTH, readRoamingSalt } from '../../core/keys/roaming.ts';
-import { padmeLength } from '../../core/crypto/padding.ts';
 import { PREFIX_LENGTH, plainChunkLengths, TAG_LENGTH } from '../../core/primitives/contract.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { startDnsServer } from '../support/dns-server.ts';

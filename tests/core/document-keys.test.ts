@@ -1,12 +1,12 @@
 /** The sealed message of the in-browser reader: docs/spec/web-reader.md, steps V2 to V4. */
 import { describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { canonicalJson, type Json } from '../../core/encoding/canonical-json.ts';
 import { type DocumentKeys, openDocumentKeys, sealDocumentKeys } from '../../core/keys/document-keys.ts';
 import { hpkeSeal } from '../../core/keys/hpke.ts';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 
 const ORIGIN = 'https://pages.read.news.example';

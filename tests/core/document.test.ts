@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
-import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
+import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';
 

@@ -1,9 +1,9 @@
 /** Set keys as handles whose bytes cannot be had: what the in-browser reader has in place of keys. WebCrypto gives such handles, here and in browsers. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
-import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { hkdfExpand } from '../../core/crypto/hkdf.ts';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
+import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import type { HeldSetKey } from '../../core/object/document-reader.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';

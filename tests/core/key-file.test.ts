@@ -1,6 +1,9 @@
 /** Key files of invitations: docs/spec/web-reader.md, "Key files". */
 import { describe, expect, it } from 'vitest';
 import { hmacSha512, randomBytes } from '#primitives';
+import { sealMessage } from '../../core/crypto/chunked-encryption.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
+import { padMessage } from '../../core/crypto/padded-message.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { concat, lengthPrefixed, utf8 } from '../../core/encoding/bytes.ts';
 import { canonicalJson, type JsonObject } from '../../core/encoding/canonical-json.ts';
@@ -12,10 +15,7 @@ import {
   MAXIMUM_KEYS_PER_FILE,
   openKeyFile,
 } from '../../core/keys/key-file.ts';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { sealMessage } from '../../core/crypto/chunked-encryption.ts';
-import { padMessage } from '../../core/crypto/padded-message.ts';
 
 const CONTEXT = { root: toBase64url(new Uint8Array(32)), site: 'news.example' };
 const secret = randomBytes(16);

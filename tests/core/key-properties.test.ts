@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes, xwingKeyPair } from '#primitives';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import {
   acceptBinding,
@@ -13,7 +14,6 @@ import {
 import { encodeBundle, openBundle, recipientIdOf } from '../../core/keys/bundle.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
 import { KeyError } from '../../core/keys/errors.ts';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import {
   encodeKeyAnswer,
   encodeKeyRequest,

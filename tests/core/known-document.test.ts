@@ -1,9 +1,9 @@
 /** A head that has passed once need not be checked again for the same bytes; anything else is checked as if nothing were known. */
 import { expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import { toHex } from '../../core/encoding/hex.ts';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import type { KnownDocument } from '../../core/object/document-reader.ts';
 import { headBytes, headDigest } from '../../core/object/head.ts';
 import { openDocument } from '../../core/object/open-document.ts';

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
-import { ByteReader, collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
+import { ByteReader, collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { encodeHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
 import type { OpenedDocument } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';

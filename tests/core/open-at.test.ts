@@ -1,10 +1,10 @@
 /** What a content host serves, opened as every door opens it: rows 21, 26 and 92 of the attack list. */
 import { describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes, sha256 } from '#primitives';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { ByteReader, collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { concat, utf8 } from '../../core/encoding/bytes.ts';
 import { toHex } from '../../core/encoding/hex.ts';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
 import { readUnverifiedHead } from '../../core/object/read-head.ts';
 import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';

@@ -1,9 +1,9 @@
 /** Periods and their borders, and envelopes beyond what the vectors say. */
 import { describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
+import { type KeyKind, keyIdOf } from '../../core/crypto/key-id.ts';
 import { canonicalJson, type Json } from '../../core/encoding/canonical-json.ts';
 import { isInPeriod, MAXIMUM_KEYS_PER_ENVELOPE, makeEnvelope, parseEnvelope } from '../../core/keys/envelope.ts';
-import { type KeyKind, keyIdOf } from '../../core/crypto/key-id.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { type PeriodKind, periodAt } from '../../core/keys/set-time.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';

@@ -1,9 +1,9 @@
 /** Blocks made one by one, in any order, make the object that a reader opens. */
 import { describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes, sha256 } from '#primitives';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { concatAll } from '../../core/encoding/bytes.ts';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { blockCount } from '../../core/object/geometry.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { contentOfBlock, sealBlock, sealedBlockLength } from '../../core/object/sealing.ts';

@@ -2,9 +2,9 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { hkdfExpand, hkdfExtract } from '../../core/crypto/hkdf.ts';
 import { checkX25519PublicKey } from '../../core/keys/device.ts';
 import { KeyError } from '../../core/keys/errors.ts';
-import { hkdfExpand, hkdfExtract } from '../../core/crypto/hkdf.ts';
 import * as node from '../../core/primitives/node.ts';
 import * as webcrypto from '../../core/primitives/webcrypto.ts';
 import { cctvSignatures, wycheproofSignatures } from '../vectors/run/ed25519.ts';

@@ -48,14 +48,34 @@ describe('the structure', () => {
     expect(violations([{ path, imports: [from] }])).toEqual([]);
   });
 
-  it('refuses folders of a program that import one another', () => {
-    const files = [
-      { path: 'keyserver/api/x.ts', imports: ['../storage/y.ts'] },
-      { path: 'keyserver/storage/y.ts', imports: ['../http/z.ts'] },
-      { path: 'keyserver/http/z.ts', imports: ['./w.ts'] },
-    ];
-    expect(violations(files)).toEqual([]);
-    expect(violations([...files, { path: 'keyserver/http/w.ts', imports: ['../api/x.ts'] }])).toHaveLength(1);
+  const importing = (...edges: [path: string, from: string][]) =>
+    edges.map(([path, from]) => ({ path, imports: [from] }));
+
+  it.each([
+    ['folders of a program', ['keyserver/api/x.ts', '../storage/y.ts'], ['keyserver/storage/z.ts', '../api/w.ts']],
+    ['folders of core', ['core/keys/x.ts', '../object/y.ts'], ['core/object/z.ts', '../keys/w.ts']],
+    ['folders below folders', ['publisher/site/a/x.ts', '../b/y.ts'], ['publisher/site/b/z.ts', '../a/w.ts']],
+    ['a folder and a file beside it', ['keyserver/api/x.ts', '../server.ts'], ['keyserver/server.ts', './api/w.ts']],
+    ['files', ['link/tls/x.ts', './y.ts'], ['link/tls/y.ts', './x.ts']],
+  ] as const)('refuses %s that import one another', (_, one, other) => {
+    expect(violations(importing([...one]))).toEqual([]);
+    expect(violations(importing([...one], [...other]))).toHaveLength(1);
+  });
+
+  it('refuses a cycle over three folders', () => {
+    const found = violations(
+      importing(
+        ['keyserver/api/x.ts', '../storage/y.ts'],
+        ['keyserver/storage/y.ts', '../http/z.ts'],
+        ['keyserver/http/w.ts', '../api/x.ts'],
+      ),
+    );
+    expect(found).toHaveLength(1);
+  });
+
+  it('counts imports of types', () => {
+    const files = readSources().filter(({ path }) => path === 'keyserver/storage/audit.ts');
+    expect(files[0]?.imports).toContain('./state.ts');
   });
 });
 

@@ -1,6 +1,7 @@
 /** Browsers as devices, request by request: docs/spec/web-reader.md, sections 3 and 4. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import {
   acceptBrowserBinding,
   BINDING_PATH,
@@ -8,7 +9,6 @@ import {
   encodeBrowserBindingRequest,
 } from '../../core/keys/binding.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
-import type { KeyId } from '../../core/crypto/key-id.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { createNobleMlKem } from '../../core/primitives/noble-ml-kem.ts';

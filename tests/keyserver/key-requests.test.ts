@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { randomBytes } from '#primitives';
-import { toBase64url } from '../../core/encoding/base64url.ts';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { type NamedKey, unwrapKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';

@@ -3,8 +3,8 @@ import { cpSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFi
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { acceptBinding, encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import type { KeyId } from '../../core/crypto/key-id.ts';
+import { acceptBinding, encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { findOperatorLink, inviteOperator } from '../../keyserver/admin-site/operators.ts';
 import { forDevelopment, readConfig } from '../../keyserver/config/config.ts';
 import { overview } from '../../keyserver/operators/overview.ts';

@@ -1,9 +1,9 @@
 /** Who gets period keys, and when: docs/spec/keys.md, "Period keys". By a real key server, as devices find it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import type { BundledPeriod } from '../../core/keys/bundle.ts';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { encodeKeyRequest } from '../../core/keys/key-request.ts';
 import { daySpan, periodAt } from '../../core/keys/set-time.ts';
 import { unwrapKey } from '../../core/keys/wrapped-key.ts';

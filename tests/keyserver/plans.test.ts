@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { overview } from '../../keyserver/operators/overview.ts';
+import { whyCanRead } from '../../keyserver/operators/why.ts';
 import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
 import { definePlan, listPlans, removePlan } from '../../keyserver/subscriptions/plans.ts';
@@ -15,7 +16,6 @@ import {
   plansOf,
   subscribe,
 } from '../../keyserver/subscriptions/subscriptions.ts';
-import { whyCanRead } from '../../keyserver/operators/why.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish, setOf } from '../support/publisher-with-sets.ts';
 

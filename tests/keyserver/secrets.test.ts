@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
-import { lengthPrefixed, utf8 } from '../../core/encoding/bytes.ts';
 import { hkdfExpand } from '../../core/crypto/hkdf.ts';
+import { lengthPrefixed, utf8 } from '../../core/encoding/bytes.ts';
 import { fillSecrets, readSecret, renewSecret } from '../../keyserver/storage/secrets.ts';
 import { Vault } from '../../keyserver/storage/vault.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type Chain, makeChain } from '../support/link-chains.ts';
-import { type Altered, type Counted, startCounter } from '../support/link-counter.ts';
 import { accepts, type Child, freePort, startChild, until } from '../../cache-config/child.ts';
 import { type NearOptions, startFar, startNear } from '../../link/index.ts';
 import { launchChromium } from '../support/chromium.ts';
+import { type Chain, makeChain } from '../support/link-chains.ts';
+import { type Altered, type Counted, startCounter } from '../support/link-counter.ts';
 import { clientHello } from '../support/link-messages.ts';
 import { startWispr } from '../support/wispr.ts';
 

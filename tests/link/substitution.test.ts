@@ -6,12 +6,12 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Chain, makeChain } from '../support/link-chains.ts';
 import { FarSide } from '../../link/substitution/far.ts';
 import { NearSide } from '../../link/substitution/near.ts';
 import { Surprise } from '../../link/substitution/passage.ts';
 import { MESSAGE, writeCertificates, writeMessage } from '../../link/tls/messages.ts';
 import { TLS12, writeRecord } from '../../link/tls/records.ts';
+import { type Chain, makeChain } from '../support/link-chains.ts';
 import { clientHello, serverHello } from '../support/link-messages.ts';
 import { type Ends, NAME, newStore, type Outcome, visit } from '../support/link-pair.ts';
 

@@ -8,7 +8,7 @@ import { xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-roots.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
-import type { Progress } from '../../publisher/protect/protect.ts';
+import type { Progress } from '../../publisher/protect/run.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import type { TrustedStore } from '../support/published.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';

@@ -3,10 +3,10 @@ import { mkdir, readdir, readFile, stat, symlink, truncate, utimes, writeFile } 
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { xwingKeyPair } from '#primitives';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { openBundle } from '../../core/keys/bundle.ts';
 import { isHostProof, verifyDescriptor } from '../../core/keys/descriptor.ts';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { isEncrypted } from '../../core/object/header.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { inspectFile } from '../../publisher/verify/inspect.ts';

@@ -15,7 +15,7 @@ import { METADATA_PATH, metadataFile } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { addSigner, rotatePublisherKey } from '../../publisher/keys/change-roots.ts';
 import { addSectionSigner, removeSectionSigner, rotateSection } from '../../publisher/keys/change-sections.ts';
-import { listKeys } from '../../publisher/keys/list-keys.ts';
+import { listKeys } from '../../publisher/publication/list-keys.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
 import { placeInDirectory } from '../../publisher/publication/places.ts';
 import { expiriesOf } from '../../publisher/publication/roles.ts';

@@ -3,10 +3,10 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } fr
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { isServerless } from '../../core/keys/descriptor.ts';
 import { keyFilePlaceOf, openKeyFile } from '../../core/keys/key-file.ts';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
 import { invite } from '../../publisher/serverless/invitations.ts';

@@ -2,6 +2,7 @@
 
 import { exchangeKeys } from '#channel';
 import { ed25519KeyPair, randomBytes, xwingKeyPair } from '#primitives';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import type { JsonObject } from '../../core/encoding/canonical-json.ts';
 import { beginExchange, encodeCookie, sealAnswer, sealRequest } from '../../core/httpcrypt/message.ts';
@@ -10,7 +11,6 @@ import { answerBinding, encodeBindingRequest, verifyBindingRequest } from '../..
 import { encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor } from '../../core/keys/descriptor.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { encodeKeyAnswer, encodeKeyRequest } from '../../core/keys/key-request.ts';
 import { wrapKey } from '../../core/keys/wrapped-key.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';

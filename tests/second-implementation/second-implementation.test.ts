@@ -3,8 +3,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
-import { hpkeOpen, hpkeSeal } from '../../core/keys/hpke.ts';
 import { openMessage } from '../../core/crypto/chunked-encryption.ts';
+import { hpkeOpen, hpkeSeal } from '../../core/keys/hpke.ts';
 import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import canonicalJson from '../vectors/canonical-json.json' with { type: 'json' };
 import {

@@ -1,9 +1,9 @@
 /** The device's side of the key server's API, by `core/keys` alone. */
 import { request } from 'node:http';
 import { randomBytes } from '#primitives';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { acceptBinding, BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
 import { type DeviceKeys, deriveDeviceKeys, type Provider } from '../../core/keys/device.ts';
-import type { KeyId } from '../../core/crypto/key-id.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';

@@ -2,9 +2,9 @@
 import { randomBytes } from '#primitives';
 import { type StorageOptions, storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { createSetKey } from './publisher-with-sets.ts';
 import { TestPublisher } from './test-publisher.ts';

@@ -5,9 +5,9 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { randomBytes } from '#primitives';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import { answerBinding, BINDING_PATH, normaliseCode, verifyBindingRequest } from '../../core/keys/binding.ts';
-import type { KeyId } from '../../core/crypto/key-id.ts';
 import {
   encodeKeyAnswer,
   isRequestBy,

@@ -1,10 +1,10 @@
 /** The publisher's side, by `core/` alone: keys, sets, documents on a content host, descriptors and sealed bundles. */
 import { gzipSync } from 'node:zlib';
 import { ed25519KeyPair, randomBytes } from '#primitives';
+import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { encodeBundle, type KeyBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor, type ProviderDescriptor } from '../../core/keys/descriptor.ts';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
 import { encodeObject, type PublisherIdentity, publisherIdentity } from '../../core/object/writer.ts';

@@ -1,7 +1,7 @@
 /** Publications of the publishers in tests: fresh keys, and what a content host gets. */
 import { ed25519KeyPair, randomBytes } from '#primitives';
-import { ByteReader, streamOf } from '../../core/encoding/byte-reader.ts';
 import type { KeyId } from '../../core/crypto/key-id.ts';
+import { ByteReader, streamOf } from '../../core/encoding/byte-reader.ts';
 import { readUnverifiedHead } from '../../core/object/read-head.ts';
 import { roleSigner } from '../../core/publication/keys.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';

@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { createGunzip } from 'node:zlib';
-import { collect } from '../../core/encoding/byte-reader.ts';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
+import { collect } from '../../core/encoding/byte-reader.ts';
 import type { OpenedDocument } from '../../core/object/document-reader.ts';
 import { headTargetOf, targetFile } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';

@@ -1,4 +1,6 @@
 /** An invitation as its link says it, and as this browser keeps it: docs/spec/web-reader.md, "Key files". */
+
+import { isKeyId, type KeyId } from '../../core/crypto/key-id.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { type DocumentKeys, MAXIMUM_SETS_WANTED } from '../../core/keys/document-keys.ts';
 import {
@@ -8,7 +10,6 @@ import {
   keyFilePlaceOf,
   openKeyFile,
 } from '../../core/keys/key-file.ts';
-import { isKeyId, type KeyId } from '../../core/crypto/key-id.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { documentTarget } from '../../core/reading/local-target.ts';
 import { KEY_FILES_PATH } from '../../core/site/path.ts';

@@ -3,9 +3,9 @@
  * to the page that is wanted. The worker leads here whenever a key is missing or has ended; then nothing has to be typed.
  */
 
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { DocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
-import type { KeyId } from '../../core/crypto/key-id.ts';
 import { ROOT_WORKER } from '../../core/site/path.ts';
 import { loadScript } from '../load-script.ts';
 import { handleOf, openStore, STATE, type Store } from '../store.ts';

@@ -1,4 +1,6 @@
 /** This browser as a device: docs/spec/web-reader.md, "Devices of browsers". */
+
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { acceptBrowserBinding, encodeBrowserBindingRequest } from '../../core/keys/binding.ts';
 import {
   type DeviceKeyHandle,
@@ -7,7 +9,6 @@ import {
   requestMacKey,
   wrappingKey,
 } from '../../core/keys/device-key.ts';
-import type { KeyId } from '../../core/crypto/key-id.ts';
 import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
 import { readVault, writeVault } from './database.ts';
 import { mlKemFor } from './ml-kem.ts';

@@ -1,7 +1,8 @@
 /** Asks the key server for set keys: docs/spec/web-reader.md, "Key requests". */
+
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { DeviceKeyHandle } from '../../core/keys/device-key.ts';
 import type { DocumentKey, DocumentKeys } from '../../core/keys/document-keys.ts';
-import type { KeyId } from '../../core/crypto/key-id.ts';
 import { encodeKeyRequest, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { MAXIMUM_KEYS_PER_REQUEST } from '../../core/keys/refused-key.ts';
 import { unwrapKey } from '../../core/keys/wrapped-key.ts';

@@ -1,6 +1,7 @@
 /** Which site is read at this origin: site and root id are part of the program that the origin gives, and its content hosts may change. */
-import { fromUtf8 } from '../../core/encoding/bytes.ts';
+
 import { isKeyId } from '../../core/crypto/key-id.ts';
+import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { isOrigin, isSite } from '../../core/site/site.ts';
 import { WebReaderError } from '../errors.ts';
 import { fetchSmall } from '../fetching.ts';

@@ -1,9 +1,9 @@
 /** The far side: nginx with each kind of chain, by TLS 1.2, TLS 1.2 with client certificates, and TLS 1.3; HTTPS before a key server. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Chain, type KeyKind, makeChain } from '../../../tests/support/link-chains.ts';
 import { startServer } from '../../key-clients.ts';
 import type { Asked } from '../../key-server.ts';
-import { type Chain, type KeyKind, makeChain } from '../../../tests/support/link-chains.ts';
 import { FAR } from '../../link/narrow-link.ts';
 import { runNginx } from '../../nginx.ts';
 import { HTTPCRYPT_PORT, KEYS_PORT, SERVER } from './setting.ts';

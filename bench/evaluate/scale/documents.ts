@@ -8,7 +8,21 @@ import { mediansOf, runCommand } from '../../measure.ts';
 import { NODE, WISPR } from '../../processes.ts';
 import { whatItTakes } from '../../what-it-takes.ts';
 import { inWorkspace, protectArguments, type Workspace } from '../../workspace.ts';
-import type { Read } from './reader.ts';
+
+/** Milliseconds, bytes, MiB. */
+export interface Read {
+  /** From nothing to the first document's entry, and what that fetches. */
+  readonly cold: number;
+  readonly coldBytes: number;
+  readonly coldRequests: number;
+  /** What is fetched again after each publication. */
+  readonly snapshot: number;
+  /** Of a further document, and what it fetches if its bin is not there yet. */
+  readonly lookUp: number;
+  readonly lookUpBytes: number;
+  /** At most, of the whole process. */
+  readonly readerMemory: number;
+}
 
 const READER = fileURLToPath(new URL('reader.ts', import.meta.url));
 /** Bytes of a document. */

@@ -12,26 +12,11 @@ import { rootIdOf } from '../../../core/publication/writer.ts';
 import { nowInSeconds } from '../../../node-support/clock.ts';
 import { median, milliseconds } from '../../measure.ts';
 import { emptyStore, spread } from '../../publication-of.ts';
-import { pathOf } from './documents.ts';
+import { pathOf, type Read } from './documents.ts';
 
 const COLD_STARTS = 9;
 const LOOK_UPS = 100;
 const MIB = 1024 ** 2;
-
-/** Milliseconds, bytes, MiB. */
-export interface Read {
-  /** From nothing to the first document's entry, and what that fetches. */
-  readonly cold: number;
-  readonly coldBytes: number;
-  readonly coldRequests: number;
-  /** What is fetched again after each publication. */
-  readonly snapshot: number;
-  /** Of a further document, and what it fetches if its bin is not there yet. */
-  readonly lookUp: number;
-  readonly lookUpBytes: number;
-  /** At most, of the whole process. */
-  readonly readerMemory: number;
-}
 
 class Files implements SiteSource {
   readonly #folder: string;

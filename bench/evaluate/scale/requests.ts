@@ -2,10 +2,10 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Cluster, startCluster } from '../../../tests/support/postgres-cluster.ts';
 import { REQUESTS, rateOf, startServer } from '../../key-clients.ts';
 import type { Asked } from '../../key-server.ts';
 import { mediansOf } from '../../measure.ts';
-import { type Cluster, startCluster } from '../../../tests/support/postgres-cluster.ts';
 import { processorTime, sumOf, treeOf, writtenBy } from '../../proc.ts';
 import type { Started } from '../../processes.ts';
 

@@ -4,12 +4,13 @@
  * A document is written in two stages, because a site has to stay readable while its next publication is made (docs/spec/publication.md,
  * section 8): `write` makes files with immutable names, which no publication names yet; `place` then replaces what lies at the document's own name.
  */
-import type { ErrorFields } from '../../../core/errors.ts';
+
 import type { KeyId } from '../../../core/crypto/key-id.ts';
+import type { ErrorFields } from '../../../core/errors.ts';
 import type { SealingPlan } from '../../../core/object/sealing.ts';
 import type { PublisherIdentity } from '../../../core/object/writer.ts';
 import { lazily } from '../../../node-support/lazily.ts';
-import { PublishError, type PublishErrorCode } from '../../errors.ts';
+import { PublishError, type PublishErrorCode, stopped } from '../../errors.ts';
 import type { SourceFile } from '../../site/walk.ts';
 import { SMALL_FILE } from '../content.ts';
 
@@ -105,6 +106,12 @@ export interface JobResults {
   readonly place: number;
 }
 
+/** Performs jobs on threads. */
+export interface JobPool {
+  /** @param bytes - about how much the job reads */
+  perform<Kind extends Job['kind']>(job: Job & { readonly kind: Kind }, bytes: number): Promise<JobResults[Kind]>;
+}
+
 export type Answer = { readonly value: JobResults[Job['kind']] } | { readonly failure: Failure };
 
 /** What a thread is given when it starts. Keys go this way only: no argument or environment of a process ever holds them. */
@@ -135,13 +142,9 @@ export function threadContext(data: ThreadData): ThreadContext {
       object: lazily(() => Buffer.allocUnsafeSlow(2 * SMALL_FILE)),
     },
     checkNotStopped: () => {
-      if (Atomics.load(data.stop, 0) !== 0) throw stopped();
+      if (Atomics.load(data.stop, 0) !== 0) throw stopped('nothing was changed');
     },
   };
-}
-
-export function stopped(): PublishError {
-  return new PublishError('stopped', 'stopped; nothing was changed');
 }
 
 /** An error on its way between threads: what is thrown loses its class and its members there. */

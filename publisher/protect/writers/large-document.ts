@@ -9,8 +9,7 @@ import { forEachInFlight } from '../../../node-support/in-flight.ts';
 import { isPlain, plainMetadata, SMALL_FILE } from '../content.ts';
 import { SourceReader } from '../source-reader.ts';
 import { shownFile, TemporaryFile, toOutput, writeFully } from './files.ts';
-import type { BlockRun, ThreadContext, WriteTask, WrittenDocument } from './jobs.ts';
-import type { ThreadPool } from './thread-pool.ts';
+import type { BlockRun, JobPool, ThreadContext, WriteTask, WrittenDocument } from './jobs.ts';
 import { contentOptions, keepObject, objectWriterOf } from './write-document.ts';
 
 /** Bytes of content in a run: enough that opening files costs nothing beside it. */
@@ -29,7 +28,7 @@ export function isForAllThreads(task: WriteTask): boolean {
 export async function writeLargeDocument(
   task: WriteTask,
   context: ThreadContext,
-  pool: ThreadPool,
+  pool: JobPool,
 ): Promise<WrittenDocument> {
   context.checkNotStopped();
   const kept = task.previous === undefined ? undefined : await pool.perform({ kind: 'reuse', task }, RUN_LENGTH);

@@ -17,11 +17,19 @@ import { type Head, headBytes } from '../../../core/object/head.ts';
 import { type Header, isEncrypted } from '../../../core/object/header.ts';
 import type { Metadata } from '../../../core/object/metadata.ts';
 import { readHead } from '../../../core/object/read-head.ts';
+import type { ObjectWriter } from '../../../core/object/writer.ts';
 import { systemCode } from '../../../node-support/system-error.ts';
 import type { Content } from '../content.ts';
 import { contentFile, createFile, objectFile, shownFile, stagedFile } from './files.ts';
-import { type WrittenDocument, written } from './jobs.ts';
-import type { Writing } from './write-document.ts';
+import { type ThreadContext, type WriteTask, type WrittenDocument, written } from './jobs.ts';
+
+/** One document that is being written. */
+export interface Writing {
+  readonly task: WriteTask;
+  readonly content: Content;
+  readonly writer: ObjectWriter;
+  readonly context: ThreadContext;
+}
 
 const READ_LENGTH = 1024 * 1024;
 

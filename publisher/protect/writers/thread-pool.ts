@@ -3,7 +3,7 @@ import { reasonOf } from '../../../core/errors.ts';
 import { AnsweringThread } from '../../../node-support/answering-thread.ts';
 import { lazily } from '../../../node-support/lazily.ts';
 import { PublishError } from '../../errors.ts';
-import { type Answer, errorOf, type Job, type JobResults, type ThreadData } from './jobs.ts';
+import { type Answer, errorOf, type Job, type JobPool, type JobResults, type ThreadData } from './jobs.ts';
 import { Performer } from './performer.ts';
 
 /** Jobs in a batch, and bytes of source in it: small enough that all threads end at about the same time. */
@@ -20,7 +20,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export class ThreadPool {
+export class ThreadPool implements JobPool {
   readonly #data: ThreadData;
   readonly #maximum: number;
   readonly #startThread: () => Thread;

@@ -6,18 +6,11 @@ import { hexDigest } from '../../../core/encoding/digest.ts';
 import { encodeHtmlCarrier } from '../../../core/object/carrier.ts';
 import type { Metadata } from '../../../core/object/metadata.ts';
 import { ObjectWriter } from '../../../core/object/writer.ts';
-import { type Content, type ContentOptions, readContent } from '../content.ts';
+import { type ContentOptions, readContent } from '../content.ts';
 import { changed } from '../source-reader.ts';
 import { contentFile, createFile, objectFile, shownFile, stagedFile, TemporaryFile } from './files.ts';
 import { type ThreadContext, type ThreadData, type WriteTask, type WrittenDocument, written } from './jobs.ts';
-
-/** One document that is being written. */
-export interface Writing {
-  readonly task: WriteTask;
-  readonly content: Content;
-  readonly writer: ObjectWriter;
-  readonly context: ThreadContext;
-}
+import type { Writing } from './reuse.ts';
 
 /** How the content of a document is read. */
 export function contentOptions({ source, mediaType, compress, set, headers }: WriteTask): ContentOptions {

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { printable } from '../../../node-support/printable.ts';
-import { PublishError } from '../../errors.ts';
+import { PublishError, stopped } from '../../errors.ts';
 import { problemOfFile } from '../../site/names.ts';
 import type { WrittenDocument } from './jobs.ts';
-import { type Placement, stopped, type ThreadContext, type ThreadData, threadContext, type WriteTask } from './jobs.ts';
+import { type Placement, type ThreadContext, type ThreadData, threadContext, type WriteTask } from './jobs.ts';
 import { isForAllThreads, writeLargeDocument } from './large-document.ts';
 import { ThreadPool } from './thread-pool.ts';
 
@@ -65,14 +65,14 @@ export class DocumentWriters {
   /** Ends the threads. Whatever was not begun, and is called afterwards, is refused. */
   async close(): Promise<void> {
     await Promise.all(this.#lanes); // what they have begun is removed or kept before this
-    this.#pool.refuse(stopped());
+    this.#pool.refuse(stopped('nothing was changed'));
     this.#signal?.removeEventListener('abort', this.#stop);
     await this.#pool.end();
   }
 
   readonly #stop = () => {
     Atomics.store(this.#context.stop, 0, 1);
-    this.#pool.refuse(stopped());
+    this.#pool.refuse(stopped('nothing was changed'));
   };
 }
 

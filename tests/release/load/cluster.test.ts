@@ -3,11 +3,11 @@
  * a pause. The first key server is the dispatcher of password hashing. What fails is tried once more: a second later, or when the site is back.
  */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { startCluster as startPostgres } from '../../support/postgres-cluster.ts';
 import { normaliseCode } from '../../../core/keys/binding.ts';
 import { KEY_REQUEST_PATH, openKeyAnswer } from '../../../core/keys/key-request.ts';
 import { joinWithPassword } from '../../../keyserver/readers/accounts.ts';
 import { type Cluster, newClient, ORIGINS, startCluster } from '../../support/cluster.ts';
+import { startCluster as startPostgres } from '../../support/postgres-cluster.ts';
 import { postBy, ReadersUnderLoad } from '../../support/readers-under-load.ts';
 
 const ADA = { name: 'ada', password: 'correct horse battery' };

@@ -1,9 +1,9 @@
 /** The fixed keys, salts and contents of the vectors. All secrets here are public: SHA-256 of their names. */
 import { aes256GcmSeal, CHUNK_LENGTH, chunkNonce, ed25519KeyPair, sha256 } from '#primitives';
-import { concat, utf8 } from '../../../core/encoding/bytes.ts';
-import { type KeyKind, keyIdOf } from '../../../core/crypto/key-id.ts';
-import type { NamedKey } from '../../../core/keys/wrapped-key.ts';
 import { beginMessage, SALT_LENGTH } from '../../../core/crypto/chunked-encryption.ts';
+import { type KeyKind, keyIdOf } from '../../../core/crypto/key-id.ts';
+import { concat, utf8 } from '../../../core/encoding/bytes.ts';
+import type { NamedKey } from '../../../core/keys/wrapped-key.ts';
 import { encodeMessageFront, payloadContext } from '../../../core/object/message.ts';
 import { encodeObject, type ObjectOptions, publisherIdentity } from '../../../core/object/writer.ts';
 import { rootIdOf } from '../../../core/publication/writer.ts';

@@ -1,9 +1,9 @@
 /** Takes objects apart and puts them together again in ways that the writer never would. */
 import { ed25519Sign, sealChunks, sha256 } from '#primitives';
+import { beginMessage } from '../../../core/crypto/chunked-encryption.ts';
 import { toBase64url } from '../../../core/encoding/base64url.ts';
 import { concat, readU32, u32, utf8 } from '../../../core/encoding/bytes.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../../core/encoding/canonical-json.ts';
-import { beginMessage } from '../../../core/crypto/chunked-encryption.ts';
 import { blockCount, blockRange } from '../../../core/object/geometry.ts';
 import { payloadContext } from '../../../core/object/message.ts';
 import { publisher, SITE, saltOf, setKey } from './fixed.ts';

@@ -1,11 +1,11 @@
 /** Devices and binding: docs/spec/keys.md sections 6 and 7. */
 import { hmacSha256, sha256, xwingEncapsulateForVectors, xwingKeyPair } from '#primitives';
+import { hkdfExpand } from '../../../core/crypto/hkdf.ts';
+import { keyIdBytes, keyIdOf } from '../../../core/crypto/key-id.ts';
 import { toBase64url } from '../../../core/encoding/base64url.ts';
 import { concat, lengthPrefixed, utf8 } from '../../../core/encoding/bytes.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../../core/encoding/canonical-json.ts';
 import { deriveDeviceKeys } from '../../../core/keys/device.ts';
-import { hkdfExpand } from '../../../core/crypto/hkdf.ts';
-import { keyIdBytes, keyIdOf } from '../../../core/crypto/key-id.ts';
 import { signMessage } from '../../../core/keys/sealed-message.ts';
 import { type KeyVector, toBase64 } from '../format.ts';
 import { NOW, otherRootId, rootId, secret } from './fixed.ts';

@@ -1,12 +1,12 @@
 /** Key bundles: docs/spec/keys.md section 9. */
 import { ed25519Sign, sealChunks, sha256, xwingEncapsulateForVectors, xwingKeyPair } from '#primitives';
+import { beginMessage } from '../../../core/crypto/chunked-encryption.ts';
+import { hkdfExpand } from '../../../core/crypto/hkdf.ts';
+import { keyIdBytes } from '../../../core/crypto/key-id.ts';
 import { toBase64url } from '../../../core/encoding/base64url.ts';
 import { concat, lengthPrefixed, u32, utf8 } from '../../../core/encoding/bytes.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../../core/encoding/canonical-json.ts';
 import { recipientIdOf } from '../../../core/keys/bundle.ts';
-import { hkdfExpand } from '../../../core/crypto/hkdf.ts';
-import { keyIdBytes } from '../../../core/crypto/key-id.ts';
-import { beginMessage } from '../../../core/crypto/chunked-encryption.ts';
 import { type KeyVector, toBase64 } from '../format.ts';
 import { firstRoot, NOW, otherPublisher, otherSetKey, publisher, SITE, saltOf, secret, setKey } from './fixed.ts';
 import { flipBit } from './forge.ts';

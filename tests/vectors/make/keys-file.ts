@@ -1,10 +1,10 @@
 /** Key files: docs/spec/web-reader.md, "Key files". */
 import { sealChunks } from '#primitives';
+import { beginMessage } from '../../../core/crypto/chunked-encryption.ts';
+import { hkdfExpand, hkdfExtract } from '../../../core/crypto/hkdf.ts';
 import { toBase64url } from '../../../core/encoding/base64url.ts';
 import { concat, lengthPrefixed, u32, utf8 } from '../../../core/encoding/bytes.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../../core/encoding/canonical-json.ts';
-import { hkdfExpand, hkdfExtract } from '../../../core/crypto/hkdf.ts';
-import { beginMessage } from '../../../core/crypto/chunked-encryption.ts';
 import { argon2id } from '../../../node-support/argon2id.ts';
 import { type KeyVector, toBase64 } from '../format.ts';
 import { NOW, otherRootId, otherSetKey, rootId, SITE, saltOf, secret, setKey } from './fixed.ts';

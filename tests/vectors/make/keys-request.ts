@@ -1,9 +1,9 @@
 /** Key requests and their answers: docs/spec/keys.md section 8. */
 import { aes256GcmSeal, sha256 } from '#primitives';
+import { hkdfExpand } from '../../../core/crypto/hkdf.ts';
 import { toBase64url } from '../../../core/encoding/base64url.ts';
 import { concat, lengthPrefixed, utf8 } from '../../../core/encoding/bytes.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../../core/encoding/canonical-json.ts';
-import { hkdfExpand } from '../../../core/crypto/hkdf.ts';
 import { macMessage } from '../../../core/keys/sealed-message.ts';
 import { type KeyVector, toBase64 } from '../format.ts';
 import { NOW, otherSetKey, secret, setKey } from './fixed.ts';

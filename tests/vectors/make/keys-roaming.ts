@@ -1,10 +1,10 @@
 /** Roaming files: docs/spec/roaming.md. */
 import { sealChunks } from '#primitives';
+import { beginMessage } from '../../../core/crypto/chunked-encryption.ts';
+import { hkdfExpand } from '../../../core/crypto/hkdf.ts';
 import { toBase64url } from '../../../core/encoding/base64url.ts';
 import { concat, lengthPrefixed, u32, utf8 } from '../../../core/encoding/bytes.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../../core/encoding/canonical-json.ts';
-import { hkdfExpand } from '../../../core/crypto/hkdf.ts';
-import { beginMessage } from '../../../core/crypto/chunked-encryption.ts';
 import { argon2id } from '../../../node-support/argon2id.ts';
 import { type KeyVector, toBase64 } from '../format.ts';
 import { firstRoot, NOW, namedKey, SITE, saltOf, secret } from './fixed.ts';

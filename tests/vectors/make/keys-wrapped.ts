@@ -1,10 +1,10 @@
 /** Key ids, and keys wrapped under other keys: docs/spec/keys.md sections 2 and 3. */
 import { aes256GcmSeal } from '#primitives';
+import { hkdfExpand } from '../../../core/crypto/hkdf.ts';
+import { type KeyKind, keyIdBytes } from '../../../core/crypto/key-id.ts';
 import { toBase64url } from '../../../core/encoding/base64url.ts';
 import { concat, lengthPrefixed, u64, utf8 } from '../../../core/encoding/bytes.ts';
 import type { JsonObject } from '../../../core/encoding/canonical-json.ts';
-import { hkdfExpand } from '../../../core/crypto/hkdf.ts';
-import { type KeyKind, keyIdBytes } from '../../../core/crypto/key-id.ts';
 import type { NamedKey, WrappedKey } from '../../../core/keys/wrapped-key.ts';
 import { type KeyVector, toBase64 } from '../format.ts';
 import { NOW, namedKey, otherSetKey, secret, setKey } from './fixed.ts';

@@ -1,10 +1,11 @@
 /** Objects whose head is right and whose payload is not: steps 11 to 15. */
-import { PREFIX_LENGTH } from '../../../core/primitives/contract.ts';
+
 import { aes256GcmSeal, CHUNK_LENGTH, chunkNonce, SEALED_CHUNK_LENGTH, sha256 } from '#primitives';
-import { concat, utf8 } from '../../../core/encoding/bytes.ts';
 import { beginMessage } from '../../../core/crypto/chunked-encryption.ts';
+import { concat, utf8 } from '../../../core/encoding/bytes.ts';
 import { encodeMessageFront, payloadContext } from '../../../core/object/message.ts';
 import { encodeObject } from '../../../core/object/writer.ts';
+import { PREFIX_LENGTH } from '../../../core/primitives/contract.ts';
 import type { ObjectVector } from '../format.ts';
 import { encryptedOptions, markedContent, SITE, saltOf, setKey, sparseObject } from './fixed.ts';
 import { flipBit, joinObject, type Parts, splitObject, withHeader, withPayload } from './forge.ts';

@@ -1,7 +1,7 @@
 /** Objects whose signature or digest list is wrong: steps 6 and 7. */
 import { CHUNK_LENGTH, ed25519Sign, sha256 } from '#primitives';
-import { concat } from '../../../core/encoding/bytes.ts';
 import { keyIdOf } from '../../../core/crypto/key-id.ts';
+import { concat } from '../../../core/encoding/bytes.ts';
 import { type ObjectVector, toBase64 } from '../format.ts';
 import { encryptedOptions, otherPublisher, publisher, sparseObject } from './fixed.ts';
 import { flipBit, joinObject, splitObject, withDigests, withHeader } from './forge.ts';

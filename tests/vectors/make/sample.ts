@@ -1,11 +1,12 @@
 /** The samples at the start of the specifications. */
-import { PREFIX_LENGTH } from '../../../core/primitives/contract.ts';
+
 import { openChunks } from '#primitives';
+import { messageKeysFor } from '../../../core/crypto/chunked-encryption.ts';
 import { utf8 } from '../../../core/encoding/bytes.ts';
 import type { JsonObject } from '../../../core/encoding/canonical-json.ts';
-import { messageKeysFor } from '../../../core/crypto/chunked-encryption.ts';
 import { payloadContext } from '../../../core/object/message.ts';
 import { encodeObject, type ObjectOptions } from '../../../core/object/writer.ts';
+import { PREFIX_LENGTH } from '../../../core/primitives/contract.ts';
 import { fromBase64, type KeyVector, type ObjectVector, toHex } from '../format.ts';
 import { encryptedOptions, publisher, setKey } from './fixed.ts';
 import { splitObject } from './forge.ts';

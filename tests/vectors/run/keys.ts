@@ -1,5 +1,6 @@
 /** Takes the vectors of keys.json through core; runs on Node and in a browser. README.md names the operations. */
 import { xwingDecapsulate, xwingKeyPair } from '#primitives';
+import { type KeyKind, keyIdOf } from '../../../core/crypto/key-id.ts';
 import type { JsonObject } from '../../../core/encoding/canonical-json.ts';
 import { acceptBinding, verifyBindingRequest } from '../../../core/keys/binding.ts';
 import { openBundle } from '../../../core/keys/bundle.ts';
@@ -8,7 +9,6 @@ import { checkXwingPublicKey, deriveDeviceKeys } from '../../../core/keys/device
 import { parseEnvelope } from '../../../core/keys/envelope.ts';
 import { KeyError } from '../../../core/keys/errors.ts';
 import { keyFilePlaceOf, openKeyFile } from '../../../core/keys/key-file.ts';
-import { type KeyKind, keyIdOf } from '../../../core/crypto/key-id.ts';
 import { isRequestBy, openKeyAnswer, parseKeyRequest } from '../../../core/keys/key-request.ts';
 import { openRoaming } from '../../../core/keys/roaming.ts';
 import { unwrapKey, type WrappedKey } from '../../../core/keys/wrapped-key.ts';

@@ -1,20 +1,20 @@
 /** What `wispr keys list` shows: every role and set, where its key is, and when it ends. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CodedError } from '../../core/errors.ts';
 import { type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
+import { CodedError } from '../../core/errors.ts';
 import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import type { Delegation, RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
-import { outcomeOf } from './change-sections.ts';
-import { type OpenKeyStore, openKeyStore } from './key-store.ts';
-import { TOP_LEVEL_ROLES, verifyChain } from './roots.ts';
-import { openSigningKeysIfOurs } from './signing-keys.ts';
-import { metadataIn } from '../publication/places.ts';
-import { expiriesOf, type RoleState } from '../publication/roles.ts';
-import { openShown, openSnapshot, type ShownPublication } from '../publication/signed.ts';
+import { outcomeOf } from '../keys/change-sections.ts';
+import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
+import { TOP_LEVEL_ROLES, verifyChain } from '../keys/roots.ts';
+import { openSigningKeysIfOurs } from '../keys/signing-keys.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import { readKeyStore, type Workspace, workspaceOf } from '../workspace/workspace.ts';
+import { metadataIn } from './places.ts';
+import { expiriesOf, type RoleState } from './roles.ts';
+import { openShown, openSnapshot, type ShownPublication } from './signed.ts';
 
 /** What stands before the name of a section where roles are named. */
 export const SECTION_PREFIX = 'section:';

@@ -1,0 +1,41 @@
+/** The state of a key server for commands beside it. */
+
+import { userInfo } from 'node:os';
+import type { KeyServerConfig } from '../config/config.ts';
+import { KeyServerError } from '../errors.ts';
+import { chainAudit } from './audit.ts';
+import { type KeyServerState, openExisting, storeOf } from './state.ts';
+
+/** Who acts, for the audit trail: the user of the operating system who runs this command. */
+export function commandActor(): string {
+  try {
+    return `command ${userInfo().username}`;
+  } catch {
+    return `command ${process.getuid?.()}`; // one without a name, as in some containers
+  }
+}
+
+/**
+ * Opens the state for a command beside the server, does `work`, and closes it.
+ *
+ * @throws KeyServerError as `openState`; `store-unusable` where the key server was never started
+ */
+export async function withState<Result>(
+  config: KeyServerConfig,
+  work: (state: KeyServerState) => Promise<Result>,
+): Promise<Result> {
+  const store = await storeOf(config);
+  if ((await store.look()) !== 'filled') {
+    throw new KeyServerError('store-unusable', `there is no database at ${store.name} yet`);
+  }
+  const state = await openExisting(config, store);
+  try {
+    const result = await work({ ...state, actor: commandActor() });
+    await chainAudit(state.database);
+    return result;
+  } catch (error) {
+    throw store.explain(error);
+  } finally {
+    await state.database.close();
+  }
+}

@@ -1,0 +1,82 @@
+/** Types of one run of `wispr protect`, which every phase of it takes what it uses from. */
+
+import type { ownTargetsOf } from '../../core/publication/names.ts';
+import type { SiteSettings } from '../../core/publication/settings.ts';
+import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
+import type { Change } from '../workspace/index/schema.ts';
+import type { Appearance } from './appearance.ts';
+import type { Place } from './locate.ts';
+import type { InspectedOutput } from './output.ts';
+import type { PublicationRoles } from './roles.ts';
+import type { RunKeys } from './run-keys.ts';
+import type { RunSections } from './sections.ts';
+
+/** What a publication is made of. */
+export interface PublicationContext extends Run {
+  /** Bytes of the descriptor and of the site settings, by their target paths. */
+  readonly ownTargets: ReturnType<typeof ownTargetsOf>;
+  /** Whether the timestamp is signed in this run; else `wispr publish` has it signed. */
+  readonly signsTimestamp: boolean;
+  /** Seconds for which the timestamp is good. */
+  readonly freshFor: number;
+}
+
+/** A run, once everything that could be refused is known to be good. */
+export interface Run extends Place {
+  readonly keys: RunKeys;
+  readonly roles: PublicationRoles;
+  readonly sections: RunSections;
+  readonly index: PublisherIndex;
+  readonly output: InspectedOutput;
+  readonly appearance: Appearance;
+  readonly plan: Plan;
+  readonly settings: SiteSettings;
+  readonly rekey: ReadonlySet<string>;
+  /** Whether the key store is older than what was published: every set gets a new key then. */
+  readonly areKeysOlder: boolean;
+  /** The key server's public key, if it is there. */
+  readonly recipient: Uint8Array | undefined;
+}
+
+export interface Progress {
+  /** `looking`: at the site, whose size is not known yet. `writing`: documents. */
+  readonly stage: 'looking' | 'writing';
+  /** Documents. */
+  readonly done: number;
+  /** `undefined` while it is unknown. */
+  readonly total: number | undefined;
+}
+
+export interface Plan {
+  readonly documents: number;
+  /** Bytes of their sources. */
+  readonly bytes: number;
+  /** How many documents are to be written, by the reason. */
+  readonly changes: Readonly<Record<Change, number>>;
+  /** How many documents are gone. */
+  readonly removed: number;
+  /** How many documents each set has. */
+  readonly sets: ReadonlyMap<string, number>;
+  readonly sections: readonly SectionSummary[];
+  /** Why documents are public, and which. */
+  readonly public: readonly PublicSummary[];
+  /** Files that are left out. */
+  readonly ignored: number;
+  /** Patterns that fit no document. */
+  readonly unusedPatterns: readonly string[];
+}
+
+export interface SectionSummary {
+  readonly name: string;
+  /** Documents that the publication has of it. */
+  readonly documents: number;
+  /** Documents in which something changed that waits for the section's keys. */
+  readonly waiting: number;
+}
+
+export interface PublicSummary {
+  readonly reason: string;
+  readonly documents: number;
+  /** Paths of the first documents. */
+  readonly paths: readonly string[];
+}
