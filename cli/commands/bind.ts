@@ -13,7 +13,7 @@ import { isSite } from '../../core/site/site.ts';
 import { printable } from '../../node-support/printable.ts';
 import { currentIo } from '../io/context.ts';
 import { askLine, askYesOrNo, canAsk } from '../io/terminal.ts';
-import { print, say, UsageError } from '../io/voice.ts';
+import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { PROOF } from './describe.ts';
 import { describeDecision } from './keys-place.ts';
 import {
@@ -96,8 +96,8 @@ function tell({ sites, port, keysNowIn, isRunning }: BoundSites): void {
   say('a browser that uses the Reader as its proxy may still show what it kept of them from before: clear that once');
   if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);
   if (!isRunning)
-    say(
-      'hint: "wispr proxy" has to run while you read, and says where to open it; "wispr proxy install" starts it at every login',
+    sayHint(
+      '"wispr proxy" has to run while you read, and says where to open it; "wispr proxy install" starts it at every login',
     );
 }
 

@@ -1,5 +1,7 @@
 /** How what was published says until when it is good. Roles are not named but for the root, whose key is kept apart. */
+
 import { count } from '../../publisher/text.ts';
+import { hintLine } from '../io/voice.ts';
 import { isoDay, utcMinute } from './describe.ts';
 
 const DAY = 86_400;
@@ -40,7 +42,7 @@ export function warnAboutSignatures(roles: readonly RoleEnd[], again: string, no
     ...(isSoon(root) ? [`the root's signatures end ${when(root)}`] : []),
   ];
   if (lines.length === 0) return [];
-  return [...lines, `hint: run ${isSoon(root) ? '"wispr keys renew", then ' : ''}"${again}" before that day`];
+  return [...lines, hintLine(`run ${isSoon(root) ? '"wispr keys renew", then ' : ''}"${again}" before that day`)];
 }
 
 /** The timestamp is another matter: it ends every other day. */

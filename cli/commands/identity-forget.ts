@@ -12,7 +12,7 @@ import {
 import { printable } from '../../node-support/printable.ts';
 import { setExitCode } from '../io/context.ts';
 import { askYesOrNo, canAsk } from '../io/terminal.ts';
-import { EXIT, print, say, UsageError } from '../io/voice.ts';
+import { EXIT, print, say, sayHint, UsageError } from '../io/voice.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 
 interface Flags extends StorageFlags {
@@ -110,7 +110,7 @@ function sayWhatWasRead({
     return;
   }
   say(`left: what was read, in ${cacheDirectory}, which could not be removed: public documents can be read there`);
-  say('hint: remove that folder yourself');
+  sayHint('remove that folder yourself');
 }
 
 /** What no program can promise. */
@@ -121,7 +121,7 @@ function sayWhatStays({ overwritten, hasRoamed }: Pick<Forgotten, 'overwritten' 
     );
   else say('what was removed from the database could not be overwritten everywhere: the disk is full');
   const elsewhere = hasRoamed ? 'roaming files elsewhere still have it; ' : '';
-  say(`hint: ${elsewhere}ask the publisher to disconnect this device if it should end there too`);
+  sayHint(`${elsewhere}ask the publisher to disconnect this device if it should end there too`);
 }
 
 async function confirm(question: string, { yes }: Flags): Promise<void> {

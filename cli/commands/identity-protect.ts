@@ -2,7 +2,7 @@
 import { Argument, type Command } from 'commander';
 import { protectIdentity } from '../../client-proxy/index.ts';
 import { readNewPassphrase } from '../io/passphrase.ts';
-import { print, say, UsageError } from '../io/voice.ts';
+import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 
 interface Flags extends StorageFlags {
@@ -35,7 +35,7 @@ async function run(kind: Kind, flags: Flags): Promise<void> {
   if (flags.json) return print(JSON.stringify({ before, after, discarded }));
   if (flags.quiet) return;
   say(`your keys are sealed anew: before, with ${NAMES[before]}; now, with ${NAMES[after]}`);
-  if (after === 'passphrase') say('hint: a lost passphrase cannot be recovered; keep it where you keep others');
+  if (after === 'passphrase') sayHint('a lost passphrase cannot be recovered; keep it where you keep others');
   if (before === 'key-file' && after !== 'key-file')
     say('the previous key file is still there, because other databases may need it; delete it if there are none');
   else if (!discarded && before === 'keyring')

@@ -12,7 +12,7 @@ import { printable } from '../../node-support/printable.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { readSecretLine } from '../io/passphrase.ts';
 import { askSecret, askYesOrNo, canAsk, showSecretly } from '../io/terminal.ts';
-import { print, say, UsageError } from '../io/voice.ts';
+import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { PROOF, utcMinute } from './describe.ts';
 import { describeDecision } from './keys-place.ts';
 import {
@@ -90,10 +90,10 @@ async function runExport(to: string, flags: ExportFlags): Promise<void> {
   say(`written: ${to}, roaming file number ${number}, with ${sites.length === 0 ? 'no site yet' : sites.join(', ')}`);
   if (!hasNewWords) say('it opens with the same words as the one before');
   if (!hasNewWords && wordsFile !== undefined)
-    say(`hint: ${wordsFile} was not written: words are shown once; "--new-words" makes others`);
+    sayHint(`${wordsFile} was not written: words are shown once; "--new-words" makes others`);
   if (hasNewWords && number > 1)
     say('previous files still open with the previous words: remove them wherever you put them');
-  say('hint: put it where you reach it from elsewhere; there: wispr identity import ADDRESS');
+  sayHint('put it where you reach it from elsewhere; there: wispr identity import ADDRESS');
 }
 
 /** Never into a pipe or a log: on the terminal, or into a file that is made for them. */
@@ -194,7 +194,7 @@ function tell({
   for (const site of left) say(`not connected: ${site}; the same file can be imported again`);
   if (!sameDevice) say('this device keeps its own seed for publishers to come; "--replace" takes the one in the file');
   if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);
-  if (!isRunning) say('hint: "wispr proxy" has to run while you read, and says where to open them');
+  if (!isRunning) sayHint('"wispr proxy" has to run while you read, and says where to open them');
 }
 
 async function confirmReplace(): Promise<void> {

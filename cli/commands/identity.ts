@@ -6,7 +6,7 @@ import type { CodedError } from '../../core/errors.ts';
 import { printable } from '../../node-support/printable.ts';
 import { setExitCode } from '../io/context.ts';
 import { readPassphrase } from '../io/passphrase.ts';
-import { EXIT, explain, print, say } from '../io/voice.ts';
+import { EXIT, explain, print, say, sayHint } from '../io/voice.ts';
 import { isoDay, PROOF, utcMinute } from './describe.ts';
 import { addForgetCommand } from './identity-forget.ts';
 import { addProtectCommand } from './identity-protect.ts';
@@ -53,7 +53,7 @@ async function runShow(flags: Flags): Promise<void> {
   }
   if (keysIn === undefined) {
     say(`there is no identity in ${directory} yet`);
-    say('hint: wispr bind makes one; wispr identity import FILE brings one from another device');
+    sayHint('wispr bind makes one; wispr identity import FILE brings one from another device');
     return;
   }
   print(`kept in        ${directory}`);
@@ -68,14 +68,14 @@ async function runShow(flags: Flags): Promise<void> {
   if (publishers.length === 0) print('publisher      none yet');
   print(`roaming file   ${roaming ? `number ${roaming.number}, of ${utcMinute(roaming.written)}` : 'none written'}`);
   if (keyProblem !== undefined) explainLost(keyProblem, roaming?.number);
-  else if (!flags.quiet) say('hint: "wispr identity --help" lists what can be done with it');
+  else if (!flags.quiet) sayHint('"wispr identity --help" lists what can be done with it');
 }
 
 /** @param roaming - number of the newest roaming file that may bring back what the key opened */
 function explainLost(keyProblem: CodedError, roaming: number | undefined): void {
   explain(keyProblem);
   if (roaming !== undefined)
-    say(`hint: the newest roaming file that this device knows of has number ${roaming}; its seven words open it`);
+    sayHint(`the newest roaming file that this device knows of has number ${roaming}; its seven words open it`);
 }
 
 async function runLock(flags: Flags): Promise<void> {
@@ -86,12 +86,12 @@ async function runLock(flags: Flags): Promise<void> {
   say('locked: it has dropped its keys; what is being read is read to its end');
   say('memory that it has given back may hold copies until it is used again; ending the Reader ends that');
   const { keysIn } = locked;
-  if (keysIn === 'passphrase') say('hint: "wispr identity unlock" asks for the passphrase');
+  if (keysIn === 'passphrase') sayHint('"wispr identity unlock" asks for the passphrase');
   else if (keysIn !== undefined) {
     say(
       `anyone at this account can unlock it, because its key is in ${keysIn === 'keyring' ? 'the keyring' : 'a file'}`,
     );
-    say('hint: "wispr identity protect passphrase" lets a passphrase be asked for');
+    sayHint('"wispr identity protect passphrase" lets a passphrase be asked for');
   }
 }
 

@@ -9,7 +9,7 @@ import {
 } from '../../publisher/publication/list-keys.ts';
 import type { RoleState } from '../../publisher/publication/roles.ts';
 import { count } from '../../publisher/text.ts';
-import { say } from '../io/voice.ts';
+import { say, sayHint } from '../io/voice.ts';
 import { isoDay, utcMinute } from './describe.ts';
 import { EXPIRY_WARNING } from './expiry-words.ts';
 
@@ -51,25 +51,25 @@ export function warnAboutKeys({
   for (const { role, expires } of expiries) {
     if (role === 'timestamp' || expires > now + EXPIRY_WARNING) continue;
     say(`${role} ${expires < now ? 'expired' : 'expires'} on ${isoDay(expires)}`);
-    say(role === 'root' ? 'hint: run "wispr keys renew"' : `hint: ${again}`);
+    sayHint(role === 'root' ? 'run "wispr keys renew"' : again);
   }
   for (const file of waiting) {
     say(
       `${file} waits for signatures of others${file.startsWith('root') ? ': until it has them, or is removed, roles cannot be changed' : ''}`,
     );
-    say(`hint: run "wispr keys finish ${file}", with what came back from them`);
+    sayHint(`run "wispr keys finish ${file}", with what came back from them`);
   }
   if (publishedRoot !== undefined && publishedRoot < rootVersion) {
     say(`root ${rootVersion} is not published yet; readers know root ${publishedRoot}`);
-    say(`hint: ${again}`);
+    sayHint(`${again}`);
   }
   if (publishedRoot !== undefined && publishedRoot > rootVersion) {
     say(`root ${publishedRoot} is published, and publisher.keys knows of root ${rootVersion}: it is older`);
-    say('hint: bring the publisher.keys that knows it, from after that change of keys');
+    sayHint('bring the publisher.keys that knows it, from after that change of keys');
   }
   if (publication !== undefined && closed) {
     say(`publication ${publication} is a withdrawal: readers are shown nothing until there is a higher one`);
-    say(`hint: put right what was wrong, then ${again}`);
+    sayHint(`put right what was wrong, then ${again}`);
   }
 }
 

@@ -1,6 +1,8 @@
 /** Where the reader's keys are, in the words of the command line. */
+
 import type { CodedError } from '../../core/errors.ts';
 import { systemCode } from '../../node-support/system-error.ts';
+import { hintLine } from '../io/voice.ts';
 
 type Place = 'passphrase' | 'keyring' | 'key-file';
 
@@ -29,6 +31,6 @@ export function describeDecision(place: Place): string[] {
   }[place];
   return [
     how,
-    ...(place === 'passphrase' ? [] : ['hint: "wispr identity protect passphrase" asks for a passphrase instead']),
+    ...(place === 'passphrase' ? [] : [hintLine('"wispr identity protect passphrase" asks for a passphrase instead')]),
   ];
 }

@@ -25,7 +25,7 @@ import { listKeys, SECTION_PREFIX } from '../../publisher/publication/list-keys.
 import { count } from '../../publisher/text.ts';
 import { locateConfiguration } from '../io/arguments.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
-import { print, say } from '../io/voice.ts';
+import { print, say, sayHint } from '../io/voice.ts';
 import { describeKeys, warnAboutKeys } from './key-listing.ts';
 import { outcomeAsJson, sayAfterRotation, tellOutcome } from './root-outcome.ts';
 import { addSignerCommands } from './signer.ts';
@@ -126,10 +126,10 @@ async function rotatePublisher(options: KeysOptions, { json }: Flags): Promise<v
   else print(`The publisher key is ${after} now (before: ${before}).`);
   say('every object is signed again at the next "wispr publish": all of the site is written and uploaded anew');
   say('readers follow by themselves; your fingerprint stays as it is');
-  say(
-    `hint: tell the operator of your key server, who runs: wispr admin import keys.bundle --new-publisher-key ${after}`,
+  sayHint(
+    `tell the operator of your key server, who runs: wispr admin import keys.bundle --new-publisher-key ${after}`,
   );
-  say('hint: replace your backup of publisher.keys');
+  sayHint('replace your backup of publisher.keys');
 }
 
 async function renew(flags: Flags): Promise<void> {
@@ -158,9 +158,7 @@ async function passphrase(flags: Flags & { readonly newPassphraseFile?: string }
   if (flags.json) print(JSON.stringify({ files }));
   else print(`The passphrase of ${files.map((file) => relative('.', file)).join(' and ')} is another one now.`);
   say('earlier copies still open under the old passphrase, and hold the same keys');
-  say(
-    'hint: replace your backups; if the old passphrase and a copy may be in other hands, "wispr keys rotate" the keys',
-  );
+  sayHint('replace your backups; if the old passphrase and a copy may be in other hands, "wispr keys rotate" the keys');
 }
 
 async function finish(files: readonly string[], flags: Flags): Promise<void> {
@@ -177,10 +175,10 @@ function tellSection(outcome: SectionOutcome, { json }: Flags): void {
   print(`The section ${section} is signed by ${threshold} of ${count(keyids.length, 'key')}:
 ${keyids.map((keyid) => `  ${shortId(keyid)}  ${keyid === own ? 'publisher.keys' : 'elsewhere'}`).join('\n')}`);
   say('readers learn of it with the next "wispr publish", or "wispr protect" where you copy the output yourself');
-  say(
+  sayHint(
     own === undefined
-      ? 'hint: that one needs the key file of its editors: --key FILE'
-      : 'hint: replace your backup of publisher.keys',
+      ? 'that one needs the key file of its editors: --key FILE'
+      : 'replace your backup of publisher.keys',
   );
 }
 

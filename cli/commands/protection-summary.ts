@@ -8,7 +8,7 @@ import type { SigningReason } from '../../publisher/protect/signing-plan.ts';
 import type { ChangeCounts, ChangeReasons, DryRunSummary, ProtectSummary } from '../../publisher/protect/summary.ts';
 import { count, someOf } from '../../publisher/text.ts';
 import { showProtecting } from '../io/progress.ts';
-import { print } from '../io/voice.ts';
+import { hintLine, print } from '../io/voice.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
 
 const SHOWN_SETS = 12;
@@ -168,11 +168,11 @@ export function warningsAfterProtection(summary: ProtectSummary, now = Date.now(
 /** Without a bundle, the key server cannot hand out the keys of new sets. */
 export function warnAboutBundle({ bundle, keyFiles, recipient }: ProtectSummary): string[] {
   if (keyFiles === 0)
-    return ['there are no invitations yet', 'hint: "wispr invite NAME" prints a link; then publish again'];
+    return ['there are no invitations yet', hintLine('"wispr invite NAME" prints a link; then publish again')];
   if (bundle !== undefined || keyFiles !== undefined) return [];
   return [
     `no key bundle was written: the key server's public key is not in ${place(recipient)}`,
-    'hint: copy it there (wispr keyserver says where it is) and protect again: until then no reader gets a key',
+    hintLine('copy it there (wispr keyserver says where it is) and protect again: until then no reader gets a key'),
   ];
 }
 
@@ -225,7 +225,7 @@ export function warnAboutSections(sections: readonly SectionSummary[]): string[]
   const names = someOf(waiting.map(({ name, waiting: changes }) => `${name} (${count(changes, 'change')})`));
   return [
     `what changed in ${names} is not published, because too few of the keys for it are here; readers find what was signed before`,
-    'hint: its editors sign with their key file: --key FILE',
+    hintLine('its editors sign with their key file: --key FILE'),
   ];
 }
 

@@ -9,7 +9,7 @@ import {
   unitFile,
 } from '../../client-proxy/index.ts';
 import { confirm } from '../io/terminal.ts';
-import { print, say, UsageError } from '../io/voice.ts';
+import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { addProxyOptions, connectionOptions, type ProxyFlags, placeOptions } from './reader-options.ts';
 import { serviceCommand } from './service-command.ts';
 
@@ -70,5 +70,5 @@ function tell({ file, changed, running }: Installed): void {
     return;
   }
   say('no systemd of a login session answers here, so the Reader was not started');
-  say(`hint: ${ENABLE_HINT}`);
+  sayHint(`${ENABLE_HINT}`);
 }

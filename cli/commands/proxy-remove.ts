@@ -9,7 +9,7 @@ import {
   removeService,
 } from '../../client-proxy/index.ts';
 import { confirm } from '../io/terminal.ts';
-import { print, say } from '../io/voice.ts';
+import { print, say, sayHint } from '../io/voice.ts';
 import { type PlaceFlags, placeOptions } from './reader-options.ts';
 
 interface RemoveFlags extends PlaceFlags {
@@ -70,5 +70,5 @@ async function confirmErasing(files: ReaderFiles, { yes, quiet }: RemoveFlags): 
 function tell(removed: readonly string[], { eraseData }: RemoveFlags): void {
   for (const path of removed) say(`removed ${path}`);
   if (removed.length === 0) say('nothing was installed');
-  else if (!eraseData) say('hint: database, key and cache stay; --erase-data erases them');
+  else if (!eraseData) sayHint('database, key and cache stay; --erase-data erases them');
 }

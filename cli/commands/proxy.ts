@@ -6,7 +6,7 @@ import { type CodedError, reasonOf } from '../../core/errors.ts';
 import { printable } from '../../node-support/printable.ts';
 import { stopRequested } from '../io/signals.ts';
 import { canAsk } from '../io/terminal.ts';
-import { print, say } from '../io/voice.ts';
+import { print, say, sayHint } from '../io/voice.ts';
 import { describeDecision } from './keys-place.ts';
 import { addProxyInstallCommand } from './proxy-install.ts';
 import { addProxyRemoveCommand } from './proxy-remove.ts';
@@ -81,7 +81,7 @@ async function greet(proxy: RunningProxy): Promise<void> {
   say(`your page: ${proxy.page}`);
   if (proxy.lock.isLocked) {
     say('locked: connected sites are not shown until it has its keys');
-    say('hint: unlock it on your page, or with "wispr identity unlock"');
+    sayHint('unlock it on your page, or with "wispr identity unlock"');
     return;
   }
   const { isFresh, place } = proxy.keysIn;
@@ -89,5 +89,5 @@ async function greet(proxy: RunningProxy): Promise<void> {
   for (const { site, gateway } of sites) say(`${site} without any settings: ${gateway}`);
   if (sites.length > 0) say(`as automatic proxy configuration, for these sites only: ${proxy.url}/proxy.pac`);
   if (sites.length === 0)
-    say('hint: no site is connected yet: your page does it with the link of an invitation, or wispr bind');
+    sayHint('no site is connected yet: your page does it with the link of an invitation, or wispr bind');
 }

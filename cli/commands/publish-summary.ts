@@ -6,7 +6,7 @@ import type { PublishPlaces } from '../../publisher/publish/places.ts';
 import type { PublishedTarget, PublishSummary } from '../../publisher/publish/publish.ts';
 import { count } from '../../publisher/text.ts';
 import { setExitCode } from '../io/context.ts';
-import { EXIT, say, sayHint } from '../io/voice.ts';
+import { EXIT, hintLine, say, sayHint } from '../io/voice.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
 
 /** The summary that is printed. */
@@ -75,7 +75,7 @@ export function hintsAfterPublishing({ keyServer }: PublishSummary, places: Publ
     ...(isAlone
       ? [
           'this machine has confirmed the publication itself: without a token, the key server hears of it only from a target that it reads',
-          'hint: make a token there ("wispr admin token"), and name its file in "keyServerTokenFile" of wispr.json',
+          hintLine('make a token there ("wispr admin token"), and name its file in "keyServerTokenFile" of wispr.json'),
         ]
       : []),
   ];

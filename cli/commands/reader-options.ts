@@ -15,7 +15,7 @@ import {
 import { isSite } from '../../core/site/site.ts';
 import { offerPassphrase, readNewPassphrase, readPassphrase, readSecretLine } from '../io/passphrase.ts';
 import { canAsk } from '../io/terminal.ts';
-import { plain, UsageError } from '../io/voice.ts';
+import { hintLine, UsageError } from '../io/voice.ts';
 
 export interface PlaceFlags {
   readonly data?: string;
@@ -88,7 +88,7 @@ function collecting<Rule>(parse: (text: string) => Rule) {
       return [...previous, parse(text)];
     } catch (error) {
       throw new InvalidArgumentError(
-        error instanceof ReaderError ? `${error.message}\nwispr: hint: ${plain(error.remedy ?? '')}` : String(error),
+        error instanceof ReaderError ? `${error.message}\nwispr: ${hintLine(error.remedy ?? '')}` : String(error),
       );
     }
   };

@@ -5,7 +5,7 @@ import type { RootOutcome } from '../../publisher/keys/change-roots.ts';
 import { describeMissing } from '../../publisher/keys/root-draft.ts';
 import { describeChanges } from '../../publisher/keys/roots.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
-import { print, say } from '../io/voice.ts';
+import { print, say, sayHint } from '../io/voice.ts';
 
 /** @param whenContinued - what to do where an earlier run had done everything but the last step */
 export function tellOutcome(
@@ -15,7 +15,7 @@ export function tellOutcome(
   const { version, before, after, missing } = outcome;
   if (outcome.outcome === 'continued') {
     print(`Root ${version} was made by an earlier run, and is complete now.`);
-    say(`hint: ${whenContinued}`);
+    sayHint(`${whenContinued}`);
     return;
   }
   const file = outcome.file === undefined ? undefined : relative('.', outcome.file);
@@ -29,28 +29,26 @@ function sayWhenItCounts(): void {
   say(
     'readers learn of it with the next "wispr publish", or "wispr protect" where you copy the output yourself, and follow by themselves',
   );
-  say('hint: replace your backups of publisher.keys and root.keys');
+  sayHint('replace your backups of publisher.keys and root.keys');
 }
 
 function sayWhoSigns(file: string, missing: string): void {
   say(`it needs ${missing}; until then nothing changes`);
-  say(
-    `hint: each signer runs "wispr keys sign ${file} --key THEIR-KEY-FILE"; then run "wispr keys finish ${file}" here`,
-  );
+  sayHint(`each signer runs "wispr keys sign ${file} --key THEIR-KEY-FILE"; then run "wispr keys finish ${file}" here`);
 }
 
 /** What has to be done besides, by role. */
 export async function sayAfterRotation(role: TopLevelRole, configurationFile: string): Promise<void> {
   if (role === 'root')
-    say('hint: destroy the copies of the old root.keys that you keep elsewhere, once the new one is there');
+    sayHint('destroy the copies of the old root.keys that you keep elsewhere, once the new one is there');
   if (role !== 'timestamp') return;
   const { timestampBy, keyServerTokenFile } = await readConfiguration(configurationFile);
-  say(
+  sayHint(
     timestampBy === 'publisher'
-      ? `hint: after the next "wispr publish", export the new key for the machine that signs: "wispr keys export timestamp FILE"`
+      ? `after the next "wispr publish", export the new key for the machine that signs: "wispr keys export timestamp FILE"`
       : keyServerTokenFile !== undefined
-        ? `hint: the next "wispr publish" hands the new key to your key server, by "keyServerTokenFile"`
-        : `hint: the next keys.bundle carries the new key: let your key server import it within 48 hours of the next "wispr publish"`,
+        ? `the next "wispr publish" hands the new key to your key server, by "keyServerTokenFile"`
+        : `the next keys.bundle carries the new key: let your key server import it within 48 hours of the next "wispr publish"`,
   );
 }
 

@@ -8,7 +8,7 @@ import { createSigner, exportTimestampKey } from '../../publisher/keys/signing-k
 import { locateConfiguration } from '../io/arguments.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { confirm } from '../io/terminal.ts';
-import { print, say, UsageError } from '../io/voice.ts';
+import { print, say, sayHint, UsageError } from '../io/voice.ts';
 
 interface Flags {
   readonly config?: string;
@@ -59,9 +59,7 @@ async function newSigner(file: string, { passphraseFile, json }: Flags): Promise
   if (json) return print(JSON.stringify(made));
   print(`${made.file}  SECRET: your key, encrypted under your passphrase. Keep it, and a copy elsewhere.
 ${made.publicFile}  hand this to the publisher; its key id is ${signingId(made.keyid)}`);
-  say(
-    `hint: the publisher runs "wispr keys add ROLE ${made.publicFile}"; read the key id to each other by another way`,
-  );
+  sayHint(`the publisher runs "wispr keys add ROLE ${made.publicFile}"; read the key id to each other by another way`);
 }
 
 async function sign(file: string, { key, passphraseFile, yes, json }: Flags): Promise<void> {
@@ -74,7 +72,7 @@ async function sign(file: string, { key, passphraseFile, yes, json }: Flags): Pr
   print(keyids.length > 0 ? `Signed by ${keyids.map(signingId).join(', ')}.` : 'Your signature was there already.');
   const rest = describeMissing(missing);
   say(rest === '' ? 'no signature is missing any more' : `it still needs ${rest}`);
-  say(`hint: send ${file} back to the publisher, who runs "wispr keys finish"`);
+  sayHint(`send ${file} back to the publisher, who runs "wispr keys finish"`);
 }
 
 function introduce({ rootId, before, after }: RootDraft): void {
@@ -95,7 +93,7 @@ async function exportKey(_role: string, file: string, flags: Flags): Promise<voi
   if (flags.json) return print(JSON.stringify({ file, keyid }));
   print(`${relative('.', file)}  SECRET: the timestamp key ${shortId(keyid)}, and nothing else.
 Its holder can keep the current publication alive. It cannot publish or withdraw.`);
-  say(
-    `hint: on the other machine, hourly: wispr timestamp --key FILE --passphrase-file PASS --metadata DIR/.well-known/wispr -q`,
+  sayHint(
+    `on the other machine, hourly: wispr timestamp --key FILE --passphrase-file PASS --metadata DIR/.well-known/wispr -q`,
   );
 }

@@ -3,7 +3,7 @@ import { type FailedLook, type RefusedSet, readerRemedy, type SyncSummary } from
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
 import { count } from '../../publisher/text.ts';
-import { plain } from '../io/voice.ts';
+import { hintLine } from '../io/voice.ts';
 import { utcMinute } from './describe.ts';
 
 /** So many documents and sets are named; JSON has all. */
@@ -86,5 +86,5 @@ function describeKeys(sets: readonly RefusedSet[]): string {
 function advice(troubles: readonly { readonly code: string }[], otherwise: string | undefined): string[] {
   const hints = troubles.map(({ code }) => readerRemedy(code)).filter((hint) => hint !== undefined);
   if (hints.length === 0 && otherwise !== undefined) hints.push(otherwise);
-  return Array.from(new Set(hints), (hint) => `hint: ${plain(hint)}`);
+  return Array.from(new Set(hints), hintLine);
 }

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { nearestWords } from '../../node-support/nearest-words.ts';
 import { printable } from '../../node-support/printable.ts';
-import { say } from './voice.ts';
+import { hintLine, say } from './voice.ts';
 
 /** Lets every command below `program` say what is wrong with its arguments, and where its arguments are explained. */
 export function adaptUsageErrors(program: Command): void {
@@ -32,9 +32,9 @@ function adaptUsageError(text: string, command: string): string[] {
     .replace(/\.$/, '');
   const hints = more.map((line) => {
     const suggestion = /^\((Did you mean .*)\)$/.exec(line)?.[1];
-    return suggestion ? `hint: ${suggestion.replace('Did', 'did')}` : line.replace(/^wispr: /, '');
+    return suggestion ? hintLine(suggestion.replace('Did', 'did')) : line.replace(/^wispr: /, '');
   });
-  return [said, ...hints, ...(hints.length === 0 ? [`hint: ${command} --help`] : [])];
+  return [said, ...hints, ...(hints.length === 0 ? [hintLine(`${command} --help`)] : [])];
 }
 
 /** What can stand in a place is said where something else stands there; where nothing does, it is no less wanted. */
@@ -60,7 +60,7 @@ function unknownSubcommand(text: string, command: Command): string[] | undefined
     group.commands.map((one) => one.name()),
   );
   if (near.length === 0) return undefined;
-  return [`unknown command '${printable(word)}'`, `hint: did you mean ${near.join(' or ')}?`];
+  return [`unknown command '${printable(word)}'`, hintLine(`did you mean ${near.join(' or ')}?`)];
 }
 
 function pathOf(command: Command): string {

@@ -27,7 +27,12 @@ export function say(line: string): void {
 
 /** @param remedy - what to do, in Markdown */
 export function sayHint(remedy: string): void {
-  say(`hint: ${plain(remedy)}`);
+  say(hintLine(remedy));
+}
+
+/** The line of a hint, among lines that are said later. */
+export function hintLine(remedy: string): string {
+  return `hint: ${plain(remedy)}`;
 }
 
 /** Markdown as a terminal shows it: what one types stands between quotation marks where it has spaces. */
