@@ -73,7 +73,6 @@ export const OBJECT_ERRORS = {
     remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'head-unexpected': {
-    step: 'P10',
     means: 'the object is not the one that the publication names',
     remedy: 'try again later; do not trust the host',
   },
