@@ -1,7 +1,68 @@
-/** Every bound of the reader's programs, in one place; those of messages about keys are in `MESSAGE_LIMITS` of `core/keys`. Lengths in bytes, times in milliseconds. */
-export const LIMITS = {
+/** Bounds of the Reader's programs, in one place; those of messages about keys are in `MESSAGE_LIMITS` of `core/keys`. Lengths in bytes, times in milliseconds. */
+
+/** Bounds that a caller of this package may set otherwise (`limits` of its options): times that are waited, and how much is done at a time. */
+export const DEFAULT_LIMITS = Object.freeze({
   /** Connections of clients; beyond, the one that has been idle longest is closed. */
   clientConnections: 2_048,
+  /** Documents that are decoded or changed at a time, 16 MiB each for Brotli; further ones wait. As many as browsers have connections to one proxy. */
+  changedDeliveries: 32,
+  /** How long a client must have read nothing before its document is ended for others: a steady one can seem to stop for seconds. And how long others wait. */
+  changedStalled: 10_000,
+  changedWait: 60_000,
+  /** Until a TCP connection is there; and then its TLS handshake, some kilobytes both ways. */
+  connectTimeout: 10_000,
+  handshakeTimeout: 30_000,
+  /** Until the head of a request has arrived; and between two requests on a connection. */
+  requestHead: 60_000,
+  clientIdle: 65_000,
+  /** Without a byte in either direction, during a request or an answer of a client. */
+  clientSilence: 600_000,
+  /** The same for a host that is passed through: long enough for long polling. */
+  passingSilence: 300_000,
+  /** Connections to one content host, key server or parent proxy; further requests for content wait. Browsers have six. */
+  contentConnections: 64,
+  /** Time for which idle connections to hosts are kept, whatever a host says. */
+  keptIdle: 4_000,
+  /** Until the head of an answer has arrived. */
+  headersTimeout: 30_000,
+  /** Between two pieces of a body. */
+  bodyTimeout: 30_000,
+  /** Until a document's first block is verified, all requests for it together. */
+  openTimeout: 60_000,
+  /** The same for one content host, where there are others: then the next is asked in parallel. */
+  hedgeAfter: 2_000,
+  /** Between two pieces of a body, where there are other content hosts. */
+  bodyTimeoutAmongSeveral: 10_000,
+  /** Between two checks for a newer publication, while the current one is fresh; and at most, while checks fail. */
+  checkInterval: 30_000,
+  checkIntervalMaximum: 300_000,
+  /** The same where no publication may be shown, and where the reader reloads. */
+  checkIntervalUrgent: 1_000,
+  /** How long a request waits for a newer publication while there is a stale one. */
+  staleWait: 3_000,
+  /** One file of a publication, from the first byte of the request to the last of the answer; the timestamp; and one check with all its files. */
+  metadataTimeout: 20_000,
+  timestampTimeout: 5_000,
+  checkTimeout: 60_000,
+  /** Until a running Reader greets a command, and has its request. */
+  controlTimeout: 10_000,
+  /** One question to the system keyring, where only it has the key: a person may have to unlock it. */
+  keyringTimeout: 60_000,
+  /** The same where there is another way, for a database that is just being made. */
+  keyringProbeTimeout: 10_000,
+  /** How long a command waits for another that has the database. */
+  databaseWait: 5_000,
+});
+
+export type Limits = Readonly<Record<keyof typeof DEFAULT_LIMITS, number>>;
+
+/** Limits as a caller chose them, with the defaults for all others. */
+export function limitsOf({ limits }: { readonly limits?: Partial<Limits> | undefined }): Limits {
+  return limits === undefined ? DEFAULT_LIMITS : { ...DEFAULT_LIMITS, ...limits };
+}
+
+/** Bounds that are the same for every caller. */
+export const LIMITS = Object.freeze({
   /** Pipelined requests on one connection that wait for those before them. */
   pipelined: 32,
   /** What is read and dropped of a request that was answered early, to keep its connection. */
@@ -25,17 +86,9 @@ export const LIMITS = {
   /** Verified heads kept for one site: their size together, and for how long. */
   rememberedBytes: 16_777_216,
   rememberedFor: 300_000,
-  /** Documents that are decoded or changed at a time, 16 MiB each for Brotli; further ones wait. As many as browsers have connections to one proxy. */
-  changedDeliveries: 32,
-  /** How long a client must have read nothing before its document is ended for others: a steady one can seem to stop for seconds. And how long others wait. */
-  changedStalled: 10_000,
-  changedWait: 60_000,
   /** Refused key ids remembered, and for how long. */
   refusedKeys: 10_000,
   refusedKeysFor: 20_000,
-  /** Until a TCP connection is there; and then its TLS handshake, some kilobytes both ways. */
-  connectTimeout: 10_000,
-  handshakeTimeout: 30_000,
   /** TLS sessions of key servers: of how many, how many of each, and how long they are kept. */
   sessionPlaces: 64,
   sessionsPerPlace: 4,
@@ -51,28 +104,8 @@ export const LIMITS = {
   openingThreads: 4,
   /** Until an idle connection is probed. */
   tcpKeepAlive: 60_000,
-  /** Until the head of a request has arrived; and between two requests on a connection. */
-  requestHead: 60_000,
-  clientIdle: 65_000,
-  /** Without a byte in either direction, during a request or an answer of a client. */
-  clientSilence: 600_000,
-  /** The same for a host that is passed through: long enough for long polling. */
-  passingSilence: 300_000,
-  /** Connections to one content host, key server or parent proxy; further requests for content wait. Browsers have six. */
-  contentConnections: 64,
-  /** Idle connections to hosts: how long they are kept, whatever a host says; and how many per host, of requests that pass through. */
+  /** Idle connections per host, of requests that pass through. */
   keptPerHost: 64,
-  keptIdle: 4_000,
-  /** Until the head of an answer has arrived. */
-  headersTimeout: 30_000,
-  /** Between two pieces of a body. */
-  bodyTimeout: 30_000,
-  /** Until a document's first block is verified, all requests for it together. */
-  openTimeout: 60_000,
-  /** The same for one content host, where there are others: then the next is asked in parallel. */
-  hedgeAfter: 2_000,
-  /** Between two pieces of a body, where there are other content hosts. */
-  bodyTimeoutAmongSeveral: 10_000,
   /** How long a content host is asked after the others: a slow, an unreachable and a wrong one. And how many are remembered. */
   slowFor: 60_000,
   deadFor: 30_000,
@@ -84,19 +117,8 @@ export const LIMITS = {
   dnsTimeout: 15_000,
   /** Until an unreachable or refusing key server is asked again for the same descriptor. */
   descriptorRetry: 30_000,
-  /** Between two checks for a newer publication, while the current one is fresh; and at most, while checks fail. */
-  checkInterval: 30_000,
-  checkIntervalMaximum: 300_000,
-  /** The same where no publication may be shown, and where the reader reloads. */
-  checkIntervalUrgent: 1_000,
-  /** How long a request waits for a newer publication while there is a stale one. */
-  staleWait: 3_000,
-  /** One file of a publication, from the first byte of the request to the last of the answer; the timestamp; and one check with all its files. */
-  metadataTimeout: 20_000,
-  timestampTimeout: 5_000,
   /** How long the validators of a content host are used. */
   validatorsFor: 3_600_000,
-  checkTimeout: 60_000,
   /** Kept of one site's publication on disk, besides what every check needs. */
   publicationBytes: 67_108_864,
   /** Between two warnings that a site has not been confirmed for long. */
@@ -116,19 +138,13 @@ export const LIMITS = {
   /** Fetching a roaming file, and the redirects that are followed for it: stores of files on the web like them. */
   roamingTimeout: 30_000,
   roamingRedirects: 5,
-  /** Until a running Reader greets a command, and has its request; and commands at a time. */
-  controlTimeout: 10_000,
+  /** Commands at a time. */
   controlConnections: 16,
   /** Passphrases that wait to be tried; wrong ones in a row, and the time between any further. */
   unlocksWaiting: 4,
   wrongUnlocks: 5,
   unlockPause: 10_000,
-  /** One question to the system keyring, where only it has the key: a person may have to unlock it. */
-  keyringTimeout: 60_000,
-  /** The same where there is another way, for a database that is just being made. */
-  keyringProbeTimeout: 10_000,
-  /** How long a command waits for another that has the database, and how often it tries; in milliseconds. */
-  databaseWait: 5_000,
+  /** Between two tries of a command to open a database that another has. */
   databasePoll: 50,
   /** What is kept of what was read, unless the reader says otherwise: bytes on the disk, and objects. */
   cacheBytes: 2_147_483_648,
@@ -158,4 +174,4 @@ export const LIMITS = {
   servicePoll: 200,
   /** How long pending requests may take when the proxy stops. */
   stopTimeout: 1_000,
-} as const;
+});

@@ -12,7 +12,6 @@ import { FIRST_ROOT_FILE, METADATA_PATH } from '../../core/publication/names.ts'
 import { SitePublication } from '../../core/publication/site-publication.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { HostedSource } from '../../node-support/publication/hosted-source.ts';
-import { LIMITS } from '../limits.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { fetchFile, fetchFromKeyServer } from '../site/fetch-file.ts';
 import type { FetchedDescriptor } from '../site/key-server.ts';
@@ -44,11 +43,11 @@ export async function fetchPublishedDescriptor(
       keyServer === undefined
         ? undefined
         : fetchFromKeyServer(upstream.keyServers, keyServer, METADATA_PATH + file, ...bounds),
-    times: LIMITS,
+    times: upstream.limits,
   });
   const publication = new SitePublication({ rootId: publisher, source, store: memoryStore() });
   const bytes = await source
-    .within(LIMITS.checkTimeout, async () => {
+    .within(upstream.limits.checkTimeout, async () => {
       await publication.refresh(nowInSeconds());
       return publication.descriptor();
     })

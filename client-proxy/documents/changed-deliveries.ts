@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { ReaderError } from '../errors.ts';
-import { LIMITS } from '../limits.ts';
+import type { Limits } from '../limits.ts';
 
 export class ChangedDeliveries {
   readonly #underWay = new Set<ServerResponse>();
@@ -13,7 +13,12 @@ export class ChangedDeliveries {
   readonly #stalled = new Map<ServerResponse, number>();
   /** Those that wait, in order, and what starts them. */
   readonly #line = new Map<ServerResponse, () => void>();
+  readonly #limits: Pick<Limits, 'changedDeliveries' | 'changedStalled' | 'changedWait'>;
   #timer: NodeJS.Timeout | undefined;
+
+  constructor(limits: Pick<Limits, 'changedDeliveries' | 'changedStalled' | 'changedWait'>) {
+    this.#limits = limits;
+  }
 
   /**
    * Delivers as soon as there is room, unless the client has left before.
@@ -22,7 +27,7 @@ export class ChangedDeliveries {
    */
   async run(response: ServerResponse, deliver: () => Promise<void>): Promise<void> {
     try {
-      if (this.#underWay.size < LIMITS.changedDeliveries) this.#underWay.add(response);
+      if (this.#underWay.size < this.#limits.changedDeliveries) this.#underWay.add(response);
       else if (!response.destroyed) await this.#waitInLine(response); // no event would report any more that its client has left
       if (response.destroyed) return;
       await deliver();
@@ -47,8 +52,10 @@ export class ChangedDeliveries {
   async #waitInLine(response: ServerResponse): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const tooLong = () =>
-      reject(new ReaderError('reader-busy', `${LIMITS.changedDeliveries} others are being sent, and none finished`));
-    const timer = setTimeout(tooLong, LIMITS.changedWait);
+      reject(
+        new ReaderError('reader-busy', `${this.#limits.changedDeliveries} others are being sent, and none finished`),
+      );
+    const timer = setTimeout(tooLong, this.#limits.changedWait);
     response.once('close', resolve);
     this.#line.set(response, resolve);
     this.#makeRoom();
@@ -67,7 +74,7 @@ export class ChangedDeliveries {
       const [longest] = this.#stalled;
       if (longest === undefined) return;
       const [response, since] = longest;
-      const left = since + LIMITS.changedStalled - performance.now();
+      const left = since + this.#limits.changedStalled - performance.now();
       if (left > 0) {
         this.#timer = setTimeout(() => this.#makeRoom(), left).unref();
         return;

@@ -6,7 +6,6 @@ import type { ByteRange } from '../../core/object/geometry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { faultOf, moreTelling } from '../../core/reading/host-faults.ts';
 import { hedged } from '../../node-support/hedged.ts';
-import { LIMITS } from '../limits.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { type Answer, fetchBody, PAST_CACHES, type Wanted } from '../site/fetch-body.ts';
 import { type HostHealth, mayAnotherHelp } from '../site/host-health.ts';
@@ -152,12 +151,12 @@ export class ContentSource {
   async #race<Result>(waiting: readonly string[], work: (attempt: HostAttempt) => Promise<Result>): Promise<Result> {
     const begun = new Map<string, HostAttempt>();
     const start = (origin: string) => {
-      const attempt = this.#begin(origin, { bodyTimeout: LIMITS.bodyTimeoutAmongSeveral });
+      const attempt = this.#begin(origin, { bodyTimeout: this.#upstream.limits.bodyTimeoutAmongSeveral });
       begun.set(origin, attempt);
       return work(attempt);
     };
     let failure: unknown = new ReadingError('content-host-unreachable', 'the site has no other content host');
-    for await (const outcome of hedged(waiting, start, LIMITS)) {
+    for await (const outcome of hedged(waiting, start, this.#upstream.limits)) {
       const attempt = begun.get(outcome.candidate) as HostAttempt;
       if (!('error' in outcome)) {
         this.#giveUp(begun.values(), attempt, outcome.late);
@@ -171,7 +170,8 @@ export class ContentSource {
 
   #begin(origin: string, how: How = {}): HostAttempt {
     if (this.#ended) throw this.#ended;
-    if (!this.#opened) this.#timer ??= setTimeout(() => this.end(tooSlow()), LIMITS.openTimeout);
+    const { openTimeout } = this.#upstream.limits;
+    if (!this.#opened) this.#timer ??= setTimeout(() => this.end(tooSlow(openTimeout)), openTimeout);
     const attempt = new HostAttempt(this.#upstream, origin, how);
     this.#attempts.push(attempt);
     return attempt;
@@ -187,9 +187,6 @@ export class ContentSource {
 const NONE: ReadonlySet<string> = new Set();
 const NOT_WANTED = new Error('not wanted');
 
-function tooSlow(): ReadingError {
-  return new ReadingError(
-    'content-host-unreachable',
-    `the content host took more than ${LIMITS.openTimeout / 1000} seconds`,
-  );
+function tooSlow(milliseconds: number): ReadingError {
+  return new ReadingError('content-host-unreachable', `the content host took more than ${milliseconds / 1000} seconds`);
 }

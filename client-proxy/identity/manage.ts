@@ -111,12 +111,12 @@ interface ProtectDialog extends PassphraseDialog {
  */
 export async function protectIdentity(options: StorageOptions, how: NewProtection): Promise<ProtectionChange> {
   const storage = storeOptions(options);
-  const { directory, keyFile } = storage;
+  const { directory, keyFile, limits } = storage;
   requireDatabase(directory);
   const request = { kind: how.kind, keyFile };
   const choose = how.kind === 'passphrase' ? how.choose : async () => '';
   const dialog: ProtectDialog = { ...askingFor(options), choose };
-  return inReader({ directory, name: 'protect', request, dialog }, async () => {
+  return inReader({ directory, limits, name: 'protect', request, dialog }, async () => {
     const store = await ReaderStore.open(storage);
     try {
       return await changeProtection(store, request, dialog);
@@ -143,7 +143,7 @@ function changeProtection(
 ): Promise<ProtectionChange> {
   return store.changeProtection(async () => {
     if (kind === 'passphrase') return newPassphraseKey(await choose());
-    return kind === 'keyring' ? newKeyringKey() : newKeyFileKey(keyFile);
+    return kind === 'keyring' ? newKeyringKey(store.limits.keyringTimeout) : newKeyFileKey(keyFile);
   });
 }
 
@@ -174,8 +174,8 @@ export interface LockReport {
  * @throws ReaderError `not-connected` where there is neither; `reader-unreachable`
  */
 export async function lockReader(options: StorageOptions): Promise<LockReport | undefined> {
-  const { directory } = storeOptions(options);
-  const answered = await askReader<LockReport>({ directory, name: 'lock' });
+  const { directory, limits } = storeOptions(options);
+  const answered = await askReader<LockReport>({ directory, limits, name: 'lock' });
   if (answered === undefined) requireDatabase(directory);
   return answered?.result;
 }
@@ -309,7 +309,7 @@ async function forgetAllIn(store: ReaderStore, cacheDirectory: string): Promise<
     wasEmpty: place === undefined,
     cacheDirectory,
     cacheForgotten: await forgetCached(cacheDirectory),
-    keyDiscarded: place === undefined || (await discardKey(place)),
+    keyDiscarded: place === undefined || (await discardKey(place, store.limits)),
     keysIn: place?.kind,
   };
 }
@@ -333,7 +333,7 @@ export async function discardKeyOf(directory: string): Promise<void> {
   const store = ReaderStore.openLocked(storeOptions({ dataDirectory: directory }));
   try {
     const place = store.keyPlace;
-    if (place) await discardKey(place);
+    if (place) await discardKey(place, store.limits);
   } finally {
     store.close();
   }

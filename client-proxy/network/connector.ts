@@ -9,7 +9,7 @@ import { connect as connectTls, getCACertificates } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { type AllowLocal, isAllowed, isLocalAddress } from '../../node-support/addresses.ts';
 import { ReaderError } from '../errors.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS, type Limits } from '../limits.ts';
 import { type ConnectTo, type Endpoint, redirect, unbracket } from './connect-to.ts';
 import { TlsSessions } from './tls-sessions.ts';
 
@@ -24,6 +24,7 @@ export interface ConnectorOptions {
   readonly resumes?: boolean;
   /** The port on which this proxy listens, once it does. */
   readonly ownPort: () => number | undefined;
+  readonly limits: Pick<Limits, 'connectTimeout' | 'handshakeTimeout'>;
 }
 
 export interface Wanted extends Endpoint {
@@ -35,7 +36,7 @@ export interface Wanted extends Endpoint {
 export type Connector = (wanted: Wanted) => Promise<Socket>;
 
 export function createConnector(options: ConnectorOptions): Connector {
-  const { connectTo, allowLocal, ca, minVersion, resumes = false, ownPort } = options;
+  const { connectTo, allowLocal, ca, minVersion, resumes = false, ownPort, limits } = options;
   const sessions = resumes ? new TlsSessions() : undefined;
   const tlsOptions = {
     ALPNProtocols: ['http/1.1'],
@@ -57,7 +58,7 @@ export function createConnector(options: ConnectorOptions): Connector {
       ...(isIP(name) === 0 && { servername: name }),
     };
     const socket = tls ? connectTls(secure) : connectTcp({ ...where, allowHalfOpen });
-    await connected(socket, tls !== undefined);
+    await connected(socket, tls !== undefined, limits);
     // Only now: the certificate has been checked, which it is not when the session is resumed.
     if (tls && sessions) socket.on('session', (session: Buffer) => sessions.keep(place, session));
     if (!isOwnPort(socket, ownPort())) return socket;
@@ -91,11 +92,11 @@ function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
 }
 
 /** What answers at all does so within a round trip or two; its part of a handshake takes seconds where a link is narrow. */
-function connected(socket: Socket, isTls: boolean): Promise<void> {
+function connected(socket: Socket, isTls: boolean, limits: ConnectorOptions['limits']): Promise<void> {
   socket.setNoDelay(true).setKeepAlive(true, LIMITS.tcpKeepAlive);
   return new Promise((resolve, reject) => {
     const late = () => socket.destroy(new Error('no answer in time'));
-    let timer = setTimeout(late, LIMITS.connectTimeout);
+    let timer = setTimeout(late, limits.connectTimeout);
     const failed = (error?: Error | boolean) => {
       clearTimeout(timer);
       reject(error instanceof Error ? error : new Error('the connection was closed at once'));
@@ -104,7 +105,7 @@ function connected(socket: Socket, isTls: boolean): Promise<void> {
     if (isTls)
       socket.once('connect', () => {
         clearTimeout(timer);
-        timer = setTimeout(late, LIMITS.handshakeTimeout);
+        timer = setTimeout(late, limits.handshakeTimeout);
       });
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);

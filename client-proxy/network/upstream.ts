@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Agent, Dispatcher } from 'undici';
 import type { AllowLocal } from '../../node-support/addresses.ts';
 import { Agent as NodeAgent, request as nodeRequest } from '../../node-support/http.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS, type Limits, limitsOf } from '../limits.ts';
 import { type ConnectTo, unbracket } from './connect-to.ts';
 import { type Connector, createConnector, forUndici } from './connector.ts';
 import { ParentProxy } from './parent-proxy.ts';
@@ -23,6 +23,7 @@ export interface UpstreamOptions {
   readonly httpcrypt?: boolean | undefined;
   /** Name servers for what is not an address of a host; the system's if left out. */
   readonly dnsServers?: readonly string[] | undefined;
+  readonly limits?: Partial<Limits> | undefined;
 }
 
 /** A request for content, without what says where to. */
@@ -41,6 +42,7 @@ export class Upstream {
   /** For tunnels, which never go by way of the parent proxy. */
   readonly connect: Connector;
   readonly httpcrypt: boolean;
+  readonly limits: Limits;
   readonly dnsServers: readonly string[] | undefined;
   /** What all plain HTTP goes through. */
   readonly parent: ParentProxy | undefined;
@@ -52,18 +54,20 @@ export class Upstream {
     const { connectTo = [], allowLocal = [], parentProxy, ca, ownPort = () => undefined } = options;
     this.httpcrypt = options.httpcrypt === true;
     this.dnsServers = options.dnsServers;
-    const common = { connectTo, allowLocal, ca, ownPort };
+    this.limits = limitsOf(options);
+    const { limits } = this;
+    const common = { connectTo, allowLocal, ca, ownPort, limits };
     this.connect = createConnector(common);
-    this.direct = new Agent(settings(this.connect));
-    this.keyServers = new Agent(settings(createConnector({ ...common, minVersion: 'TLSv1.3', resumes: true })));
+    this.direct = new Agent(settings(this.connect, limits));
+    this.keyServers = new Agent(settings(createConnector({ ...common, minVersion: 'TLSv1.3', resumes: true }), limits));
     this.plain = new PlainDispatcher(this);
-    if (parentProxy === undefined) this.#passing = new PassingAgent(this.connect);
+    if (parentProxy === undefined) this.#passing = new PassingAgent(this.connect, limits);
     else {
       this.parent = new ParentProxy(parentProxy);
       // The reader named the parent proxy: it may be anywhere.
-      const toParent = this.parent.reaching(createConnector({ connectTo: [], allowLocal: 'all', ownPort }));
-      this.#toParent = new Agent(settings(toParent));
-      this.#passing = new PassingAgent(toParent);
+      const toParent = this.parent.reaching(createConnector({ connectTo: [], allowLocal: 'all', ownPort, limits }));
+      this.#toParent = new Agent(settings(toParent, limits));
+      this.#passing = new PassingAgent(toParent, limits);
     }
   }
 
@@ -106,7 +110,7 @@ export class Upstream {
       path: parent ? `http://${authority}${path === '*' ? '' : path}` : path,
       headers: ['Host', authority, ...headers, ...(parent?.headers ?? [])],
       maxHeaderSize: LIMITS.headerFields,
-      timeout: LIMITS.passingSilence,
+      timeout: this.limits.passingSilence,
     });
     outgoing.maxHeadersCount = 0; // Node.js would leave out what is beyond; the bound is in bytes
     return outgoing;
@@ -140,13 +144,13 @@ class PlainDispatcher extends Dispatcher {
 class PassingAgent extends NodeAgent {
   readonly #connector: Connector;
 
-  constructor(connector: Connector) {
+  constructor(connector: Connector, { keptIdle }: Limits) {
     // Idle connections are closed before most hosts would do it: one that closes under a request may cost that request.
     super({
       keepAlive: true,
       keepAliveMsecs: LIMITS.tcpKeepAlive,
       maxFreeSockets: LIMITS.keptPerHost,
-      timeout: LIMITS.keptIdle,
+      timeout: keptIdle,
     });
     this.#connector = connector;
   }
@@ -162,17 +166,17 @@ class PassingAgent extends NodeAgent {
   }
 }
 
-function settings(connector: Connector): Agent.Options {
+function settings(connector: Connector, limits: Limits): Agent.Options {
   return {
     // However long a host says that it keeps a connection: undici would believe it up to ten minutes.
-    keepAliveTimeout: LIMITS.keptIdle,
-    keepAliveMaxTimeout: LIMITS.keptIdle,
+    keepAliveTimeout: limits.keptIdle,
+    keepAliveMaxTimeout: limits.keptIdle,
     connect: forUndici(connector),
     allowH2: false,
     pipelining: 1,
-    connections: LIMITS.contentConnections,
-    headersTimeout: LIMITS.headersTimeout,
-    bodyTimeout: LIMITS.bodyTimeout,
+    connections: limits.contentConnections,
+    headersTimeout: limits.headersTimeout,
+    bodyTimeout: limits.bodyTimeout,
     maxHeaderSize: LIMITS.headerFields,
   };
 }

@@ -52,7 +52,7 @@ export async function fetchDocument<Result>(
   use: (document: FetchedDocument) => Promise<Result>,
 ): Promise<Result> {
   const { address, method, headers, range, signal, ownOptions } = options;
-  const { directory } = storeOptions(options);
+  const { directory, limits } = storeOptions(options);
   if (!hasDatabase(directory)) locate(address, NO_SITES); // looking makes none
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
@@ -68,7 +68,7 @@ export async function fetchDocument<Result>(
   };
   try {
     const request = { address, method, headers, range };
-    const command = { directory, name: 'fetch', request, dialog, signal, ownOptions } as const;
+    const command = { directory, limits, name: 'fetch', request, dialog, signal, ownOptions } as const;
     await inReader(command, () => begin(fetchLocally(options, use)));
     writer.close().catch(ignore);
   } catch (error) {

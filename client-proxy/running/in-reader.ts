@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../core/errors.ts';
 import { ReaderError } from '../errors.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS, type Limits, limitsOf } from '../limits.ts';
 import { Conversation, DocumentRefused, type Frame, RunningReaderError, type SentError } from './conversation.ts';
 import { reach } from './socket.ts';
 
@@ -26,6 +26,8 @@ export type CommandName =
 export interface Command {
   /** The folder of the database. */
   readonly directory: string;
+  /** In place of the defaults of limits.ts. */
+  readonly limits?: Partial<Limits> | undefined;
   readonly name: CommandName;
   readonly request?: Readonly<Record<string, unknown>>;
   readonly dialog?: object;
@@ -41,7 +43,8 @@ export interface Command {
  * have no effect there; `store-busy` where another command does not end
  */
 export async function inReader<Result>(command: Command, local: () => Promise<Result>): Promise<Result> {
-  const deadline = performance.now() + LIMITS.databaseWait;
+  const { databaseWait } = limitsOf(command);
+  const deadline = performance.now() + databaseWait;
   for (;;) {
     const answered = await askReader<Result>(command);
     if (answered !== undefined) return answered.result;
@@ -83,7 +86,7 @@ async function converse(conversation: Conversation, command: Command): Promise<u
     conversation.receive(timeout).catch((error: unknown) => {
       throw unreachable(directory, error);
     });
-  const { process } = (await receive(LIMITS.controlTimeout)) as { readonly process: number };
+  const { process } = (await receive(limitsOf(command).controlTimeout)) as { readonly process: number };
   if (ownOptions.length > 0) throw hasItsOwn(ownOptions, process);
   await conversation.send({ name, request });
   for (;;) {

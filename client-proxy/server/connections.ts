@@ -6,7 +6,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { STATUS_CODES } from '../../node-support/http.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS, type Limits } from '../limits.ts';
 
 interface Connection {
   request?: IncomingMessage;
@@ -33,6 +33,11 @@ export class ClientConnections {
 
   /** Those that are turned away, for as long as they take to end. */
   readonly #leaving = new Set<Duplex>();
+  readonly #limits: Pick<Limits, 'clientConnections'>;
+
+  constructor(limits: Pick<Limits, 'clientConnections'>) {
+    this.#limits = limits;
+  }
 
   /** Counts all connections of a server from now on, from the moment they arrive. */
   watch(server: Server): void {
@@ -45,7 +50,7 @@ export class ClientConnections {
    */
   readonly open = (socket: Socket): void => {
     if (this.#connections.has(socket)) return;
-    if (this.#connections.size >= LIMITS.clientConnections) {
+    if (this.#connections.size >= this.#limits.clientConnections) {
       const [oldest] = this.#leaving.size > 0 ? this.#leaving : this.#waiting;
       (oldest ?? socket).destroy();
       if (oldest === undefined) return;

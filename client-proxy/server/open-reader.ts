@@ -12,6 +12,7 @@ import type { ContentAccess } from '../documents/open-document.ts';
 import { BlockOpener } from '../documents/opening/block-opener.ts';
 import { gatewayUrl } from '../gateway/label.ts';
 import { ReaderLock } from '../identity/lock.ts';
+import { type Limits, limitsOf } from '../limits.ts';
 import type { ConnectTo } from '../network/connect-to.ts';
 import { Upstream } from '../network/upstream.ts';
 import { BoundTunnels } from '../pages/noticed.ts';
@@ -21,7 +22,7 @@ import { HostHealth, type HostReport } from '../site/host-health.ts';
 import { cacheDirectoryFor, type StorageOptions, storeOptions } from '../store/locations.ts';
 import { chooseSettings, type SettingName, SettingsKeeper, settingText } from '../store/settings.ts';
 import { ReaderStore } from '../store/store.ts';
-import { attachDoors, SERVER_OPTIONS } from './server.ts';
+import { attachDoors, serverOptions } from './server.ts';
 
 const ignore = () => undefined;
 
@@ -77,6 +78,7 @@ export interface OpenReader {
   readonly store: ReaderStore;
   readonly settings: SettingsKeeper;
   readonly lock: ReaderLock;
+  readonly limits: Limits;
   /** Lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
@@ -90,7 +92,7 @@ export interface OpenReader {
  */
 export async function openReader(
   options: ProxyOptions = {},
-  server: Server = createServer(SERVER_OPTIONS),
+  server: Server = createServer(serverOptions(limitsOf(options))),
 ): Promise<OpenReader> {
   const store = await ReaderStore.open({ ...storeOptions(options), mayWait: options.mayStartLocked });
   let port: number | undefined; // asked for at every request, so not of the socket
@@ -110,7 +112,8 @@ export async function openReader(
   };
   try {
     const { now = nowInSeconds, onRefusal: refused = ignore } = options;
-    const chosen = { ...options, ...chooseSettings(options, store.preferences) };
+    const limits = limitsOf(options);
+    const chosen = { ...options, ...chooseSettings(options, store.preferences), limits };
     upstream = new Upstream({ ...chosen, ownPort });
     const health = new HostHealth(options.onHostFault);
     cache = new ObjectCache(chosen.cacheDirectory ?? cacheDirectoryFor(chosen.dataDirectory), chosen.cacheBytes);
@@ -118,15 +121,15 @@ export async function openReader(
     await sites.refresh();
     const tunnels = new BoundTunnels(now);
     const lock = new ReaderLock(store, sites, opener.memory);
-    const access = { upstream, health, cache, opener, deliveries: new ChangedDeliveries() };
-    const common = { store, sites, lock, upstream, access, settings, now, tunnels };
+    const access = { upstream, health, cache, opener, deliveries: new ChangedDeliveries(limits) };
+    const common = { store, sites, lock, upstream, access, settings, now, tunnels, limits };
     const fixed = fixedSettings(options);
     const urlOf = (label: string) => gatewayUrl(label, port);
     const pages = new Pages({ ...common, cache, proofs: options, port: ownPort, fixed, urlOf });
     const doors = { ...common, pages, ownPort };
     const stopServing = attachDoors(server, { ...doors, refused });
     const openDoor = (told: (error: CodedError) => void): OwnDoor => {
-      const own = createServer(SERVER_OPTIONS);
+      const own = createServer(serverOptions(limits));
       const close = attachDoors(own, { ...doors, refused: told });
       return { connect: () => connectTo(own), close };
     };

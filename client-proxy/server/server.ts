@@ -1,31 +1,31 @@
 /** The HTTP server behind which the doors are: what it accepts, how long it waits, and what ends it. */
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { LIMITS } from '../limits.ts';
+import { LIMITS, type Limits } from '../limits.ts';
 import { ClientConnections } from './connections.ts';
 import { Router, type RouterOptions } from './router.ts';
 import { openTunnel, type TunnelOptions } from './tunnel.ts';
 
-/** The options of every server of the Reader. */
-export const SERVER_OPTIONS: ServerOptions = {
+/** Options of every server of the Reader. */
+export const serverOptions = (limits: Limits): ServerOptions => ({
   maxHeaderSize: LIMITS.headerFields,
-  headersTimeout: LIMITS.requestHead,
+  headersTimeout: limits.requestHead,
   requestTimeout: 0, // an upload may take what it takes
-  keepAliveTimeout: LIMITS.clientIdle,
+  keepAliveTimeout: limits.clientIdle,
   optimizeEmptyRequests: true,
   requireHostHeader: false, // checkRequest does, and lets nothing that comes behind be looked at
   insecureHTTPParser: false, // whatever the command line of Node.js says
-};
+});
 
 /** Attaches the doors to a server. @returns closes everything, after a short time for pending answers */
 export function attachDoors(
   server: Server,
-  options: RouterOptions & Omit<TunnelOptions, 'opened'>,
+  options: RouterOptions & Omit<TunnelOptions, 'opened'> & { readonly limits: Limits },
 ): () => Promise<void> {
   const router = new Router(options);
-  const connections = new ClientConnections();
+  const connections = new ClientConnections(options.limits);
   server.maxHeadersCount = 0; // Node.js would leave out what is beyond; the bound is in bytes
-  server.timeout = LIMITS.clientSilence;
+  server.timeout = options.limits.clientSilence;
   // An option of `createServer`, which Node.js keeps as a property of this name; only now is the router there.
   Object.assign(server, {
     shouldUpgradeCallback: (request: IncomingMessage) => {

@@ -4,13 +4,14 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { ReaderError } from '../errors.ts';
 import { gatewayUrl, HOST } from '../gateway/label.ts';
+import { limitsOf } from '../limits.ts';
 import { inReader } from '../running/in-reader.ts';
 import { type ReaderStatus, siteStatuses } from '../running/status.ts';
 import { ownConnections } from '../server/connection-owner.ts';
 import { listen } from '../server/listen.ts';
 import { LoopbackServer } from '../server/loopback-server.ts';
 import { type OpenReader, openReader, type ProxyOptions } from '../server/open-reader.ts';
-import { SERVER_OPTIONS } from '../server/server.ts';
+import { serverOptions } from '../server/server.ts';
 import { storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
 import { serveCommands } from './serve-commands.ts';
@@ -53,10 +54,10 @@ export interface RunningProxy extends Pick<OpenReader, 'cache' | 'health' | 'loc
  */
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
   const { otherUsers = false, onRefusal: refused = ignore } = options;
-  const { directory } = storeOptions(options);
-  const server = new LoopbackServer(SERVER_OPTIONS, await ownConnections({ otherUsers, refused }));
+  const { directory, limits } = storeOptions(options);
+  const server = new LoopbackServer(serverOptions(limitsOf(options)), await ownConnections({ otherUsers, refused }));
   const open = () => openReader(options, server);
-  const reader = await inReader<OpenReader | ReaderStatus>({ directory, name: 'status' }, open);
+  const reader = await inReader<OpenReader | ReaderStatus>({ directory, limits, name: 'status' }, open);
   if ('process' in reader) throw alreadyRunning(reader);
   let closeAll = () => reader.close();
   try {

@@ -4,7 +4,6 @@ import { bindInReader } from '../connect/bind-site.ts';
 import { ReaderError } from '../errors.ts';
 import { describeStored, forgetEverythingStored, forgetStored, protectStored } from '../identity/manage.ts';
 import { exportStored, importStored } from '../identity/take-along.ts';
-import { LIMITS } from '../limits.ts';
 import { fetchInReader } from '../offline/fetch-document.ts';
 import { syncInReader } from '../offline/sync-site.ts';
 import { Conversation, describeError } from '../running/conversation.ts';
@@ -56,7 +55,7 @@ async function serve(socket: Socket, reader: RunningReader): Promise<void> {
   const dialog = dialogOver(conversation);
   try {
     await conversation.send({ process: process.pid });
-    const frame = await conversation.receive(LIMITS.controlTimeout);
+    const frame = await conversation.receive(reader.limits.controlTimeout);
     const { name, request } = frame as { readonly name?: CommandName; readonly request?: never };
     const operation = name !== undefined && Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
     if (operation === undefined || request === undefined)

@@ -205,13 +205,13 @@ export class BoundSites {
       own: (file) => (file === FIRST_ROOT_FILE ? store.firstRoot() : undefined),
       keyServer: (file, ...bounds) =>
         fetchFromKeyServer(upstream.keyServers, keyServer, METADATA_PATH + file, ...bounds),
-      times: LIMITS,
+      times: upstream.limits,
     });
     const keeper = new PublicationKeeper({
       rootId: publisher,
       source,
       store,
-      times: LIMITS,
+      times: upstream.limits,
       now: this.#now,
       stopReason: () => store.failure,
       resume: () => store.clearFailure(),

@@ -77,7 +77,7 @@ async function attemptTwice(upstream: Upstream, origin: string, wanted: Wanted, 
 function attempt(
   upstream: Upstream,
   origin: string,
-  { path, range, fields = [], held, bodyTimeout = LIMITS.bodyTimeout }: Wanted,
+  { path, range, fields = [], held, bodyTimeout = upstream.limits.bodyTimeout }: Wanted,
   signal: AbortSignal,
 ): Promise<Answer> {
   const headers = ['accept', '*/*', 'accept-encoding', 'identity', ...fields];

@@ -7,7 +7,7 @@ import { isSea } from 'node:sea';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { reasonOf } from '../../core/errors.ts';
-import { LIMITS } from '../limits.ts';
+import { DEFAULT_LIMITS } from '../limits.ts';
 
 /** The keyring could not be asked, or did not answer in time. The message is a few words without a secret in them. */
 export class KeyringUnavailable extends Error {}
@@ -17,7 +17,10 @@ export class KeyringUnavailable extends Error {}
  *
  * @throws KeyringUnavailable
  */
-export async function readKeyring(entry: string, timeout: number = LIMITS.keyringTimeout): Promise<string | undefined> {
+export async function readKeyring(
+  entry: string,
+  timeout: number = DEFAULT_LIMITS.keyringTimeout,
+): Promise<string | undefined> {
   return (await ask('get', entry, '', timeout)) || undefined;
 }
 
@@ -29,7 +32,7 @@ export async function readKeyring(entry: string, timeout: number = LIMITS.keyrin
 export async function writeKeyring(
   entry: string,
   secret: string,
-  timeout: number = LIMITS.keyringTimeout,
+  timeout: number = DEFAULT_LIMITS.keyringTimeout,
 ): Promise<void> {
   await ask('set', entry, secret, timeout);
   if ((await ask('get', entry, '', timeout)) !== secret)
@@ -37,8 +40,8 @@ export async function writeKeyring(
 }
 
 /** Removes an entry; none is left also where there was none. @throws KeyringUnavailable */
-export async function deleteFromKeyring(entry: string): Promise<void> {
-  await ask('delete', entry, '', LIMITS.keyringTimeout);
+export async function deleteFromKeyring(entry: string, timeout: number = DEFAULT_LIMITS.keyringTimeout): Promise<void> {
+  await ask('delete', entry, '', timeout);
 }
 
 /** Why there can be no keyring, as far as that shows without asking; `undefined` if there may be one. */

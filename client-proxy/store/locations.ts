@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { ReaderError } from '../errors.ts';
+import type { Limits } from '../limits.ts';
 import type { Passphrase, StoreOptions } from './types.ts';
 
 /** The database, and what SQLite keeps beside it. */
@@ -38,16 +39,20 @@ export interface StorageOptions {
   readonly passphrase?: Passphrase;
   /** Asks for a passphrase where one is needed and none was given. */
   readonly askPassphrase?: Passphrase;
+  /** In place of the defaults of limits.ts. */
+  readonly limits?: Partial<Limits>;
 }
 
 /** The same with everything that was left out. */
-export function storeOptions({ dataDirectory, keyFile, passphrase, askPassphrase }: StorageOptions): StoreOptions {
+export function storeOptions(options: StorageOptions): StoreOptions {
+  const { dataDirectory, keyFile, passphrase, askPassphrase } = options;
   return {
     directory: dataDirectory ?? defaultDataDirectory(),
     keyFile: keyFile ?? defaultKeyFile(),
     keyring: keyFile === undefined,
     passphrase,
     askPassphrase,
+    limits: options.limits,
   };
 }
 

@@ -27,9 +27,12 @@ export class PublicationStore implements MetadataStore {
   readonly #site: string;
   readonly #select: StatementSync;
   readonly #insert: StatementSync;
+  readonly #mostBytes: number;
   #failure: ReaderError | undefined;
 
-  constructor(database: DatabaseSync, site: string) {
+  /** @param mostBytes - that are kept of the publication, besides what every check needs */
+  constructor(database: DatabaseSync, site: string, mostBytes: number = LIMITS.publicationBytes) {
+    this.#mostBytes = mostBytes;
     this.#database = database;
     this.#site = site;
     this.#select = database.prepare('SELECT bytes FROM publications WHERE site = ? AND name = ?');
@@ -93,6 +96,6 @@ export class PublicationStore implements MetadataStore {
          (SELECT rowid AS id, sum(length(bytes)) OVER (ORDER BY rowid DESC) AS total FROM publications WHERE site = ?1 AND stays = 0)
          WHERE total > ?2)`,
       )
-      .run(this.#site, LIMITS.publicationBytes);
+      .run(this.#site, this.#mostBytes);
   }
 }

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
+import { type Limits, limitsOf } from '../limits.ts';
 import { readerLocked, unwritable } from './errors.ts';
 import { type KeyPlace, newProtection, readProtection, writeProtection } from './protection.ts';
 import { type Sealing, sealAnew } from './sealing.ts';
@@ -20,7 +21,8 @@ export interface ProtectionChange {
 
 export class SealedDatabase {
   readonly database: DatabaseSync;
-  readonly #keyOptions: Pick<StorageKeyOptions, 'keyFile' | 'keyring'>;
+  readonly limits: Limits;
+  readonly #keyOptions: Pick<StorageKeyOptions, 'keyFile' | 'keyring' | 'limits'>;
   #opened: Opened | undefined;
   #keyWasIn: KeyPlace['kind'] | undefined;
   #changes = 0;
@@ -29,9 +31,10 @@ export class SealedDatabase {
   #onLock: () => void = () => undefined;
 
   /** Locked, until {@link begin} or {@link unlock}. */
-  protected constructor(database: DatabaseSync, { keyFile, keyring }: StorageKeyOptions) {
+  protected constructor(database: DatabaseSync, { keyFile, keyring, limits }: StorageKeyOptions) {
     this.database = database;
-    this.#keyOptions = { keyFile, keyring };
+    this.limits = limitsOf({ limits });
+    this.#keyOptions = { keyFile, keyring, limits };
     this.#keyWasIn = this.keyPlace?.kind;
   }
 
@@ -70,7 +73,7 @@ export class SealedDatabase {
   async keyFileProblem(keyFile: string): Promise<ReaderError | undefined> {
     if (this.keyPlace?.kind !== 'key-file') return undefined;
     try {
-      await openSealing(this.database, { keyFile });
+      await openSealing(this.database, { keyFile, limits: this.limits });
       return undefined;
     } catch (error) {
       if (error instanceof ReaderError) return error;
@@ -193,11 +196,11 @@ export class SealedDatabase {
     try {
       await this.#sealUnder(made, previous);
     } catch (error) {
-      await discardKey(made.place);
+      await discardKey(made.place, this.limits);
       throw error;
     }
     const { kind } = previous.protection.place;
-    const discarded = (await discardKey(previous.protection.place)) && kind !== 'key-file';
+    const discarded = (await discardKey(previous.protection.place, this.limits)) && kind !== 'key-file';
     return { before: kind, after: made.place.kind, discarded };
   }
 

@@ -21,7 +21,7 @@ import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
-import { LIMITS } from '../limits.ts';
+import { type Limits, limitsOf } from '../limits.ts';
 import { diskFull, unwritable } from './errors.ts';
 import { deleteFromKeyring, KeyringUnavailable, readKeyring, whyNoKeyring, writeKeyring } from './keyring.ts';
 import {
@@ -66,7 +66,7 @@ export async function openSealing(database: DatabaseSync, options: StorageKeyOpt
 async function storageKeyFor(place: KeyPlace, options: StorageKeyOptions): Promise<Uint8Array> {
   if (place.kind !== 'passphrase' && options.passphrase !== undefined) throw unexpectedPassphrase();
   if (place.kind === 'key-file') return readKeyFile(options.keyFile);
-  if (place.kind === 'keyring') return fromKeyring(place.entry);
+  if (place.kind === 'keyring') return fromKeyring(place.entry, limitsOf(options));
   const passphrase = options.passphrase ?? options.askPassphrase;
   if (passphrase === undefined) {
     throw new ReaderError('passphrase-needed', "the reader's database is protected by a passphrase");
@@ -74,9 +74,9 @@ async function storageKeyFor(place: KeyPlace, options: StorageKeyOptions): Promi
   return keyFromPassphrase(await passphrase(false), place.parameters);
 }
 
-async function fromKeyring(entry: string): Promise<Uint8Array> {
+async function fromKeyring(entry: string, { keyringTimeout }: Limits): Promise<Uint8Array> {
   try {
-    const key = fromBase64url(await readKeyring(entry), STORAGE_KEY_LENGTH);
+    const key = fromBase64url(await readKeyring(entry, keyringTimeout), STORAGE_KEY_LENGTH);
     if (key !== undefined) return key;
   } catch (error) {
     throw keyringUnavailable(error);
@@ -99,7 +99,7 @@ async function protect(database: DatabaseSync, options: StorageKeyOptions): Prom
   try {
     inTransaction(database, () => writeProtection(database, protection));
   } catch (error) {
-    await discardKey(place);
+    await discardKey(place, limitsOf(options));
     throw unwritable(error, database.location());
   }
   return { sealing, protection, fresh: true };
@@ -110,7 +110,7 @@ async function chooseKey(options: StorageKeyOptions): Promise<NewKey> {
   if (options.passphrase !== undefined) return newPassphraseKey(await options.passphrase(true));
   if (options.keyring && whyNoKeyring() === undefined) {
     try {
-      return await newKeyringKey(LIMITS.keyringProbeTimeout);
+      return await newKeyringKey(limitsOf(options).keyringProbeTimeout);
     } catch (error) {
       if (!(error instanceof ReaderError)) throw error;
     }
@@ -138,7 +138,7 @@ export async function newPassphraseKey(passphrase: string): Promise<NewKey> {
  *
  * @throws ReaderError `keyring-unavailable`
  */
-export async function newKeyringKey(timeout?: number): Promise<NewKey> {
+export async function newKeyringKey(timeout: number): Promise<NewKey> {
   const key = randomBytes(STORAGE_KEY_LENGTH);
   const entry = `reader ${toBase64url(randomBytes(16))}`;
   try {
@@ -155,10 +155,10 @@ export function newKeyFileKey(file: string): NewKey {
 }
 
 /** Removes a key that no database needs any more, where it belongs to one database alone; whether it could. */
-export async function discardKey(place: KeyPlace): Promise<boolean> {
+export async function discardKey(place: KeyPlace, { keyringTimeout }: Limits): Promise<boolean> {
   if (place.kind !== 'keyring') return true;
   try {
-    await deleteFromKeyring(place.entry);
+    await deleteFromKeyring(place.entry, keyringTimeout);
     return true;
   } catch (error) {
     if (error instanceof KeyringUnavailable) return false;

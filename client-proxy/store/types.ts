@@ -1,6 +1,7 @@
 /** What the tables of the reader's database hold, and what opens it. */
 import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
+import type { Limits } from '../limits.ts';
 
 /** One row of the database as SQLite gives it. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -16,6 +17,8 @@ export interface StorageKeyOptions {
   readonly passphrase?: Passphrase | undefined;
   /** Asks the reader, where a database needs a passphrase and none was given. */
   readonly askPassphrase?: Passphrase | undefined;
+  /** In place of the defaults of limits.ts. */
+  readonly limits?: Partial<Limits> | undefined;
 }
 
 export interface StoreOptions extends StorageKeyOptions {

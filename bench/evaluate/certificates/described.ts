@@ -1,5 +1,5 @@
 /** The figure as text, tables and plots. */
-import { LIMITS } from '../../../client-proxy/limits.ts';
+import { DEFAULT_LIMITS, LIMITS } from '../../../client-proxy/limits.ts';
 import { CELL, INMARSAT, IRIDIUM, LOOPBACK, MILSTAR, TCDL } from '../../link/kinds.ts';
 import type { LinkKind } from '../../link/narrow-link.ts';
 import { type Figure, ranOn, table } from '../document.ts';
@@ -123,8 +123,8 @@ jitter, which such links have; other traffic on them; clients that keep connecti
 resolution.
 
 A program for this figure sends the key requests. The Reader resumes sessions of TLS too. It waits
-${LIMITS.handshakeTimeout / 1000} s for a handshake, ${LIMITS.headersTimeout / 1000} s for the next bytes, and ${LIMITS.exchangeTimeout / 1000} s for all of a request: what takes longer
-above fails there. The timestamp of a publication has ${LIMITS.timestampTimeout / 1000} s: on 2,400 bit/s both ways it has to come
+${DEFAULT_LIMITS.handshakeTimeout / 1000} s for a handshake, ${DEFAULT_LIMITS.headersTimeout / 1000} s for the next bytes, and ${LIMITS.exchangeTimeout / 1000} s for all of a request: what takes longer
+above fails there. The timestamp of a publication has ${DEFAULT_LIMITS.timestampTimeout / 1000} s: on 2,400 bit/s both ways it has to come
 from a cache on the near side.
 ${ranOn()}`;
 }
