@@ -10,8 +10,9 @@ import { beginMessage, messageKeysFor } from '../../core/object/chunked-encrypti
 import { encodeHead } from '../../core/object/head.ts';
 import { type EncryptedHeader, encodeHeader } from '../../core/object/header.ts';
 import { payloadContext } from '../../core/object/message.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { type Received, refusalCode, send, sendRaw } from '../support/http-client.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
 const PATH = '/article.html';
 const SECRET = 'for subscribers only ';
@@ -19,10 +20,10 @@ const content = Buffer.from(SECRET.repeat(12_000)); // 252,000 bytes: four block
 const CHUNK = 16_400;
 const BLOCK = 4 * CHUNK;
 
-let rig: ReaderRig;
+let rig: ReaderRig<HostileKeyServer>;
 let object: Uint8Array;
 beforeAll(async () => {
-  rig = await startReaderRig();
+  rig = await startHostileReaderRig();
   object = await rig.publisher.object(PATH, { content });
 });
 afterAll(() => rig.close());

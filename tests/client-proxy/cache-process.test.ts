@@ -5,14 +5,15 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
 import { ROOT, startCommand } from '../support/programs.ts';
-import { CleanUp, proxyCommand, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { CleanUp, proxyCommand, type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
 const cleanUp = new CleanUp();
-let rig: ReaderRig;
+let rig: ReaderRig<HostileKeyServer>;
 beforeEach(async () => {
-  rig = await startReaderRig();
+  rig = await startHostileReaderRig();
   cleanUp.add(() => rig.close());
 });
 afterEach(() => cleanUp.run());

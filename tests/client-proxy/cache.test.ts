@@ -11,17 +11,18 @@ import { StoredObject } from '../../client-proxy/documents/cache/stored-object.t
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { afterwards } from '../support/afterwards.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-http.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
 const MiB = 1024 * 1024;
 const DAY = 86_400;
 const SITE = 'news.example';
 
-let rig: ReaderRig;
+let rig: ReaderRig<HostileKeyServer>;
 beforeEach(async () => {
-  rig = await startReaderRig({ proxy: { cacheBytes: 64 * MiB } });
+  rig = await startHostileReaderRig({ cacheBytes: 64 * MiB });
 });
 afterEach(() => rig.close());
 

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { refusalCode, send } from '../support/http-client.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
-let rig: ReaderRig;
+let rig: ReaderRig<HostileKeyServer>;
 beforeAll(async () => {
-  rig = await startReaderRig();
+  rig = await startHostileReaderRig();
 });
 afterAll(() => rig.close());
 beforeEach(() => {

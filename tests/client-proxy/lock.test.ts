@@ -21,12 +21,13 @@ import { HostHealth } from '../../client-proxy/site/host-health.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
-let rig: ReaderRig;
+let rig: ReaderRig<HostileKeyServer>;
 beforeEach(async () => {
-  rig = await startReaderRig();
+  rig = await startHostileReaderRig();
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'for subscribers' });
 });
 afterEach(() => rig.close());

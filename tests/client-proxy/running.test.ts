@@ -9,13 +9,14 @@ import { fetchDocument, lockReader, startProxy, syncSite } from '../../client-pr
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
-import { proxyCommand, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { proxyCommand, type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 import { type RunningWispr, runWispr, startWispr } from '../support/wispr.ts';
 
-let rig: ReaderRig;
+let rig: ReaderRig<HostileKeyServer>;
 beforeEach(async () => {
-  rig = await startReaderRig({ proxy: { cacheBytes: 50_000_000 } });
+  rig = await startHostileReaderRig({ cacheBytes: 50_000_000 });
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'for subscribers' });
 });
 afterEach(() => rig.close());
