@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { describeIdentity, findPublisher } from '../../client-proxy/identity/manage.ts';
 import {
@@ -18,10 +18,11 @@ import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { encodeDescriptor } from '../../core/keys/descriptor.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { ROAMING_COST, ROAMING_SALT_LENGTH, readRoamingSalt } from '../../core/keys/roaming.ts';
+import { ROAMING_SALT_LENGTH, readRoamingSalt } from '../../core/keys/roaming.ts';
 import { PREFIX_LENGTH } from '../../core/object/geometry.ts';
 import { padmeLength } from '../../core/object/padding.ts';
 import { plainChunkLengths, TAG_LENGTH } from '../../core/primitives/contract.ts';
+import { makeRoamingCheap } from '../support/cheap-roaming.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { startDnsServer } from '../support/dns-server.ts';
 import { type Filled, fillStore, secretsIn } from '../support/filled-store.ts';
@@ -30,11 +31,7 @@ import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
 import { TestPublisher } from '../support/test-publisher.ts';
 
 const cleanUp = new CleanUp();
-/** Argon2id as files have it takes a second; one test does, the others go about their own matter. */
-const COST = { ...ROAMING_COST };
-const CHEAP = { memory: 8192, passes: 1 };
-beforeAll(() => void Object.assign(ROAMING_COST, CHEAP));
-afterAll(() => void Object.assign(ROAMING_COST, COST));
+beforeAll(() => makeRoamingCheap());
 let folder: string;
 let home: ReturnType<typeof storageIn>;
 let away: ReturnType<typeof storageIn>;
@@ -84,8 +81,6 @@ const arrive = ({ connectTo = [], ...changes }: Partial<Parameters<typeof import
 
 describe('a roaming file', () => {
   it('brings seed, bindings and sites to a new machine', async () => {
-    Object.assign(ROAMING_COST, COST);
-    cleanUp.add(async () => Object.assign(ROAMING_COST, CHEAP));
     expect(await leave()).toEqual({ number: 1, sites: ['news.example'], hasNewWords: true });
     const report = await arrive();
     expect(report).toMatchObject({ number: 1, age: 'unknown', added: ['news.example'], taken: [], sameDevice: true });
