@@ -4,7 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { vi } from 'vitest';
 import { startCommand } from './programs.ts';
+import { type CleanUp, temporaryFolder } from './reader-rig.ts';
 
 export interface KeyringSession {
   /** What a program of this session has in its environment. */
@@ -37,6 +39,27 @@ export async function startKeyringSession(): Promise<KeyringSession> {
       await rm(home, { recursive: true, force: true });
     },
   };
+}
+
+const BUS = 'DBUS_SESSION_BUS_ADDRESS';
+
+/** Starts one whose bus, with a folder for configurations, is in the environment of this process until the test is over. @returns a folder for files */
+export async function enterKeyringSession(cleanUp: CleanUp): Promise<string> {
+  const folder = await temporaryFolder(cleanUp);
+  const session = await startKeyringSession();
+  vi.stubEnv(BUS, session.env[BUS]).stubEnv('XDG_CONFIG_HOME', join(folder, 'config'));
+  cleanUp.add(async () => {
+    vi.unstubAllEnvs();
+    await session.close();
+  });
+  return folder;
+}
+
+/** The name of the keyring's entry, as a database has it. */
+export function entryIn(database: Buffer): string {
+  const [name] = /reader [A-Za-z0-9_-]{22}/.exec(database.toString('latin1')) ?? [];
+  if (name === undefined) throw new Error('the database names no entry');
+  return name;
 }
 
 /** Asked again and again: nothing says when the keyring has come to the bus. */
