@@ -158,7 +158,7 @@ describe('a hostile content host', () => {
   });
 
   it('attack 6: any bit of the head flipped', async () => {
-    for (let offset = 0; offset < headLength(); offset += 7) {
+    for (let offset = 0; offset < headLength(); offset += 29) {
       const answer = await readUnnamed(changed(offset));
       expect([offset, refusalCode(answer), answer.text.includes(SECRET.trim())]).toEqual([
         offset,

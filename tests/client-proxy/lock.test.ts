@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { RunMemory } from '../../client-proxy/documents/opening/run-memory.ts';
 import { ReaderLock } from '../../client-proxy/identity/lock.ts';
 import { findPublisher } from '../../client-proxy/identity/manage.ts';
@@ -11,6 +11,7 @@ import {
   forgetPublisher,
   lockReader,
   protectIdentity,
+  type ReaderError,
   startProxy,
   unlockReader,
 } from '../../client-proxy/index.ts';
@@ -92,6 +93,10 @@ describe('a locked Reader', () => {
 
   it('is unlocked without a passphrase where there is none, and reads on', async () => {
     await lockReader(rig.storage);
+    chmodSync(rig.storage.keyFile, 0o644); // that is no wrong passphrase, and does not count as one
+    for (let turn = 0; turn < 2 * LIMITS.wrongUnlocks; turn++)
+      await expect(rig.proxy.lock.unlock()).rejects.toMatchObject({ code: 'storage-key-refused' });
+    chmodSync(rig.storage.keyFile, 0o600);
     expect(await unlockReader(rig.storage, never)).toEqual({ url: rig.proxy.url, keysIn: 'key-file' });
     expect((await read()).text).toBe('for subscribers');
   });
@@ -169,13 +174,34 @@ describe('a locked Reader', () => {
     expect((await read()).text).toBe('for subscribers');
   });
 
-  it('answers a wrong passphrase many times over, one at a time, and stays locked', async () => {
+  it('tries few passphrases at once, and after some wrong ones none for a while, then one each time; the right one begins anew', async () => {
     await setPassphrase('the right one');
     await rig.proxy.lock.lock();
-    const tries = ['a', 'b', 'c'].map((passphrase) => rig.proxy.lock.unlock(passphrase));
-    const outcomes = await Promise.allSettled(tries);
-    expect(outcomes.every((outcome) => outcome.status === 'rejected')).toBe(true);
-    expect(rig.proxy.lock.isLocked).toBe(true);
+    const attempt = async (passphrase: string) =>
+      rig.proxy.lock.unlock(passphrase).then(
+        () => undefined,
+        ({ code }: ReaderError) => code,
+      );
+    const failOften = async () => {
+      for (let turn = 0; turn < LIMITS.wrongUnlocks; turn++) expect(await attempt('wrong')).toBe('passphrase-wrong');
+    };
+    const pass = (milliseconds: number) => clock.mockReturnValue(performance.now() + milliseconds);
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+    onTestFinished(() => clock.mockRestore());
+    const some = LIMITS.unlocksWaiting + 1;
+    const outcomes = await Promise.all(Array.from({ length: some }, () => attempt('the right one')));
+    expect(outcomes).toEqual([...Array(some - 1).fill(undefined), 'too-many-requests']);
+    await rig.proxy.lock.lock();
+    await failOften();
+    pass(LIMITS.unlockPause - 1);
+    expect(await attempt('the right one')).toBe('too-many-requests');
+    pass(1);
+    expect(await attempt('wrong')).toBe('passphrase-wrong');
+    expect(await attempt('the right one')).toBe('too-many-requests');
+    pass(LIMITS.unlockPause);
+    expect([await attempt('the right one'), rig.proxy.lock.isLocked]).toEqual([undefined, false]);
+    await rig.proxy.lock.lock();
+    await failOften();
   });
 });
 

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fetchDocument, lockReader, startProxy, syncSite } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
@@ -56,6 +57,18 @@ describe('while a Reader runs', () => {
     expect(first).toBeGreaterThan(0);
     expect((await read()).text).toBe('for subscribers');
   });
+
+  it.each(['', 'abc'])(
+    'a range is refused that begins at the end of %j, whose length shows only there',
+    async (text) => {
+      await rig.publisher.publish(rig.host.files, '/coded.txt', {
+        content: gzipSync(text),
+        metadata: { contentCoding: 'gzip' },
+      });
+      const options = { ...rig.storage, address: rig.url('/coded.txt'), range: { start: text.length, end: undefined } };
+      await expect(fetchDocument(options, async () => 0)).rejects.toMatchObject({ code: 'condition-unmet' });
+    },
+  );
 
   it('a site is synced by it', async () => {
     const steps = new Set<string>();
