@@ -5,6 +5,7 @@ import { createServer as createSecureServer } from 'node:https';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   type BindOptions,
@@ -42,7 +43,12 @@ let host: ContentHost;
 beforeAll(async () => {
   const names = ['DNS:news.example', 'DNS:second.example', 'DNS:keys.example', 'IP:127.0.0.1'];
   certificate = await makeCertificate(await temporaryFolder(certificates), names);
-  return () => certificates.run();
+  const authorities = getCACertificates('default');
+  setDefaultCACertificates([]); // a hundred, read anew for every connection of a Reader that trusts one more
+  return () => {
+    setDefaultCACertificates(authorities);
+    return certificates.run();
+  };
 });
 beforeEach(async () => {
   storage = storageIn(await temporaryFolder(cleanUp));
