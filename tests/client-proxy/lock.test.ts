@@ -206,11 +206,6 @@ describe('a locked Reader', () => {
 });
 
 describe('a Reader that runs', () => {
-  it('goes on when the key moves, without anybody noticing', async () => {
-    await setPassphrase('the right one');
-    expect((await read()).text).toBe('for subscribers');
-  });
-
   it('forgets a publisher at once: what was its site passes through', async () => {
     rig.host.files.set('/a.html', Buffer.from('from the host'));
     const publisher = await findPublisher(rig.storage, 'news.example');

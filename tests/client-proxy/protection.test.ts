@@ -50,13 +50,6 @@ describe('a passphrase', () => {
     expect(await secretsIn(storage)).toEqual(before);
   });
 
-  it('that is wrong changes nothing', async () => {
-    await fillStore(saying('the right one'));
-    const before = await secretsIn(saying('the right one'));
-    await expect(setPassphrase('another one', saying('wrong'))).rejects.toMatchObject({ code: 'passphrase-wrong' });
-    expect(await secretsIn(saying('the right one'))).toEqual(before);
-  });
-
   it('leaves nothing in the files that the key of before opens', async () => {
     const filled = await fillStore(storage);
     const sealed = sealedIn(database());
