@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   type BindOptions,
   bindSite,
@@ -21,6 +21,7 @@ import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { hostProofLine } from '../../core/keys/descriptor.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { secondsLater } from '../support/afterwards.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificates.ts';
 import { type ContentHost, closeServer, listenOnLoopback, startContentHost } from '../support/content-host.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
@@ -367,12 +368,6 @@ describe('confirmation', () => {
   });
 });
 
-/** For everything in this process. */
-function passTime(seconds: number): void {
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1000 * seconds });
-  cleanUp.add(async () => vi.useRealTimers());
-}
-
 describe('a descriptor of a connected site', () => {
   const LIFE = 600;
   const connected = async (proxy: RunningProxy) => (await proxy.sites()).map(({ site }) => site);
@@ -384,11 +379,12 @@ describe('a descriptor of a connected site', () => {
     await publisher.publish(host.files, '/a.html', { content: 'read' });
     host.files.set('/a.html', utf8('unsigned'));
     const proxy = await startReader();
-    passTime(LIFE + 1);
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites(), issued: now });
-    expect((await send(proxy.port, 'http://news.example/a.html')).text).toBe('read');
-    expect((await send(proxy.port, 'http://second.example/a.html')).text).toBe('unsigned');
-    expect(await connected(proxy)).toEqual(['news.example']);
+    await secondsLater(LIFE + 1, async () => {
+      expect((await send(proxy.port, 'http://news.example/a.html')).text).toBe('read');
+      expect((await send(proxy.port, 'http://second.example/a.html')).text).toBe('unsigned');
+      expect(await connected(proxy)).toEqual(['news.example']);
+    });
   });
 
   it('attack 71: is not used when it expired and cannot be renewed', async () => {
@@ -398,8 +394,10 @@ describe('a descriptor of a connected site', () => {
     await publisher.publish(host.files, '/a.html', { content: 'not read' });
     const proxy = await startReader();
     await keyServer.close();
-    passTime(LIFE + 1);
-    expect((await send(proxy.port, 'http://news.example/a.html')).headers['wispr-refusal']).toBe('descriptor-expired');
+    await secondsLater(LIFE + 1, async () => {
+      const { headers } = await send(proxy.port, 'http://news.example/a.html');
+      expect(headers['wispr-refusal']).toBe('descriptor-expired');
+    });
   });
 
   it('attack 71: is taken over from a publication, and the host that it adds is not served', async () => {
