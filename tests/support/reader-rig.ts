@@ -1,5 +1,6 @@
 /** A reader with everything around them: publisher, content host, key server, a bound and running proxy, in a folder of its own. */
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -82,6 +83,8 @@ export function proxyCommand({ storage }: Pick<ReaderRig, 'storage'>, contentPor
   ];
 }
 
+/** All there is in its folder while no Reader runs. */
+const DATABASE = 'reader.db';
 /** What a reader has to permit where everything is on one machine. */
 const ON_THIS_MACHINE = [parseAllowLocal('127.0.0.0/8')];
 
@@ -134,8 +137,7 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
     link: await keyServer.invite(),
     trustSites: [...(confirm ?? [publisher.site])],
   });
-  const connected = join(directory, 'connected');
-  await cp(storage.dataDirectory, connected, { recursive: true });
+  const connected = readFileSync(join(storage.dataDirectory, DATABASE));
   let others = 0;
   const refusals: ReaderRig['refusals'] = [];
   let shift = 0;
@@ -159,7 +161,8 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
     proxy: await start(),
     anotherStorage: async () => {
       const dataDirectory = join(directory, `data-${++others}`);
-      await cp(connected, dataDirectory, { recursive: true });
+      mkdirSync(dataDirectory, { mode: 0o700 });
+      writeFileSync(join(dataDirectory, DATABASE), connected, { mode: 0o600 });
       return { ...storage, dataDirectory };
     },
     refusals,
