@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import {
   bindSite,
   type ProxyOptions,
@@ -179,4 +180,17 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
   cleanUp.add(() => rig.proxy.close());
   publisher.afterPublishing = () => rig.proxy.check();
   return rig;
+}
+
+/** Ids in a table of the reader's database, which the Reader lets go of meanwhile. */
+export async function storedIds(
+  rig: Pick<ReaderRig<unknown>, 'proxy' | 'restart' | 'storage'>,
+  table: 'set_keys' | 'period_keys',
+): Promise<unknown[]> {
+  await rig.proxy.close();
+  const database = new DatabaseSync(join(rig.storage.dataDirectory, DATABASE), { readOnly: true });
+  const rows = database.prepare(`SELECT id FROM ${table}`).all();
+  database.close();
+  await rig.restart();
+  return rows.map(({ id }) => id);
 }
