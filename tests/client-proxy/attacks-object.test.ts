@@ -1,7 +1,7 @@
 /** Rows 1 to 17 of the attack list through the running proxy: a hostile host serves damaged objects, and no byte of them comes out. */
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ed25519Sign, sealChunks, sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { concat, readU32, u32, utf8 } from '../../core/encoding/bytes.ts';
@@ -27,6 +27,9 @@ beforeAll(async () => {
   object = await rig.publisher.object(PATH, { content });
 });
 afterAll(() => rig.close());
+afterEach(async () => {
+  expect((await read(object)).text).toBe(content.toString()); // the proxy lives on
+});
 
 /** What the publication names at the path. */
 let named: Uint8Array | undefined;
@@ -55,11 +58,10 @@ async function read(served: Uint8Array) {
   return send(rig.proxy.port, rig.url(PATH));
 }
 
-/** Nothing released, the check named, one link to the reading site, and the proxy lives on. */
+/** Nothing released, the check named, one link to the reading site. */
 async function expectRefused(served: Uint8Array, code: string): Promise<void> {
   if (!hasSoundHead(served)) expectPage(await readUnnamed(served), 'head-unexpected');
   if (served.length > 0) expectPage(await read(served), code);
-  expect((await read(object)).text).toBe(content.toString());
 }
 
 function expectPage(answer: Received, code: string): void {
@@ -170,7 +172,6 @@ describe('a hostile content host', () => {
       const answer = await read(changed(offset));
       expect([offset, answer.status, answer.text.includes(SECRET.trim())]).toEqual([offset, 502, false]);
     }
-    expect((await read(object)).status).toBe(200);
   });
 
   it('attack 7: digest list short, long, altered', async () => {

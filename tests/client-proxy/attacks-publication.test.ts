@@ -154,21 +154,18 @@ describe('attack 30: metadata that have expired', () => {
 });
 
 describe('attack 31: a local copy that is damaged, cut short or old', () => {
-  it.each(['root', 'timestamp', 'snapshot', 'targets', 'documents', 'wispr:', 'all'])(
-    'of %s: fetched again',
-    async (name) => {
-      expect((await get()).text).toBe('good');
-      await rig.proxy.close();
-      const pattern = name === 'all' ? '%' : `%${name}%`;
-      const sql = `UPDATE publications SET bytes = ? WHERE name LIKE '${pattern}' AND name <> 'first root'`;
+  it('is fetched again', async () => {
+    expect((await get()).text).toBe('good');
+    await rig.proxy.close();
+    for (const name of ['%root%', '%timestamp%', '%snapshot%', '%targets%', '%documents%', '%wispr:%', '%'])
       for (const damage of [utf8('nonsense'), new Uint8Array(0), randomBytes(1000)]) {
-        expect(alter(sql, damage)).toBeGreaterThan(0);
+        const sql = `UPDATE publications SET bytes = ? WHERE name LIKE '${name}' AND name <> 'first root'`;
+        expect(alter(sql, damage), name).toBeGreaterThan(0);
         await rig.restart();
-        expect((await get()).text).toBe('good');
+        expect((await get()).text, name).toBe('good');
         await rig.proxy.close();
       }
-    },
-  );
+  });
 
   it('a first root that was damaged is fetched again, and one that was exchanged is not believed', async () => {
     await rig.proxy.close();
@@ -247,26 +244,21 @@ describe('attack 37: a role that has vanished from the snapshot', () => {
   });
 });
 
-describe('attack 39: names with characters that mean something in URLs', () => {
-  it.each([
-    '/a?b.html',
-    '/a#b.html',
-    '/50%.html',
-    '/%41.html',
-    '/a b.html',
-    '/日本/é.html',
-    '/a;b=c&d.html',
-    '/...html',
-    '/a:b@c.html',
-  ])('%s is asked for inside the site, and read', async (path) => {
-    await rig.publisher.publish(rig.host.files, path, { content: path });
-    await rig.proxy.check();
+it('attack 39: asks for names with characters that mean something in URLs inside the site, and reads them', async () => {
+  const special = ['?b', '#b', '50%', '%41', 'a b', 'a;b=c&d', '..', 'a:b@c', '日本/é'].map((name) => `/${name}.html`);
+  const { publisher, host } = rig;
+  await publisher.together(host.files, async () => {
+    for (const path of special) await publisher.publish(host.files, path, { content: path });
+  });
+  await rig.proxy.check();
+  for (const path of special) {
+    rig.host.requests.length = 0;
     const url = path.split('/').map(encodeURIComponent).join('/');
     expect((await get(url)).text).toBe(path);
     const asked = rig.host.requests.map(({ url: target }) => target).filter((target) => target.endsWith('.protected'));
     expect(asked).toEqual([rig.publisher.fileOf(path)]);
     expect(asked[0]).toMatch(/^(?:\/[A-Za-z0-9._~%-]+)+$/);
-  });
+  }
 });
 
 describe('attack 40: an update that ends half way', () => {
