@@ -20,7 +20,7 @@ let number = 0;
 beforeAll(async () => {
   server = await startS3Server();
   for (const [name, value] of Object.entries(server.environment)) vi.stubEnv(name, value);
-}, 90_000);
+});
 afterAll(async () => {
   vi.unstubAllEnvs();
   await server.stop();
