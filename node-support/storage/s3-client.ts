@@ -22,8 +22,9 @@ export const S3_LIMITS = {
   answerLength: 16_777_216,
   /** Files of a listing: more than a Map could hold to compare them with. */
   files: 16_000_000,
-  /** Of a listing: some servers put far fewer than a thousand files on one. */
+  /** Of a listing; and the files that a server is asked to put on one. Some put far fewer there. */
   pages: 160_000,
+  page: 1_000,
 } as const;
 
 export type S3Limits = { readonly [Name in keyof typeof S3_LIMITS]: number };

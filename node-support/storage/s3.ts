@@ -220,7 +220,8 @@ export class S3Target implements Target {
   async #page(prefix: string, token: string | undefined): Promise<{ files: StoredFile[]; next: string | undefined }> {
     const Prefix = this.#prefix + prefix.slice(1);
     // Encoded, because names may have characters that XML cannot hold.
-    const input = { Bucket: this.#bucket, Prefix, EncodingType: 'url', ContinuationToken: token } as const;
+    const { page: MaxKeys } = this.#limits;
+    const input = { Bucket: this.#bucket, Prefix, MaxKeys, EncodingType: 'url', ContinuationToken: token } as const;
     try {
       const list = (bounds: Bounds) => this.#client.send(new ListObjectsV2Command(input), bounds);
       const { Contents = [], NextContinuationToken } = await this.#inListingTime(list);

@@ -1,7 +1,7 @@
 /** Rows 1 to 17 of the attack list through the running proxy: a hostile host serves damaged objects, and no byte of them comes out. */
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ed25519Sign, sealChunks, sha256 } from '#primitives';
 import { beginMessage, messageKeysFor } from '../../core/crypto/chunked-encryption.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
@@ -10,8 +10,9 @@ import { canonicalJson, type JsonObject } from '../../core/encoding/canonical-js
 import { encodeHead } from '../../core/object/head.ts';
 import { type EncryptedHeader, encodeHeader } from '../../core/object/header.ts';
 import { payloadContext } from '../../core/object/message.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { type Received, refusalCode, send, sendRaw } from '../support/http-client.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
 const PATH = '/article.html';
 const SECRET = 'for subscribers only ';
@@ -19,13 +20,16 @@ const content = Buffer.from(SECRET.repeat(12_000)); // 252,000 bytes: four block
 const CHUNK = 16_400;
 const BLOCK = 4 * CHUNK;
 
-let rig: ReaderRig;
+let rig: ReaderRig<HostileKeyServer>;
 let object: Uint8Array;
 beforeAll(async () => {
-  rig = await startReaderRig();
+  rig = await startHostileReaderRig();
   object = await rig.publisher.object(PATH, { content });
 });
 afterAll(() => rig.close());
+afterEach(async () => {
+  expect((await read(object)).text).toBe(content.toString()); // the proxy lives on
+});
 
 /** What the publication names at the path. */
 let named: Uint8Array | undefined;
@@ -54,11 +58,10 @@ async function read(served: Uint8Array) {
   return send(rig.proxy.port, rig.url(PATH));
 }
 
-/** Nothing released, the check named, one link to the reading site, and the proxy lives on. */
+/** Nothing released, the check named, one link to the reading site. */
 async function expectRefused(served: Uint8Array, code: string): Promise<void> {
   if (!hasSoundHead(served)) expectPage(await readUnnamed(served), 'head-unexpected');
   if (served.length > 0) expectPage(await read(served), code);
-  expect((await read(object)).text).toBe(content.toString());
 }
 
 function expectPage(answer: Received, code: string): void {
@@ -157,7 +160,7 @@ describe('a hostile content host', () => {
   });
 
   it('attack 6: any bit of the head flipped', async () => {
-    for (let offset = 0; offset < headLength(); offset += 7) {
+    for (let offset = 0; offset < headLength(); offset += 29) {
       const answer = await readUnnamed(changed(offset));
       expect([offset, refusalCode(answer), answer.text.includes(SECRET.trim())]).toEqual([
         offset,
@@ -169,7 +172,6 @@ describe('a hostile content host', () => {
       const answer = await read(changed(offset));
       expect([offset, answer.status, answer.text.includes(SECRET.trim())]).toEqual([offset, 502, false]);
     }
-    expect((await read(object)).status).toBe(200);
   });
 
   it('attack 7: digest list short, long, altered', async () => {

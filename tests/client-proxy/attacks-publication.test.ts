@@ -44,32 +44,64 @@ async function publishNext(): Promise<void> {
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'next' });
 }
 
+/** The same with other `targets`. */
+async function publishNextOfAll(): Promise<void> {
+  rig.publisher.setDescriptor(utf8('another'));
+  await publishNext();
+}
+
 async function expectNext(): Promise<void> {
   await rig.proxy.check();
   expect((await get()).text).toBe('next');
 }
 
+/** The look fails while other bytes stand in the place of a file, and finds the next publication with the right ones. */
+async function expectKeptWith(path: string, code: string | RegExp, ...others: Uint8Array[]): Promise<void> {
+  const good = mutable(path);
+  for (const other of others) {
+    rig.host.files.set(path, other);
+    await expectKept(code);
+  }
+  rig.host.files.set(path, good);
+  await expectNext();
+}
+
+async function expectRefused(code: string, status = 502, path?: string): Promise<void> {
+  const answer = await get(path);
+  expect([answer.status, refusalCode(answer)]).toEqual([status, code]);
+}
+
+/** A newer timestamp on the host. */
+const publishTimestamp = () =>
+  publication().publishTimestamp(now() - HOUR, {
+    version: publication().timestampVersion + 1,
+    expires: now() + DAY,
+  });
+
+/** Changes what the Reader keeps, while it does not run. */
+function alter(sql: string, ...values: Uint8Array[]): number {
+  const database = new DatabaseSync(`${rig.storage.dataDirectory}/reader.db`);
+  try {
+    return Number(database.prepare(sql).run(...values).changes);
+  } finally {
+    database.close();
+  }
+}
+
 describe('attack 27: metadata that is unsigned, or signed by another key', () => {
   it.each(['timestamp', 'snapshot', 'targets'])('%s', async (role) => {
-    rig.publisher.setDescriptor(utf8('another')); // so that `targets` changes as well
-    await publishNext();
+    await publishNextOfAll();
     const path = fileOfRole(role);
-    const good = mutable(path);
-    const { signed } = JSON.parse(good.toString());
-    for (const signers of [[], (await keyRing()).signers]) {
-      rig.host.files.set(path, signMetadata(signed, signers));
-      await expectKept(/^metadata-(?:signature|mismatch)$/);
-    }
-    rig.host.files.set(path, good);
-    await expectNext();
+    const { signed } = JSON.parse(mutable(path).toString());
+    const foreign = [[], (await keyRing()).signers].map((signers) => signMetadata(signed, signers));
+    await expectKeptWith(path, /^metadata-(?:signature|mismatch)$/, ...foreign);
   });
 
   it('a bin: refused where it is needed, and nothing else is shown', async () => {
     const bins = [...rig.host.files.keys()].filter((path) => path.includes('.documents-'));
     const { files } = publication();
     for (const path of bins) rig.host.files.set(path, utf8('{"signatures":[],"signed":{"targets":{}}}'));
-    const answer = await get();
-    expect([answer.status, refusalCode(answer)]).toEqual([502, 'metadata-mismatch']);
+    await expectRefused('metadata-mismatch');
     for (const path of bins) rig.host.files.set(path, files.get(path) ?? new Uint8Array());
     expect((await get()).text).toBe('good');
   });
@@ -85,10 +117,7 @@ describe('attack 28: an older state', () => {
     else {
       // A timestamp that is newer, and names a snapshot that is older.
       publication().version--;
-      await publication().publishTimestamp(now() - HOUR, {
-        version: publication().timestampVersion + 1,
-        expires: now() + DAY,
-      });
+      await publishTimestamp();
       rig.host.files.set(path, publication().files.get(path) ?? new Uint8Array());
     }
     await expect(rig.proxy.check()).rejects.toMatchObject({ code: 'metadata-rollback' });
@@ -103,11 +132,7 @@ describe('attack 29: the same version with other content', () => {
     await publishNext();
     const { signed } = JSON.parse(mutable(path).toString());
     const other = signMetadata({ ...signed, expires: '2031-01-01T00:00:00Z' }, publication().roles.snapshot.signers);
-    const good = mutable(path);
-    rig.host.files.set(path, other);
-    await expectKept('metadata-mismatch');
-    rig.host.files.set(path, good);
-    await expectNext();
+    await expectKeptWith(path, 'metadata-mismatch', other);
   });
 });
 
@@ -129,38 +154,27 @@ describe('attack 30: metadata that have expired', () => {
 });
 
 describe('attack 31: a local copy that is damaged, cut short or old', () => {
-  it.each(['root', 'timestamp', 'snapshot', 'targets', 'documents', 'wispr:', 'all'])(
-    'of %s: fetched again',
-    async (name) => {
-      expect((await get()).text).toBe('good');
-      await rig.proxy.close();
+  it('is fetched again', async () => {
+    expect((await get()).text).toBe('good');
+    await rig.proxy.close();
+    for (const name of ['%root%', '%timestamp%', '%snapshot%', '%targets%', '%documents%', '%wispr:%', '%'])
       for (const damage of [utf8('nonsense'), new Uint8Array(0), randomBytes(1000)]) {
-        const database = new DatabaseSync(`${rig.storage.dataDirectory}/reader.db`);
-        const pattern = name === 'all' ? '%' : `%${name}%`;
-        const { changes } = database
-          .prepare("UPDATE publications SET bytes = ? WHERE name LIKE ? AND name <> 'first root'")
-          .run(damage, pattern);
-        expect(changes).toBeGreaterThan(0);
-        database.close();
+        const sql = `UPDATE publications SET bytes = ? WHERE name LIKE '${name}' AND name <> 'first root'`;
+        expect(alter(sql, damage), name).toBeGreaterThan(0);
         await rig.restart();
-        expect((await get()).text).toBe('good');
+        expect((await get()).text, name).toBe('good');
         await rig.proxy.close();
       }
-    },
-  );
+  });
 
   it('a first root that was damaged is fetched again, and one that was exchanged is not believed', async () => {
     await rig.proxy.close();
     const other = await TestPublisher.create();
-    const database = new DatabaseSync(`${rig.storage.dataDirectory}/reader.db`);
-    database.prepare('DELETE FROM publications').run();
-    database.close();
+    alter('DELETE FROM publications');
     await rig.restart();
     expect((await get()).text).toBe('good');
     await rig.proxy.close();
-    const again = new DatabaseSync(`${rig.storage.dataDirectory}/reader.db`);
-    again.prepare('DELETE FROM publications').run();
-    again.close();
+    alter('DELETE FROM publications');
     rig.host.files.set(`${METADATA}1.root.json`, other.root.bytes);
     await rig.restart();
     expect(refusalCode(await get())).toBe('root-unexpected');
@@ -170,14 +184,8 @@ describe('attack 31: a local copy that is damaged, cut short or old', () => {
 describe('attack 32: a mix of two publications', () => {
   it.each(['snapshot', 'targets'])('where the %s is that of the one before', async (role) => {
     const older = mutable(fileOfRole(role));
-    rig.publisher.setDescriptor(utf8('another'));
-    await publishNext();
-    const path = fileOfRole(role);
-    const good = mutable(path);
-    rig.host.files.set(path, older);
-    await expectKept(/^metadata-/);
-    rig.host.files.set(path, good);
-    await expectNext();
+    await publishNextOfAll();
+    await expectKeptWith(fileOfRole(role), /^metadata-/, older);
   });
 
   it("where the object is that of the one before, correctly signed (attack 92: one that the publication doesn't name)", async () => {
@@ -185,8 +193,7 @@ describe('attack 32: a mix of two publications', () => {
     await publishNext();
     await expectNext();
     rig.host.files.set(rig.publisher.fileOf('/a.html'), older);
-    const answer = await get();
-    expect([answer.status, refusalCode(answer)]).toEqual([502, 'head-unexpected']);
+    await expectRefused('head-unexpected');
   });
 });
 
@@ -194,8 +201,7 @@ describe('attack 92: a correctly signed object that the publication does not nam
   it('is a signed 404, wherever it lies', async () => {
     const object = await rig.publisher.object('/secret.html', { content: 'never published' });
     for (const path of ['/secret.html', '/secret.html.protected']) rig.host.files.set(path, object);
-    const answer = await get('/secret.html');
-    expect([answer.status, refusalCode(answer)]).toEqual([404, 'no-such-document']);
+    await expectRefused('no-such-document', 404, '/secret.html');
   });
 
   it('nor is one that it names no longer, also for a range of one that was open before', async () => {
@@ -206,10 +212,8 @@ describe('attack 92: a correctly signed object that the publication does not nam
     publication().remove('/film.bin');
     await rig.publisher.sign(rig.host.files);
     await rig.proxy.check();
-    expect([(await range('/film.bin')).status, refusalCode(await range('/film.bin'))]).toEqual([
-      404,
-      'no-such-document',
-    ]);
+    for (const answer of [await range('/film.bin'), await range('/film.bin')])
+      expect([answer.status, refusalCode(answer)]).toEqual([404, 'no-such-document']);
   });
 });
 
@@ -234,43 +238,34 @@ describe('attack 37: a role that has vanished from the snapshot', () => {
     delete signed.meta[`${bins[0]}.json`];
     const short = signMetadata(signed, publication().roles.snapshot.signers);
     publication().files.set(path, short);
-    await publication().publishTimestamp(now() - HOUR, {
-      version: publication().timestampVersion + 1,
-      expires: now() + DAY,
-    });
+    await publishTimestamp();
     for (const [file, bytes] of publication().files) rig.host.files.set(file, bytes);
     await expectKept('metadata-rollback');
   });
 });
 
-describe('attack 39: names with characters that mean something in URLs', () => {
-  it.each([
-    '/a?b.html',
-    '/a#b.html',
-    '/50%.html',
-    '/%41.html',
-    '/a b.html',
-    '/日本/é.html',
-    '/a;b=c&d.html',
-    '/...html',
-    '/a:b@c.html',
-  ])('%s is asked for inside the site, and read', async (path) => {
-    await rig.publisher.publish(rig.host.files, path, { content: path });
-    await rig.proxy.check();
+it('attack 39: asks for names with characters that mean something in URLs inside the site, and reads them', async () => {
+  const special = ['?b', '#b', '50%', '%41', 'a b', 'a;b=c&d', '..', 'a:b@c', '日本/é'].map((name) => `/${name}.html`);
+  const { publisher, host } = rig;
+  await publisher.together(host.files, async () => {
+    for (const path of special) await publisher.publish(host.files, path, { content: path });
+  });
+  await rig.proxy.check();
+  for (const path of special) {
+    rig.host.requests.length = 0;
     const url = path.split('/').map(encodeURIComponent).join('/');
     expect((await get(url)).text).toBe(path);
     const asked = rig.host.requests.map(({ url: target }) => target).filter((target) => target.endsWith('.protected'));
     expect(asked).toEqual([rig.publisher.fileOf(path)]);
     expect(asked[0]).toMatch(/^(?:\/[A-Za-z0-9._~%-]+)+$/);
-  });
+  }
 });
 
 describe('attack 40: an update that ends half way', () => {
   it.each(['snapshot', 'targets'])(
     'by a 404 or an error for the %s: the last good state stays in use',
     async (role) => {
-      rig.publisher.setDescriptor(utf8('another'));
-      await publishNext();
+      await publishNextOfAll();
       const path = fileOfRole(role);
       const good = mutable(path);
       rig.host.files.delete(path);
@@ -308,11 +303,6 @@ describe('attack 82: a forged root or snapshot of megabytes', () => {
     expect((await get()).text).toBe('good');
     rig.host.files.delete(`${METADATA}${publication().rootVersion + 1}.root.json`);
     await publishNext();
-    const path = fileOfRole('snapshot');
-    const good = mutable(path);
-    rig.host.files.set(path, forged);
-    await expectKept(/^metadata-(?:too-large|mismatch)$/);
-    rig.host.files.set(path, good);
-    await expectNext();
+    await expectKeptWith(fileOfRole('snapshot'), /^metadata-(?:too-large|mismatch)$/, forged);
   });
 });

@@ -1,14 +1,17 @@
 /** Connecting with publishers: proofs of hosts, confirmation, and what is refused. Rows 70 and 71 of the attack list. */
 import { readFileSync } from 'node:fs';
-import { createServer as createSecureServer, type Server } from 'node:https';
+import type { ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   type BindOptions,
   bindSite,
   type ConnectionRequest,
+  type ConnectTo,
   parseConnectTo,
   type RunningProxy,
   startProxy,
@@ -17,6 +20,8 @@ import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { hostProofLine } from '../../core/keys/descriptor.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { secondsLater } from '../support/afterwards.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificates.ts';
 import { type ContentHost, closeServer, listenOnLoopback, startContentHost } from '../support/content-host.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
@@ -39,7 +44,12 @@ let host: ContentHost;
 beforeAll(async () => {
   const names = ['DNS:news.example', 'DNS:second.example', 'DNS:keys.example', 'IP:127.0.0.1'];
   certificate = await makeCertificate(await temporaryFolder(certificates), names);
-  return () => certificates.run();
+  const authorities = getCACertificates('default');
+  setDefaultCACertificates([]); // a hundred, read anew for every connection of a Reader that trusts one more
+  return () => {
+    setDefaultCACertificates(authorities);
+    return certificates.run();
+  };
 });
 beforeEach(async () => {
   storage = storageIn(await temporaryFolder(cleanUp));
@@ -83,47 +93,69 @@ async function show(descriptor: Uint8Array): Promise<void> {
   await publisher.sign(host.files);
 }
 
-/** Serves `/.well-known/wispr-site` over HTTPS. */
-async function startProofHost(file: string | ((server: Server) => void)): Promise<BindOptions['connectTo']> {
+/** Serves `/.well-known/wispr-site` over HTTPS. @param answer - the file, or a status without one */
+async function startProofHost(answer: string | number, location = ''): Promise<ConnectTo[]> {
   const server = createSecureServer(certificate, (request, response) => {
-    if (request.url === '/.well-known/wispr-site') response.end(typeof file === 'string' ? file : '');
+    if (typeof answer === 'number') response.writeHead(answer, { location }).end();
+    else if (request.url === '/.well-known/wispr-site') response.end(answer);
     else response.writeHead(404).end();
   });
-  if (typeof file !== 'string') file(server);
   const port = await listenOnLoopback(server);
   cleanUp.add(() => closeServer(server));
-  return [parseConnectTo(`:443:127.0.0.1:${port}`)];
+  return port443(port);
+}
+
+const port443 = (port: number) => [parseConnectTo(`:443:127.0.0.1:${port}`)];
+const proofLine = () => hostProofLine(publisher.root.id);
+const OTHER_LINE = `wispr/1 root=${'A'.repeat(43)}`;
+const trustSites = ['news.example'];
+
+/** Nothing is connected, and no code is used up. */
+async function expectNothing(): Promise<void> {
+  expect([await connectedSites(), keyServer.bodies]).toEqual([[], []]);
+}
+
+/** Confirms these sites. @returns also every question */
+function confirming(...sites: string[]) {
+  const asked: ConnectionRequest[] = [];
+  const confirm = async (request: ConnectionRequest) => {
+    asked.push(request);
+    return sites;
+  };
+  return { asked, confirm };
+}
+
+/** A Reader that runs on what was connected. */
+async function startReader(content = host): Promise<RunningProxy> {
+  const connectTo = [parseConnectTo(`:80:127.0.0.1:${content.port}`)];
+  const proxy = await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca });
+  cleanUp.add(() => proxy.close());
+  return proxy;
 }
 
 describe('a proof that the host belongs to the publisher', () => {
-  it('by its own file over HTTPS', async () => {
-    const connectTo = await startProofHost(`# two lines\n${hostProofLine(publisher.root.id)}\n`);
-    const bound = await bind({ connectTo: connectTo ?? [] });
+  it('may be its own file over HTTPS', async () => {
+    const bound = await bind({ connectTo: await startProofHost(`# two lines\n${proofLine()}\n`) });
     expect(bound.sites.map(({ site }) => site)).toEqual(['news.example']);
   });
 
-  it('by a DNS TXT record, whole or in pieces', async () => {
-    const line = hostProofLine(publisher.root.id);
+  it('may be a DNS TXT record, whole or in pieces', async () => {
+    const line = proofLine();
     dns.records.set('_wispr.news.example', ['v=spf1 -all', [line.slice(0, 20), line.slice(20)]]);
     await bind();
     expect(dns.questions).toContain('_wispr.news.example');
   });
 
   it.each([
-    ['names another publisher', () => 'wispr/1 root=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n'],
-    ['names it in the middle of a line', () => `see ${hostProofLine(publisher.root.id)}\n`],
-    ['is too long', () => `${'x\n'.repeat(5000)}${hostProofLine(publisher.root.id)}\n`],
+    ['names another publisher', () => `${OTHER_LINE}\n`],
+    ['names it in the middle of a line', () => `see ${proofLine()}\n`],
+    ['is too long', () => `${'x\n'.repeat(5000)}${proofLine()}\n`],
   ])('attack 70: a file that %s is refused, and so is a record', async (_, text) => {
     const connectTo = await startProofHost(text());
+    await expect(bind({ connectTo })).rejects.toMatchObject({ code: 'host-proof' });
     dns.records.set('_wispr.news.example', [text().slice(0, 200)]);
-    await expect(bind({ connectTo: connectTo ?? [] })).rejects.toMatchObject({ code: 'host-proof' });
-    expect(await connectedSites()).toEqual([]);
-    expect(keyServer.bodies).toHaveLength(0);
-  });
-
-  it('attack 70: a file that is too long is an answer, also where there is no record', async () => {
-    const connectTo = await startProofHost(`${'x\n'.repeat(5000)}${hostProofLine(publisher.root.id)}\n`);
-    await expect(bind({ connectTo: connectTo ?? [] })).rejects.toMatchObject({ code: 'host-proof' });
+    await expect(bind({ connectTo })).rejects.toMatchObject({ code: 'host-proof' });
+    await expectNothing();
   });
 
   it('attack 70: a server that answers and cannot show to be the host is not called a lost connection', async () => {
@@ -131,84 +163,52 @@ describe('a proof that the host belongs to the publisher', () => {
     const intercepting = createSecureServer({ key: other.key, cert: other.cert }, (_, response) => response.end());
     const port = await listenOnLoopback(intercepting);
     cleanUp.add(() => closeServer(intercepting));
-    const noTls = await startContentHost(); // speaks plain HTTP
-    cleanUp.add(noTls.close);
-    for (const answering of [port, noTls.port]) {
-      const connectTo = [parseConnectTo(`:443:127.0.0.1:${answering}`)];
-      await expect(bind({ connectTo })).rejects.toMatchObject({ code: 'host-proof' });
-    }
-    expect(await connectedSites()).toEqual([]);
-    expect(keyServer.bodies).toHaveLength(0);
+    for (const answering of [port, host.port]) // which speaks plain HTTP
+      await expect(bind({ connectTo: port443(answering) })).rejects.toMatchObject({ code: 'host-proof' });
+    await expectNothing();
   });
 
   it('attack 70: a redirect to where the proof is does not count', async () => {
-    const connectTo = await startProofHost((server) => {
-      server.removeAllListeners('request');
-      server.on('request', (_request, response) => response.writeHead(302, { location: `https://127.0.0.1/` }).end());
-    });
-    await expect(bind({ connectTo: connectTo ?? [] })).rejects.toMatchObject({ code: 'host-proof' });
+    const connectTo = await startProofHost(302, 'https://127.0.0.1/');
+    await expect(bind({ connectTo })).rejects.toMatchObject({ code: 'host-proof' });
   });
 
   it('attack 70: a host that names no publisher is refused; by hand it is believed', async () => {
-    const connectTo = await startProofHost((server) => {
-      server.removeAllListeners('request');
-      server.on('request', (_request, response) => response.writeHead(404).end());
-    });
-    await expect(bind({ connectTo: connectTo ?? [] })).rejects.toMatchObject({ code: 'host-proof' });
-    expect((await bind({ trustSites: ['news.example'] })).sites).toHaveLength(1);
+    await expect(bind({ connectTo: await startProofHost(404) })).rejects.toMatchObject({ code: 'host-proof' });
+    expect((await bind({ trustSites })).sites).toHaveLength(1);
   });
 
   it('attack 70: of two claimed hosts, one that does not name the publisher spoils both', async () => {
-    dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
+    dns.records.set('_wispr.news.example', [proofLine()]);
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites() });
-    const connectTo = await startProofHost('');
-    await expect(bind({ connectTo: connectTo ?? [] })).rejects.toMatchObject({ code: 'host-proof' });
+    await expect(bind({ connectTo: await startProofHost('') })).rejects.toMatchObject({ code: 'host-proof' });
     expect(await connectedSites()).toEqual([]);
   });
 
   it('attack 70: a host that was not reached has said nothing, and is connected as little', async () => {
     await expect(bind()).rejects.toMatchObject({ code: 'host-unreachable' });
-    expect(await connectedSites()).toEqual([]);
-    expect(keyServer.bodies).toHaveLength(0);
-    dns.records.set('_wispr.news.example', ['wispr/1 root=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA']);
+    await expectNothing();
+    dns.records.set('_wispr.news.example', [OTHER_LINE]);
     await expect(bind()).rejects.toMatchObject({ code: 'host-proof' }); // its records are its word, too
   });
 
   it('attack 100: what the host says over HTTPS decides, whatever DNS answers', async () => {
     const rival = await startRival();
-    const { id } = rival.server.publisher.root;
-    dns.records.set('_wispr.news.example', [hostProofLine(id)]);
-    const impostor = { ...rival, link: await rival.server.invite() };
-    const genuine = (await startProofHost(`${hostProofLine(publisher.root.id)}\n`)) ?? [];
-    const empty = (await startProofHost('<h1>Welcome</h1>')) ?? [];
-    for (const proofHost of [genuine, empty]) {
-      const reach = { connectTo: [...impostor.connectTo, ...proofHost] };
-      await expect(bind({ ...impostor, ...reach })).rejects.toMatchObject({ code: 'host-proof' });
-      expect(dns.questions).toEqual([]);
-    }
-    const answering = (status: number) =>
-      startProofHost((server) => {
-        server.removeAllListeners('request');
-        server.on('request', (_request, response) => response.writeHead(status).end());
-      });
-    const noTls = await startContentHost();
-    cleanUp.add(noTls.close);
-    const port443 = (port: number) => [parseConnectTo(`:443:127.0.0.1:${port}`)];
-    for (const proofHost of [await answering(503), await answering(403), port443(noTls.port)]) {
-      const reach = { connectTo: [...impostor.connectTo, ...(proofHost ?? [])] };
-      await expect(bind({ ...impostor, ...reach })).rejects.toMatchObject({ code: 'host-proof' });
-    }
+    dns.records.set('_wispr.news.example', [hostProofLine(rival.server.publisher.root.id)]);
+    const link = await rival.server.invite();
+    const connect = (proofHost: readonly ConnectTo[]) => bind({ link, connectTo: [...rival.connectTo, ...proofHost] });
+    const genuine = await startProofHost(`${proofLine()}\n`);
+    for (const answer of ['<h1>Welcome</h1>', 503, 403])
+      await expect(connect(await startProofHost(answer))).rejects.toMatchObject({ code: 'host-proof' });
+    for (const proofHost of [genuine, port443(host.port)]) // the second one speaks plain HTTP
+      await expect(connect(proofHost)).rejects.toMatchObject({ code: 'host-proof' });
     const cutting = createServer((socket) => socket.resetAndDestroy()); // as a network does that blocks HTTPS
-    const cut = { connectTo: [...impostor.connectTo, ...port443(await listenOnLoopback(cutting as never))] };
     cleanUp.add(() => new Promise((resolve) => cutting.close(resolve)));
-    await expect(bind({ ...impostor, ...cut })).rejects.toMatchObject({ code: 'host-unreachable' });
+    const cut = port443(await listenOnLoopback(cutting as never));
+    await expect(connect(cut)).rejects.toMatchObject({ code: 'host-unreachable' });
     expect(dns.questions).toEqual([]);
     expect([rival.server.bodies, await connectedSites()]).toEqual([[], []]);
-    const asked: ConnectionRequest[] = [];
-    const confirm = async (request: ConnectionRequest) => {
-      asked.push(request);
-      return request.sites.map(({ site }) => site);
-    };
+    const { asked, confirm } = confirming('news.example');
     await bind({ connectTo: genuine, confirm });
     expect(asked.map(({ sites }) => sites.map(({ proof }) => proof))).toEqual([['host']]);
   });
@@ -216,40 +216,31 @@ describe('a proof that the host belongs to the publisher', () => {
   it.each([404, 410])(
     'attack 100: where HTTPS answers %i, DNS alone counts, and that is said and kept',
     async (status) => {
-      const connectTo = await startProofHost((server) => {
-        server.removeAllListeners('request');
-        server.on('request', (_request, response) => response.writeHead(status).end());
-      });
-      dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
-      let asked: ConnectionRequest | undefined;
-      const confirm = async (request: ConnectionRequest) => {
-        asked = request;
-        return ['news.example'];
-      };
-      await bind({ connectTo: connectTo ?? [], confirm });
-      expect(asked?.sites.map(({ proof }) => proof)).toEqual(['dns']);
-      expect((await storedBindings()).flatMap(({ sites }) => sites.map(({ proof }) => proof))).toEqual(['dns']);
-      const later = await startProofHost(hostProofLine(publisher.root.id));
-      await bind({ connectTo: later ?? [], link: keyServer.origin });
-      expect((await storedBindings()).flatMap(({ sites }) => sites.map(({ proof }) => proof))).toEqual(['host']);
+      const proofs = async () => (await storedBindings()).flatMap(({ sites }) => sites.map(({ proof }) => proof));
+      dns.records.set('_wispr.news.example', [proofLine()]);
+      const { asked, confirm } = confirming('news.example');
+      await bind({ connectTo: await startProofHost(status), confirm });
+      expect([asked[0]?.sites.map(({ proof }) => proof), await proofs()]).toEqual([['dns'], ['dns']]);
+      await bind({ connectTo: await startProofHost(proofLine()), link: keyServer.origin });
+      expect(await proofs()).toEqual(['host']);
     },
   );
-
-  it('by a link that is still a part of the command that "wispr invite" prints', async () => {
-    dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
-    for (const command of [
-      (link: string) => `wispr bind ${link}`,
-      (link: string) => `To read it: wispr bind ${link}\n`,
-      (link: string) => `$ wispr bind "${link}" --yes`,
-    ])
-      expect((await bind({ link: command(await keyServer.invite()) })).sites).toHaveLength(1);
-    for (const link of ['wispr bind', 'wispr bind news.example', `see ${await keyServer.invite()}`])
-      await expect(bind({ link })).rejects.toMatchObject({ code: 'link-malformed' });
-  });
 });
 
+it('reads a link that is still a part of the command that "wispr invite" prints', async () => {
+  for (const [before, after] of [
+    ['wispr bind ', ''],
+    ['To read it: wispr bind ', '\n'],
+    ['$ wispr bind "', '" --yes'],
+  ])
+    expect((await bind({ link: `${before}${await keyServer.invite()}${after}`, trustSites })).sites).toHaveLength(1);
+  for (const link of ['wispr bind', 'wispr bind news.example', `see ${await keyServer.invite()}`])
+    await expect(bind({ link })).rejects.toMatchObject({ code: 'link-malformed' });
+});
+
+const BOTH = ['news.example', 'second.example'];
 const twoSites = () =>
-  ['news.example', 'second.example'].map((site) => ({
+  BOTH.map((site) => ({
     site,
     content: [`http://${site}`],
     reading: `https://read.${site}`,
@@ -257,30 +248,17 @@ const twoSites = () =>
 
 describe('two bindings never share a host', () => {
   it('attack 70: a host bound to another publisher, or through another key server, is refused', async () => {
-    await bind({ trustSites: ['news.example'] });
-    const impostor = await HostileKeyServer.start(await TestPublisher.create(), { tls: certificate });
-    cleanUp.add(() => impostor.close());
-    const elsewhere = await HostileKeyServer.start(publisher, { tls: certificate });
-    cleanUp.add(() => elsewhere.close());
-    for (const server of [impostor, elsewhere]) {
-      await expect(bind({ link: await server.invite(), trustSites: ['news.example'] })).rejects.toMatchObject({
-        code: 'site-taken',
-      });
+    await bind({ trustSites });
+    for (const other of [await TestPublisher.create(), publisher]) {
+      const server = await HostileKeyServer.start(other, { tls: certificate });
+      cleanUp.add(() => server.close());
+      await expect(bind({ link: await server.invite(), trustSites })).rejects.toMatchObject({ code: 'site-taken' });
       expect(server.bodies).toHaveLength(0);
     }
     expect(await connectedSites()).toEqual(['news.example']);
   });
-});
 
-/** Commands reach it through its socket. */
-async function startReader(): Promise<RunningProxy> {
-  const proxy = await startProxy({ ...storage, port: 0 });
-  cleanUp.add(() => proxy.close());
-  return proxy;
-}
-
-describe('two commands that connect the same host at once', () => {
-  it('attack 70: one is connected, the other is refused, and changes nothing', async () => {
+  it('attack 70: of two commands that connect the same host at once, one is refused, and changes nothing', async () => {
     const reader = await startReader();
     const rival = await startRival();
     let arrive: () => void = () => undefined;
@@ -294,7 +272,6 @@ describe('two commands that connect the same host at once', () => {
       await bothLooked;
       return sites.map(({ site }) => site);
     };
-    const trustSites = ['news.example'];
     const outcomes = await Promise.allSettled(
       [{ server: keyServer }, rival].map(async ({ server, ...reach }) =>
         bind({ link: await server.invite(), trustSites, confirm, ...reach }),
@@ -314,7 +291,6 @@ describe('two commands that connect the same host at once', () => {
 describe('while the reader looks at what is shown', () => {
   it('attack 70: another publisher takes the host: that is seen before the code is sent', async () => {
     const { server: rival, connectTo } = await startRival();
-    const trustSites = ['news.example'];
     const confirm = async ({ sites }: ConnectionRequest) => {
       await bind({ link: await rival.invite(), trustSites, connectTo });
       return sites.map(({ site }) => site);
@@ -327,23 +303,21 @@ describe('while the reader looks at what is shown', () => {
   });
 
   it('attack 71: a newer descriptor is accepted elsewhere: the older one does not take its place', async () => {
-    await bind({ trustSites: ['news.example'] });
-    const [now, sites, link] = [Math.floor(Date.now() / 1000), twoSites(), keyServer.origin];
-    const trustSites = ['news.example', 'second.example'];
-    const show = (issued: number) => {
+    await bind({ trustSites });
+    const [now, sites, link] = [nowInSeconds(), twoSites(), keyServer.origin];
+    const offer = (issued: number) => {
       keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites, issued });
     };
-    show(now - 20);
+    offer(now - 20);
     const confirm = async () => {
-      show(now - 10);
-      await bind({ link, trustSites, confirm: async () => ['second.example'] });
+      offer(now - 10);
+      await bind({ link, trustSites: BOTH, confirm: async () => ['second.example'] });
       return ['second.example'];
     };
     const asked = keyServer.bodies.length;
     const reader = await startReader();
-    await expect(bind({ link: await keyServer.invite(), trustSites, confirm })).rejects.toMatchObject({
-      code: 'key-server-answer',
-    });
+    const older = bind({ link: await keyServer.invite(), trustSites: BOTH, confirm });
+    await expect(older).rejects.toMatchObject({ code: 'key-server-answer' });
     expect(keyServer.bodies).toHaveLength(asked);
     await reader.close();
     expect((await storedBindings()).map(({ descriptor }) => descriptor.issued)).toEqual([now - 10]);
@@ -352,9 +326,9 @@ describe('while the reader looks at what is shown', () => {
   it('attack 71: the key server changes what it says: what was shown is what is connected', async () => {
     const confirm = async () => {
       keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites() });
-      return ['news.example', 'second.example'];
+      return BOTH;
     };
-    await bind({ trustSites: ['news.example', 'second.example'], confirm });
+    await bind({ trustSites: BOTH, confirm });
     const shown = (await storedBindings()).map(({ descriptor }) => descriptor.sites.map(({ site }) => site));
     expect([shown, await connectedSites()]).toEqual([[['news.example']], ['news.example']]);
   });
@@ -363,90 +337,81 @@ describe('while the reader looks at what is shown', () => {
 describe('confirmation', () => {
   it('is asked for each site, and only confirmed ones are connected', async () => {
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites() });
-    let asked: ConnectionRequest | undefined;
-    const confirm = async (request: ConnectionRequest) => {
-      asked = request;
-      return ['second.example', 'never-asked.example'];
-    };
-    const bound = await bind({ confirm, trustSites: ['news.example', 'second.example'] });
+    const { asked, confirm } = confirming('second.example', 'never-asked.example');
+    const bound = await bind({ confirm, trustSites: BOTH });
     expect(bound.sites.map(({ site }) => site)).toEqual(['second.example']);
-    expect(asked?.sites.map(({ site, proof }) => [site, proof])).toEqual([
-      ['news.example', 'trusted-by-hand'],
-      ['second.example', 'trusted-by-hand'],
-    ]);
+    expect(asked[0]?.sites.map(({ site, proof }) => [site, proof])).toEqual(
+      BOTH.map((site) => [site, 'trusted-by-hand']),
+    );
     expect(await connectedSites()).toEqual(['second.example']);
   });
 
-  it('refused for all: nothing is connected, and the code stays good', async () => {
+  it('connects nothing where it is refused for all, and the code stays good', async () => {
     const link = await keyServer.invite();
-    const refused = bind({ link, confirm: async () => [], trustSites: ['news.example'] });
+    const refused = bind({ link, confirm: async () => [], trustSites });
     await expect(refused).rejects.toMatchObject({ code: 'argument-invalid' });
     expect(keyServer.bodies).toHaveLength(0);
-    await bind({ link, trustSites: ['news.example'] });
+    await bind({ link, trustSites });
   });
 
   it('attack 71: a later descriptor that adds a host leaves it inactive until the reader confirms it', async () => {
-    await bind({ trustSites: ['news.example'] });
-    const now = Math.floor(Date.now() / 1000);
-    keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites(), issued: now });
-    const trustSites = ['news.example', 'second.example'];
+    await bind({ trustSites });
+    keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites(), issued: nowInSeconds() });
     const link = keyServer.origin;
-    await bind({ link, trustSites, confirm: async () => [] });
+    await bind({ link, trustSites: BOTH, confirm: async () => [] });
     expect(await connectedSites()).toEqual(['news.example']);
-    let asked: ConnectionRequest | undefined;
-    const confirm = async (request: ConnectionRequest) => {
-      asked = request;
-      return ['second.example'];
-    };
-    await bind({ link, trustSites, confirm });
-    expect(asked?.sites.map(({ confirmed }) => confirmed)).toEqual([true, false]);
-    expect(await connectedSites()).toEqual(['news.example', 'second.example']);
+    const { asked, confirm } = confirming('second.example');
+    await bind({ link, trustSites: BOTH, confirm });
+    expect(asked[0]?.sites.map(({ confirmed }) => confirmed)).toEqual([true, false]);
+    expect(await connectedSites()).toEqual(BOTH);
     expect(keyServer.bodies).toHaveLength(1); // one binding: the device key stays
   });
+});
 
-  it('attack 71: the running proxy renews an expired descriptor, and does not serve the host it adds', async () => {
-    const now = Math.floor(Date.now() / 1000);
-    await show(publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + 5 }));
-    await bind({ trustSites: ['news.example'] });
+describe('a descriptor of a connected site', () => {
+  const LIFE = 600;
+  const connected = async (proxy: RunningProxy) => (await proxy.sites()).map(({ site }) => site);
+
+  it('attack 71: is renewed by the running proxy when it expired, and the host that it adds is not served', async () => {
+    const now = nowInSeconds();
+    await show(publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + LIFE }));
+    await bind({ trustSites });
     await publisher.publish(host.files, '/a.html', { content: 'read' });
     host.files.set('/a.html', utf8('unsigned'));
-    const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)];
-    const proxy = await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca });
-    cleanUp.add(proxy.close);
+    const proxy = await startReader();
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites(), issued: now });
-    await expect.poll(() => Math.floor(Date.now() / 1000), { timeout: 20_000 }).toBeGreaterThan(now + 5);
-    expect((await send(proxy.port, 'http://news.example/a.html')).text).toBe('read');
-    expect((await send(proxy.port, 'http://second.example/a.html')).text).toBe('unsigned');
-    expect((await proxy.sites()).map(({ site }) => site)).toEqual(['news.example']);
+    await secondsLater(LIFE + 1, async () => {
+      expect((await send(proxy.port, 'http://news.example/a.html')).text).toBe('read');
+      expect((await send(proxy.port, 'http://second.example/a.html')).text).toBe('unsigned');
+      expect(await connected(proxy)).toEqual(['news.example']);
+    });
   });
 
-  it('attack 71: an expired descriptor that cannot be renewed is not used', async () => {
-    const now = Math.floor(Date.now() / 1000);
-    await show(publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + 5 }));
-    await bind({ trustSites: ['news.example'] });
+  it('attack 71: is not used when it expired and cannot be renewed', async () => {
+    const now = nowInSeconds();
+    await show(publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + LIFE }));
+    await bind({ trustSites });
     await publisher.publish(host.files, '/a.html', { content: 'not read' });
-    const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)];
-    const proxy = await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca });
-    cleanUp.add(proxy.close);
+    const proxy = await startReader();
     await keyServer.close();
-    await expect.poll(() => Math.floor(Date.now() / 1000), { timeout: 20_000 }).toBeGreaterThan(now + 5);
-    expect((await send(proxy.port, 'http://news.example/a.html')).headers['wispr-refusal']).toBe('descriptor-expired');
+    await secondsLater(LIFE + 1, async () => {
+      const { headers } = await send(proxy.port, 'http://news.example/a.html');
+      expect(headers['wispr-refusal']).toBe('descriptor-expired');
+    });
   });
 
-  it('attack 71: a descriptor that comes with a publication is taken over, and the host it adds is not served', async () => {
-    const now = Math.floor(Date.now() / 1000);
-    await bind({ trustSites: ['news.example'] });
+  it('attack 71: is taken over from a publication, and the host that it adds is not served', async () => {
+    await bind({ trustSites });
     const [before, after] = [await startContentHost(), await startContentHost()];
     for (const { close } of [before, after]) cleanUp.add(close);
     await publisher.publish(before.files, '/a.html', { content: 'read' });
     before.files.set('/b.html', utf8('unsigned'));
-    const connectTo = [parseConnectTo(`:80:127.0.0.1:${before.port}`)];
-    const proxy = await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca });
-    cleanUp.add(proxy.close);
+    const proxy = await startReader(before);
     const [news, second] = twoSites();
     if (!news || !second) throw new Error('two sites');
     const moved = { ...news, content: [after.origin], reading: 'https://new.news.example' };
-    publisher.setDescriptor(publisher.descriptor(keyServer.origin, { sites: [moved, second], issued: now }));
+    const descriptor = publisher.descriptor(keyServer.origin, { sites: [moved, second], issued: nowInSeconds() });
+    publisher.setDescriptor(descriptor);
     await publisher.publish(before.files, '/gone.html', { content: 'gone' });
     for (const { files } of [before, after]) {
       await publisher.sign(files);
@@ -457,19 +422,15 @@ describe('confirmation', () => {
     const elsewhere = await send(proxy.port, 'http://news.example/gone.html');
     expect(elsewhere.text).toContain('href="https://new.news.example/gone.html"');
     expect((await send(proxy.port, 'http://news.example/a.html')).text).toBe('read');
-    expect((await proxy.sites()).map(({ site }) => site)).toEqual(['news.example']);
+    expect(await connected(proxy)).toEqual(['news.example']);
     expect((await send(proxy.port, 'http://second.example/')).headers['wispr-refusal']).toBe('host-unreachable');
   });
 
-  it('a descriptor in a publication that is older, expired, or of others, changes nothing', async () => {
-    const now = Math.floor(Date.now() / 1000);
-    await bind({ trustSites: ['news.example'] });
-    const host = await startContentHost();
-    cleanUp.add(host.close);
+  it('changes nothing where the one in a publication is older, expired, or of others', async () => {
+    const now = nowInSeconds();
+    await bind({ trustSites });
     await publisher.publish(host.files, '/a.html', { content: 'read' });
-    const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)];
-    const proxy = await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca });
-    cleanUp.add(proxy.close);
+    const proxy = await startReader();
     const stranger = await TestPublisher.create();
     const other = twoSites().slice(1);
     for (const descriptor of [
@@ -486,55 +447,55 @@ describe('confirmation', () => {
     }
   });
 
-  it('attack 70: a first root that is not the one that the descriptor names is refused', async () => {
-    const stranger = await TestPublisher.create();
-    host.files.clear();
-    keyServer.metadata.set('/.well-known/wispr/1.root.json', stranger.root.bytes);
-    await expect(bind({ trustSites: ['news.example'] })).rejects.toMatchObject({ code: 'root-unexpected' });
-    keyServer.metadata.clear();
-    await expect(bind({ trustSites: ['news.example'] })).rejects.toMatchObject({ code: 'metadata-missing' });
-    expect(await connectedSites()).toEqual([]);
-    expect(keyServer.bodies).toHaveLength(0); // the code is still good
-    await publisher.sign(host.files);
-    await bind({ trustSites: ['news.example'] });
-    expect(await connectedSites()).toEqual(['news.example']);
-  });
-
-  it('a site that the descriptor no longer names stays bound, and is refused', async () => {
+  it('that no longer names a site: it stays bound, and is refused', async () => {
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites() });
-    await bind({ trustSites: ['news.example', 'second.example'] });
-    const now = Math.floor(Date.now() / 1000);
-    keyServer.descriptor = publisher.descriptor(keyServer.origin, { issued: now });
-    await bind({ link: keyServer.origin, trustSites: ['news.example'] });
-    const proxy = await startProxy({ ...storage, port: 0 });
-    cleanUp.add(proxy.close);
+    await bind({ trustSites: BOTH });
+    keyServer.descriptor = publisher.descriptor(keyServer.origin, { issued: nowInSeconds() });
+    await bind({ link: keyServer.origin, trustSites });
+    const proxy = await startReader();
     expect((await send(proxy.port, 'http://second.example/')).headers['wispr-refusal']).toBe('site-withdrawn');
   });
 });
 
+it('attack 70: a first root that is not the one that the descriptor names is refused', async () => {
+  const stranger = await TestPublisher.create();
+  host.files.clear();
+  keyServer.metadata.set('/.well-known/wispr/1.root.json', stranger.root.bytes);
+  await expect(bind({ trustSites })).rejects.toMatchObject({ code: 'root-unexpected' });
+  keyServer.metadata.clear();
+  await expect(bind({ trustSites })).rejects.toMatchObject({ code: 'metadata-missing' });
+  await expectNothing(); // the code is still good
+  await publisher.sign(host.files);
+  await bind({ trustSites });
+  expect(await connectedSites()).toEqual(['news.example']);
+});
+
 describe('the exchange', () => {
-  const trustSites = ['news.example'];
+  /** The key server answers requests for a binding so. */
+  function answerBindings(answer: (response: ServerResponse) => void): void {
+    keyServer.instead = (request, response) => {
+      if (request.url !== '/v1/bindings') return false;
+      request.resume();
+      answer(response);
+      return true;
+    };
+  }
 
   it('uses a code once; what went wrong is told apart', async () => {
     const link = await keyServer.invite();
     await bind({ link, trustSites });
-    await expect(bind({ link, trustSites })).rejects.toMatchObject({ code: 'code-refused' });
-    await expect(bind({ link: `${keyServer.origin}#not-a-code`, trustSites })).rejects.toMatchObject({
-      code: 'code-refused',
-    });
-    await expect(bind({ link: 'https://127.0.0.1:9#0000000000000000' })).rejects.toMatchObject({
-      code: 'key-server-unreachable',
-    });
-    await expect(bind({ ca: undefined as never, trustSites })).rejects.toMatchObject({
-      code: 'key-server-certificate',
-    });
-    for (const bad of [
-      'http://keys.example#0000000000000000',
-      'keys.example',
-      'https://keys.example/path#0000000000000000',
-      'javascript:alert(1)',
-    ])
-      await expect(bind({ link: bad })).rejects.toMatchObject({ code: 'link-malformed' });
+    const none = 'https://127.0.0.1:9#0000000000000000';
+    for (const [options, code] of [
+      [{ link }, 'code-refused'],
+      [{ link: `${keyServer.origin}#not-a-code` }, 'code-refused'],
+      [{ link: none }, 'key-server-unreachable'],
+      [{ ca: undefined as never }, 'key-server-certificate'],
+      [{ link: 'http://keys.example#0000000000000000' }, 'link-malformed'],
+      [{ link: 'keys.example' }, 'link-malformed'],
+      [{ link: 'https://keys.example/path#0000000000000000' }, 'link-malformed'],
+      [{ link: 'javascript:alert(1)' }, 'link-malformed'],
+    ] as const)
+      await expect(bind({ trustSites, ...options }), JSON.stringify(options)).rejects.toMatchObject({ code });
     await expect(bind({ link: 'https://read.example/-/join#0000000000000000' })).rejects.toMatchObject({
       code: 'link-malformed',
       message: expect.stringContaining('the link itself'),
@@ -546,19 +507,13 @@ describe('the exchange', () => {
   });
 
   it('tells a wrong clock from a wrong code', async () => {
-    keyServer.instead = (request, response) => {
-      if (request.url !== '/v1/bindings') return false;
-      request.resume();
-      response
-        .writeHead(400, { date: new Date(Date.now() + 3_600_000).toUTCString() })
-        .end('{"error":"stale-request"}');
-      return true;
-    };
+    const date = new Date(Date.now() + 3_600_000).toUTCString();
+    answerBindings((response) => response.writeHead(400, { date }).end('{"error":"stale-request"}'));
     await expect(bind({ trustSites })).rejects.toMatchObject({ code: 'clock-off' });
   });
 
   it('refuses a descriptor that is forged, expired, older, or of another key server', async () => {
-    const now = Math.floor(Date.now() / 1000);
+    const now = nowInSeconds();
     const good = Buffer.from(keyServer.descriptor).toString();
     keyServer.descriptor = utf8(good.replace('The Morning Paper', 'The Evening Paper'));
     await expect(bind({ trustSites })).rejects.toMatchObject({ code: 'descriptor-malformed' });
@@ -574,12 +529,7 @@ describe('the exchange', () => {
   });
 
   it('refuses an answer that was not made for this device', async () => {
-    keyServer.instead = (request, response) => {
-      if (request.url !== '/v1/bindings') return false;
-      request.resume();
-      response.end(readFileSync('package.json'));
-      return true;
-    };
+    answerBindings((response) => response.end(readFileSync('package.json')));
     await expect(bind({ trustSites })).rejects.toMatchObject({ code: 'binding-malformed' });
     expect(await connectedSites()).toEqual([]);
   });

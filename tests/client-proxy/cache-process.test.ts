@@ -4,15 +4,16 @@ import { readdir, stat } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
 import { ROOT, startCommand } from '../support/programs.ts';
-import { CleanUp, proxyCommand, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { CleanUp, proxyCommand, type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
 const cleanUp = new CleanUp();
-let rig: ReaderRig;
+let rig: ReaderRig<HostileKeyServer>;
 beforeEach(async () => {
-  rig = await startReaderRig();
+  rig = await startHostileReaderRig();
   cleanUp.add(() => rig.close());
 });
 afterEach(() => cleanUp.run());
@@ -36,11 +37,11 @@ async function startProcess(limit = 'true') {
 
 describe('the cache', () => {
   it('attack 66: kill -9 while an object is written leaves none that counts', async () => {
-    const content = randomBytes(6_000_000);
+    const content = randomBytes(3_000_000);
     const object = await rig.publisher.publish(rig.host.files, '/film.mp4', { content });
     rig.host.handlers.set(rig.publisher.fileOf('/film.mp4'), (_, response) => {
       response.writeHead(200, { 'content-length': object.length });
-      response.write(object.subarray(0, 4_000_000)); // and the rest never
+      response.write(object.subarray(0, 2_000_000)); // and the rest never
     });
     const process = await startProcess();
     const outgoing = request({ port: process.port, host: '127.0.0.1', path: rig.url('/film.mp4') }, (answer) =>
@@ -51,22 +52,22 @@ describe('the cache', () => {
       const [file] = await files('partial');
       return file === undefined ? 0 : (await stat(file)).size;
     };
-    await expect.poll(written, { timeout: 20_000 }).toBeGreaterThan(1_000_000);
+    await expect.poll(written, { timeout: 10_000 }).toBeGreaterThan(1_000_000);
     await process.stop('SIGKILL');
     outgoing.destroy();
     expect([(await files('objects')).length, (await files('partial')).length]).toEqual([0, 1]);
     rig.host.handlers.clear();
-    const next = await startProcess();
+    await rig.restart({ cacheBytes: LIMITS.cacheBytes });
     await expect.poll(() => files('partial')).toEqual([]);
-    expect((await send(next.port, rig.url('/film.mp4'))).body.equals(content)).toBe(true);
+    expect((await send(rig.proxy.port, rig.url('/film.mp4'))).body.equals(content)).toBe(true);
   });
 
   it('attack 67: on a disk that takes no more, reading goes on, and nothing half is left', async () => {
-    const content = randomBytes(6_000_000);
+    const content = randomBytes(3_000_000);
     await rig.publisher.publish(rig.host.files, '/film.mp4', { content });
     await rig.publisher.publish(rig.host.files, '/small.bin', { content: randomBytes(1000) });
-    const process = await startProcess('ulimit -f 3000');
-    for (let turn = 0; turn < 3; turn++) {
+    const process = await startProcess('ulimit -f 2000');
+    for (let turn = 0; turn < 2; turn++) {
       const answer = await send(process.port, rig.url('/film.mp4'));
       expect([answer.complete, answer.body.equals(content)]).toEqual([true, true]);
     }
@@ -81,14 +82,9 @@ describe('the cache', () => {
     await send(rig.proxy.port, rig.url('/a.bin'));
     await rig.proxy.close(); // what was read whole is written first
     expect(await files('objects')).toHaveLength(1);
-    const next = await startProxy({
-      ...rig.storage,
-      port: 0,
-      connectTo: [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)],
-    });
-    cleanUp.add(() => next.close());
+    await rig.restart({ cacheBytes: 10_000_000 });
     rig.host.requests.length = 0;
-    expect((await send(next.port, rig.url('/a.bin'))).body.equals(content)).toBe(true);
+    expect((await send(rig.proxy.port, rig.url('/a.bin'))).body.equals(content)).toBe(true);
     expect(rig.host.requests.filter(({ url }) => url.includes('a.bin'))).toEqual([]);
   });
 });

@@ -1,14 +1,12 @@
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import type { NamedKey } from '../../core/keys/wrapped-key.ts';
-import { wrapKey } from '../../core/keys/wrapped-key.ts';
+import type { KeyAnswer } from '../../core/keys/key-request.ts';
+import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
-
 import { createSetKey } from '../support/publisher-with-sets.ts';
-import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { type ReaderRig, startHostileReaderRig, storedIds } from '../support/reader-rig.ts';
 
 const SECRET = 'for subscribers only';
 
@@ -34,20 +32,7 @@ function expectRefused(answer: Received, code: string, status: number): void {
   expect(answer.text).not.toContain(SECRET);
 }
 
-/** Set keys in the reader's database, which the Reader lets go of meanwhile. */
-async function storedKeys(): Promise<unknown[]> {
-  await rig.proxy.close();
-  const database = new DatabaseSync(`${rig.storage.dataDirectory}/reader.db`, { readOnly: true });
-  try {
-    return database
-      .prepare('SELECT id FROM set_keys')
-      .all()
-      .map(({ id }) => id);
-  } finally {
-    database.close();
-    await rig.restart();
-  }
-}
+const storedKeys = () => storedIds(rig, 'set_keys');
 
 describe('set keys', () => {
   it('are asked for once, and kept', async () => {
@@ -128,69 +113,60 @@ describe('set keys', () => {
   });
 });
 
-describe('attack 42: a wrapped key', () => {
-  it('of another subscriber', async () => {
-    const stranger = { id: toBase64url(randomBytes(32)), key: randomBytes(32) };
-    rig.keyServer.tamper = async (answer) => ({
-      ...answer,
-      keys: [await wrapKey(stranger, { ...set, kind: 'set' }, { notBefore: 0, notAfter: 2 ** 40 })],
-    });
-    expectRefused(await read(), 'wrapped-key-invalid', 502);
-    expect(await storedKeys()).not.toContain(set.id);
+describe('a wrapped key', () => {
+  const validity = { notBefore: 0, notAfter: 2 ** 40 };
+  const wrapped = (device: NamedKey, key: NamedKey, kind: 'set' | 'period' = 'set') =>
+    wrapKey(device, { ...key, kind }, validity);
+  const changed = (answer: KeyAnswer, change: (key: WrappedKey) => Partial<WrappedKey>) => ({
+    ...answer,
+    keys: answer.keys.map((key) => ({ ...key, ...change(key) })),
   });
+  type Tamper = (answer: KeyAnswer, device: NamedKey) => KeyAnswer | Promise<KeyAnswer>;
+  const instead =
+    (...keys: ((device: NamedKey) => Promise<WrappedKey>)[]): Tamper =>
+    async (answer, device) => ({ ...answer, keys: await Promise.all(keys.map((key) => key(device))) });
+  const stranger = { id: toBase64url(randomBytes(32)), key: randomBytes(32) };
+  const other = { id: toBase64url(randomBytes(32)), key: randomBytes(32) };
 
-  it('under another issuer', async () => {
-    rig.keyServer.tamper = async (answer, device) => ({
-      ...answer,
-      keys: [
-        await wrapKey(
-          { id: device.id, key: randomBytes(32) },
-          { ...set, kind: 'set' },
-          { notBefore: 0, notAfter: 2 ** 40 },
-        ),
-      ],
-    });
-    expectRefused(await read(), 'wrapped-key-invalid', 502);
-    expect(await storedKeys()).not.toContain(set.id);
-  });
-
-  it('of the wrong length, or with an altered validity', async () => {
-    rig.keyServer.tamper = (answer) => ({
-      ...answer,
-      keys: answer.keys.map((key) => ({ ...key, wrapped: key.wrapped.slice(4) })),
-    });
-    expectRefused(await read(), 'answer-unreadable', 502);
-    rig.keyServer.tamper = (answer) => ({
-      ...answer,
-      keys: answer.keys.map((key) => ({ ...key, notAfter: key.notAfter + 1 })),
-    });
-    expectRefused(await read(), 'wrapped-key-invalid', 502);
-    expect(await storedKeys()).not.toContain(set.id);
-  });
-});
-
-describe('attack 43: a key whose hash is not the key id asked for', () => {
-  it('is refused, and no copy of it is kept', async () => {
-    const wrong = randomBytes(32);
-    rig.keyServer.tamper = async (answer, device) => ({
-      ...answer,
-      keys: [await wrapKey(device, { id: set.id, key: wrong, kind: 'set' }, { notBefore: 0, notAfter: 2 ** 40 })],
-    });
-    expectRefused(await read(), 'wrapped-key-invalid', 502);
-    expect(await storedKeys()).not.toContain(set.id);
-  });
-
-  it('nor is a key that was not asked for, or of another kind', async () => {
-    const unasked = await createSetKey();
-    rig.keyServer.tamper = async (answer, device) => ({
-      ...answer,
-      keys: [
-        await wrapKey(device, { ...unasked, kind: 'set' }, { notBefore: 0, notAfter: 2 ** 40 }),
-        await wrapKey(device, { ...set, kind: 'period' }, { notBefore: 0, notAfter: 2 ** 40 }),
-      ],
-    });
-    expectRefused(await read(), 'not-entitled', 403);
-    expect(await storedKeys()).not.toContain(unasked.id);
-    expect(await storedKeys()).not.toContain(set.id);
+  it.each<[what: string, tamper: Tamper, code: string, status: number]>([
+    ['attack 42: of another subscriber', instead(() => wrapped(stranger, set)), 'wrapped-key-invalid', 502],
+    [
+      'attack 42: under another issuer',
+      instead(({ id }) => wrapped({ id, key: randomBytes(32) }, set)),
+      'wrapped-key-invalid',
+      502,
+    ],
+    [
+      'attack 42: of the wrong length',
+      (answer) => changed(answer, (key) => ({ wrapped: key.wrapped.slice(4) })),
+      'answer-unreadable',
+      502,
+    ],
+    [
+      'attack 42: with an altered validity',
+      (answer) => changed(answer, (key) => ({ notAfter: key.notAfter + 1 })),
+      'wrapped-key-invalid',
+      502,
+    ],
+    [
+      'attack 43: whose hash is not the key id asked for',
+      instead((device) => wrapped(device, { id: set.id, key: randomBytes(32) })),
+      'wrapped-key-invalid',
+      502,
+    ],
+    [
+      'attack 43: that was not asked for, or is of another kind',
+      instead(
+        (device) => wrapped(device, other),
+        (device) => wrapped(device, set, 'period'),
+      ),
+      'not-entitled',
+      403,
+    ],
+  ])('%s is refused, and no copy of it is kept', async (_, tamper, code, status) => {
+    rig.keyServer.tamper = tamper;
+    expectRefused(await read(), code, status);
+    const stored = await storedKeys();
+    expect([stored.includes(set.id), stored.includes(other.id)]).toEqual([false, false]);
   });
 });

@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { RunMemory } from '../../client-proxy/documents/opening/run-memory.ts';
 import { ReaderLock } from '../../client-proxy/identity/lock.ts';
 import { findPublisher } from '../../client-proxy/identity/manage.ts';
@@ -11,6 +11,7 @@ import {
   forgetPublisher,
   lockReader,
   protectIdentity,
+  type ReaderError,
   startProxy,
   unlockReader,
 } from '../../client-proxy/index.ts';
@@ -21,12 +22,13 @@ import { HostHealth } from '../../client-proxy/site/host-health.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
-let rig: ReaderRig;
+let rig: ReaderRig<HostileKeyServer>;
 beforeEach(async () => {
-  rig = await startReaderRig();
+  rig = await startHostileReaderRig();
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'for subscribers' });
 });
 afterEach(() => rig.close());
@@ -91,6 +93,10 @@ describe('a locked Reader', () => {
 
   it('is unlocked without a passphrase where there is none, and reads on', async () => {
     await lockReader(rig.storage);
+    chmodSync(rig.storage.keyFile, 0o644); // that is no wrong passphrase, and does not count as one
+    for (let turn = 0; turn < 2 * LIMITS.wrongUnlocks; turn++)
+      await expect(rig.proxy.lock.unlock()).rejects.toMatchObject({ code: 'storage-key-refused' });
+    chmodSync(rig.storage.keyFile, 0o600);
     expect(await unlockReader(rig.storage, never)).toEqual({ url: rig.proxy.url, keysIn: 'key-file' });
     expect((await read()).text).toBe('for subscribers');
   });
@@ -168,56 +174,73 @@ describe('a locked Reader', () => {
     expect((await read()).text).toBe('for subscribers');
   });
 
-  it('answers a wrong passphrase many times over, one at a time, and stays locked', async () => {
+  it('tries few passphrases at once, and after some wrong ones none for a while, then one each time; the right one begins anew', async () => {
     await setPassphrase('the right one');
     await rig.proxy.lock.lock();
-    const tries = ['a', 'b', 'c'].map((passphrase) => rig.proxy.lock.unlock(passphrase));
-    const outcomes = await Promise.allSettled(tries);
-    expect(outcomes.every((outcome) => outcome.status === 'rejected')).toBe(true);
-    expect(rig.proxy.lock.isLocked).toBe(true);
+    const attempt = async (passphrase: string) =>
+      rig.proxy.lock.unlock(passphrase).then(
+        () => undefined,
+        ({ code }: ReaderError) => code,
+      );
+    const failOften = async () => {
+      for (let turn = 0; turn < LIMITS.wrongUnlocks; turn++) expect(await attempt('wrong')).toBe('passphrase-wrong');
+    };
+    const pass = (milliseconds: number) => clock.mockReturnValue(performance.now() + milliseconds);
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+    onTestFinished(() => clock.mockRestore());
+    const some = LIMITS.unlocksWaiting + 1;
+    const outcomes = await Promise.all(Array.from({ length: some }, () => attempt('the right one')));
+    expect(outcomes).toEqual([...Array(some - 1).fill(undefined), 'too-many-requests']);
+    await rig.proxy.lock.lock();
+    await failOften();
+    pass(LIMITS.unlockPause - 1);
+    expect(await attempt('the right one')).toBe('too-many-requests');
+    pass(1);
+    expect(await attempt('wrong')).toBe('passphrase-wrong');
+    expect(await attempt('the right one')).toBe('too-many-requests');
+    pass(LIMITS.unlockPause);
+    expect([await attempt('the right one'), rig.proxy.lock.isLocked]).toEqual([undefined, false]);
+    await rig.proxy.lock.lock();
+    await failOften();
   });
 });
 
 describe('a Reader that runs', () => {
-  it('goes on when the key moves, without anybody noticing', async () => {
-    await setPassphrase('the right one');
-    expect((await read()).text).toBe('for subscribers');
-  });
+  const cache = () => join(rig.storage.dataDirectory, 'cache', 'objects');
+  const kept = () =>
+    existsSync(cache())
+      ? readdirSync(cache(), { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
+      : [];
 
-  it('forgets a publisher at once: what was its site passes through', async () => {
-    rig.host.files.set('/a.html', Buffer.from('from the host'));
-    const publisher = await findPublisher(rig.storage, 'news.example');
-    expect(publisher.sites).toEqual(['news.example']);
-    expect(await forgetPublisher(rig.storage, publisher)).toMatchObject({ overwritten: true });
-    expect((await read()).text).toBe('from the host');
-    await expect(findPublisher(rig.storage, 'news.example')).rejects.toMatchObject({ code: 'not-connected' });
-  });
-
-  it.each([
-    ['a publisher', async () => forgetPublisher(rig.storage, await findPublisher(rig.storage, 'news.example'))],
-    ['everything', () => forgetEverything(rig.storage)],
-  ])('forgets what was read with %s: public documents would lie there as they are', async (_, forget) => {
+  /** Reads two documents, and waits until they are kept. The public one lies there as it is. */
+  async function readAndKeep(): Promise<void> {
     await rig.restart({ cacheBytes: 64 * 1024 * 1024 });
     await rig.publisher.publishSigned(rig.host.files, '/public.html', { content: 'plain on the disk' });
     expect((await send(rig.proxy.port, rig.url('/public.html'))).text).toBe('plain on the disk');
     expect((await read()).text).toBe('for subscribers');
-    const cache = join(rig.storage.dataDirectory, 'cache', 'objects');
-    const kept = () => readdirSync(cache, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-    await expect.poll(() => kept().length, { timeout: 30_000 }).toBe(2);
-    expect(kept().some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes('plain on'))).toBe(true);
-    expect(await forget()).toMatchObject({ cacheForgotten: true });
-    expect(existsSync(cache) ? kept() : []).toEqual([]);
+    await expect.poll(() => kept().length).toBe(2);
+    expect(kept().some((one) => readFileSync(join(one.parentPath, one.name)).includes('plain on'))).toBe(true);
+  }
+
+  it('forgets a publisher at once, and what was read: what was its site passes through', async () => {
+    await readAndKeep();
+    rig.host.files.set('/a.html', Buffer.from('from the host'));
+    const publisher = await findPublisher(rig.storage, 'news.example');
+    expect(publisher.sites).toEqual(['news.example']);
+    expect(await forgetPublisher(rig.storage, publisher)).toMatchObject({ overwritten: true, cacheForgotten: true });
+    expect([(await read()).text, kept()]).toEqual(['from the host', []]);
+    await expect(findPublisher(rig.storage, 'news.example')).rejects.toMatchObject({ code: 'not-connected' });
   });
 
-  it('holds no key any more when everything is forgotten', async () => {
-    await read();
+  it('forgets everything, and holds no key any more', async () => {
+    await readAndKeep();
     expect(await forgetEverything(rig.storage)).toMatchObject({
       isRunning: true,
       keyFileLeft: rig.storage.keyFile,
       publishers: [{ sites: ['news.example'] }],
+      cacheForgotten: true,
     });
-    expect(rig.proxy.lock.isLocked).toBe(true);
-    expect(existsSync(rig.storage.keyFile)).toBe(true);
+    expect([kept(), rig.proxy.lock.isLocked, existsSync(rig.storage.keyFile)]).toEqual([[], true, true]);
     expect(await rig.proxy.sites()).toEqual([]);
     const home = await send(rig.proxy.port, '/', { headers: { host: `localhost:${rig.proxy.port}` } });
     expect(home.text).toContain('No site is connected yet');

@@ -1,5 +1,4 @@
 /** A Reader with period keys: docs/spec/keys.md, "Period keys". */
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
@@ -11,7 +10,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
-import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { type ReaderRig, startHostileReaderRig, storedIds } from '../support/reader-rig.ts';
 
 const DAY = 86_400;
 const SECRET = 'for subscribers only';
@@ -79,19 +78,7 @@ async function periodWith(...sets: NamedKey[]): Promise<NamedKey> {
   return period;
 }
 
-async function storedPeriods(): Promise<unknown[]> {
-  await rig.proxy.close();
-  const database = new DatabaseSync(`${rig.storage.dataDirectory}/reader.db`, { readOnly: true });
-  try {
-    return database
-      .prepare('SELECT id FROM period_keys')
-      .all()
-      .map(({ id }) => id);
-  } finally {
-    database.close();
-    await rig.restart();
-  }
-}
+const storedPeriods = () => storedIds(rig, 'period_keys');
 
 describe('with the key of a period', () => {
   it('five documents of five new days are read without a question, also after a restart', async () => {

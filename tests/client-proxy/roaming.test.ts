@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { describeIdentity, findPublisher } from '../../client-proxy/identity/manage.ts';
 import {
@@ -17,23 +17,19 @@ import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { padmeLength } from '../../core/crypto/padding.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { encodeDescriptor } from '../../core/keys/descriptor.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { ROAMING_COST, ROAMING_SALT_LENGTH, readRoamingSalt } from '../../core/keys/roaming.ts';
+import { ROAMING_SALT_LENGTH, readRoamingSalt } from '../../core/keys/roaming.ts';
 import { PREFIX_LENGTH, plainChunkLengths, TAG_LENGTH } from '../../core/primitives/contract.ts';
+import { makeRoamingCheap } from '../support/cheap-roaming.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { startDnsServer } from '../support/dns-server.ts';
-import { type Filled, fillStore, secretsIn } from '../support/filled-store.ts';
+import { type Filled, type Filling, fillStore, secretsIn } from '../support/filled-store.ts';
 import { startProvablePublisher } from '../support/provable-publisher.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
 import { TestPublisher } from '../support/test-publisher.ts';
 
 const cleanUp = new CleanUp();
-/** Argon2id as files have it takes a second; one test does, the others go about their own matter. */
-const COST = { ...ROAMING_COST };
-const CHEAP = { memory: 8192, passes: 1 };
-beforeAll(() => void Object.assign(ROAMING_COST, CHEAP));
-afterAll(() => void Object.assign(ROAMING_COST, COST));
+beforeAll(() => makeRoamingCheap());
 let folder: string;
 let home: ReturnType<typeof storageIn>;
 let away: ReturnType<typeof storageIn>;
@@ -82,11 +78,9 @@ const arrive = ({ connectTo = [], ...changes }: Partial<Parameters<typeof import
   });
 
 describe('a roaming file', () => {
-  it('brings seed, bindings and sites to a new machine', async () => {
-    Object.assign(ROAMING_COST, COST);
-    cleanUp.add(async () => Object.assign(ROAMING_COST, CHEAP));
+  it('brings seed, bindings and sites to a new machine, also by its URL', async () => {
     expect(await leave()).toEqual({ number: 1, sites: ['news.example'], hasNewWords: true });
-    const report = await arrive();
+    const report = await arrive({ from: pathToFileURL(file).href });
     expect(report).toMatchObject({ number: 1, age: 'unknown', added: ['news.example'], taken: [], sameDevice: true });
     expect(await secretsIn(away)).toEqual(await secretsIn(home));
   });
@@ -103,24 +97,18 @@ describe('a roaming file', () => {
   });
 
   it('shows neither how many bindings are in it, nor any secret, nor a name', async () => {
-    await leave();
-    const first = readFileSync(file);
-    for (let index = 0; index < 3; index++)
-      await fillStore(home, { site: `s${index}.example`, keyServer: `https://k${index}.example` });
-    await leave();
-    const second = readFileSync(file);
-    expect([first.length, second.length]).toEqual([16_504, 16_504]);
-    for (const bytes of [first, second]) {
-      for (const secret of [filled.seed, filled.deviceKey.key]) {
-        expect(bytes.includes(Buffer.from(secret))).toBe(false);
-        expect(bytes.includes(toBase64url(secret))).toBe(false);
-      }
-      expect(bytes.includes('example')).toBe(false);
+    const { seed, deviceKey } = filled;
+    for (const more of [[], ['a.example', 'b.example', 'c.example']]) {
+      for (const site of more) await fillStore(home, { site, keyServer: `https://keys.${site}` });
+      await leave();
+      const bytes = readFileSync(file);
+      expect([bytes.length, bytes.includes('example'), statSync(file).mode & 0o777]).toEqual([16_504, false, 0o600]);
+      for (const secret of [seed, deviceKey.key])
+        for (const spelling of [Buffer.from(secret), toBase64url(secret)]) expect(bytes.includes(spelling)).toBe(false);
     }
-    expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('by other words, changed, or cut is refused, and nothing is made of it', async () => {
+  it('is refused by other words or changed; cut, huge or none before anybody is asked for words; nothing is made of it', async () => {
     await leave();
     const good = readFileSync(file);
     const other = words.split(' ').reverse().join(' ');
@@ -129,23 +117,13 @@ describe('a roaming file', () => {
     changed[2000] = (changed[2000] ?? 0) ^ 1;
     writeFileSync(file, changed);
     await expect(arrive()).rejects.toMatchObject({ code: 'roaming-unreadable' });
-    expect(existsSync(away.dataDirectory)).toBe(false); // there was no question how to protect it
-  });
-
-  it('that is none, is cut or is huge is refused before anybody is asked for words', async () => {
-    await leave();
-    const good = readFileSync(file);
     const never = () => expect.unreachable();
-    for (const bytes of [
-      good.subarray(0, 9000),
-      Buffer.alloc(0),
-      Buffer.from('<html>'),
-      Buffer.alloc(6_000_000, good),
-    ]) {
+    const none = [good.subarray(0, 9000), '', '<html>', Buffer.alloc(6_000_000, good)];
+    for (const bytes of none) {
       writeFileSync(file, bytes);
       await expect(arrive({ words: never })).rejects.toMatchObject({ code: 'roaming-malformed' });
     }
-    expect(existsSync(away.dataDirectory)).toBe(false);
+    expect(existsSync(away.dataDirectory)).toBe(false); // there was no question how to protect it
   });
 
   it('is bounded before Argon2id takes memory for it, also where it has the form of one', async () => {
@@ -162,20 +140,15 @@ describe('a roaming file', () => {
     expect(() => readRoamingSalt(long)).toThrow(expect.objectContaining({ code: 'roaming-malformed' }));
   });
 
-  it('does not take the place of another file', async () => {
-    writeFileSync(file, 'the only copy of a novel');
-    await expect(leave()).rejects.toMatchObject({ code: 'output-failed' });
-    expect(readFileSync(file, 'utf8')).toBe('the only copy of a novel');
-    await expect(leave({ to: folder })).rejects.toMatchObject({ code: 'output-failed' });
-    await expect(leave({ to: join(folder, 'no', 'where') })).rejects.toMatchObject({ code: 'output-failed' });
-    expect((await leave({ to: join(folder, 'other') })).number).toBe(1); // none of these counted
-  });
-
-  it('is not there where its words could not be shown', async () => {
+  it('does not take the place of another file, and is not there where its words could not be shown', async () => {
     const showWords = () => Promise.reject(new Error('no terminal'));
     await expect(exportIdentity({ ...home, to: file, newWords: false, showWords })).rejects.toThrow('no terminal');
     expect(existsSync(file)).toBe(false);
-    expect(await leave()).toMatchObject({ number: 1, hasNewWords: true });
+    writeFileSync(file, 'the only copy of a novel');
+    for (const to of [file, folder, join(folder, 'no', 'where')])
+      await expect(leave({ to })).rejects.toMatchObject({ code: 'output-failed' });
+    expect(readFileSync(file, 'utf8')).toBe('the only copy of a novel');
+    expect(await leave({ to: join(folder, 'other') })).toMatchObject({ number: 1, hasNewWords: true }); // none of these counted
   });
 });
 
@@ -207,7 +180,7 @@ describe('attack 86: an older roaming file', () => {
     await expect(arrive({ words: async () => oldWords })).rejects.toMatchObject({ code: 'roaming-older' });
   });
 
-  it('the newest again is no older one; another with its number is said to be that', async () => {
+  it('is not the newest again; another with its number is said to be that', async () => {
     await leave();
     await arrive();
     expect(await arrive()).toMatchObject({ age: 'newest', added: [] });
@@ -216,7 +189,7 @@ describe('attack 86: an older roaming file', () => {
     expect(await arrive({ from: join(folder, '0') })).toMatchObject({ age: 'beside' });
   });
 
-  it('a device that took a line over goes on with it, by the same words', async () => {
+  it('is none where a device that took a line over goes on with it, by the same words', async () => {
     await leave();
     await arrive();
     await connectIn(away, 'second.example');
@@ -251,7 +224,7 @@ describe('attack 105: a roaming file by another author', () => {
     expect(asked).toMatchObject([{ site: 'news.example', publisher: filled.publisher.root.id, proof: 'dns' }]);
   });
 
-  it('one of two sites that cannot be proved is left out, said to be, and cannot be confirmed', async () => {
+  it('brings no site that cannot be proved beside one that can: it is said to be left out, and cannot be confirmed', async () => {
     await connectIn(home, 'second.example');
     await leave();
     const trustSites = ['second.example'];
@@ -265,22 +238,14 @@ describe('attack 105: a roaming file by another author', () => {
     expect(publishers.map(({ proofs }) => proofs)).toEqual([{ 'second.example': 'trusted-by-hand' }]);
   });
 
-  it('with the root of the genuine publisher and a descriptor by a foreign key is refused', async () => {
+  it('is refused with the root of the genuine publisher and a descriptor by a foreign key', async () => {
     const genuine = await startProvablePublisher(cleanUp, 'bank.example');
     const attacker = await TestPublisher.create('bank.example');
     const { root, site } = genuine.publisher;
-    const forged = encodeDescriptor(
-      {
-        name: 'Bank',
-        keyServer: genuine.server.origin,
-        publisherKey: toBase64url(attacker.identity.publicKey),
-        root: root.id,
-        issued: 3_000_000_000,
-        expires: 4_000_000_000,
-        sites: [{ site, content: ['http://evil.example'], reading: 'https://evil.example' }],
-      },
-      attacker.identity.secretKey,
-    );
+    const evil = { site, content: ['http://evil.example'], reading: 'https://evil.example' };
+    const times = { issued: 3_000_000_000, expires: 4_000_000_000 };
+    const impostor: TestPublisher = Object.create(attacker, { root: { value: root } });
+    const forged = impostor.descriptor(genuine.server.origin, { name: 'Bank', sites: [evil], ...times });
     const theirs = { ...attacker, site, root, descriptor: () => forged } as unknown as TestPublisher;
     await fillStore(home, { publisher: theirs, keyServer: genuine.server.origin, site });
     await leave();
@@ -313,36 +278,29 @@ describe('attack 105: a roaming file by another author', () => {
 });
 
 describe('where there is something already', () => {
-  it('adding keeps what is here, and the seed of this device', async () => {
+  const fillAway = (filling: Filling) => fillStore(away, filling);
+
+  it('keeps what is here, and the seed of this device, or nothing of it where it is to be replaced', async () => {
     await leave();
-    const own = await fillStore(away, { site: 'own.example', keyServer: 'https://own.example' });
+    const own = await fillAway({ site: 'own.example', keyServer: 'https://own.example' });
     expect(await arrive()).toMatchObject({ added: ['news.example'], removed: [], sameDevice: false });
     expect(await secretsIn(away)).toMatchObject({ seed: toBase64url(own.seed) });
-  });
-
-  it('replacing takes all of the file, and nothing of before', async () => {
-    await leave();
-    await fillStore(away, { site: 'own.example', keyServer: 'https://own.example' });
-    expect(await arrive({ replace: true })).toMatchObject({
-      added: ['news.example'],
-      removed: ['own.example'],
-      sameDevice: true,
-    });
+    expect(await arrive({ replace: true })).toMatchObject({ removed: ['own.example'], sameDevice: true });
     expect(await secretsIn(away)).toEqual(await secretsIn(home));
   });
 
-  it('a site that another publisher has here stays theirs', async () => {
+  it('leaves a site to another publisher who has it here', async () => {
     await leave();
-    await fillStore(away, { keyServer: 'https://other.example' });
+    await fillAway({ keyServer: 'https://other.example' });
     const before = await secretsIn(away);
     expect(await arrive()).toMatchObject({ added: [], taken: ['news.example'] });
     expect(await secretsIn(away)).toEqual(before);
   });
 
-  it('of two device keys for one publisher the later one counts', async () => {
+  it('takes the later of two device keys for one publisher', async () => {
     await leave();
     const { publisher, keyServer } = filled;
-    const later = await fillStore(away, { publisher, keyServer, bound: 100 });
+    const later = await fillAway({ publisher, keyServer, bound: 100 });
     await arrive();
     expect(await secretsIn(away)).toMatchObject({ keys: [[toBase64url(later.deviceKey.key), ['news.example']]] });
     const earlier = storageIn(join(folder, 'earlier'));
@@ -351,7 +309,7 @@ describe('where there is something already', () => {
     expect(await secretsIn(earlier)).toMatchObject({ keys: [[toBase64url(filled.deviceKey.key), ['news.example']]] });
   });
 
-  it('a publisher that was forgotten comes back, and that is said', async () => {
+  it('brings back a publisher that was forgotten, and says so', async () => {
     await leave();
     await forgetPublisher(home, await findPublisher(home, 'news.example'));
     expect(await secretsIn(home)).toMatchObject({ keys: [] });
@@ -359,22 +317,16 @@ describe('where there is something already', () => {
   });
 });
 
-describe('from wherever it was put', () => {
+describe('a roaming file on the web', () => {
   let host: ContentHost;
   beforeEach(async () => {
     host = await startContentHost();
     cleanUp.add(host.close);
   });
-  const address = (path: string) => `http://store.example${path}`;
   const fromWeb = (path: string) =>
-    arrive({ from: address(path), connectTo: [parseConnectTo(`:80:127.0.0.1:${host.port}`)] });
+    arrive({ from: `http://store.example${path}`, connectTo: [parseConnectTo(`:80:127.0.0.1:${host.port}`)] });
 
-  it('a file by its URL', async () => {
-    await leave();
-    expect((await arrive({ from: pathToFileURL(file).href })).number).toBe(1);
-  });
-
-  it('the web, also behind redirects', async () => {
+  it('is fetched, also behind redirects', async () => {
     await leave();
     host.files.set('/my.roaming', readFileSync(file));
     host.handlers.set('/link', (_, response) => response.writeHead(302, { location: '/my.roaming?secret' }).end());
@@ -388,11 +340,10 @@ describe('from wherever it was put', () => {
     ['a redirect to a file', '/to-file', 'host-unreachable'],
     ['a page', '/page', 'roaming-malformed'],
     ['an answer without an end', '/endless', 'roaming-malformed'],
-  ])('refuses %s, and repeats nothing of the address but the host', async (_, path, code) => {
-    host.handlers.set('/circle', (_request, response) => response.writeHead(301, { location: '/circle?token' }).end());
-    host.handlers.set('/to-file', (_request, response) =>
-      response.writeHead(301, { location: 'file:///etc/hostname' }).end(),
-    );
+  ])('is refused where there is %s, and nothing of the address is repeated but the host', async (_, path, code) => {
+    const redirects = { '/circle': '/circle?token', '/to-file': 'file:///etc/hostname' };
+    for (const [from, location] of Object.entries(redirects))
+      host.handlers.set(from, (_request, response) => response.writeHead(301, { location }).end());
     host.handlers.set('/page', (_request, response) => response.end('<html>'));
     let sent = 0;
     host.handlers.set('/endless', (_request, response) => {
@@ -407,11 +358,12 @@ describe('from wherever it was put', () => {
     expect(String(error)).not.toContain('token');
     expect(sent).toBeLessThan(4 * MESSAGE_LIMITS.roaming);
   });
-
-  it.each(['ftp://store.example/x', 'data:,x', 'http://', '/no/such/file'])('refuses %s', async (from) => {
-    await expect(arrive({ from, words: async () => '' })).rejects.toMatchObject({
-      code: 'host-unreachable',
-      typed: true,
-    });
-  });
 });
+
+it.each(['ftp://store.example/x', 'data:,x', 'http://', '/no/such/file'])(
+  'fetches no roaming file from %s',
+  async (from) => {
+    const refused = { code: 'host-unreachable', typed: true };
+    await expect(arrive({ from, words: async () => '' })).rejects.toMatchObject(refused);
+  },
+);

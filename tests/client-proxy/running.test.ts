@@ -4,18 +4,22 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fetchDocument, lockReader, startProxy, syncSite } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
+import { makeRoamingCheap } from '../support/cheap-roaming.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
-import { proxyCommand, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
-import { type RunningWispr, runWispr, startWispr } from '../support/wispr.ts';
+import { proxyCommand, type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { runWispr, startWispr } from '../support/wispr.ts';
 
-let rig: ReaderRig;
+beforeAll(() => makeRoamingCheap());
+let rig: ReaderRig<HostileKeyServer>;
 beforeEach(async () => {
-  rig = await startReaderRig({ proxy: { cacheBytes: 50_000_000 } });
+  rig = await startHostileReaderRig({ cacheBytes: 50_000_000 });
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'for subscribers' });
 });
 afterEach(() => rig.close());
@@ -53,6 +57,18 @@ describe('while a Reader runs', () => {
     expect(first).toBeGreaterThan(0);
     expect((await read()).text).toBe('for subscribers');
   });
+
+  it.each(['', 'abc'])(
+    'a range is refused that begins at the end of %j, whose length shows only there',
+    async (text) => {
+      await rig.publisher.publish(rig.host.files, '/coded.txt', {
+        content: gzipSync(text),
+        metadata: { contentCoding: 'gzip' },
+      });
+      const options = { ...rig.storage, address: rig.url('/coded.txt'), range: { start: text.length, end: undefined } };
+      await expect(fetchDocument(options, async () => 0)).rejects.toMatchObject({ code: 'condition-unmet' });
+    },
+  );
 
   it('a site is synced by it', async () => {
     const steps = new Set<string>();
@@ -145,34 +161,24 @@ describe('the socket', () => {
   });
 });
 
-describe('a Reader in another process', () => {
-  let reader: RunningWispr<unknown>;
-  beforeEach(async () => {
-    await rig.proxy.close();
-    reader = await startWispr(proxyCommand(rig, rig.host.port));
-  });
-  afterEach(async () => void (await reader.stop('SIGKILL')));
-
-  it('that was killed leaves no lock, and nothing is lost', async () => {
+it('a Reader in another process that hangs is not taken for none; one that was killed leaves no lock, and nothing is lost', async () => {
+  await rig.proxy.close();
+  const reader = await startWispr(proxyCommand(rig, rig.host.port));
+  const before = { ...LIMITS };
+  try {
     expect(await document()).toEqual([200, 'for subscribers']);
-    await reader.stop('SIGKILL');
-    expect(existsSync(socket())).toBe(true);
-    expect((await wispr('proxy', 'status')).stdout).toContain('not running');
-    await rig.restart();
-    expect((await read()).text).toBe('for subscribers');
-  });
-
-  it('that hangs is not taken for none', async () => {
-    const before = { ...LIMITS };
     Object.assign(LIMITS, { controlTimeout: 300 });
     process.kill(reader.pid, 'SIGSTOP');
-    try {
-      await expect(lockReader(rig.storage)).rejects.toMatchObject({ code: 'reader-unreachable' });
-      await expect(startProxy({ ...rig.storage, port: 0 })).rejects.toMatchObject({ code: 'reader-unreachable' });
-    } finally {
-      Object.assign(LIMITS, before);
-    }
-  });
+    await expect(lockReader(rig.storage)).rejects.toMatchObject({ code: 'reader-unreachable' });
+    await expect(startProxy({ ...rig.storage, port: 0 })).rejects.toMatchObject({ code: 'reader-unreachable' });
+  } finally {
+    Object.assign(LIMITS, before);
+    await reader.stop('SIGKILL');
+  }
+  expect(existsSync(socket())).toBe(true);
+  expect((await wispr('proxy', 'status')).stdout).toContain('not running');
+  await rig.restart();
+  expect((await read()).text).toBe('for subscribers');
 });
 
 it('a command waits for another that has the database for a moment, and says so where that does not end', async () => {

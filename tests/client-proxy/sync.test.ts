@@ -18,14 +18,15 @@ import { MEGABYTE, SettingsKeeper } from '../../client-proxy/store/settings.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { binMetadata, signMetadata } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
 import { startRawHost } from '../support/raw-http.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
-let rig: ReaderRig;
+let rig: ReaderRig<HostileKeyServer>;
 beforeEach(async () => {
-  rig = await startReaderRig({ proxy: { cacheBytes: 50_000_000 } });
+  rig = await startHostileReaderRig({ cacheBytes: 50_000_000 });
 });
 afterEach(() => rig.close());
 
@@ -35,18 +36,29 @@ const get = (path: string) => send(rig.proxy.port, rig.url(path));
 const sync = (options: Partial<SyncOptions> = {}) =>
   syncSite({ ...rig.storage, site: SITE, connectTo: [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)], ...options });
 
-/** Documents of several kinds: encrypted, public, in a page, large. */
+const NEWS = 11;
+const ALL = NEWS + 3;
+
+/** Documents of several kinds: encrypted, large, public, in a page. */
 async function publishSome(): Promise<Map<string, Buffer>> {
+  const { publisher, host } = rig;
+  const [publicContent, carriedContent] = [randomBytes(100_000), randomBytes(70_000)];
   const documents = new Map<string, Buffer>();
-  for (let index = 0; index < 20; index++) documents.set(`/news/${index}.html`, randomBytes(500 * index));
+  for (let index = 0; index < NEWS; index++) documents.set(`/news/${index}.html`, randomBytes(1000 * index));
   documents.set('/film.mp4', randomBytes(2_000_000));
-  for (const [path, content] of documents) await rig.publisher.publish(rig.host.files, path, { content });
-  documents.set('/public.png', randomBytes(100_000));
-  await rig.publisher.publishSigned(rig.host.files, '/public.png', { content: documents.get('/public.png') as Buffer });
-  documents.set('/carried.html', randomBytes(70_000));
-  const object = await rig.publisher.object('/carried.html', { content: documents.get('/carried.html') as Buffer });
-  await rig.publisher.publishCarrier(rig.host.files, '/carried.html', object);
-  return documents;
+  await publisher.together(host.files, async () => {
+    for (const [path, content] of documents) await publisher.publish(host.files, path, { content });
+    await publisher.publishSigned(host.files, '/public.png', { content: publicContent });
+    const object = await publisher.object('/carried.html', { content: carriedContent });
+    await publisher.publishCarrier(host.files, '/carried.html', object);
+  });
+  return documents.set('/public.png', publicContent).set('/carried.html', carriedContent);
+}
+
+/** On the host, but not looked at yet. */
+async function publishUnseen(path: string): Promise<void> {
+  rig.publisher.afterPublishing = async () => undefined;
+  await rig.publisher.publish(rig.host.files, path, { content: 'new' });
 }
 
 async function objects(): Promise<string[]> {
@@ -99,10 +111,10 @@ describe('a sync', () => {
     const summary = await sync({ onProgress: (progress) => steps.push(progress) });
     expect(summary).toMatchObject({ site: SITE, refused: [], failed: [], alreadyThere: { documents: 0, bytes: 0 } });
     expect(summary.here).toEqual(summary.fetched);
-    expect([summary.here.documents, await objects()]).toEqual([23, expect.objectContaining({ length: 23 })]);
+    expect([summary.here.documents, (await objects()).length]).toEqual([ALL, ALL]);
     expect(summary.readableUntil).toBeGreaterThan(Date.now() / 1000);
     expect([...new Set(steps.map(({ step }) => step))]).toEqual(['listing', 'measuring', 'fetching']);
-    expect(steps.at(-1)).toMatchObject({ documents: 23, ofDocuments: 23, bytes: summary.here.bytes });
+    expect(steps.at(-1)).toMatchObject({ documents: ALL, ofDocuments: ALL, bytes: summary.here.bytes });
     expect(steps.at(-1)?.ofBytes).toBe(summary.here.bytes);
     const closed = await startRawHost((_head, socket) => socket.destroy());
     await closed.close();
@@ -111,7 +123,7 @@ describe('a sync', () => {
       expect([path, (await get(path)).body.equals(content)]).toEqual([path, true]);
   });
 
-  it('run again fetches only what is new, what was damaged and what was lost', async () => {
+  it('fetches only what is new, what was damaged and what was lost when it runs again', async () => {
     const documents = await publishSome();
     await sync();
     const [lost = '', damaged = ''] = await objects();
@@ -120,7 +132,7 @@ describe('a sync', () => {
     await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
     rig.host.requests.length = 0;
     const summary = await sync();
-    expect([summary.fetched.documents, summary.alreadyThere.documents]).toEqual([3, 21]);
+    expect([summary.fetched.documents, summary.alreadyThere.documents]).toEqual([3, ALL - 2]);
     // Of some documents, two files are asked for.
     const asked = requests().map(({ url }) => /^.*\/(?:[0-9a-f]{64}\.)?(.*?)(?:\.protected)?$/.exec(url)?.[1]);
     expect(new Set(asked).size).toBe(3);
@@ -130,10 +142,10 @@ describe('a sync', () => {
 
   it('fetches a set, or what is below a path, and nothing else', async () => {
     await publishSome();
-    expect((await sync({ prefixes: ['/news/1', '/film'] })).here.documents).toBe(12);
+    expect((await sync({ prefixes: ['/news/1', '/film'] })).here.documents).toBe(3);
     expect((await sync({ sets: ['public'] })).here.documents).toBe(1);
-    expect((await sync({ sets: [rig.publisher.set.id], prefixes: ['/news/'] })).fetched.documents).toBe(9);
-    expect(await objects()).toHaveLength(22);
+    expect((await sync({ sets: [rig.publisher.set.id], prefixes: ['/news/'] })).fetched.documents).toBe(NEWS - 2);
+    expect(await objects()).toHaveLength(ALL - 1);
   });
 
   it('says which sets the reader may not have, and why; the rest comes', async () => {
@@ -159,51 +171,35 @@ describe('a sync', () => {
       ['/film.mp4', 'block-digest'],
       ['/news/3.html', 'object-missing'],
     ]);
-    expect(here.documents).toBe(21);
+    expect(here.documents).toBe(ALL - 2);
   });
 
-  it('refuses before it fetches anything where the cache is too small, with the lengths', async () => {
+  it('refuses before it fetches anything where the cache is too small or has no size, unless it is told another size', async () => {
     await publishSome();
     await rig.proxy.close();
-    await expect(sync({ cacheBytes: 2_000_000 })).rejects.toMatchObject({
-      code: 'cache-too-small',
-      message: expect.stringMatching(/^2\.\d MiB are to be fetched, and synced sites may have 1\.7 MiB of the cache /),
-    });
+    const refused = (message: RegExp) => ({ code: 'cache-too-small', message: expect.stringMatching(message) });
+    const lengths = /^2\.\d MiB are to be fetched, and synced sites may have 1\.7 MiB of the cache /;
+    await expect(sync({ cacheBytes: 2_000_000 })).rejects.toMatchObject(refused(lengths));
     expect(await objects()).toEqual([]);
-  });
-
-  it('and where there is none, whatever is here already: of that it says nothing', async () => {
-    await publishSome();
-    await rig.proxy.close();
-    await sync();
-    const kept = await objects();
-    const refused = { code: 'cache-too-small', message: expect.stringMatching(/^the size of the cache .* is 0/) };
-    await expect(sync({ cacheBytes: 0 })).rejects.toMatchObject(refused);
-    expect(await objects()).toEqual(kept);
-    expect((await sync()).alreadyThere.documents).toBe(23);
-  });
-
-  it('may take what the reader set for the cache, unless it is told otherwise', async () => {
-    await publishSome();
-    await rig.proxy.close();
     await setCacheSize('1');
     await expect(sync()).rejects.toMatchObject({ code: 'cache-too-small' });
-    expect((await sync({ cacheBytes: 50_000_000 })).fetched.documents).toBe(23);
-    rig.publisher.afterPublishing = async () => undefined;
-    await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
+    expect((await sync({ cacheBytes: 50_000_000 })).fetched.documents).toBe(ALL);
+    const kept = await objects();
+    await expect(sync({ cacheBytes: 0 })).rejects.toMatchObject(refused(/^the size of the cache .* is 0/));
+    expect(await objects()).toEqual(kept);
+    await publishUnseen('/new.html');
     await setCacheSize('50');
-    expect((await sync()).fetched.documents).toBe(1);
+    expect(await sync()).toMatchObject({ fetched: { documents: 1 }, alreadyThere: { documents: ALL } });
   });
 
-  it('of what an earlier one brought works in a smaller cache; for more, it says what is taken', async () => {
+  it('works in a smaller cache with what an earlier one brought; for more, it says what is taken', async () => {
     await publishSome();
     await rig.proxy.close();
     await sync();
     const small = { cacheBytes: 2_000_000 };
-    expect((await sync({ ...small, prefixes: ['/news/1'] })).alreadyThere.documents).toBe(11);
-    expect((await sync(small)).alreadyThere.documents).toBe(23);
-    rig.publisher.afterPublishing = async () => undefined;
-    await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
+    expect((await sync({ ...small, prefixes: ['/news/1'] })).alreadyThere.documents).toBe(2);
+    expect((await sync(small)).alreadyThere.documents).toBe(ALL);
+    await publishUnseen('/new.html');
     const refused = await sync({ ...small, prefixes: ['/new.html'] }).catch((error: unknown) => error);
     expect(refused).toMatchObject({
       code: 'cache-too-small',
@@ -212,28 +208,30 @@ describe('a sync', () => {
     const [, enough = ''] = /--cache-size (\d+)M/.exec((refused as ReaderError).remedy ?? '') ?? [];
     const cacheBytes = Number(enough) * MEGABYTE;
     expect((await sync({ cacheBytes, prefixes: ['/new.html'] })).fetched.documents).toBe(1);
-    expect(await objects()).toHaveLength(24);
+    expect(await objects()).toHaveLength(ALL + 1);
   });
 
-  it('keeps what it brought, whatever else is read; and lets go of what the publication names no more', async () => {
-    for (let index = 0; index < 8; index++)
-      await rig.publisher.publish(rig.host.files, `/kept/${index}.bin`, { content: randomBytes(200_000) });
-    await rig.restart({ cacheBytes: 4_000_000 });
+  it('keeps what it brought, whatever else is read, and lets go of what the publication names no more', async () => {
+    const publish = (folder: string, from: number, to: number, length: number) =>
+      rig.publisher.together(rig.host.files, async () => {
+        for (let index = from; index < to; index++)
+          await rig.publisher.publish(rig.host.files, `/${folder}/${index}.bin`, { content: randomBytes(length) });
+      });
+    const read = async (from: number, to: number) => {
+      await publish('read', from, to, 30_000);
+      for (let index = from; index < to; index++) await get(`/read/${index}.bin`);
+    };
+    await publish('kept', 0, 8, 20_000);
+    await rig.restart({ cacheBytes: 400_000 });
     await sync();
     const kept = await objects();
-    await rig.restart({ cacheBytes: 4_000_000 });
-    for (let index = 0; index < 20; index++) {
-      await rig.publisher.publish(rig.host.files, `/read/${index}.bin`, { content: randomBytes(300_000) });
-      await get(`/read/${index}.bin`);
-    }
-    await rig.restart({ cacheBytes: 4_000_000 });
+    await rig.restart({ cacheBytes: 400_000 });
+    await read(0, 20);
+    await rig.restart({ cacheBytes: 400_000 });
     expect((await objects()).filter((file) => kept.includes(file))).toHaveLength(8);
-    await rig.publisher.publish(rig.host.files, '/kept/0.bin', { content: randomBytes(200_000) });
+    await publish('kept', 0, 1, 20_000);
     await sync({ prefixes: ['/kept/0'] }); // and the other seven stay
-    for (let index = 20; index < 40; index++) {
-      await rig.publisher.publish(rig.host.files, `/read/${index}.bin`, { content: randomBytes(300_000) });
-      await get(`/read/${index}.bin`);
-    }
+    await read(20, 40);
     await expect.poll(async () => (await objects()).filter((file) => kept.includes(file)).length).toBe(7);
   });
 
@@ -255,7 +253,7 @@ describe('a sync', () => {
     }
   });
 
-  it('that was ended goes on where it was', async () => {
+  it('goes on where it was ended', async () => {
     await publishSome();
     await rig.proxy.close();
     const ending = new AbortController();
@@ -266,7 +264,7 @@ describe('a sync', () => {
     const before = (await objects()).length;
     expect(before).toBeGreaterThan(0);
     const summary = await sync();
-    expect([summary.alreadyThere.documents, summary.here.documents]).toEqual([before, 23]);
+    expect([summary.alreadyThere.documents, summary.here.documents]).toEqual([before, ALL]);
   });
 
   it('waits for what is newest however slow a look is, and says where there was none; a signal ends it', async () => {
@@ -276,20 +274,24 @@ describe('a sync', () => {
     const { version } = rig.publisher.publication;
     Object.assign(LIMITS, { staleWait: 0 });
     try {
-      rig.publisher.afterPublishing = async () => undefined;
-      await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
+      await publishUnseen('/new.html');
       expect((await sync()).fetched.documents).toBe(1);
       const ending = new AbortController();
-      rig.host.handlers.set('/.well-known/wispr/2.root.json', () => ending.abort(new Error('enough')));
+      let answerNow: () => void = () => undefined;
+      rig.host.handlers.set('/.well-known/wispr/2.root.json', (_, response) => {
+        answerNow = () => response.writeHead(404).end();
+        ending.abort(new Error('enough'));
+      });
       await expect(sync({ signal: ending.signal })).rejects.toThrow('enough');
+      answerNow();
       rig.host.handlers.clear();
-      await rig.publisher.publish(rig.host.files, '/newer.html', { content: 'newer' });
+      await publishUnseen('/newer.html');
       const snapshot = `/.well-known/wispr/${version + 2}.snapshot.json`;
       rig.host.handlers.set(snapshot, (_, response) => response.writeHead(500).end());
       expect(await sync()).toMatchObject({
         version: version + 1,
         failedLook: { code: 'content-host-answer' },
-        alreadyThere: { documents: 24 },
+        alreadyThere: { documents: ALL + 1 },
         failed: [],
       });
     } finally {
@@ -299,10 +301,9 @@ describe('a sync', () => {
 
   it('says where the publication is the newest, and not its descriptor, and tries that again', async () => {
     await publishSome();
-    rig.publisher.afterPublishing = async () => undefined;
     const issued = nowInSeconds();
     rig.publisher.setDescriptor(rig.publisher.descriptor(rig.keyServer.origin, { issued, name: 'Renamed' }));
-    await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
+    await publishUnseen('/new.html');
     const { version } = rig.publisher.publication;
     const descriptor = [...rig.host.files.keys()].filter((path) => path.endsWith('.wispr-provider')).at(-1) ?? '';
     rig.host.handlers.set(descriptor, (_, response) => response.writeHead(500).end());
@@ -313,15 +314,11 @@ describe('a sync', () => {
     expect(await sync()).not.toHaveProperty('failedDescriptor');
   });
 
-  it('of a site that is not connected says so', async () => {
+  it('says so where the site is not connected, or nothing can be kept', async () => {
     await expect(sync({ site: 'other.example' })).rejects.toMatchObject({ code: 'not-connected' });
     const none = join(rig.directory, 'none');
     await expect(sync({ dataDirectory: none })).rejects.toMatchObject({ code: 'not-connected' });
     await expect(readdir(none)).rejects.toMatchObject({ code: 'ENOENT' });
-  });
-
-  it('where nothing can be kept says so', async () => {
-    await publishSome();
     await rig.proxy.close();
     const blocked = join(rig.directory, 'blocked');
     await writeFile(blocked, 'a file');

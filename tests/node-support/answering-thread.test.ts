@@ -44,7 +44,7 @@ it.each([
   const script = `import { AnsweringThread } from ${JSON.stringify(source)};
     const thread = new AnsweringThread(new URL(${JSON.stringify(ECHOING.href)}));
     ${work}`;
-  const options = { timeout: 60_000, encoding: 'utf8' } as const;
+  const options = { timeout: 10_000, encoding: 'utf8' } as const;
   const { status, stderr } = spawnSync(process.execPath, ['--eval', script], options);
   expect([status, stderr]).toEqual([0, '']);
 });

@@ -54,13 +54,11 @@ const OPERATIONS: readonly (readonly [string, () => Promise<unknown>])[] = [
 ];
 
 describe('attack 65: a server that never answers', () => {
-  it.each(OPERATIONS)('ends in time: to %s', async (_, work) => {
+  it('has time for an operation, and no more', async () => {
     open(SHORT);
-    await expect(work()).rejects.toMatchObject({
-      code: 'target-unreachable',
-      message: expect.stringContaining('in time'),
-    });
-    expect(server.asked.length).toBeGreaterThan(0);
+    const end = { code: 'target-unreachable', message: expect.stringContaining('in time') };
+    await Promise.all(OPERATIONS.map(([name, work]) => expect(work(), name).rejects.toMatchObject(end)));
+    expect(server.asked).toHaveLength(OPERATIONS.length);
   });
 
   it('is asked again where only an attempt took too long', async () => {
@@ -91,22 +89,21 @@ describe('attack 65: a server that never answers', () => {
 });
 
 describe('attack 65: a server that answers byte by byte', () => {
-  // Of these answers the client reads the body.
-  it.each(OPERATIONS.filter(([name]) => !['look at', 'write', 'remove'].includes(name)))(
-    'ends in time, and its line with it: to %s',
-    async (_, work) => {
-      const ended = Promise.withResolvers<void>();
-      server.answer = (request, response) => {
-        dripping(request, response);
-        response.on('close', ended.resolve);
-      };
-      open(SHORT);
-      // A busy machine may need all the time to connect.
-      do expect(await codeOf(work())).toBe('target-unreachable');
-      while (server.asked.length === 0);
-      await ended.promise;
-    },
-  );
+  it('has time for an operation, and its line ends with it', async () => {
+    let ended = 0;
+    server.answer = (request, response) => {
+      dripping(request, response);
+      response.on('close', () => ended++);
+    };
+    open(SHORT);
+    // Of these answers the client reads the body.
+    const reading = OPERATIONS.filter(([name]) => !['look at', 'write', 'remove'].includes(name));
+    await Promise.all(
+      reading.map(async ([name, work]) => expect([name, await codeOf(work())]).toEqual([name, 'target-unreachable'])),
+    );
+    expect(server.asked).toHaveLength(reading.length);
+    await expect.poll(() => ended).toBe(reading.length);
+  });
 
   it('has time for what is long', async () => {
     server.answer = (_, response) => {
@@ -185,8 +182,8 @@ describe('attack 65: a server that lists without an end', () => {
   });
 
   it('has time for what is long', async () => {
-    listing((page) => ({ keys: [`${page}`], next: page === 5 ? '' : `${page}` }), 500);
-    open({ listings: 2000, listing: 0.001 });
+    listing((page) => ({ keys: [`${page}`], next: page === 5 ? '' : `${page}` }), 100);
+    open({ listings: 400, listing: 0.001 });
     expect((await all(target)).length).toBe(5);
   });
 

@@ -11,3 +11,13 @@ export async function afterwards(milliseconds: number, act: () => void): Promise
     passed.mockRestore();
   }
 }
+
+/** The same in seconds, for what looks at the date. */
+export async function secondsLater(seconds: number, act: () => Promise<void>): Promise<void> {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1000 * seconds });
+  try {
+    await act();
+  } finally {
+    vi.useRealTimers();
+  }
+}

@@ -52,6 +52,8 @@ export class TestPublisher {
   readonly set: NamedKey;
   /** Called after every publication: readers look for a newer one. */
   afterPublishing: () => Promise<unknown> = async () => undefined;
+  /** Nothing is signed yet: see {@link together}. */
+  #isCollecting = false;
 
   private constructor(
     identity: PublisherIdentity,
@@ -125,8 +127,18 @@ export class TestPublisher {
 
   /** Signs what there is as a new publication, puts it on a content host, and has readers look. */
   async sign(files: Files, wish: TimestampWish = {}): Promise<void> {
+    if (this.#isCollecting) return;
     await signOnto(this.publication, files, wish);
     await this.afterPublishing();
+  }
+
+  /** Signs everything that `work` publishes as one new publication, in place of one for each document. */
+  async together(files: Files, work: () => Promise<void>): Promise<void> {
+    this.#isCollecting = true;
+    await work().finally(() => {
+      this.#isCollecting = false;
+    });
+    await this.sign(files);
   }
 
   /** What the publication says of the provider. */

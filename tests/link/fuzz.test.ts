@@ -12,6 +12,7 @@ import { MESSAGE, readCertificates, writeCertificates, writeMessage } from '../.
 import { RecordReader, TLS12, writeRecord } from '../../link/tls/records.ts';
 import { clientHello, serverHello } from '../support/link-messages.ts';
 import { NAME, newStore } from '../support/link-pair.ts';
+import { runs } from '../support/tier.ts';
 
 const chain = [Buffer.alloc(900, 1), Buffer.alloc(1200, 2)];
 let near: ReturnType<typeof newStore>;
@@ -22,7 +23,7 @@ beforeAll(() => {
   near.learnChain(`${NAME}:443`, chain);
 });
 
-const RUNS = 400;
+const RUNS = runs(150);
 
 const bytes = (most: number) => fc.uint8Array({ maxLength: most }).map((each) => Buffer.from(each));
 /** A message whose length may be wrong. */
