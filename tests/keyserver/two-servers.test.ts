@@ -28,8 +28,9 @@ import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { bind, createDeviceKeys } from '../support/device.ts';
 import { HOUR, PublicationRig } from '../support/publication-rig.ts';
 import { sealBundle, setOf } from '../support/publisher-with-sets.ts';
+import { runs } from '../support/tier.ts';
 
-const ROUNDS = 8;
+const ROUNDS = runs(4, 16);
 let the: PublicationRig;
 let other: RunningKeyServer;
 let states: readonly [KeyServerState, KeyServerState];
