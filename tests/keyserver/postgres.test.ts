@@ -15,7 +15,7 @@ import { openState, withState } from '../../keyserver/storage/state.ts';
 import { makeCertificate } from '../support/certificates.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 import { GUARDED, newPostgresUrl } from '../support/postgres.ts';
-import { runWispr, runWisprProgram, startWispr } from '../support/wispr.ts';
+import { runWispr, startWispr } from '../support/wispr.ts';
 
 let folder: string;
 let url: string;
@@ -102,8 +102,7 @@ describe('a password', () => {
     ];
     writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 });
     const { PGPASSWORD: _, ...env } = process.env;
-    const run = (args: string[], more: NodeJS.ProcessEnv) =>
-      runWisprProgram(args, { cwd: folder, env: { ...env, ...more } });
+    const run = (args: string[], more: NodeJS.ProcessEnv) => runWispr(args, { cwd: folder, env: { ...env, ...more } });
     const first = await run(['keyserver', '--database', guarded()], { PGPASSWORD: GUARDED.password });
     expect([first.code, `${first.stdout}${first.stderr}`]).toEqual([0, expect.not.stringContaining(GUARDED.password)]);
     expect((await run(['admin', 'list'], { PGPASSFILE: file })).code).toBe(0);
