@@ -88,10 +88,10 @@ describe('beside the running key server', () => {
     const answer = await askForKeys(device, [setOf(publisher, 'day-1').id, setOf(publisher, 'day-2').id]);
     expect(answer).toMatchObject({ keys: [{}], refused: [{ reason: 'not-entitled' }] });
     const browser = createVisitor(reading);
-    const used = await browser.post('/-/join', { code: forReader, password: 'ten characters' });
+    const used = await browser.join(forReader, 'ten characters');
     expect(used.status).toBe(403);
     const second = await runWispr(['invite', 'anna', '--json'], { cwd: folder });
-    const joined = await browser.post('/-/join', { code: JSON.parse(second.stdout).code, password: 'ten characters' });
+    const joined = await browser.join(JSON.parse(second.stdout).code, 'ten characters');
     expect(joined.status).toBe(303);
   });
 

@@ -34,7 +34,7 @@ function addressOf(network: number): string {
 /** Joins, and returns the browser that is signed in then. */
 async function join(name: string, at = '192.0.2.1'): Promise<Visitor> {
   const reader = browser();
-  const { code: accountCode } = await rig.invite({ name });
+  const accountCode = await rig.codeFor(name);
   expect((await reader.post('/-/join', { code: accountCode, password: PASSWORD }, from(at))).status).toBe(303);
   return reader;
 }
@@ -146,7 +146,7 @@ describe('a known browser', () => {
     await fail('anna', '203.0.113.1'); // what failed before has been forgotten
     expect(await tried(good)).toBe(429);
     rig.passTime(-KNOWN_BROWSER_LIFETIME - 1);
-    const code = (await rig.invite({ name: 'anna' })).code.replaceAll('-', '');
+    const code = (await rig.codeFor('anna')).replaceAll('-', '');
     const again = await joinWithPassword(rig.server.state, code, { password: PASSWORD, address: 'test' });
     expect(again.subscriber.name).toBe('anna');
     expect(await tried(good)).toBe(429);
@@ -165,7 +165,7 @@ describe('attack 103: a flood of wrong codes from many addresses', () => {
       post(rig.server.url, BINDING_PATH, wrong, { 'x-forwarded-for': addressOf(network) });
     const statuses = await inTurn(NETWORKS * OF_EACH, async (index) => (await guess(index % NETWORKS)).status);
     expect(new Set(statuses)).toEqual(new Set([403]));
-    await bind(rig.provider, (await rig.invite({ name: 'anna' })).code);
+    await bind(rig.provider, await rig.codeFor('anna'));
     for (const network of [0, 1]) {
       const more = await inTurn(6, async () => (await guess(network)).status);
       expect(more).toEqual([403, 403, 403, 403, 429, 429]);
@@ -226,7 +226,7 @@ describe('attack 104: a flood of sign-ins', () => {
     // Two attempts run, and 16 of each of the three addresses wait.
     await expect.poll(() => unanswered).toBe(50);
     const reader = browser();
-    const { code: accountCode } = await rig.invite({ name: 'bert' });
+    const accountCode = await rig.codeFor('bert');
     const others = [
       signIn('anna', PASSWORD, '192.0.2.1'),
       reader.post('/-/join', { code: accountCode, password: PASSWORD }, from('192.0.2.2')).then(({ status }) => status),

@@ -221,37 +221,34 @@ it('signs up once, moves, downloads and deletes', async () => {
 });
 
 it('attack 47: a stolen session gets no proof, no password, no new address, and no code that outlives it', async () => {
-  const { code } = await rig.invite({ name: 'ida@example.org' });
-  await browser().post('/-/join', { code, password: 'the owners password' });
+  const code = await rig.codeFor('ida@example.org');
+  await browser().join(code, 'the owners password');
   const stolen = browser();
-  await stolen.post('/-/sign-in', { name: 'ida@example.org', password: 'the owners password', to: '/' });
+  await stolen.signIn('ida@example.org', 'the owners password');
   const ownCode = async () => {
     const { text } = await stolen.post('/-/connect-reader', { as: 'json' });
     return JSON.parse(text).link.split('#')[1].split('.')[0];
   };
-  const signIn = (password: string) => browser().post('/-/sign-in', { name: 'ida@example.org', password, to: '/' });
+  const signIn = (password: string) => browser().signIn('ida@example.org', password);
   const [first, second] = [await ownCode(), await ownCode()];
-  expect((await browser().post('/-/join', { code: first, password: 'a thiefs password' })).status).toBe(403);
+  expect((await browser().join(first, 'a thiefs password')).status).toBe(403);
   const joined = browser();
-  expect((await joined.post('/-/join', { code: first })).status).toBe(303); // in another browser it reads
+  expect((await joined.join(first)).status).toBe(303); // in another browser it reads
   await joined.post('/-/new-password', { password: 'a thiefs password' });
   expect((await joined.post('/-/move', { name: 'eve@example.org' })).headers.location).toBe('/-/account');
   expect((await joined.get('/-/account')).text).toContain('id="prove-to-move"');
   await stolen.post('/-/sign-out-everywhere', {});
-  expect((await browser().post('/-/join', { code: second })).status).toBe(403);
+  expect((await browser().join(second)).status).toBe(403);
   expect((await signIn('a thiefs password')).status).toBe(403);
   expect((await signIn('the owners password')).status).toBe(303);
 });
 
 it('changes and removes the password after signing in by mail, and not otherwise', async () => {
   const visitor = browser();
-  await visitor.post('/-/join', {
-    code: (await rig.invite({ name: 'hans@example.org' })).code,
-    password: 'correct horse',
-  });
+  await visitor.join(await rig.codeFor('hans@example.org'), 'correct horse');
   rig.passTime(1000);
   await visitor.post('/-/new-password', { password: 'battery staple' });
-  const signIn = (password: string) => browser().post('/-/sign-in', { name: 'hans@example.org', password, to: '/' });
+  const signIn = (password: string) => browser().signIn('hans@example.org', password);
   expect((await signIn('battery staple')).status).toBe(403);
   const fresh = browser();
   await fresh.post('/-/mail-code', { code: codeIn(await ask(fresh, 'hans@example.org')) });

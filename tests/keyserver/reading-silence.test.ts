@@ -67,7 +67,7 @@ it('attack 98: a crowd that asks for a large document and reads nothing keeps no
     const status = await getFrom('127.0.0.2', path);
     expect([path, status]).toEqual([path, 200]);
   }
-  const { code: accountCode } = await rig.invite({ name: 'anna' });
+  const accountCode = await rig.codeFor('anna');
   const form = `code=${accountCode}&password=${encodeURIComponent(PASSWORD)}`;
   const headers = { origin: rig.server.readingUrl, 'content-type': 'application/x-www-form-urlencoded' };
   expect(await postFrom('127.0.0.2', rig.server.readingUrl, '/-/join', form, { headers })).toBe(303);

@@ -55,7 +55,7 @@ async function atBoth<Result>(work: (state: KeyServerState, index: number) => Pr
 
 /** A fresh code, as it is used. */
 async function newCode(name: string): Promise<string> {
-  return normaliseCode((await the.rig.invite({ name })).code) ?? '';
+  return normaliseCode(await the.rig.codeFor(name)) ?? '';
 }
 
 it('use a code up for each other: for an account, for a device, for the documents', async () => {
@@ -94,7 +94,7 @@ it('know each other’s sessions, and their ends', async () => {
 
 it('attack 44: answer a request once, whichever gets it first', async () => {
   const { provider, publisher } = the.rig;
-  const device = await bind(provider, (await the.rig.invite({ name: 'cleo' })).code);
+  const device = await bind(provider, await the.rig.codeFor('cleo'));
   for (let round = 0; round < ROUNDS; round++) {
     const request = await encodeKeyRequest(
       device.deviceKey,
