@@ -1,59 +1,37 @@
 /** Mail of the reading site, at a real mail server on loopback. */
-
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isMailAddress } from '../../keyserver/mail/address.ts';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { codeInMail as codeIn, type MailServer, startMailServer } from '../support/mail-server.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 
 const FROM = 'The Saltmere Packet <reader@news.example>';
-const mails: { to: string; text: string }[] = [];
-const smtp = new SMTPServer({
-  authOptional: true,
-  disabledCommands: ['STARTTLS'],
-  allowInsecureAuth: true,
-  onAuth: ({ username, password }, _session, done) =>
-    password === 'right' ? done(null, { user: username }) : done(new Error('no')),
-  onRcptTo: ({ address }, _session, done) => done(address.startsWith('refused@') ? new Error('no') : undefined),
-  onData: (stream, { envelope }, done) => {
-    const chunks: Buffer[] = [];
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    stream.on('end', () => {
-      const text = Buffer.concat(chunks).toString().replaceAll('=\r\n', '').replaceAll('=3D', '=');
-      mails.push({ to: envelope.rcptTo.map(({ address }) => address).join(), text });
-      done();
-    });
-  },
-});
+let mailServer: MailServer;
 let rig: Rig;
 let url: string;
 beforeAll(async () => {
-  smtp.on('error', () => undefined);
-  smtp.listen(0, '127.0.0.1');
-  await once(smtp.server, 'listening');
-  url = `smtp://127.0.0.1:${(smtp.server.address() as AddressInfo).port}`;
+  mailServer = await startMailServer({
+    disabledCommands: ['STARTTLS'],
+    onAuth: ({ username, password }, _session, done) =>
+      password === 'right' ? done(null, { user: username }) : done(new Error('no')),
+    onRcptTo: ({ address }, _session, done) => done(address.startsWith('refused@') ? new Error('no') : undefined),
+  });
+  url = `smtp://127.0.0.1:${mailServer.port}`;
   rig = await startRig({ config: { mail: { smtp: url, from: FROM }, signUp: { plan: 'daily', days: 7 } } });
   await definePlan(rig.server.state, { name: 'daily', title: 'Daily', sets: ['day-*'], zone: 'UTC' });
   await rig.invite({ name: 'ada@example.org' });
 });
 afterAll(async () => {
   await rig?.close();
-  await new Promise<void>((resolve) => smtp.close(() => resolve()));
+  await mailServer?.close();
 });
 
 const browser = () => createVisitor(rig.server.readingUrl);
-async function mailTo(address: string): Promise<string> {
-  await expect.poll(() => mails.some(({ to }) => to === address)).toBe(true);
-  const index = mails.findIndex(({ to }) => to === address);
-  return mails.splice(index, 1)[0]?.text ?? '';
-}
-const codeIn = (text: string) => /Subject: .*?(\d{6})/.exec(text)?.[1] ?? '';
+const mailTo = (address: string) => mailServer.take(address);
 const linkCode = (text: string) => /#([A-Z0-9-]+)/.exec(text)?.[1] ?? '';
 async function ask(visitor: Visitor, name: string, to = '/'): Promise<string> {
   expect((await visitor.post('/-/mail', { name, to })).headers.location).toBe('/-/mail');
@@ -143,7 +121,7 @@ it('never tells whether a name is known', async () => {
   }
   expect(answers[1]).toEqual(answers[0]);
   await mailTo('ada@example.org');
-  expect(mails).toEqual([]);
+  expect(mailServer.mails).toEqual([]);
 });
 
 it('attack 50: no form of another site asks for mail, takes a code, or deletes data', async () => {
