@@ -2,17 +2,18 @@ import type { ClientRateLimitInfo, Store } from 'express-rate-limit';
 import { LRUCache } from 'lru-cache';
 
 /** Keys that one limit counts at the same time. With 6 limits, some 30 MB at the most. */
-export const MAXIMUM_COUNTED = 20_000;
+const MAXIMUM_COUNTED = 20_000;
 
 /** The requests that one limit counts, in memory. Each key has a window of its own; where there are too many keys, the one that was used longest ago starts from zero. */
 export class CountStore implements Store {
   readonly localKeys = true;
   readonly #window: number;
-  readonly #counts = new LRUCache<string, { totalHits: number; readonly resetTime: Date }>({ max: MAXIMUM_COUNTED });
+  readonly #counts: LRUCache<string, { totalHits: number; readonly resetTime: Date }>;
 
-  /** @param window - milliseconds for which a key is counted */
-  constructor(window: number) {
+  /** @param window - milliseconds for which a key is counted @param max - keys that are counted at the same time */
+  constructor(window: number, max = MAXIMUM_COUNTED) {
     this.#window = window;
+    this.#counts = new LRUCache({ max });
   }
 
   /** How many keys are counted. */
@@ -32,11 +33,8 @@ export class CountStore implements Store {
     return count;
   }
 
-  /** What has nothing to count leaves its place to others. */
-  decrement(key: string): void {
-    const count = this.#counts.get(key);
-    if (count && --count.totalHits <= 0) this.#counts.delete(key);
-  }
+  /** Nothing is taken back: all requests count. */
+  decrement(): void {}
 
   resetKey(key: string): void {
     this.#counts.delete(key);

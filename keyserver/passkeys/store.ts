@@ -1,7 +1,7 @@
 /** The passkeys of one kind of people, in a table of its own: each row ends with its owner. */
 import type { Database } from '../storage/database.ts';
 
-/** The tables, all of the same columns: migrations.ts, `passkeyTable`. */
+/** The tables, all of the same columns: schema.ts, `passkeyTable`. */
 export type PasskeyTable = 'operator_passkeys' | 'reader_passkeys';
 
 /** Of one owner. */

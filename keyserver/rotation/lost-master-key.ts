@@ -8,14 +8,7 @@ import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { Database, Store } from '../storage/database.ts';
-import {
-  createMasterKey,
-  hasMasterKey,
-  type MasterKeys,
-  nameOfPlace,
-  readMasterKeys,
-  withNewKey,
-} from '../storage/master-key.ts';
+import { createMasterKey, hasMasterKey, nameOfPlace, readMasterKeys, withNewKey } from '../storage/master-key.ts';
 import { fillSecrets } from '../storage/secrets.ts';
 import { CANARY, CANARY_PLACE, recipientPlace, storeOf, writePublicKey } from '../storage/state.ts';
 import { Vault } from '../storage/vault.ts';
@@ -39,7 +32,7 @@ export async function replaceLostMasterKey(config: KeyServerConfig): Promise<voi
   const vault = await Vault.create(async () => keys);
   if (!isFile && (await opens(store, vault)))
     throw refused(`${nameOfPlace(masterKey)} holds the master key of this database`);
-  const publicKey = await startAgain(store, vault, keys);
+  const publicKey = await startAgain(store, vault);
   if (isFile) createMasterKey(masterKey, keys); // after the database: until then the next run does all of it again
   writePublicKey(config.publicKey, publicKey);
 }
@@ -53,7 +46,7 @@ async function opens(store: Store, vault: Vault): Promise<boolean> {
   return known;
 }
 
-async function startAgain(store: Store, vault: Vault, keys: MasterKeys): Promise<Uint8Array> {
+async function startAgain(store: Store, vault: Vault): Promise<Uint8Array> {
   const seed = randomBytes(32);
   const { publicKey } = xwingKeyPair(seed);
   const canary = await vault.seal(CANARY_PLACE, CANARY);
@@ -64,7 +57,7 @@ async function startAgain(store: Store, vault: Vault, keys: MasterKeys): Promise
       await forget(database);
       await database.run('UPDATE canary SET sealed = ?', canary);
       await database.run('UPDATE recipient SET public_key = ?, sealed = ?', publicKey, recipient);
-      await fillSecrets(database, vault, async () => keys);
+      await fillSecrets(database, vault);
       await audit({ database, now: nowInSeconds, actor: commandActor() }, 'rotate', 'master', { outcome: 'lost' });
     });
     return publicKey;

@@ -1,5 +1,5 @@
 /** The version of {@link schema}. What has changed since stands in migrations.ts. */
-export const FIRST_VERSION = 3;
+export const FIRST_VERSION = 1;
 
 /** What each database calls its own way. */
 export interface SqlTypes {
@@ -14,7 +14,8 @@ export interface SqlTypes {
 }
 
 /** The database. Times are seconds since 1970. `sealed` values are the vault's (keyserver/storage/vault.ts). */
-export function schema({ integer, identity, blob, strict, keyed }: SqlTypes): string {
+export function schema(types: SqlTypes): string {
+  const { integer, identity, blob, strict, keyed } = types;
   return `
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)${keyed};
 
@@ -25,6 +26,24 @@ CREATE TABLE canary (id ${integer} PRIMARY KEY CHECK (id = 1), sealed ${blob} NO
 CREATE TABLE recipient (
   id ${integer} PRIMARY KEY CHECK (id = 1),
   public_key ${blob} NOT NULL,
+  sealed ${blob} NOT NULL
+)${strict};
+
+-- Key pairs that publishers sealed their bundles to before; good until one is sealed to the present one.
+CREATE TABLE former_recipients (
+  key_id TEXT PRIMARY KEY,
+  public_key ${blob} NOT NULL,
+  sealed ${blob} NOT NULL,
+  replaced ${integer} NOT NULL
+)${keyed};
+
+-- What the key server makes for itself: keyserver/storage/secrets.ts.
+CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed ${blob} NOT NULL)${keyed};
+
+-- The key that TLS tickets are sealed with at all key servers.
+CREATE TABLE ticket_key (
+  id ${integer} PRIMARY KEY CHECK (id = 1),
+  made ${integer} NOT NULL,
   sealed ${blob} NOT NULL
 )${strict};
 
@@ -54,8 +73,13 @@ CREATE TABLE subscribers (
   name TEXT NOT NULL,
   name_key TEXT NOT NULL UNIQUE,
   created ${integer} NOT NULL,
-  revoked ${integer}
+  revoked ${integer},
+  -- Of a group: how many members it can have. Members have its rights.
+  seats ${integer},
+  member_of ${integer} REFERENCES subscribers ON DELETE CASCADE
 )${strict};
+CREATE INDEX subscribers_member_of ON subscribers (member_of);
+CREATE INDEX subscribers_revoked ON subscribers (name_key) WHERE revoked IS NOT NULL;
 
 CREATE TABLE grants (
   id ${identity},
@@ -66,13 +90,56 @@ CREATE TABLE grants (
   UNIQUE (subscriber, pattern)
 )${strict};
 
+CREATE TABLE plans (
+  name TEXT PRIMARY KEY,
+  title TEXT NOT NULL,
+  -- Separated by spaces.
+  patterns TEXT NOT NULL,
+  zone TEXT
+)${keyed};
+
+CREATE TABLE subscriptions (
+  id ${identity},
+  subscriber ${integer} NOT NULL REFERENCES subscribers ON DELETE CASCADE,
+  plan TEXT NOT NULL REFERENCES plans,
+  begins ${integer} NOT NULL,
+  ends ${integer},
+  -- What another system calls it, and when that system told of it last.
+  source TEXT,
+  told ${integer},
+  UNIQUE (source, plan)
+)${strict};
+CREATE INDEX subscriptions_subscriber ON subscriptions (subscriber, plan);
+CREATE INDEX subscriptions_plan ON subscriptions (plan);
+
+-- Of plans, as the last bundle has them: the sorted patterns as JSON, and the time zone of a dated plan.
+CREATE TABLE periods (
+  id TEXT PRIMARY KEY,
+  plan TEXT NOT NULL,
+  sets TEXT NOT NULL,
+  zone TEXT,
+  starts ${integer} NOT NULL,
+  ends ${integer} NOT NULL,
+  sealed ${blob} NOT NULL
+)${keyed};
+
+-- When the publisher's own system was asked last about a subscriber, and when it answered last.
+CREATE TABLE entitlements (
+  subscriber ${integer} PRIMARY KEY REFERENCES subscribers ON DELETE CASCADE,
+  asked ${integer} NOT NULL,
+  answered ${integer}
+)${strict};
+
 CREATE TABLE invitations (
   code_hash ${blob} PRIMARY KEY,
   subscriber ${integer} NOT NULL REFERENCES subscribers ON DELETE CASCADE,
   expires ${integer} NOT NULL,
   -- The digest of the device's keys, or 'browser'.
-  used_by TEXT
+  used_by TEXT,
+  -- 1: made in a session of the subscriber, and so no proof of who uses it.
+  own ${integer}
 )${keyed};
+CREATE INDEX invitations_subscriber ON invitations (subscriber);
 CREATE INDEX invitations_expires ON invitations (expires);
 
 -- Readers, and browsers that hold keys themselves.
@@ -88,6 +155,7 @@ CREATE TABLE devices (
   revoked ${integer}
 )${strict};
 CREATE INDEX devices_subscriber ON devices (subscriber);
+CREATE INDEX devices_last_seen ON devices (last_seen);
 
 CREATE TABLE nonces (
   device ${integer} NOT NULL REFERENCES devices ON DELETE CASCADE,
@@ -108,11 +176,74 @@ CREATE TABLE sessions (
   subscriber ${integer} NOT NULL REFERENCES subscribers ON DELETE CASCADE,
   expires ${integer} NOT NULL,
   -- The browser's device, once it has one.
-  device ${integer} REFERENCES devices ON DELETE CASCADE
+  device ${integer} REFERENCES devices ON DELETE CASCADE,
+  proven ${integer}
 )${keyed};
 CREATE INDEX sessions_subscriber ON sessions (subscriber);
 CREATE INDEX sessions_device ON sessions (device);
 CREATE INDEX sessions_expires ON sessions (expires);
+
+-- Codes that were mailed: who has asked, by the digest of a secret in that browser's cookie, and what for.
+CREATE TABLE mail_codes (
+  browser_hash ${blob} PRIMARY KEY,
+  code_hash ${blob} NOT NULL,
+  purpose TEXT NOT NULL,
+  -- Typed by the reader. Without a subscriber nothing was sent, or the address is to be one.
+  name TEXT NOT NULL,
+  subscriber ${integer} REFERENCES subscribers ON DELETE CASCADE,
+  -- The link of the same mail.
+  invitation ${blob} REFERENCES invitations ON DELETE CASCADE,
+  target TEXT NOT NULL,
+  tries ${integer} NOT NULL,
+  expires ${integer} NOT NULL
+)${keyed};
+CREATE INDEX mail_codes_subscriber ON mail_codes (subscriber);
+CREATE INDEX mail_codes_invitation ON mail_codes (invitation);
+CREATE INDEX mail_codes_expires ON mail_codes (expires);
+
+-- Wrong codes, by the digest of the name.
+CREATE TABLE wrong_mail_codes (name_hash ${blob} PRIMARY KEY, count ${integer} NOT NULL, expires ${integer} NOT NULL)${keyed};
+CREATE INDEX wrong_mail_codes_expires ON wrong_mail_codes (expires);
+
+-- By the digest of the address: who has signed up once, also after the account was deleted.
+CREATE TABLE sign_ups (name_hash ${blob} PRIMARY KEY)${keyed};
+
+-- Who a person at an OpenID provider is here.
+CREATE TABLE identities (
+  issuer TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  subscriber ${integer} NOT NULL REFERENCES subscribers ON DELETE CASCADE,
+  created ${integer} NOT NULL,
+  PRIMARY KEY (issuer, subject)
+)${keyed};
+CREATE INDEX identities_subscriber ON identities (subscriber);
+
+CREATE TABLE passkey_challenges (
+  challenge_hash ${blob} PRIMARY KEY,
+  expires ${integer} NOT NULL
+)${keyed};
+CREATE INDEX passkey_challenges_expires ON passkey_challenges (expires);
+${passkeyTable(types, 'reader_passkeys', 'subscribers')}
+
+CREATE TABLE operators (
+  id ${identity},
+  name TEXT NOT NULL UNIQUE,
+  created ${integer} NOT NULL
+)${strict};
+
+-- With which an operator registers a passkey.
+CREATE TABLE operator_links (
+  code_hash ${blob} PRIMARY KEY,
+  operator ${integer} NOT NULL REFERENCES operators ON DELETE CASCADE,
+  expires ${integer} NOT NULL
+)${keyed};
+
+CREATE TABLE operator_sessions (
+  token_hash ${blob} PRIMARY KEY,
+  operator ${integer} NOT NULL REFERENCES operators ON DELETE CASCADE,
+  expires ${integer} NOT NULL
+)${keyed};
+${passkeyTable(types, 'operator_passkeys', 'operators')}
 
 -- For publishing from afar. Only the digest of a token is here.
 CREATE TABLE tokens (
@@ -121,7 +252,8 @@ CREATE TABLE tokens (
   token_hash ${blob} NOT NULL UNIQUE,
   created ${integer} NOT NULL,
   expires ${integer} NOT NULL,
-  last_used ${integer}
+  last_used ${integer},
+  scope TEXT NOT NULL
 )${strict};
 
 -- The seed of the timestamp role, from the last bundle. No row: the publisher signs timestamps itself.
@@ -166,7 +298,61 @@ CREATE TABLE document_sessions (
   token_hash ${blob} PRIMARY KEY,
   session ${blob} NOT NULL UNIQUE REFERENCES sessions ON DELETE CASCADE
 )${keyed};
+
+-- Failed attempts, by a MAC over what is counted.
+CREATE TABLE failures (
+  counted ${blob} PRIMARY KEY,
+  failed ${integer} NOT NULL,
+  ends ${integer} NOT NULL
+)${keyed};
+CREATE INDEX failures_ends ON failures (ends);
+
+-- What was answered, by hour: counts.ts.
+CREATE TABLE counts (
+  hour ${integer} NOT NULL,
+  what TEXT NOT NULL,
+  n ${integer} NOT NULL,
+  PRIMARY KEY (hour, what)
+)${keyed};
+
+-- What changes have noted: audit.ts moves it into the chain.
+CREATE TABLE audit_news (
+  id ${identity},
+  time ${integer} NOT NULL,
+  who TEXT NOT NULL,
+  action TEXT NOT NULL,
+  about TEXT NOT NULL,
+  details TEXT NOT NULL
+)${strict};
+
+CREATE TABLE audit (
+  number ${integer} PRIMARY KEY,
+  time ${integer} NOT NULL,
+  who TEXT NOT NULL,
+  action TEXT NOT NULL,
+  about TEXT NOT NULL,
+  details TEXT NOT NULL,
+  hash TEXT NOT NULL
+)${strict};
+CREATE INDEX audit_time ON audit (time);
+CREATE INDEX audit_who ON audit (who, number);
+CREATE INDEX audit_about ON audit (about, number);
 `;
+}
+
+/** A table of passkeys: keyserver/passkeys/store.ts. @param owners - the table of those whose they are */
+function passkeyTable({ integer, blob, keyed }: SqlTypes, name: string, owners: string): string {
+  return `
+CREATE TABLE ${name} (
+  id TEXT PRIMARY KEY,
+  owner ${integer} NOT NULL REFERENCES ${owners} ON DELETE CASCADE,
+  label TEXT NOT NULL,
+  public_key ${blob} NOT NULL,
+  counter ${integer} NOT NULL,
+  created ${integer} NOT NULL,
+  last_used ${integer}
+)${keyed};
+CREATE INDEX ${name}_owner ON ${name} (owner);`;
 }
 
 /** Marks a database as a key server's in its header: "wspk". A reader's has another. */

@@ -4,36 +4,25 @@
  */
 import { randomBytes } from '#primitives';
 import type { Database } from './database.ts';
-import type { MasterKeys } from './master-key.ts';
-import { deriveKey, type Vault } from './vault.ts';
+import type { Vault } from './vault.ts';
 
 /**
  * `dispatcher`: what key servers and their dispatcher know each other by. `failures`: for MACs over what limits count. `known-browsers`: for MACs
  * by which a browser is known again. `httpcrypt`: the seed of the Ed25519 key pair that signs the server keys of HTTPCrypt, which the descriptor names.
  */
-export type SecretName = 'dispatcher' | 'failures' | 'httpcrypt' | 'known-browsers';
-
-/** What each was derived from the oldest master key with, before it had a row. Cookies and descriptors rely on these values. */
-const LABELS: Readonly<Record<SecretName, string>> = {
-  dispatcher: 'wispr/1 dispatcher',
-  failures: 'wispr/1 failures',
-  httpcrypt: 'wispr/1 httpcrypt channel key',
-  'known-browsers': 'wispr/1 known browsers',
-};
+const NAMES = ['dispatcher', 'failures', 'httpcrypt', 'known-browsers'] as const;
+export type SecretName = (typeof NAMES)[number];
 
 export function secretPlace(name: string) {
   return { table: 'secrets', row: name, keyId: name };
 }
 
-/** Makes the rows that are missing. */
-export async function fillSecrets(database: Database, vault: Vault, read: () => Promise<MasterKeys>): Promise<void> {
+/** Makes the rows that are missing. Of two processes that do this at once, both use what the first one made. */
+export async function fillSecrets(database: Database, vault: Vault): Promise<void> {
   const known = await database.all<{ name: string }>('SELECT name FROM secrets');
-  const missing = (Object.keys(LABELS) as SecretName[]).filter((name) => !known.some((row) => row.name === name));
-  if (missing.length === 0) return;
-  const keys = await read();
-  const oldest = keys.get(Math.min(...keys.keys())) ?? randomBytes(32);
-  for (const name of missing) {
-    const sealed = await vault.seal(secretPlace(name), await deriveKey(oldest, LABELS[name]));
+  for (const name of NAMES) {
+    if (known.some((row) => row.name === name)) continue;
+    const sealed = await vault.seal(secretPlace(name), randomBytes(32));
     await database.run('INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO NOTHING', name, sealed);
   }
 }

@@ -105,7 +105,7 @@ async function prepare(
   });
   try {
     vault.follow(() => currentVersion(database));
-    await fillSecrets(database, vault, () => readMasterKeys(config.masterKey));
+    await fillSecrets(database, vault);
     const recipient = await readRecipient(database, vault);
     writePublicKey(config.publicKey, recipient.publicKey);
     const counts = new HourlyCounts(database, now);

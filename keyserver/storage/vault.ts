@@ -156,6 +156,6 @@ function additionalData(version: number, { table, row, keyId }: Place): Uint8Arr
 }
 
 /** A key of its own for one purpose. */
-export function deriveKey(masterKey: Uint8Array, label: string): Promise<Uint8Array> {
+function deriveKey(masterKey: Uint8Array, label: string): Promise<Uint8Array> {
   return hkdfExpand(masterKey, lengthPrefixed(utf8(label)), 32);
 }

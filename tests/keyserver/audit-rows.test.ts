@@ -1,6 +1,3 @@
-/** Each kind of change leaves its row: what is done, by whom, about whom. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { signInPerson } from '../../keyserver/openid/identities.ts';
 import { joinWithCode } from '../../keyserver/readers/accounts.ts';
@@ -8,7 +5,6 @@ import { exportSubscriber, moveSubscriber, signUp } from '../../keyserver/reader
 import { newestAudit } from '../../keyserver/storage/audit.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
-import { findSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { bind } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { createReader } from '../support/reading-site-visitor.ts';
@@ -20,7 +16,7 @@ let reader: ReturnType<typeof createReader>;
 beforeAll(async () => {
   rig = await startRig();
   ({ state } = rig.server);
-  writeFileSync(join(rig.folder, 'keyserver.json'), JSON.stringify({ ...rig.config, dev: undefined }));
+  rig.writeConfig();
   await definePlan(state, { name: 'daily', sets: ['day-*'] });
   reader = createReader(rig.server);
   const { code } = await rig.invite({ name: 'ada', plan: 'daily' });
@@ -32,18 +28,17 @@ const command = async (...args: string[]) => {
   const { code, stderr } = await runWispr(args, { cwd: rig.folder });
   expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
 };
-const idOf = async (name: string) => (await findSubscriber(state.database, name))?.id ?? 0;
 const person = (subject: string, mail: string) =>
   signInPerson(state, { issuer: 'https://id.example', subject, mail } as Parameters<typeof signInPerson>[1], 'daily');
 
 const CHANGES: readonly [string, () => Promise<unknown>][] = [
-  ['reader ada: device ada', async () => bind(rig.provider, (await rig.invite({ name: 'ada' })).code)],
+  ['reader ada: device ada', async () => bind(rig.provider, await rig.codeFor('ada'))],
   ['reader ada: openid-linked ada@example.org', async () => person('1', 'ada@example.org')],
   ['reader new@example.org: openid-account new@example.org', () => person('2', 'new@example.org')],
   ['reader up@example.org: sign-up up@example.org', () => signUp(state, 'up@example.org', { plan: 'daily', days: 7 })],
   [
     'reader up@example.org: rename up2',
-    async () => moveSubscriber(state, { id: await idOf('up@example.org'), name: 'up@example.org' }, 'up2'),
+    async () => moveSubscriber(state, { id: await rig.idOf('up@example.org'), name: 'up@example.org' }, 'up2'),
   ],
   [
     'reader school 1: seat school',
@@ -72,12 +67,12 @@ it.each(CHANGES)('%s', async (wanted, change) => {
 });
 
 it('"my data" has identities, plans, devices and the group', async () => {
-  expect(await exportSubscriber(state, await idOf('new@example.org'))).toMatchObject({
+  expect(await exportSubscriber(state, await rig.idOf('new@example.org'))).toMatchObject({
     subscriptions: [{}],
     identities: [{ issuer: 'https://id.example', subject: '2' }],
     passkeys: [],
     group: null,
   });
-  expect(await exportSubscriber(state, await idOf('school 1'))).toMatchObject({ group: 'school' });
-  expect(await exportSubscriber(state, await idOf('ada'))).toMatchObject({ devices: [{ kind: 'reader' }] });
+  expect(await exportSubscriber(state, await rig.idOf('school 1'))).toMatchObject({ group: 'school' });
+  expect(await exportSubscriber(state, await rig.idOf('ada'))).toMatchObject({ devices: [{ kind: 'reader' }] });
 });

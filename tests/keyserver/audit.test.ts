@@ -37,7 +37,7 @@ beforeAll(async () => {
   ({ state } = rig.server);
   ({ database } = state);
   other = await openState(rig.config, state.now);
-  writeFileSync(join(rig.folder, 'keyserver.json'), JSON.stringify({ ...rig.config, dev: undefined }));
+  rig.writeConfig();
   await definePlan(state, { name: 'daily', sets: ['day-*'] });
 });
 afterAll(async () => {
@@ -61,7 +61,7 @@ it('names who changed what: commands, tokens and readers', async () => {
   const body = JSON.stringify({ subscriber: 'ADA', plan: 'daily', until: '2099-12-31' });
   const begin = () => request(`${rig.server.url}/v1/subscriptions/begin`, { method: 'POST', headers, body });
   for (const answer of [await begin(), await begin()]) expect(answer.statusCode).toBe(200);
-  const { code } = await rig.invite({ name: 'ada' });
+  const code = await rig.codeFor('ada');
   await createReader(rig.server).post('/-/join', { code, password: PASSWORD, to: '' });
   expect(await whoAbout('ada')).toEqual([
     'reader ada: password',
@@ -155,7 +155,7 @@ it('the command shows, exports and checks it', async () => {
 });
 
 it('attack 93: neither codes nor passwords nor tokens are in it', async () => {
-  const { code } = await rig.invite({ name: 'dora' });
+  const code = await rig.codeFor('dora');
   const { token } = await createToken(state, 'secret', 30);
   const text = (await exported()).join('\n');
   expect(text).toContain('dora');

@@ -54,7 +54,7 @@ it('goes on at another key server with a TLS session, a sign-in and a way into t
   const { dispatcher, seen } = newClient(the.balancer);
   const reader = createReader(ORIGINS, dispatcher);
   const page = await atBoth(async () => {
-    await reader.post('/-/join', { code: (await the.invite('anna')).code, password: 'correct horse battery' });
+    await reader.join((await the.invite('anna')).code, 'correct horse battery');
     return reader.get('/letter.html');
   });
   expect(page.text).toContain('<h1>Letter</h1>');

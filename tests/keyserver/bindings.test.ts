@@ -37,7 +37,7 @@ async function devicesOf(name: string) {
 
 describe('binding a device', () => {
   it('gives device and key server the same device key', async () => {
-    const { code: deviceCode } = await rig.invite({ name: 'anna' });
+    const deviceCode = await rig.codeFor('anna');
     const device = await bind(rig.provider, deviceCode);
     const { keys } = await askForKeys(device, [setOf(rig.publisher, 'day-1').id]);
     expect(keys).toHaveLength(1);
@@ -45,7 +45,7 @@ describe('binding a device', () => {
   });
 
   it('answers with canonical JSON that no cache keeps', async () => {
-    const { code: deviceCode } = await rig.invite({ name: 'header reader' });
+    const deviceCode = await rig.codeFor('header reader');
     const response = await post(
       rig.server.url,
       BINDING_PATH,
@@ -60,7 +60,7 @@ describe('binding a device', () => {
   });
 
   it('answers a device that lost the answer afresh, and keeps one row for it', async () => {
-    const { code: deviceCode } = await rig.invite({ name: 'bert' });
+    const deviceCode = await rig.codeFor('bert');
     const keys = await createDeviceKeys(rig.provider);
     await bind(rig.provider, deviceCode, keys);
     const second = await bind(rig.provider, deviceCode, keys);
@@ -69,7 +69,7 @@ describe('binding a device', () => {
   });
 
   it('keeps one row when the same device asks many times at once', async () => {
-    const { code: deviceCode } = await rig.invite({ name: 'carla' });
+    const deviceCode = await rig.codeFor('carla');
     const keys = await createDeviceKeys(rig.provider);
     const answers = await Promise.all(Array.from({ length: 8 }, () => tryBinding(request(keys, deviceCode))));
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
@@ -77,7 +77,7 @@ describe('binding a device', () => {
   });
 
   it('gives a code to one of two devices that race for it', async () => {
-    const { code: deviceCode } = await rig.invite({ name: 'dora' });
+    const deviceCode = await rig.codeFor('dora');
     const devices = await Promise.all([createDeviceKeys(rig.provider), createDeviceKeys(rig.provider)]);
     const answers = await Promise.all(devices.map((device) => tryBinding(request(device, deviceCode))));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 403]);
@@ -85,7 +85,7 @@ describe('binding a device', () => {
   });
 
   it('a device that was removed does not come back with the code that it used', async () => {
-    const { code } = await rig.invite({ name: 'henry' });
+    const code = await rig.codeFor('henry');
     const device = await bind(rig.provider, code);
     const row = await rig.server.state.database.first<{ id: number; subscriber: number }>(
       'SELECT id, subscriber FROM devices WHERE key_id = ?',
@@ -111,7 +111,7 @@ describe('binding a device', () => {
   });
 
   it('attack 41: an X25519 key of small order, or a key that is short or long, is refused', async () => {
-    const { code: deviceCode } = await rig.invite({ name: 'hanna' });
+    const deviceCode = await rig.codeFor('hanna');
     const device = await createDeviceKeys(rig.provider);
     const { publicKey } = device.xwing;
     const zeroPoint = Uint8Array.from(publicKey).fill(0, 1184);
@@ -126,7 +126,7 @@ describe('binding a device', () => {
   });
 
   it('attack 75: an X25519 key with bit 255 set, or not below p, is refused', async () => {
-    const { code: deviceCode } = await rig.invite({ name: 'ida' });
+    const deviceCode = await rig.codeFor('ida');
     const device = await createDeviceKeys(rig.provider);
     const highBit = Uint8Array.from(device.xwing.publicKey);
     highBit[1215] = (highBit[1215] ?? 0) | 0x80;
@@ -139,7 +139,7 @@ describe('binding a device', () => {
   });
 
   it('refuses a request that the device did not sign, and does not use the code up', async () => {
-    const { code: deviceCode } = await rig.invite({ name: 'jens' });
+    const deviceCode = await rig.codeFor('jens');
     const device = await createDeviceKeys(rig.provider);
     const stranger = ed25519KeyPair(randomBytes(32));
     const forged = { ...device, ed25519: { publicKey: device.ed25519.publicKey, secretKey: stranger.secretKey } };
@@ -151,7 +151,7 @@ describe('binding a device', () => {
   });
 
   it('does not let another device use a used code', async () => {
-    const { code: deviceCode } = await rig.invite({ name: 'kora' });
+    const deviceCode = await rig.codeFor('kora');
     const device = await createDeviceKeys(rig.provider);
     const bound = await bind(rig.provider, deviceCode, device);
     const thief = { ...device, ed25519: ed25519KeyPair(randomBytes(32)) };
@@ -160,7 +160,7 @@ describe('binding a device', () => {
   });
 
   it('refuses what is malformed, too large, compressed, for another publisher, or of another time', async () => {
-    const { code: deviceCode } = await rig.invite({ name: 'lena' });
+    const deviceCode = await rig.codeFor('lena');
     const device = await createDeviceKeys(rig.provider);
     const good = request(device, deviceCode);
     expect(await tryBinding('{}')).toEqual({ status: 400, body: { error: 'binding-malformed' } });
@@ -186,7 +186,7 @@ describe('binding a device', () => {
   });
 
   it('does not accept an answer that was made for another device', async () => {
-    const { code: deviceCode } = await rig.invite({ name: 'mara' });
+    const deviceCode = await rig.codeFor('mara');
     const [mine, other] = [await createDeviceKeys(rig.provider), await createDeviceKeys(rig.provider)];
     const body = request(mine, deviceCode);
     const answer = await bytesOf(await post(rig.server.url, BINDING_PATH, body));
@@ -244,7 +244,7 @@ describe('the limits on binding', () => {
         postFrom('127.0.2.1', limited.server.url, BINDING_PATH, 'garbage', { breakOff });
       expect([await send(true), await send(false)]).toEqual([0, 400]);
       await expect.poll(() => send(false)).toBe(429);
-      await bind(limited.provider, (await limited.invite({ name: 'paula' })).code);
+      await bind(limited.provider, await limited.codeFor('paula'));
     } finally {
       await limited.close();
     }
@@ -253,8 +253,7 @@ describe('the limits on binding', () => {
   it('attack 94: successful bindings are not counted as guesses', async () => {
     const limited = await startRig({ limits: { bindingsPerAddress: 2 } });
     try {
-      for (let count = 0; count < 4; count++)
-        await bind(limited.provider, (await limited.invite({ name: `reader ${count}` })).code);
+      for (let count = 0; count < 4; count++) await bind(limited.provider, await limited.codeFor(`reader ${count}`));
       expect((await overview(limited.server.state)).subscribers).toHaveLength(4);
     } finally {
       await limited.close();

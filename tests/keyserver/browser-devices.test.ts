@@ -16,7 +16,6 @@ import { createEd25519Signer, createXwingRecipient } from '../../core/primitives
 import { overview } from '../../keyserver/operators/overview.ts';
 import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
 import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
-import { findSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { bind, post } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
@@ -37,12 +36,12 @@ afterAll(() => rig.close());
 const now = () => rig.server.state.now();
 const provider = () => ({ keyServer: vault, publisher: rig.publisher.root.id });
 const day1 = () => setOf(rig.publisher, 'day-1').id;
-const subscriber = async (name: string) => (await findSubscriber(rig.server.state.database, name))?.id ?? 0;
+const subscriber = (name: string) => rig.idOf(name);
 
 /** A browser that joined by an invitation alone. */
 async function join(name: string): Promise<Reader> {
   const reader = createReader(rig.server);
-  expect((await reader.post('/-/join', { code: (await rig.invite({ name })).code })).status).toBe(303);
+  expect((await reader.join(await rig.codeFor(name))).status).toBe(303);
   return reader;
 }
 
@@ -114,7 +113,7 @@ describe('a browser', () => {
     const device = await becomeDevice(carla);
     const refused = { status: 403, error: 'request-refused' };
     expect(await ask(dora, device)).toEqual(refused);
-    const { deviceKey } = await bind(rig.provider, (await rig.invite({ name: 'carla' })).code);
+    const { deviceKey } = await bind(rig.provider, await rig.codeFor('carla'));
     expect(await ask(carla, deviceKey)).toEqual(refused);
     const atApi = await encodeKeyRequest(device, rig.server.url, [day1()], now());
     expect((await post(rig.server.url, KEY_REQUEST_PATH, atApi)).status).toBe(403);
@@ -140,7 +139,7 @@ describe('a browser', () => {
     const response = await send(lisa, '/-/key-requests', asked);
     const answer = await openKeyAnswer(new Uint8Array(await response.arrayBuffer()), asked, device.key);
     expect(answer).toMatchObject({ keys: [{ id: day1() }], refused: [{ id: day2, reason: 'not-entitled' }] });
-    const { deviceKey } = await bind(rig.provider, (await rig.invite({ name: 'lisa' })).code);
+    const { deviceKey } = await bind(rig.provider, await rig.codeFor('lisa'));
     const atApi = await encodeKeyRequest(deviceKey, rig.server.url, [day2], now());
     const given = new Uint8Array(await (await post(rig.server.url, KEY_REQUEST_PATH, atApi)).arrayBuffer());
     expect(await openKeyAnswer(given, atApi, deviceKey.key)).toMatchObject({ keys: [{ id: day2 }], refused: [] });
@@ -200,7 +199,7 @@ describe('a browser', () => {
   it('takes the place of the one that was used longest ago, once there are twenty', async () => {
     const ida = await join('ida');
     const first = await becomeDevice(ida);
-    const readers = await bind(rig.provider, (await rig.invite({ name: 'ida' })).code);
+    const readers = await bind(rig.provider, await rig.codeFor('ida'));
     rig.passTime(1);
     const second = await becomeDevice(ida);
     rig.passTime(1);
@@ -221,15 +220,14 @@ describe('a password', () => {
     expect([short.status, short.text.includes('at least 10 characters')]).toEqual([400, true]);
     expect((await jens.post('/-/password', { password: 'correct horse battery' })).status).toBe(303);
     await jens.post('/-/password', { password: 'another one altogether' });
-    const signIn = (password: string) =>
-      createReader(rig.server).post('/-/sign-in', { name: 'jens', password, to: '/' });
+    const signIn = (password: string) => createReader(rig.server).signIn('jens', password);
     expect((await signIn('correct horse battery')).status).toBe(303);
     expect((await signIn('another one altogether')).status).toBe(403);
   });
 
   it('stays as it is where its subscriber joins a further browser without one', async () => {
     const kora = createReader(rig.server);
-    await kora.post('/-/join', { code: (await rig.invite({ name: 'kora' })).code, password: 'correct horse battery' });
+    await kora.join(await rig.codeFor('kora'), 'correct horse battery');
     await join('kora');
     expect((await kora.get('/-/account')).status).toBe(200);
     const signIn = { name: 'kora', password: 'correct horse battery', to: '/' };
@@ -239,12 +237,12 @@ describe('a password', () => {
 
 describe('the name on an invitation', () => {
   it('is said to who has the code, and uses nothing up', async () => {
-    const { code } = await rig.invite({ name: 'Änne Müller' });
+    const code = await rig.codeFor('Änne Müller');
     const ask = () => createReader(rig.server).post('/-/invitation', { code });
     for (const answer of [await ask(), await ask()])
       expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { name: 'Änne Müller' }]);
     const reader = createReader(rig.server);
-    await reader.post('/-/join', { code });
+    await reader.join(code);
     expect([(await ask()).status, (await ask()).text]).toEqual([403, '{"error":"code-refused"}']);
     expect(rig.log()).not.toContain('Müller');
   });

@@ -29,6 +29,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+const wispr = (...args: string[]) => runWispr(args, { cwd: folder });
+
 async function writeBundle(name: string, serial: number): Promise<void> {
   const recipient = fromBase64url(readFileSync(join(folder, 'keyserver.pub'), 'utf8').trimEnd()) ?? new Uint8Array();
   const { keyserver = '', reading = '' } = server.ready;
@@ -38,7 +40,7 @@ async function writeBundle(name: string, serial: number): Promise<void> {
 
 describe('beside the running key server', () => {
   it('an invitation before any bundle says that it leads to nothing yet, and works from the import on', async () => {
-    const early = await runWispr(['invite', 'early', '--json'], { cwd: folder });
+    const early = await wispr('invite', 'early', '--json');
     expect(early.code).toBe(0);
     expect(early.stderr).toMatch(
       /^wispr: there is no publisher here yet: .*\nwispr: hint: "wispr admin import FILE".*\n$/,
@@ -48,7 +50,7 @@ describe('beside the running key server', () => {
     const binding = () => bind({ keyServer: keyserver, publisher: publisher.root.id }, code);
     await expect(binding()).rejects.toThrow();
     await writeBundle('one.bundle', 1);
-    const first = await runWispr(['admin', 'import', 'one.bundle'], { cwd: folder });
+    const first = await wispr('admin', 'import', 'one.bundle');
     expect(first).toMatchObject({ code: 0, stdout: '' });
     expect(first.stderr).toContain(`fingerprint with what the publisher tells you: ${publisher.root.id}`);
     expect(first.stderr).toContain('imported serial 1: 2 sets, 2 new');
@@ -56,28 +58,24 @@ describe('beside the running key server', () => {
       keys: [{}],
       refused: [],
     });
-    expect((await runWispr(['invite', 'early'], { cwd: folder })).stderr).not.toContain('no publisher');
+    expect((await wispr('invite', 'early')).stderr).not.toContain('no publisher');
   });
 
   it('a bundle is imported again, and refused when it is older or none', async () => {
     await writeBundle('two.bundle', 2);
-    expect((await runWispr(['admin', 'import', 'one.bundle'], { cwd: folder })).stderr).toContain('here already');
-    expect((await runWispr(['admin', 'import', 'two.bundle', '--json'], { cwd: folder })).stdout).toContain(
-      '"outcome":"updated"',
-    );
-    const older = await runWispr(['admin', 'import', 'one.bundle'], { cwd: folder });
+    expect((await wispr('admin', 'import', 'one.bundle')).stderr).toContain('here already');
+    expect((await wispr('admin', 'import', 'two.bundle', '--json')).stdout).toContain('"outcome":"updated"');
+    const older = await wispr('admin', 'import', 'one.bundle');
     expect(older.code).toBe(1);
     expect(older.stderr).toMatch(
       /^wispr: the bundle has serial 1; serial 2 is already here \[bundle-older\]\nwispr: hint: .*\n$/,
     );
-    expect((await runWispr(['admin', 'import', 'none.bundle'], { cwd: folder })).stderr).toContain(
-      'there is no none.bundle',
-    );
-    expect((await runWispr(['admin', 'import', 'keyserver.pub'], { cwd: folder })).code).toBe(1);
+    expect((await wispr('admin', 'import', 'none.bundle')).stderr).toContain('there is no none.bundle');
+    expect((await wispr('admin', 'import', 'keyserver.pub')).code).toBe(1);
   });
 
   it('an invitation works at once, in the Reader and in a browser', async () => {
-    const plain = await runWispr(['invite', 'anna', '--sets', 'day-1', '--until', '2099-06-30'], { cwd: folder });
+    const plain = await wispr('invite', 'anna', '--sets', 'day-1', '--until', '2099-06-30');
     expect(plain.code).toBe(0);
     const { keyserver = '', reading = '' } = server.ready;
     const code = '[0-9A-HJKMNP-TV-Z]{4}(?:-[0-9A-HJKMNP-TV-Z]{4}){3}';
@@ -88,35 +86,35 @@ describe('beside the running key server', () => {
     const answer = await askForKeys(device, [setOf(publisher, 'day-1').id, setOf(publisher, 'day-2').id]);
     expect(answer).toMatchObject({ keys: [{}], refused: [{ reason: 'not-entitled' }] });
     const browser = createVisitor(reading);
-    const used = await browser.post('/-/join', { code: forReader, password: 'ten characters' });
+    const used = await browser.join(forReader, 'ten characters');
     expect(used.status).toBe(403);
-    const second = await runWispr(['invite', 'anna', '--json'], { cwd: folder });
-    const joined = await browser.post('/-/join', { code: JSON.parse(second.stdout).code, password: 'ten characters' });
+    const second = await wispr('invite', 'anna', '--json');
+    const joined = await browser.join(JSON.parse(second.stdout).code, 'ten characters');
     expect(joined.status).toBe(303);
   });
 
   it('a second invitation extends, and keeps what was granted', async () => {
-    const again = await runWispr(['invite', 'Anna', '--until', '2099-12-31', '--json'], { cwd: folder });
+    const again = await wispr('invite', 'Anna', '--until', '2099-12-31', '--json');
     const { subscriber, created, grants } = JSON.parse(again.stdout);
     expect([subscriber, created]).toEqual(['anna', false]);
     expect(grants).toMatchObject([{ pattern: 'day-1', until: Date.UTC(2099, 11, 31, 23, 59, 59) / 1000 }]);
   });
 
   it('an invitation says which of its patterns match no set yet', async () => {
-    const typed = await runWispr(['invite', 'paula', '--sets', 'day-*,days-1,2027-*'], { cwd: folder });
+    const typed = await wispr('invite', 'paula', '--sets', 'day-*,days-1,2027-*');
     expect(typed.code).toBe(0);
     expect(typed.stderr).toContain('wispr: no set matches days-1, 2027-* yet\nwispr: hint: "wispr admin list"');
-    const good = await runWispr(['invite', 'paula', '--sets', 'day-*'], { cwd: folder });
+    const good = await wispr('invite', 'paula', '--sets', 'day-*');
     expect(good.stderr).not.toContain('no set matches');
-    await runWispr(['admin', 'revoke', 'paula'], { cwd: folder });
+    await wispr('admin', 'revoke', 'paula');
   });
 
   it('the list shows everything but secrets', async () => {
-    const { stdout } = await runWispr(['admin', 'list'], { cwd: folder });
+    const { stdout } = await wispr('admin', 'list');
     expect(stdout).toMatch(
       /anna: sets day-1 until 2099-12-31, password set, 1 session, 1 open invitation\n +device \S{8}…, connected/,
     );
-    const json = (await runWispr(['admin', 'list', '--json'], { cwd: folder })).stdout;
+    const json = (await wispr('admin', 'list', '--json')).stdout;
     expect(JSON.parse(json).subscribers).toMatchObject([
       { name: 'anna', account: true, devices: [{}] },
       { name: 'early' },
@@ -128,10 +126,10 @@ describe('beside the running key server', () => {
 
   it('the list of one person shows rights, what can be read until when, and devices', async () => {
     const plan = ['admin', 'plan', 'weekly', '--title', 'Weekly', '--sets', 'day-2'];
-    expect((await runWispr(plan, { cwd: folder })).code).toBe(0);
+    expect((await wispr(...plan)).code).toBe(0);
     const later = ['invite', 'anna', '--plan', 'weekly', '--from', '2099-01-01', '--until', '2099-01-31'];
-    expect((await runWispr(later, { cwd: folder })).code).toBe(0);
-    const { code, stdout } = await runWispr(['admin', 'list', 'ANNA'], { cwd: folder });
+    expect((await wispr(...later)).code).toBe(0);
+    const { code, stdout } = await wispr('admin', 'list', 'ANNA');
     expect(code).toBe(0);
     expect(stdout.split('\n')).toEqual([
       'anna',
@@ -149,7 +147,7 @@ describe('beside the running key server', () => {
       expect.stringMatching(/^ {2}\S{8} {2}Reader, connected 20\S+, last used 20\S+$/),
       '',
     ]);
-    const json = await runWispr(['admin', 'list', 'anna', '--json'], { cwd: folder });
+    const json = await wispr('admin', 'list', 'anna', '--json');
     expect(JSON.parse(json.stdout)).toMatchObject({
       name: 'anna',
       rights: [{ plan: null, patterns: ['day-1'] }, { plan: { name: 'weekly' } }],
@@ -160,62 +158,60 @@ describe('beside the running key server', () => {
       devices: [{ id: expect.stringMatching(/^\S{8}$/), kind: 'reader' }],
     });
     expect(json.stdout).not.toMatch(/argon2|sealed|"password/);
-    const none = await runWispr(['admin', 'list', 'unknown'], { cwd: folder });
+    const none = await wispr('admin', 'list', 'unknown');
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('[no-such-subscriber]')]);
   });
 
   it('naming sets takes nothing away, which is said; after revoking, it does', async () => {
-    await runWispr(['invite', 'dora'], { cwd: folder });
-    const more = await runWispr(['invite', 'dora', '--sets', 'day-1'], { cwd: folder });
+    await wispr('invite', 'dora');
+    const more = await wispr('invite', 'dora', '--sets', 'day-1');
     expect(more.stderr).toContain('dora was a subscriber already, and may read in all: all sets, sets day-1\n');
     expect(more.stderr).toContain(
       'wispr: nothing was taken away; granted before: all sets\nwispr: hint: "wispr admin revoke',
     );
-    const same = await runWispr(['invite', 'dora', '--sets', '*,day-1'], { cwd: folder });
+    const same = await wispr('invite', 'dora', '--sets', '*,day-1');
     expect(same.stderr).not.toContain('taken away');
-    await runWispr(['admin', 'revoke', 'dora'], { cwd: folder });
-    const back = JSON.parse((await runWispr(['invite', 'dora', '--sets', 'day-2', '--json'], { cwd: folder })).stdout);
+    await wispr('admin', 'revoke', 'dora');
+    const back = JSON.parse((await wispr('invite', 'dora', '--sets', 'day-2', '--json')).stdout);
     expect(back).toMatchObject({ created: false, grants: [{ pattern: 'day-2' }], kept: [] });
-    await runWispr(['admin', 'revoke', 'dora'], { cwd: folder });
-    const again = JSON.parse((await runWispr(['invite', 'dora', '--json'], { cwd: folder })).stdout);
+    await wispr('admin', 'revoke', 'dora');
+    const again = JSON.parse((await wispr('invite', 'dora', '--json')).stdout);
     expect(again.grants).toMatchObject([{ pattern: '*' }]);
   });
 
   it('revoking is felt at once', async () => {
-    const invited = JSON.parse((await runWispr(['invite', 'bert', '--json'], { cwd: folder })).stdout);
+    const invited = JSON.parse((await wispr('invite', 'bert', '--json')).stdout);
     const { keyserver = '' } = server.ready;
     const device = await bind({ keyServer: keyserver, publisher: publisher.root.id }, invited.code);
-    const { code, stderr } = await runWispr(['admin', 'revoke', 'bert'], { cwd: folder });
+    const { code, stderr } = await wispr('admin', 'revoke', 'bert');
     expect([code, stderr]).toEqual([0, expect.stringContaining('bert is revoked: 1 device refused, 0 sessions ended')]);
     const answer = await askForKeys(device, [setOf(publisher, 'day-1').id]);
     expect(answer.refused).toMatchObject([{ reason: 'revoked' }]);
   });
 
   it('a publishing token is shown once, listed without what it is, and revoked', async () => {
-    const made = await runWispr(['admin', 'token', '--name', 'ci', '--days', '30'], { cwd: folder });
+    const made = await wispr('admin', 'token', '--name', 'ci', '--days', '30');
     expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^wispr-publish-[\w-]{43}\n$/)]);
     const { keyserver = '' } = server.ready;
     const authorization = `Bearer ${made.stdout.trim()}`;
     const put = () => fetch(`${keyserver}/v1/publication`, { method: 'PUT', headers: { authorization } });
     expect((await put()).status).toBe(400);
-    const again = await runWispr(['admin', 'token', '--name', 'ci'], { cwd: folder });
+    const again = await wispr('admin', 'token', '--name', 'ci');
     expect([again.code, again.stdout]).toEqual([2, '']);
-    const list = await runWispr(['admin', 'token', '--list'], { cwd: folder });
+    const list = await wispr('admin', 'token', '--list');
     expect(list.stdout).toMatch(/ci: for publishing, made .*, good until .*, last used/);
     expect(list.stdout).not.toContain(made.stdout.trim().slice(-43));
-    expect((await runWispr(['admin', 'list'], { cwd: folder })).stdout).toContain('Tokens (1)');
-    expect((await runWispr(['admin', 'token', '--revoke', 'ci'], { cwd: folder })).code).toBe(0);
+    expect((await wispr('admin', 'list')).stdout).toContain('Tokens (1)');
+    expect((await wispr('admin', 'token', '--revoke', 'ci')).code).toBe(0);
     expect((await put()).status).toBe(401);
-    expect((await runWispr(['admin', 'token', '--revoke', 'ci'], { cwd: folder })).stderr).toContain(
-      'argument-invalid',
-    );
+    expect((await wispr('admin', 'token', '--revoke', 'ci')).stderr).toContain('argument-invalid');
   });
 
   it('ten processes at once lose nothing', async () => {
     const names = Array.from({ length: 10 }, (_, index) => `reader ${index}`);
-    const outcomes = await Promise.all(names.map((name) => runWispr(['invite', name], { cwd: folder })));
+    const outcomes = await Promise.all(names.map((name) => wispr('invite', name)));
     expect(outcomes.map(({ code }) => code)).toEqual(names.map(() => 0));
-    const { subscribers } = JSON.parse((await runWispr(['admin', 'list', '--json'], { cwd: folder })).stdout);
+    const { subscribers } = JSON.parse((await wispr('admin', 'list', '--json')).stdout);
     expect(subscribers.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(names));
   });
 });
@@ -240,7 +236,7 @@ describe('wrong arguments', () => {
     [['invite', 'anna', '-c', 'none.json'], 2, /there is no none\.json/],
     [['keyserver', '--frobnicate'], 2, /unknown option/],
   ] as [string[], number, RegExp][])('%j: exit code %i', async (args, status, words) => {
-    const outcome = await runWispr([...args], { cwd: folder });
+    const outcome = await wispr(...args);
     expect([outcome.code, outcome.stdout]).toEqual([status, '']);
     expect(outcome.stderr).toMatch(words);
     expect(outcome.stderr).toMatch(/^wispr: /);
@@ -248,9 +244,9 @@ describe('wrong arguments', () => {
   });
 
   it('attack 49: of a name in quotes are a name, or refused', async () => {
-    const before = (await runWispr(['admin', 'list'], { cwd: folder })).stdout;
-    const outcome = await runWispr(['admin', 'revoke', "'; DROP TABLE subscribers; --"], { cwd: folder });
+    const before = (await wispr('admin', 'list')).stdout;
+    const outcome = await wispr('admin', 'revoke', "'; DROP TABLE subscribers; --");
     expect(outcome.code).toBe(1);
-    expect((await runWispr(['admin', 'list'], { cwd: folder })).stdout).toBe(before);
+    expect((await wispr('admin', 'list')).stdout).toBe(before);
   });
 });

@@ -15,9 +15,9 @@ import { createPublisher, type PublisherWithSets, sealBundle, setOf } from '../s
 import { danglingRows, storeIn } from '../support/store.ts';
 import { startWispr } from '../support/wispr.ts';
 
-const READERS = 120;
+const READERS = 40;
 /** Fewer than may fail from one address: until they are answered, they count. */
-const AT_A_TIME = 15;
+const AT_A_TIME = 10;
 let folder: string;
 let store: Awaited<ReturnType<typeof storeIn>>;
 let publisher: PublisherWithSets;
@@ -73,7 +73,7 @@ it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing;
     expect(used).toEqual([{ n: before }]); // a code is used up if, and only if, its device is there
     for (const [index, device] of devices.entries()) {
       const bound = await bind(provider, invitations[index]?.code ?? '', device);
-      if (index % 20 === 0) expect((await askForKeys(bound, [setOf(publisher, 'day-1').id])).keys).toHaveLength(1);
+      if (index % 10 === 0) expect((await askForKeys(bound, [setOf(publisher, 'day-1').id])).keys).toHaveLength(1);
     }
     expect(await countDevices(again.state)).toBe(READERS);
   } finally {

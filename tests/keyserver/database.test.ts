@@ -1,4 +1,4 @@
-/** The contract of keyserver/storage/database.ts; tests/release/postgres holds PostgreSQL to it. */
+/** The contract of keyserver/storage/database.ts; on-postgres.test.ts holds PostgreSQL to it. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

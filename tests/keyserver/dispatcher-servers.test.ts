@@ -42,15 +42,15 @@ async function metric(name: string, server = other): Promise<number> {
 const outcome = (name: string) => `wispr_password_hashes_total{outcome="${name}"}`;
 
 async function signIn(password: string): Promise<number> {
-  const { status } = await createReader(other).post('/-/sign-in', { name: 'ada', password, to: '/' });
+  const { status } = await createReader(other).signIn('ada', password);
   return status;
 }
 
 it('attack 125: key servers of one database find each other, hash together, and say no password', async () => {
   await expect.poll(() => metric('wispr_dispatcher_connected')).toBe(1);
   await expect.poll(() => metric('wispr_dispatcher_connected', rig.server)).toBe(1);
-  const { code } = await rig.invite({ name: 'ada' });
-  const joined = await createReader(rig.server).post('/-/join', { code, password: PASSWORD });
+  const code = await rig.codeFor('ada');
+  const joined = await createReader(rig.server).join(code, PASSWORD);
   expect(joined.status).toBe(303);
   expect([await signIn(PASSWORD), await signIn('another password')]).toEqual([303, 403]);
   expect(await metric(outcome('dispatched'))).toBe(2);

@@ -19,10 +19,9 @@ import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { type RunningProgram, startProgram } from '../support/programs.ts';
 
 const SECRET = randomBytes(32);
-/** Connects again at once; waits as long as it takes. */
-const PATIENT: Timing = { ...TIMING, silence: 120_000, answer: 120_000, again: 20, slowest: 20 };
-/** Processes give a sign of life every two seconds. */
-const IMPATIENT: Timing = { ...PATIENT, silence: 5000 };
+/** Connects again at once; waits as long as it takes. All give ten signs of life a second, processes too. */
+const PATIENT: Timing = { ...TIMING, alive: 100, silence: 120_000, answer: 120_000, again: 20, slowest: 20 };
+const IMPATIENT: Timing = { ...PATIENT, silence: 1500 };
 
 const endings: (() => unknown)[] = [];
 afterEach(async () => {

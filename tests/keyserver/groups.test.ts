@@ -1,6 +1,3 @@
-/** Groups with seats, the limit of devices, a lost device, a subscriber with another name: at the doors, and by the commands. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
 import { importSubscribers } from '../../keyserver/readers/import-subscribers.ts';
@@ -21,11 +18,7 @@ let configFile: string;
 beforeAll(async () => {
   rig = await startRig({ sets: ['photos-1'], config: { limits: { devices: 2 } } });
   await definePlan(rig.server.state, { name: 'institution', title: 'For libraries', sets: ['photos-*'] });
-  configFile = join(rig.folder, 'keyserver.json');
-  writeFileSync(
-    configFile,
-    JSON.stringify(rig.config, (name, value) => (name === 'dev' ? undefined : value)),
-  );
+  configFile = rig.writeConfig();
 });
 afterAll(() => rig?.close());
 
@@ -67,7 +60,7 @@ describe('a group', () => {
     expect((await stranger.post('/-/invitation', { code })).status).toBe(409);
     // Who has a seat takes no second one, with the link opened again or an answer that was lost.
     expect(JSON.parse((await browser.post('/-/invitation', { code })).text)).toEqual({ name: GROUP, again: true });
-    expect((await browser.post('/-/join', { code })).status).toBe(303);
+    expect((await browser.join(code)).status).toBe(303);
     expect(nameOf(await browser.get('/-/account'))).toBe(nameOf(account));
     expect(await readsWith(await bind(rig.provider, code, readers[0]?.keys))).toBe('reads');
   });
@@ -152,7 +145,7 @@ describe('a group', () => {
 
 describe('devices', () => {
   it('are as many as the limit; a further Reader is told, and may take the place of one that is removed', async () => {
-    const codes = await Promise.all([1, 2, 3].map(async () => (await rig.invite({ name: 'bert' })).code));
+    const codes = await Promise.all([1, 2, 3].map(async () => await rig.codeFor('bert')));
     const { keys } = await bind(rig.provider, codes[0] ?? '');
     await bind(rig.provider, codes[1] ?? '');
     expect(await tryBinding(codes[2] ?? '')).toEqual({ status: 409, error: 'too-many-devices' });
@@ -167,15 +160,15 @@ describe('devices', () => {
   });
 
   it('stay with a subscriber who gets another name, as the password does', async () => {
-    const { code } = await rig.invite({ name: 'carla@old.example' });
+    const code = await rig.codeFor('carla@old.example');
     const device = await bind(rig.provider, code);
-    await joinWith((await rig.invite({ name: 'carla@old.example' })).code, { password: PASSWORD });
+    await joinWith(await rig.codeFor('carla@old.example'), { password: PASSWORD });
     await rig.invite({ name: 'dora' });
     expect((await wispr('admin', 'rename', 'carla@old.example', 'DORA')).stderr).toContain('there is a subscriber');
     expect((await wispr('admin', 'rename', 'carla@old.example', 'Carla@new.example')).code).toBe(0);
     expect(await readsWith(device)).toBe('reads');
     const browser = createVisitor(rig.server.readingUrl);
-    const signIn = (name: string) => browser.post('/-/sign-in', { name, password: PASSWORD, to: '/' });
+    const signIn = (name: string) => browser.signIn(name, PASSWORD);
     expect((await signIn('carla@old.example')).status).toBe(403);
     expect((await signIn('carla@NEW.example')).status).toBe(303);
     expect((await wispr('admin', 'rename', 'nobody', 'x')).code).toBe(2);

@@ -106,7 +106,7 @@ const channel = (dnsServers = [names.address], to = door) =>
   new HttpcryptChannel({ dispatcher: throughSquid.plain, dnsServers, door: to });
 const day1 = () => setOf(rig.publisher, 'day-1').id;
 const ask = (deviceKey: NamedKey) => encodeKeyRequest(deviceKey, rig.server.url, [day1()], nowInSeconds());
-const connect = async (name: string) => bind(rig.provider, (await rig.invite({ name })).code);
+const connect = async (name: string) => bind(rig.provider, await rig.codeFor(name));
 
 /** The current server key, from the door itself. */
 async function serverKey(): Promise<ServerKey> {
@@ -129,7 +129,7 @@ async function recorded(path: string, content: Uint8Array, ticket?: Exchange) {
 describe('HTTPCrypt through Squid and nginx', () => {
   it('binds a device and brings it keys; what passes there looks like any other request', async () => {
     const device = await createDeviceKeys(rig.provider);
-    const { code } = await rig.invite({ name: 'anna' });
+    const code = await rig.codeFor('anna');
     const request = encodeBindingRequest(device, rig.provider.publisher, normaliseCode(code) ?? '', nowInSeconds());
     const reader = channel();
     const bound = await reader.post(BINDING_PATH, request);
@@ -192,7 +192,7 @@ describe('HTTPCrypt through Squid and nginx', () => {
 describe('attacks on HTTPCrypt', () => {
   it('attack 109: a binding request is taken once, and with a ticket only; a replayed key request brings no keys', async () => {
     const device = await createDeviceKeys(rig.provider);
-    const { code } = await rig.invite({ name: 'dora' });
+    const code = await rig.codeFor('dora');
     const request = encodeBindingRequest(device, rig.provider.publisher, normaliseCode(code) ?? '', nowInSeconds());
     const first = await recorded(BINDING_PATH, request);
     const early = await first.opened();
@@ -219,7 +219,7 @@ describe('attacks on HTTPCrypt', () => {
 
   it('attack 109: so is the renewal of a device key', async () => {
     const device = await createDeviceKeys(rig.provider);
-    await bind(rig.provider, (await rig.invite({ name: 'hans' })).code, device);
+    await bind(rig.provider, await rig.codeFor('hans'), device);
     const request = encodeRenewalRequest(device, rig.provider.publisher, nowInSeconds());
     const early = await (await recorded(RENEWAL_PATH, request)).opened();
     expect(early.status).toBe(425);

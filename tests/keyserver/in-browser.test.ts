@@ -66,10 +66,7 @@ describe('the page that starts the reader', () => {
     const led = await reader.documents.get('/-/plain?to=//evil.example/');
     expect([led.status, led.headers.location]).toEqual([303, '/']);
     expect((await reader.documents.get('/', OPENED)).text).toBe(FRONT.content);
-    await reader.post('/-/join', {
-      code: (await rig.invite({ name: 'anna' })).code,
-      password: 'correct horse battery',
-    });
+    await reader.join(await rig.codeFor('anna'), 'correct horse battery');
     expect((await reader.documents.get('/letter.html', OPENED)).text).toBe(LETTER.content);
   });
 
@@ -104,10 +101,7 @@ describe('the program that the publication names', () => {
     const files = readWebReader();
     if (!files) throw new Error('it was built');
     const reader = createReader(rig.server);
-    await reader.post('/-/join', {
-      code: (await rig.invite({ name: 'berta' })).code,
-      password: 'correct horse battery',
-    });
+    await reader.join(await rig.codeFor('berta'), 'correct horse battery');
     const account = async () =>
       /<p class="(\w+)"[^>]* id="program">(.*)<\/p>/.exec((await reader.get('/-/account')).text)?.slice(1);
     const { readingUrl: reading } = rig.server;
@@ -257,7 +251,7 @@ describe('below /-/', () => {
 
 it('links lead to the document, where the reader asks for keys itself', async () => {
   const reader = createReader(rig.server);
-  await reader.post('/-/join', { code: (await rig.invite({ name: 'berta' })).code, password: 'correct horse battery' });
+  await reader.join(await rig.codeFor('berta'), 'correct horse battery');
   const cookie = [...reader.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const led = await fetch(`${rig.server.readingUrl}/index.html?q=1`, { headers: { cookie }, redirect: 'manual' });
   expect(led.headers.get('location')).toBe(`${rig.server.documentsUrl}/index.html?q=1`);

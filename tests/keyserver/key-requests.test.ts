@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => rig.close());
 
 async function connect(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<BoundDevice> {
-  return bind(rig.provider, (await rig.invite({ name, ...grant })).code);
+  return bind(rig.provider, await rig.codeFor(name, grant));
 }
 
 const day1 = () => setOf(rig.publisher, 'day-1');
@@ -258,7 +258,7 @@ describe('the rest of the API', () => {
   });
 
   it('writes logs without ids, codes and queries', async () => {
-    const { code: deviceCode } = await rig.invite({ name: 'olga' });
+    const deviceCode = await rig.codeFor('olga');
     const device = await bind(rig.provider, deviceCode);
     await fetch(`${rig.server.url}/somewhere?code=${deviceCode}`);
     await askForKeys(device, [day1().id]);

@@ -18,20 +18,16 @@ import { withState } from '../../keyserver/storage/with-state.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, type BoundDevice, bind, bytesOf, post } from '../support/device.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
-import { ROOT, startProgram } from '../support/programs.ts';
+import { ROOT, runProgram } from '../support/programs.ts';
 import { createPublisher, type PublisherWithSets, sealBundle } from '../support/publisher-with-sets.ts';
 import { openSealedRows } from '../support/sealed-rows.ts';
 import { IS_RELEASE } from '../support/tier.ts';
-import { runWispr } from '../support/wispr.ts';
+import { runWispr, runWisprProgram } from '../support/wispr.ts';
 
 /** More than one transaction of a new master key. */
 const SETS = 501;
 const FILES = ['keyserver.json', 'keyserver.db', 'master.key', 'keyserver.pub', 'copy.db'];
 const PRELOAD = pathToFileURL(join(ROOT, 'tests/support/kill-at-step.mjs'));
-/** Programs at a time: they mostly load. */
-const AT_A_TIME = 3;
-/** Of the steps, every one or every fifth. */
-const STRIDE = IS_RELEASE ? 1 : 5;
 const SECRETS = ['secrets dispatcher', 'secrets failures', 'secrets httpcrypt', 'secrets known-browsers'];
 
 let origin: string;
@@ -64,8 +60,11 @@ beforeAll(async () => {
   code = (await inState(origin, (opened) => inviteSubscriber(opened, { name: 'Ben' }))).code;
   expect(await runWispr(['admin', 'backup', 'copy.db'], { cwd: origin })).toMatchObject({ code: 0 });
   before = await inState(origin, openSealedRows);
+  if (!IS_RELEASE) await runAll();
 });
-afterAll(() => rmSync(origin, { recursive: true }));
+afterAll(() => {
+  for (const folder of [origin, ...folders.values()]) rmSync(folder, { recursive: true });
+});
 
 function configure(keys: number, reading: number): void {
   const at = (port: number) => ({ host: '127.0.0.1', port });
@@ -74,53 +73,68 @@ function configure(keys: number, reading: number): void {
   writeFileSync(join(origin, 'keyserver.json'), JSON.stringify({ ...doors, ...paths }));
 }
 
-async function copyOfOrigin(): Promise<string> {
+type Work = (folder: string) => Promise<unknown>;
+
+/** What is killed, and what brings a key server to where it begins. */
+const COMMANDS = {
+  'rotate master': undefined,
+  'rotate recipient': undefined,
+  'rotate devices': undefined,
+  'rotate httpcrypt': undefined,
+  'rotate master --remove-old': (folder) => runWispr(['admin', 'rotate', 'master'], { cwd: folder }),
+  'rotate master --lost': async (folder) => rmSync(join(folder, 'master.key')),
+  'backup new.db': undefined,
+  'restore copy.db': async (folder) => rmSync(join(folder, 'keyserver.db')),
+} satisfies Record<string, Work | undefined>;
+type Command = keyof typeof COMMANDS;
+
+const wordsOf = (command: Command) => ['admin', ...command.split(' ')];
+const env = { ...process.env, NODE_OPTIONS: `--import=${PRELOAD}` };
+
+/** A copy of the key server, where a command is about to begin. */
+async function prepared(command: Command): Promise<string> {
   const folder = mkdtempSync(`${origin}-`);
   for (const file of FILES) cpSync(join(origin, file), join(folder, file));
+  const prepare: Work | undefined = COMMANDS[command];
+  await prepare?.(folder);
   return folder;
 }
 
-/** @returns whether it was killed before its end */
-async function runUntil(step: number, args: readonly string[], cwd: string): Promise<boolean> {
-  const env = { ...process.env, NODE_OPTIONS: `--import=${PRELOAD}`, WISPR_KILL_AT: String(step) };
-  const { code: status, stderr } = await startProgram('bin/wispr.js', args, { cwd, env }).ended;
-  if (status !== null) expect([status, stderr]).toEqual([0, expect.anything()]);
-  return status === null;
+/** Where each of the commands has run to its end, beside copies of each of its steps. */
+const folders = new Map<Command, string>();
+async function runAll(): Promise<void> {
+  for (const command of Object.keys(COMMANDS) as Command[]) folders.set(command, await prepared(command));
+  const works = [...folders].map(([command, folder]) => [folder, wordsOf(command)]);
+  const ended = await runProgram('tests/support/commands-in-turn.ts', [JSON.stringify(works)], { env });
+  expect([ended.code, ended.stderr]).toEqual([0, expect.anything()]);
 }
 
-/**
- * Kills a command at its first step, in a copy of the key server; at a later step, in another copy; and so on until it comes to its end.
- *
- * @param check - looks at what is there afterwards
- * @param prepare - brings the copy to where the command begins
- * @returns at how many steps it was killed
- */
-async function killAtSteps(
-  args: readonly string[],
-  check: (folder: string) => Promise<void>,
-  prepare: (folder: string) => Promise<void> = async () => undefined,
-): Promise<number> {
-  let next = 1;
-  let kills = 0;
-  let isDone = false;
-  let checks = Promise.resolve();
-  const kill = async (): Promise<void> => {
-    if (isDone) return;
-    const step = next;
-    next += STRIDE;
-    const folder = await copyOfOrigin();
-    await prepare(folder);
-    if (await runUntil(step, args, folder)) kills++;
-    else isDone = true;
-    const turn = checks.then(() => check(folder)); // one after the other: they listen on one port
-    checks = turn.catch(() => undefined);
-    await turn;
-    rmSync(folder, { recursive: true });
-    return kill();
-  };
-  await Promise.all(Array.from({ length: AT_A_TIME }, kill));
-  return kills;
+/** What a `kill -9` leaves after each step of a command. */
+async function* statesAfterSteps(command: Command): AsyncGenerator<string> {
+  for (let step = 1; IS_RELEASE; step++) {
+    const folder = await prepared(command);
+    const at = { ...env, WISPR_KILL_AT: String(step) };
+    const { code: status } = await runWisprProgram(wordsOf(command), { cwd: folder, env: at });
+    if (status !== null) return expect(status).toBe(0);
+    yield folder;
+  }
+  const folder = folders.get(command);
+  for (let step = 1; existsSync(`${folder}.${step}`); step++) yield `${folder}.${step}`;
 }
+
+/** Looks at what is there after a kill at each step of a command. */
+async function afterEachStep(command: Command, check: Work): Promise<void> {
+  let states = 0;
+  for await (const folder of statesAfterSteps(command)) {
+    await check(folder);
+    rmSync(folder, { recursive: true });
+    states++;
+  }
+  expect(states).toBeGreaterThan(2);
+}
+
+const runToEnd = async (command: Command, folder: string) =>
+  expect(await runWispr(wordsOf(command), { cwd: folder })).toMatchObject({ code: 0 });
 
 /** A server starts; the device has its keys, and an open code is good once. */
 async function expectService(folder: string): Promise<void> {
@@ -151,13 +165,12 @@ const kindOf = (row: string) => (row.startsWith('secrets ') ? row : (row.split('
 
 describe('attack 66: kill -9 at the steps of', () => {
   it.each([
-    ['master', []],
-    ['recipient', ['former_recipients', 'recipient']],
-    ['devices', ['devices', 'secrets known-browsers']],
-    ['httpcrypt', ['secrets httpcrypt']],
-  ] as const)('rotate %s: all of it was done or nothing, and the next run goes on', async (key, changes) => {
-    const args = ['admin', 'rotate', key];
-    const kills = await killAtSteps(args, async (folder) => {
+    ['rotate master', []],
+    ['rotate recipient', ['former_recipients', 'recipient']],
+    ['rotate devices', ['devices', 'secrets known-browsers']],
+    ['rotate httpcrypt', ['secrets httpcrypt']],
+  ] as const)('%s: all of it was done or nothing, and the next run goes on', async (command, changes) => {
+    await afterEachStep(command, async (folder) => {
       const after = await inState(folder, openSealedRows);
       const names = new Set([...before.keys(), ...after.keys()]);
       const changed = [...names].filter((name) => before.get(name) !== after.get(name));
@@ -166,78 +179,57 @@ describe('attack 66: kill -9 at the steps of', () => {
       await inState(folder, async ({ recipient }) => {
         expect(publicKeyIn(folder)).toBe(toBase64url(recipient.publicKey));
       });
-      expect(await runWispr(args, { cwd: folder })).toMatchObject({ code: 0 });
+      await runToEnd(command, folder);
       await expectService(folder);
     });
-    expect(kills).toBeGreaterThan(0);
   });
 
   it('rotate master --remove-old: the key that is in use stays', async () => {
-    const rotated = async (folder: string) => void (await runWispr(['admin', 'rotate', 'master'], { cwd: folder }));
-    const args = ['admin', 'rotate', 'master', '--remove-old'];
-    const kills = await killAtSteps(
-      args,
-      async (folder) => {
-        expect(await inState(folder, openSealedRows)).toEqual(before);
-        expect(await runWispr(args, { cwd: folder })).toMatchObject({ code: 0 });
-        expect([...(await readMasterKeys(join(folder, 'master.key'))).keys()]).toEqual([2]);
-        await expectService(folder);
-      },
-      rotated,
-    );
-    expect(kills).toBeGreaterThan(0);
+    const command = 'rotate master --remove-old';
+    await afterEachStep(command, async (folder) => {
+      expect(await inState(folder, openSealedRows)).toEqual(before);
+      await runToEnd(command, folder);
+      expect([...(await readMasterKeys(join(folder, 'master.key'))).keys()]).toEqual([2]);
+      await expectService(folder);
+    });
   });
 
   it('rotate master --lost: it is done again until there is a master key that opens all', async () => {
-    const args = ['admin', 'rotate', 'master', '--lost'];
-    const kills = await killAtSteps(
-      args,
-      async (folder) => {
-        if (!existsSync(join(folder, 'master.key')))
-          expect(await runWispr(args, { cwd: folder })).toMatchObject({ code: 0 });
-        const rows = [...(await inState(folder, openSealedRows)).keys()];
-        expect(rows.map(kindOf)).toEqual(['recipient', ...SECRETS]); // the publisher brings the rest again
-        const { subscribers } = await inState(folder, overview);
-        expect(subscribers).toMatchObject([
-          { name: 'Ada', devices: [{}] },
-          { name: 'Ben', openInvitations: 1 },
-        ]);
-      },
-      async (folder) => rmSync(join(folder, 'master.key')),
-    );
-    expect(kills).toBeGreaterThan(0);
+    const command = 'rotate master --lost';
+    await afterEachStep(command, async (folder) => {
+      if (!existsSync(join(folder, 'master.key'))) await runToEnd(command, folder);
+      const rows = [...(await inState(folder, openSealedRows)).keys()];
+      expect(rows.map(kindOf)).toEqual(['recipient', ...SECRETS]); // the publisher brings the rest again
+      const { subscribers } = await inState(folder, overview);
+      expect(subscribers).toMatchObject([
+        { name: 'Ada', devices: [{}] },
+        { name: 'Ben', openInvitations: 1 },
+      ]);
+    });
   });
 
   it('backup: there is a whole copy or none, and the database is as it was', async () => {
-    const kills = await killAtSteps(['admin', 'backup', 'new.db'], async (folder) => {
+    await afterEachStep('backup new.db', async (folder) => {
       expect(await inState(folder, openSealedRows)).toEqual(before);
-      if (!existsSync(join(folder, 'new.db')))
-        expect(await runWispr(['admin', 'backup', 'new.db'], { cwd: folder })).toMatchObject({ code: 0 });
+      if (!existsSync(join(folder, 'new.db'))) await runToEnd('backup new.db', folder);
       for (const end of ['', '-wal', '-shm']) rmSync(join(folder, `keyserver.db${end}`), { force: true });
       expect(await runWispr(['admin', 'restore', 'new.db'], { cwd: folder })).toMatchObject({ code: 0 });
       expect(await inState(folder, openSealedRows)).toEqual(before);
     });
-    expect(kills).toBeGreaterThan(0);
   });
 
   it('restore: there is a whole database, in which open codes are void, or none', async () => {
-    const kills = await killAtSteps(
-      ['admin', 'restore', 'copy.db'],
-      async (folder) => {
-        if (!existsSync(join(folder, 'keyserver.db')))
-          expect(await runWispr(['admin', 'restore', 'copy.db'], { cwd: folder })).toMatchObject({ code: 0 });
-        expect(await inState(folder, openSealedRows)).toEqual(before);
-        const server = await startAt(folder);
-        const { subscribers } = await overview(server.state);
-        await expect(bind(device.provider, code)).rejects.toThrow('code-refused');
-        await server.close();
-        expect(subscribers).toMatchObject([
-          { name: 'Ada', devices: [{}] },
-          { name: 'Ben', openInvitations: 0 },
-        ]);
-      },
-      async (folder) => rmSync(join(folder, 'keyserver.db')),
-    );
-    expect(kills).toBeGreaterThan(0);
+    await afterEachStep('restore copy.db', async (folder) => {
+      if (!existsSync(join(folder, 'keyserver.db'))) await runToEnd('restore copy.db', folder);
+      expect(await inState(folder, openSealedRows)).toEqual(before);
+      const server = await startAt(folder);
+      const { subscribers } = await overview(server.state);
+      await expect(bind(device.provider, code)).rejects.toThrow('code-refused');
+      await server.close();
+      expect(subscribers).toMatchObject([
+        { name: 'Ada', devices: [{}] },
+        { name: 'Ben', openInvitations: 0 },
+      ]);
+    });
   });
 });

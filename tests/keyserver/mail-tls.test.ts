@@ -1,14 +1,13 @@
 /** Mail over TLS, at a real mail server: a password and a code reach the server that the configuration names, over TLS, or none at all. */
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import type { SMTPServerOptions } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificates.ts';
 import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import { runWispr } from '../support/wispr.ts';
 
 /** This machine, at an address that is not taken for this machine: what is demanded of all others is demanded of it. */
@@ -29,39 +28,10 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-/** What a mail server has seen. */
-interface Seen {
-  readonly port: number;
-  readonly mails: string[];
-  readonly signIns: { readonly password: unknown; readonly overTls: boolean }[];
-}
-
-async function startMailServer({ key, cert }: TestCertificate, options: SMTPServerOptions = {}): Promise<Seen> {
-  const seen: Omit<Seen, 'port'> = { mails: [], signIns: [] };
-  const server = new SMTPServer({
-    key,
-    cert,
-    authOptional: true,
-    allowInsecureAuth: true, // a server that would take a password in the clear
-    onAuth: ({ username, password }, { secure }, done) => {
-      seen.signIns.push({ password, overTls: secure });
-      done(null, { user: username });
-    },
-    onData: (stream, _session, done) => {
-      const chunks: Buffer[] = [];
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-      stream.on('end', () => {
-        seen.mails.push(Buffer.concat(chunks).toString().replaceAll('=\r\n', '').replaceAll('=3D', '='));
-        done();
-      });
-    },
-    ...options,
-  });
-  server.on('error', () => undefined); // of clients that break off
-  server.listen(0, '127.0.0.1');
-  await once(server.server, 'listening');
-  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
-  return { ...seen, port: (server.server.address() as AddressInfo).port };
+async function start({ key, cert }: TestCertificate, options: SMTPServerOptions = {}): Promise<MailServer> {
+  const server = await startMailServer({ key, cert, ...options });
+  onTestFinished(server.close);
+  return server;
 }
 
 /** As an operator does it by NODE_EXTRA_CA_CERTS. */
@@ -86,11 +56,11 @@ const FORMS = [
 ] as const;
 
 describe.each(FORMS)('%s', (scheme, options) => {
-  const at = ({ port }: Seen) => `${scheme}://reader@${ELSEWHERE}:${port}`;
+  const at = ({ port }: MailServer) => `${scheme}://reader@${ELSEWHERE}:${port}`;
 
   it('signs in and sends over TLS', async () => {
     trust(good);
-    const server = await startMailServer(good, options);
+    const server = await start(good, options);
     await send(at(server));
     expect(server.signIns).toEqual([{ password: PASSWORD, overTls: true }]);
     expect(server.mails).toHaveLength(1);
@@ -101,7 +71,7 @@ describe.each(FORMS)('%s', (scheme, options) => {
     ['another name', () => other, () => trust(other)],
   ])('sends nothing to a server whose certificate is of %s', async (_, certificate, prepare) => {
     prepare();
-    const server = await startMailServer(certificate(), options);
+    const server = await start(certificate(), options);
     await expect(send(at(server))).rejects.toMatchObject({ code: 'mail-failed' });
     expect([server.signIns, server.mails]).toEqual([[], []]);
   });
@@ -109,7 +79,7 @@ describe.each(FORMS)('%s', (scheme, options) => {
 
 describe('attack: STARTTLS is taken out of what the server offers', () => {
   it.each(['reader@', ''])('smtp://%s… sends nothing to another machine', async (user) => {
-    const server = await startMailServer(good, { disabledCommands: ['STARTTLS'] });
+    const server = await start(good, { disabledCommands: ['STARTTLS'] });
     const smtp = `smtp://${user}${ELSEWHERE}:${server.port}`;
     const mailer = createMailer({ smtp, from: FROM, ...(user && { passwordFile }) }, { error: () => undefined });
     const sent = mailer.send('ada@example.org', 'moved', { publisher: 'x', site: 'y' });
@@ -131,26 +101,26 @@ describe('wispr invite --mail', () => {
   const openInvitations = () => rig.server.state.database.all('SELECT code_hash FROM invitations');
 
   it('mails the link, prints it on demand only, and the link is good', async () => {
-    const server = await startMailServer(good, { secure: true });
+    const server = await start(good, { secure: true });
     const smtp = `smtps://reader@127.0.0.1:${server.port}`;
     const env = { ...process.env, NODE_EXTRA_CA_CERTS: good.caFile };
     const run = (...flags: string[]) => runWispr(inviteBy(smtp, ...flags), { cwd: rig.folder, env });
     const quiet = await run();
     expect(quiet).toMatchObject({ code: 0, stdout: '' });
     expect(quiet.stderr).toContain('the invitation was mailed');
-    const [, code = ''] = /#([A-Z0-9-]{19})\./.exec(server.mails[0] ?? '') ?? [];
+    const [, code = ''] = /#([A-Z0-9-]{19})\./.exec(server.mails[0]?.text ?? '') ?? [];
     expect(code).not.toBe('');
     expect(quiet.stderr).not.toContain(code);
     const shown = await run('--link', '--json');
     const { code: printed } = JSON.parse(shown.stdout) as { code: string };
-    expect(server.mails[1]).toContain(`#${printed}.`);
+    expect(server.mails[1]?.text).toContain(`#${printed}.`);
     expect(server.signIns).toEqual(Array(2).fill({ password: PASSWORD, overTls: true }));
     expect(quiet.stderr + shown.stdout + shown.stderr).not.toContain(PASSWORD);
   });
 
   it('makes no invitation where the server is not the right one', async () => {
     const before = await openInvitations();
-    const server = await startMailServer(good, { secure: true });
+    const server = await start(good, { secure: true });
     const { code, stdout, stderr } = await runWispr(inviteBy(`smtps://reader@127.0.0.1:${server.port}`), {
       cwd: rig.folder,
     });

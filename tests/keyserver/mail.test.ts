@@ -1,59 +1,37 @@
 /** Mail of the reading site, at a real mail server on loopback. */
-
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isMailAddress } from '../../keyserver/mail/address.ts';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { codeInMail as codeIn, type MailServer, startMailServer } from '../support/mail-server.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 
 const FROM = 'The Saltmere Packet <reader@news.example>';
-const mails: { to: string; text: string }[] = [];
-const smtp = new SMTPServer({
-  authOptional: true,
-  disabledCommands: ['STARTTLS'],
-  allowInsecureAuth: true,
-  onAuth: ({ username, password }, _session, done) =>
-    password === 'right' ? done(null, { user: username }) : done(new Error('no')),
-  onRcptTo: ({ address }, _session, done) => done(address.startsWith('refused@') ? new Error('no') : undefined),
-  onData: (stream, { envelope }, done) => {
-    const chunks: Buffer[] = [];
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    stream.on('end', () => {
-      const text = Buffer.concat(chunks).toString().replaceAll('=\r\n', '').replaceAll('=3D', '=');
-      mails.push({ to: envelope.rcptTo.map(({ address }) => address).join(), text });
-      done();
-    });
-  },
-});
+let mailServer: MailServer;
 let rig: Rig;
 let url: string;
 beforeAll(async () => {
-  smtp.on('error', () => undefined);
-  smtp.listen(0, '127.0.0.1');
-  await once(smtp.server, 'listening');
-  url = `smtp://127.0.0.1:${(smtp.server.address() as AddressInfo).port}`;
+  mailServer = await startMailServer({
+    disabledCommands: ['STARTTLS'],
+    onAuth: ({ username, password }, _session, done) =>
+      password === 'right' ? done(null, { user: username }) : done(new Error('no')),
+    onRcptTo: ({ address }, _session, done) => done(address.startsWith('refused@') ? new Error('no') : undefined),
+  });
+  url = `smtp://127.0.0.1:${mailServer.port}`;
   rig = await startRig({ config: { mail: { smtp: url, from: FROM }, signUp: { plan: 'daily', days: 7 } } });
   await definePlan(rig.server.state, { name: 'daily', title: 'Daily', sets: ['day-*'], zone: 'UTC' });
   await rig.invite({ name: 'ada@example.org' });
 });
 afterAll(async () => {
   await rig?.close();
-  await new Promise<void>((resolve) => smtp.close(() => resolve()));
+  await mailServer?.close();
 });
 
 const browser = () => createVisitor(rig.server.readingUrl);
-async function mailTo(address: string): Promise<string> {
-  await expect.poll(() => mails.some(({ to }) => to === address)).toBe(true);
-  const index = mails.findIndex(({ to }) => to === address);
-  return mails.splice(index, 1)[0]?.text ?? '';
-}
-const codeIn = (text: string) => /Subject: .*?(\d{6})/.exec(text)?.[1] ?? '';
+const mailTo = (address: string) => mailServer.take(address);
 const linkCode = (text: string) => /#([A-Z0-9-]+)/.exec(text)?.[1] ?? '';
 async function ask(visitor: Visitor, name: string, to = '/'): Promise<string> {
   expect((await visitor.post('/-/mail', { name, to })).headers.location).toBe('/-/mail');
@@ -143,7 +121,7 @@ it('never tells whether a name is known', async () => {
   }
   expect(answers[1]).toEqual(answers[0]);
   await mailTo('ada@example.org');
-  expect(mails).toEqual([]);
+  expect(mailServer.mails).toEqual([]);
 });
 
 it('attack 50: no form of another site asks for mail, takes a code, or deletes data', async () => {
@@ -221,37 +199,34 @@ it('signs up once, moves, downloads and deletes', async () => {
 });
 
 it('attack 47: a stolen session gets no proof, no password, no new address, and no code that outlives it', async () => {
-  const { code } = await rig.invite({ name: 'ida@example.org' });
-  await browser().post('/-/join', { code, password: 'the owners password' });
+  const code = await rig.codeFor('ida@example.org');
+  await browser().join(code, 'the owners password');
   const stolen = browser();
-  await stolen.post('/-/sign-in', { name: 'ida@example.org', password: 'the owners password', to: '/' });
+  await stolen.signIn('ida@example.org', 'the owners password');
   const ownCode = async () => {
     const { text } = await stolen.post('/-/connect-reader', { as: 'json' });
     return JSON.parse(text).link.split('#')[1].split('.')[0];
   };
-  const signIn = (password: string) => browser().post('/-/sign-in', { name: 'ida@example.org', password, to: '/' });
+  const signIn = (password: string) => browser().signIn('ida@example.org', password);
   const [first, second] = [await ownCode(), await ownCode()];
-  expect((await browser().post('/-/join', { code: first, password: 'a thiefs password' })).status).toBe(403);
+  expect((await browser().join(first, 'a thiefs password')).status).toBe(403);
   const joined = browser();
-  expect((await joined.post('/-/join', { code: first })).status).toBe(303); // in another browser it reads
+  expect((await joined.join(first)).status).toBe(303); // in another browser it reads
   await joined.post('/-/new-password', { password: 'a thiefs password' });
   expect((await joined.post('/-/move', { name: 'eve@example.org' })).headers.location).toBe('/-/account');
   expect((await joined.get('/-/account')).text).toContain('id="prove-to-move"');
   await stolen.post('/-/sign-out-everywhere', {});
-  expect((await browser().post('/-/join', { code: second })).status).toBe(403);
+  expect((await browser().join(second)).status).toBe(403);
   expect((await signIn('a thiefs password')).status).toBe(403);
   expect((await signIn('the owners password')).status).toBe(303);
 });
 
 it('changes and removes the password after signing in by mail, and not otherwise', async () => {
   const visitor = browser();
-  await visitor.post('/-/join', {
-    code: (await rig.invite({ name: 'hans@example.org' })).code,
-    password: 'correct horse',
-  });
+  await visitor.join(await rig.codeFor('hans@example.org'), 'correct horse');
   rig.passTime(1000);
   await visitor.post('/-/new-password', { password: 'battery staple' });
-  const signIn = (password: string) => browser().post('/-/sign-in', { name: 'hans@example.org', password, to: '/' });
+  const signIn = (password: string) => browser().signIn('hans@example.org', password);
   expect((await signIn('battery staple')).status).toBe(403);
   const fresh = browser();
   await fresh.post('/-/mail-code', { code: codeIn(await ask(fresh, 'hans@example.org')) });

@@ -1,91 +1,69 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { overview } from '../../keyserver/operators/overview.ts';
-import { checkToken } from '../../keyserver/publication/tokens.ts';
-import { findSession, joinWithCode } from '../../keyserver/readers/accounts.ts';
-import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
-import { SCHEMA_VERSION } from '../../keyserver/storage/migrations.ts';
-import { openState } from '../../keyserver/storage/state.ts';
+import { rmSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { KeyServerConfig } from '../../keyserver/config/config.ts';
+import type { Database } from '../../keyserver/storage/database.ts';
+import { type Migratable, type Migration, migrate, SCHEMA_VERSION } from '../../keyserver/storage/migrations.ts';
+import { openState, storeOf } from '../../keyserver/storage/state.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
-import { newPostgresUrl } from '../support/postgres.ts';
+import { keepStateIn, storeIn } from '../support/store.ts';
 
-/** When the key server of version 3 made its database, which is version-3.sql, and what it gave out then. */
-const MADE = 4_000_000_000;
-const MASTER_KEY = 'wispr-master-key/1\n1 HmpQp5v4YBtvEAKtLfGR4ab9BDjEI4TMGTVtJgG4zM8\n';
-const SESSION = 'OlRmjWsgbT2Ltp1K5FyV9nnuK61L2L7qGuqloNKPyoI';
-const CODE = 'NQKYMJ4BCKMFPNC9';
-const TOKEN = 'wispr-publish-UCi88-tt304xTVRZvNAOsPBUysRzfGM4QqLAy_HBDt8';
+const nothing = async () => undefined;
+/** What could come next. */
+const COLUMN: Migration = ({ integer }) => `ALTER TABLE settings ADD COLUMN changed ${integer} NOT NULL DEFAULT 7`;
+const ROW: Migration = () => "INSERT INTO settings (name, value) VALUES ('second', '')";
+const FAILING: Migration = () => "INSERT INTO settings (name, value) VALUES ('third', ''); DROP TABLE no_such_table";
 
-let folder: string;
-beforeEach(() => {
-  folder = temporaryFolder();
-  writeFileSync(join(folder, 'master.key'), MASTER_KEY, { mode: 0o600 });
-});
-afterEach(() => rmSync(folder, { recursive: true }));
+describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
+  keepStateIn(kind);
+  let folder: string;
+  let config: KeyServerConfig;
+  let opened: Database[];
+  const open = async () => {
+    const database = (await (await storeOf(config)).open(nothing)) as Migratable;
+    opened.push(database);
+    return database;
+  };
+  beforeEach(async () => {
+    folder = temporaryFolder();
+    config = { ...configIn(folder), ...(await storeIn(folder)) };
+    const { database } = await openState(config);
+    opened = [database];
+    await database.run("INSERT INTO settings (name, value) VALUES ('first', 'kept')");
+  });
+  afterEach(async () => {
+    for (const database of opened) await database.close();
+    rmSync(folder, { recursive: true });
+  });
 
-it('a database of version 3 goes on with what is in it, and is of the newest version', async () => {
-  const config = configIn(folder);
-  const before = new DatabaseSync(join(folder, 'keyserver.db'), { enableForeignKeyConstraints: false });
-  before.exec(readFileSync(new URL('version-3.sql', import.meta.url), 'utf8'));
-  before.close();
-  for (let start = 1; start <= 2; start++) {
-    const state = await openState(config, () => MADE);
-    expect(await state.database.first('PRAGMA user_version')).toEqual({ user_version: SCHEMA_VERSION });
-    expect(await state.database.all('PRAGMA index_info(invitations_subscriber)')).toHaveLength(1);
-    expect(await findSession(state, SESSION)).toMatchObject({ name: 'Ada' });
-    expect(await checkToken(state, `Bearer ${TOKEN}`, 'publish')).toBe('ci');
-    if (start === 1) expect((await joinWithCode(state, CODE)).subscriber.name).toBe('Ben');
-    else await expect(joinWithCode(state, CODE)).rejects.toMatchObject({ code: 'code-refused' });
-    await state.database.close();
-  }
-});
+  const settings = (database: Database) => database.all('SELECT * FROM settings ORDER BY name');
 
-it('on PostgreSQL several processes take the steps at once, each of them once', async () => {
-  rmSync(join(folder, 'master.key'));
-  const config = { ...configIn(folder), data: undefined, database: await newPostgresUrl() };
-  const first = await openState(config);
-  await inviteSubscriber(first, { name: 'ada' });
-  for (const undo of [
-    'DROP INDEX invitations_subscriber',
-    'DROP TABLE mail_codes',
-    'DROP TABLE wrong_mail_codes',
-    'DROP TABLE sign_ups',
-    'ALTER TABLE sessions DROP COLUMN proven',
-    'ALTER TABLE invitations DROP COLUMN own',
-    'DROP TABLE subscriptions',
-    'DROP TABLE plans',
-    'DROP TABLE periods',
-    'ALTER TABLE tokens DROP COLUMN scope',
-    'ALTER TABLE subscribers DROP COLUMN seats',
-    'ALTER TABLE subscribers DROP COLUMN member_of',
-    'DROP TABLE entitlements',
-    'DROP TABLE passkey_challenges',
-    'DROP TABLE reader_passkeys',
-    'DROP TABLE identities',
-    'DROP TABLE audit_news',
-    'DROP TABLE audit',
-    'DROP TABLE counts',
-    'DROP INDEX devices_last_seen',
-    'DROP INDEX subscribers_revoked',
-    'DROP TABLE operator_links',
-    'DROP TABLE operator_sessions',
-    'DROP TABLE operator_passkeys',
-    'DROP TABLE operators',
-    'DROP TABLE secrets',
-    'DROP TABLE former_recipients',
-    'DROP TABLE failures',
-    'DROP TABLE ticket_key',
-  ])
-    await first.database.run(undo);
-  await first.database.run('UPDATE wispr_key_server SET version = 3');
-  const states = await Promise.all([1, 2, 3].map(() => openState(config)));
-  const sql = "SELECT indexname FROM pg_indexes WHERE indexname = 'invitations_subscriber'";
-  expect(await first.database.all(sql)).toHaveLength(1);
-  for (const state of [first, ...states]) {
-    expect(await state.database.first('SELECT version FROM wispr_key_server')).toEqual({ version: SCHEMA_VERSION });
-    expect((await overview(state)).subscribers.map(({ name }) => name)).toEqual(['ada']);
-    await state.database.close();
-  }
+  it('several processes take each step that is missing once, and keep what is there', async () => {
+    const databases = await Promise.all([1, 2, 3].map(open));
+    await Promise.all(databases.map((database) => migrate(database, nothing, [COLUMN, ROW])));
+    for (const database of databases) {
+      expect(await database.version()).toBe(SCHEMA_VERSION + 2);
+      expect(await settings(database)).toMatchObject([
+        { name: 'first', value: 'kept', changed: 7 },
+        { name: 'second', changed: 7 },
+      ]);
+    }
+  });
+
+  it('a step that fails leaves the version before it whole', async () => {
+    const database = await open();
+    await expect(migrate(database, nothing, [COLUMN, FAILING])).rejects.toThrow('no_such_table');
+    expect(await database.version()).toBe(SCHEMA_VERSION + 1);
+    expect(await settings(database)).toMatchObject([{ name: 'first', changed: 7 }]);
+    await migrate(database, nothing, [COLUMN, ROW]);
+    expect(await database.version()).toBe(SCHEMA_VERSION + 2);
+  });
+
+  it('attack 68: refuses a database of a newer version, and leaves it as it is', async () => {
+    const version = SCHEMA_VERSION + 1;
+    const database = await open();
+    await database.setVersion(version);
+    const message = expect.stringContaining(`has schema version ${version};`);
+    await expect(openState(config)).rejects.toMatchObject({ code: 'store-unusable', message });
+    expect([await database.version(), await settings(database)]).toMatchObject([version, [{ name: 'first' }]]);
+  });
 });

@@ -83,7 +83,7 @@ describe('the paywall', () => {
     expect(answers.map(({ keys }) => keys.length)).toEqual([1, 1, 1]);
     expect(paywall.asked).toEqual(['ada@example.org']);
     const browser = createVisitor(rig.server.readingUrl);
-    await browser.post('/-/join', { code: (await inviteAgain(rig.server.state, 'ada@example.org')).code });
+    await browser.join((await inviteAgain(rig.server.state, 'ada@example.org')).code);
     expect((await browser.get('/-/account')).text).toContain('pictures');
     expect(paywall.asked).toHaveLength(1);
     paywall.answer = { plans: [] };
@@ -122,7 +122,7 @@ describe('the paywall', () => {
       expect(await readableBy('carla')).toEqual([TODAY, LATER]);
       pass(15 * MINUTE);
     }
-    const id = (await findSubscriber(rig.server.state.database, 'carla'))?.id ?? 0;
+    const id = await rig.idOf('carla');
     expect(await plansOf(rig.server.state.database, id)).toHaveLength(2);
   });
 
@@ -141,11 +141,7 @@ describe('the paywall', () => {
   });
 
   it('is asked for "wispr admin why"; "wispr invite" grants nothing by itself', async () => {
-    const file = join(rig.folder, 'keyserver.json');
-    writeFileSync(
-      file,
-      JSON.stringify(rig.config, (name, value) => (name === 'dev' ? undefined : value)),
-    );
+    const file = rig.writeConfig();
     const invited = await runWispr(['invite', 'dora', '-c', file]);
     expect(invited.stderr).toContain('dora is a new subscriber: nothing that is noted here');
     paywall.answer = held('pictures', START, START + DAY);
@@ -248,7 +244,7 @@ describe('an answer that is none', () => {
       ],
     };
     expect(await readableBy('ida')).toEqual(['photos']);
-    const id = (await findSubscriber(rig.server.state.database, 'ida'))?.id ?? 0;
+    const id = await rig.idOf('ida');
     const spans = (await plansOf(rig.server.state.database, id)).map(({ from, until }) => [
       from - START,
       (until ?? 0) - START,

@@ -9,7 +9,7 @@ import { daySpan, periodAt } from '../../core/keys/set-time.ts';
 import { unwrapKey } from '../../core/keys/wrapped-key.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { definePlan, listPlans } from '../../keyserver/subscriptions/plans.ts';
-import { findSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { endSubscriptions, subscribe } from '../../keyserver/subscriptions/subscriptions.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type BoundDevice, bind, sendKeyRequest } from '../support/device.ts';
@@ -72,12 +72,8 @@ async function connect(name: string, set: string): Promise<BoundDevice> {
 
 async function subscriber(name: string, plan: string, from: number, until: number | null = null): Promise<BoundDevice> {
   const device = await connect(name, 'none');
-  await subscribe(rig.server.state.database, await idOf(name), plan, from, until);
+  await subscribe(rig.server.state.database, await rig.idOf(name), plan, from, until);
   return device;
-}
-
-async function idOf(name: string): Promise<number> {
-  return (await findSubscriber(rig.server.state.database, name))?.id ?? 0;
 }
 
 const NAMES = ['November', 'December', 'library'];
@@ -126,7 +122,7 @@ describe('the key of a period', () => {
     expect([await given(carla), await given(dora)]).toEqual([['day-2026-11-16'], ['day-2026-11-16', 'November']]);
     goTo(AHEAD);
     expect([await given(carla), await given(dora)]).toEqual([['day-2026-11-16'], ['day-2026-11-16', 'November']]);
-    await endSubscriptions(rig.server.state.database, await idOf('dora'), now);
+    await endSubscriptions(rig.server.state.database, await rig.idOf('dora'), now);
     expect(await given(dora)).toEqual(['day-2026-11-16']);
     expect(await given(dora, 'day-2026-12-01')).toEqual([]);
     await revokeSubscriber(rig.server.state, 'dora');

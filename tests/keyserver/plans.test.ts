@@ -47,10 +47,6 @@ async function readableBy(name: string): Promise<string[]> {
   return ISSUES.filter((_set, index) => decisions[index]?.denied === undefined);
 }
 
-async function idOf(name: string): Promise<number> {
-  return (await findSubscriber(rig.server.state.database, name))?.id ?? 0;
-}
-
 const passDays = (days: number) => {
   rig.passTime(days * DAY);
   now += days * DAY;
@@ -91,10 +87,10 @@ describe('a subscriber', () => {
     passDays(60);
     expect(await readableBy('ada')).toEqual([YESTERDAYS, TODAYS]);
     // A later subscription does not fill the gap.
-    expect(await subscribe(database, await idOf('ada'), 'daily', now, null)).toBe('begun');
+    expect(await subscribe(database, await rig.idOf('ada'), 'daily', now, null)).toBe('begun');
     expect(await readableBy('ada')).toEqual([YESTERDAYS, TODAYS]);
-    expect(await subscribe(database, await idOf('ada'), 'daily', now, null)).toBe('unchanged');
-    expect(await subscribe(database, await idOf('ada'), 'daily', now, now + DAY)).toBe('moved');
+    expect(await subscribe(database, await rig.idOf('ada'), 'daily', now, null)).toBe('unchanged');
+    expect(await subscribe(database, await rig.idOf('ada'), 'daily', now, now + DAY)).toBe('moved');
     passDays(-60);
   });
 
@@ -110,7 +106,7 @@ describe('a subscriber', () => {
     const { database } = rig.server.state;
     await rig.invite({ name: 'carla', plan: 'daily' });
     expect(await readableBy('carla')).toEqual([TODAYS, TOMORROWS]);
-    expect(await endSubscriptions(database, await idOf('carla'), now)).toBe(1);
+    expect(await endSubscriptions(database, await rig.idOf('carla'), now)).toBe(1);
     passDays(1);
     expect(await readableBy('carla')).toEqual([TODAYS]);
     passDays(-1);
@@ -130,7 +126,7 @@ describe('a subscriber', () => {
   it('of another system has what it told last, in whichever order it comes', async () => {
     const { database } = rig.server.state;
     await rig.invite({ name: 'emil', sets: ['none'] });
-    const id = await idOf('emil');
+    const id = await rig.idOf('emil');
     const told = { source: 'stripe sub_1', plans: ['pictures'], from: now - 10 };
     expect(await noteKeptElsewhere(database, id, { ...told, at: now - 5, until: now + DAY })).toBe(true);
     expect(await readableBy('emil')).toEqual(['photos']);
@@ -149,7 +145,7 @@ describe('a subscriber', () => {
   it('who is met by an earlier beginning has one subscription, and none ends before it begins', async () => {
     const { database } = rig.server.state;
     await rig.invite({ name: 'frank', plan: 'daily' });
-    const id = await idOf('frank');
+    const id = await rig.idOf('frank');
     expect(await subscribe(database, id, 'daily', now - DAY, null)).toBe('moved');
     expect(await plansOf(database, id)).toMatchObject([{ from: now - DAY, until: null }]);
     await expect(subscribe(database, id, 'daily', now, now - 1)).rejects.toMatchObject({ code: 'argument-invalid' });
@@ -233,9 +229,8 @@ describe('why', () => {
 describe('links for a whole list', () => {
   it('are written into a file of their own, for its owner only', async () => {
     const { runWispr } = await import('../support/wispr.ts');
-    const { folder, config } = rig;
-    const { folder: _, ...paths } = { folder, ...config };
-    writeFileSync(join(folder, 'keyserver.json'), JSON.stringify({ ...paths, dev: undefined }));
+    const { folder } = rig;
+    rig.writeConfig();
     writeFileSync(join(folder, 'people.csv'), 'name,plan\nfrida,daily\n');
     const run = (...args: string[]) => runWispr(args, { cwd: folder });
     const dry = await run('admin', 'import', 'people.csv', '--dry-run');

@@ -35,8 +35,8 @@ const browser = () => createReader(rig.server);
 /** Invites, joins, and returns the browser that is signed in then. */
 async function join(name: string): Promise<Reader> {
   const reader = browser();
-  const { code: accountCode } = await rig.invite({ name });
-  const { status } = await reader.post('/-/join', { code: accountCode, password: PASSWORD });
+  const accountCode = await rig.codeFor(name);
+  const { status } = await reader.join(accountCode, PASSWORD);
   expect(status).toBe(303);
   return reader;
 }
@@ -53,58 +53,56 @@ describe('joining', () => {
     expect(page.status).toBe(200);
     expect(page.headers['content-security-policy']).toContain("script-src 'self'");
     expect(page.text).not.toMatch(/<script>|onclick|style=/);
-    const { code: accountCode } = await rig.invite({ name: 'Änne Müller' });
-    const joined = await reader.post('/-/join', { code: accountCode.toLowerCase(), password: PASSWORD });
+    const accountCode = await rig.codeFor('Änne Müller');
+    const joined = await reader.join(accountCode.toLowerCase(), PASSWORD);
     expect([joined.status, joined.headers.location]).toEqual([303, '/-/account']);
     expect((await reader.get('/-/account')).text).toContain('Änne Müller');
     expect(await statusOfArticle(reader)).toBe(200);
   });
 
   it('never reads a code out of the query', async () => {
-    const { code: accountCode } = await rig.invite({ name: 'query' });
+    const accountCode = await rig.codeFor('query');
     const page = await browser().get(`/-/join?code=${accountCode}`);
     expect(page.text).not.toContain(accountCode);
   });
 
   it('attack 94: refuses a code that was used, expired, made for a device, or tried at random, in the same words', async () => {
     const [used, expired] = [await rig.invite({ name: 'bert' }), await rig.invite({ name: 'carla' })];
-    await browser().post('/-/join', { code: used.code, password: PASSWORD });
+    await browser().join(used.code, PASSWORD);
     rig.passTime(8 * DAY);
-    const late = await browser().post('/-/join', { code: expired.code, password: PASSWORD });
+    const late = await browser().join(expired.code, PASSWORD);
     rig.passTime(-8 * DAY);
     const codes = [used.code, used.code, '0000-0000-0000-0000', 'no code at all', ''];
     for (const code of codes) {
-      const { status, text } = await browser().post('/-/join', { code, password: PASSWORD });
+      const { status, text } = await browser().join(code, PASSWORD);
       expect(status).toBe(403);
       expect(text.replaceAll(code, '')).toBe(late.text.replaceAll(expired.code, ''));
     }
   });
 
   it('gives one of two browsers that race for a code the account', async () => {
-    const { code: accountCode } = await rig.invite({ name: 'dora' });
-    const answers = await Promise.all(
-      [1, 2].map(() => browser().post('/-/join', { code: accountCode, password: PASSWORD })),
-    );
+    const accountCode = await rig.codeFor('dora');
+    const answers = await Promise.all([1, 2].map(() => browser().join(accountCode, PASSWORD)));
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 403]);
   });
 
   it('asks for ten characters, and keeps the code in the form', async () => {
-    const { code: accountCode } = await rig.invite({ name: 'emil' });
-    const { status, text } = await browser().post('/-/join', { code: accountCode, password: 'ninechars' });
+    const accountCode = await rig.codeFor('emil');
+    const { status, text } = await browser().join(accountCode, 'ninechars');
     expect(status).toBe(400);
     expect(text).toContain(`value="${accountCode}"`);
     expect(text).not.toContain('ninechars');
-    expect((await browser().post('/-/join', { code: accountCode, password: 'ten-chars!' })).status).toBe(303);
+    expect((await browser().join(accountCode, 'ten-chars!')).status).toBe(303);
   });
 
   it('again, with a new invitation, replaces the password and ends the other sessions', async () => {
     const old = await join('frieda');
-    const { code: accountCode } = await rig.invite({ name: 'frieda' });
+    const accountCode = await rig.codeFor('frieda');
     const fresh = browser();
-    await fresh.post('/-/join', { code: accountCode, password: 'another password' });
+    await fresh.join(accountCode, 'another password');
     expect(await statusOfArticle(old)).toBe(401);
     expect(await statusOfArticle(fresh)).toBe(200);
-    const attempt = await browser().post('/-/sign-in', { name: 'frieda', password: PASSWORD, to: '/' });
+    const attempt = await browser().signIn('frieda', PASSWORD);
     expect(attempt.status).toBe(403);
   });
 });
@@ -175,16 +173,14 @@ describe('signing in', () => {
     '/.\t//evil.example',
     '',
   ])('never leads away: %j', async (to) => {
-    const answer = await browser().post('/-/sign-in', { name: 'gustav', password: PASSWORD, to });
+    const answer = await browser().signIn('gustav', PASSWORD, to);
     expect([answer.status, answer.headers.location]).toEqual([303, '/']);
   });
 
   it('says the same to an unknown name, a name without an account, and a wrong password', async () => {
     await rig.invite({ name: 'without account' });
     const names = ['gustav', 'nobody', 'without account'];
-    const pages = await Promise.all(
-      names.map((name) => browser().post('/-/sign-in', { name, password: 'wrong password', to: '/' })),
-    );
+    const pages = await Promise.all(names.map((name) => browser().signIn(name, 'wrong password')));
     expect(pages.map(({ status }) => status)).toEqual([403, 403, 403]);
     const [first, ...others] = pages.map(({ text }, index) => text.replaceAll(names[index] ?? '', 'NAME'));
     for (const other of others) expect(other).toBe(first);
@@ -192,8 +188,7 @@ describe('signing in', () => {
 
   it('costs the same for an unknown name: one hash, of the same work', async () => {
     const hash = vi.spyOn(rig.server.state.hashing, 'hash');
-    for (const name of ['gustav', 'not-gustav'])
-      await browser().post('/-/sign-in', { name, password: 'wrong password', to: '/' });
+    for (const name of ['gustav', 'not-gustav']) await browser().signIn(name, 'wrong password');
     const works = hash.mock.calls.map(([, { typed, cost, salt }]) => ({ typed, cost, salt: salt.length }));
     hash.mockRestore();
     expect(works).toHaveLength(2);
@@ -204,11 +199,11 @@ describe('signing in', () => {
     const cookie = `wispr-${rig.server.ports.reading}`;
     const reader = browser();
     reader.cookies.set(cookie, 'A'.repeat(43));
-    await reader.post('/-/sign-in', { name: 'gustav', password: PASSWORD, to: '/' });
+    await reader.signIn('gustav', PASSWORD);
     const firstToken = reader.cookies.get(cookie) ?? '';
     expect(firstToken).toMatch(/^[A-Za-z0-9_-]{43}$/);
     expect(firstToken).not.toBe('A'.repeat(43));
-    await reader.post('/-/sign-in', { name: 'gustav', password: PASSWORD, to: '/' });
+    await reader.signIn('gustav', PASSWORD);
     const thief = browser();
     thief.cookies.set(cookie, firstToken);
     expect(await statusOfArticle(thief)).toBe(401);
@@ -217,7 +212,7 @@ describe('signing in', () => {
 
   it('stores neither tokens nor passwords', async () => {
     const reader = browser();
-    await reader.post('/-/sign-in', { name: 'gustav', password: PASSWORD, to: '/' });
+    await reader.signIn('gustav', PASSWORD);
     const dump = JSON.stringify(
       await Promise.all(
         ['sessions', 'document_sessions', 'entries', 'accounts', 'invitations'].map((table) =>
@@ -255,7 +250,7 @@ describe('signing in', () => {
     rig.passTime(-30 * DAY - 1);
     expect(await revokeSubscriber(rig.server.state, 'jens')).toMatchObject({ sessions: 1 });
     expect(await statusOfArticle(revoked)).toBe(401);
-    await revoked.post('/-/sign-in', { name: 'jens', password: PASSWORD, to: '/' });
+    await revoked.signIn('jens', PASSWORD);
     const page = await revoked.get(ARTICLE);
     expect(page.status).toBe(403);
     expect(page.text).toContain('The publisher has ended your access');
@@ -268,7 +263,7 @@ describe('signing in', () => {
       sets: ['day-*', 'sport'],
       until: Date.UTC(2099, 5, 30) / 1000,
     });
-    await reader.post('/-/join', { code: accountCode, password: PASSWORD });
+    await reader.join(accountCode, PASSWORD);
     const { text } = await reader.get('/-/account');
     expect(text).toContain('<strong>kora</strong>');
     expect(text).toContain('<code>day-*</code>');
@@ -296,7 +291,7 @@ describe('signing in', () => {
       const changed = password.replace(/m=\d+,t=\d+,p=\d+/, cost);
       await database.run('UPDATE accounts SET password = ? WHERE subscriber = ?', changed, subscriber);
       const start = performance.now();
-      const { status } = await browser().post('/-/sign-in', { name: 'lena', password: PASSWORD, to: '/' });
+      const { status } = await browser().signIn('lena', PASSWORD);
       expect(status).toBe(500);
       expect(performance.now() - start).toBeLessThan(2000);
     }
@@ -317,10 +312,9 @@ describe('a password that waits for its turn to be hashed', () => {
     return { ...state, hashing: { ...state.hashing, hash } };
   };
   const given = { password: 'a password of a thief', address: '192.0.2.1' };
-  const signsIn = async (name: string) =>
-    (await browser().post('/-/sign-in', { name, password: given.password, to: '/' })).status === 303;
+  const signsIn = async (name: string) => (await browser().signIn(name, given.password)).status === 303;
   const begin = async (name: string) => {
-    const { code } = await rig.invite({ name });
+    const code = await rig.codeFor(name);
     const { token, subscriber } = await joinWithCode(rig.server.state, code.replaceAll('-', ''));
     return { subscriber, token };
   };
@@ -364,7 +358,7 @@ describe('forms', () => {
     ['the same site, without Origin', { 'sec-fetch-site': 'same-site' }],
     ['nowhere', {}],
   ] as [string, Record<string, string>][])('attack 50: from %s change nothing', async (_, headers) => {
-    const { code: accountCode } = await rig.invite({ name: 'mara' });
+    const accountCode = await rig.codeFor('mara');
     const before = JSON.stringify(await overview(rig.server.state));
     for (const [path, fields] of [
       ['/-/sign-out', {}],
@@ -432,7 +426,7 @@ it('attack 46: guesses of codes from one address are limited', async () => {
   const limited = await startRig({ limits: { joinsPerAddress: 2 } });
   try {
     const reader = createVisitor(limited.server.readingUrl);
-    const guess = async () => (await reader.post('/-/join', { code: '0000000000000000', password: PASSWORD })).status;
+    const guess = async () => (await reader.join('0000000000000000', PASSWORD)).status;
     expect([await guess(), await guess(), await guess()]).toEqual([403, 403, 429]);
   } finally {
     await limited.close();
@@ -441,10 +435,10 @@ it('attack 46: guesses of codes from one address are limited', async () => {
 
 it('attack 93: the log holds no names, codes, passwords, tokens, paths or queries', async () => {
   const reader = browser();
-  const { code: accountCode } = await rig.invite({ name: 'olga' });
-  await reader.post('/-/join', { code: accountCode, password: 'olgas own password' });
+  const accountCode = await rig.codeFor('olga');
+  await reader.join(accountCode, 'olgas own password');
   await reader.get(`${ARTICLE}?secret-query=1`);
-  await browser().post('/-/sign-in', { name: 'olga', password: 'olgas wrong password', to: ARTICLE });
+  await browser().signIn('olga', 'olgas wrong password', ARTICLE);
   const log = rig.log();
   expect(log).toContain('"route":"document"');
   expect(log).toContain('"route":"/-/join"');

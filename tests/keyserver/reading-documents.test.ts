@@ -55,7 +55,7 @@ afterAll(() => rig.close());
 
 async function join(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<Reader> {
   const reader = createReader(rig.server);
-  await reader.post('/-/join', { code: (await rig.invite({ name, ...grant })).code, password: PASSWORD });
+  await reader.join(await rig.codeFor(name, grant), PASSWORD);
   return reader;
 }
 
@@ -215,10 +215,7 @@ describe('a shared cache in front', () => {
     const page = await stranger.get(urlOf(PICTURE));
     expect([page.status, page.headers['cache-control']]).toEqual([303, 'no-store']);
     expect((await stranger.enter()).headers['cache-control']).toBe('no-store');
-    const joined = await stranger.post('/-/join', {
-      code: (await rig.invite({ name: 'emil' })).code,
-      password: PASSWORD,
-    });
+    const joined = await stranger.join(await rig.codeFor('emil'), PASSWORD);
     expect(joined.headers['set-cookie']).toBeDefined();
     expect(joined.headers['cache-control']).toBe('no-store');
   });

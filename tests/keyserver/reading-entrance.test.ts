@@ -18,7 +18,7 @@ afterAll(() => rig.close());
 
 async function join(name: string): Promise<Reader> {
   const reader = createReader(rig.server);
-  await reader.post('/-/join', { code: (await rig.invite({ name })).code, password: PASSWORD });
+  await reader.join(await rig.codeFor(name), PASSWORD);
   return reader;
 }
 

@@ -175,7 +175,7 @@ it('has the publisher’s colour and logo out of the signed settings on its own 
   expect(signIn.text).toContain('No subscription yet? <a href="https://shop.example/">');
   expect((await account.get('/-/style.css')).text).toContain('--accent:#a3301d');
   const { code } = await rig.invite({ name: 'kora', sets: ['day-16', '*'] });
-  await account.post('/-/join', { code, password: 'correct horse battery' });
+  await account.join(code, 'correct horse battery');
   const { text } = await account.get('/-/account');
   expect(text).toContain('Day 16');
   expect(text).toContain('Everything');

@@ -21,7 +21,7 @@ let rig: Rig;
 let device: BoundDevice;
 beforeAll(async () => {
   rig = await startRig();
-  device = await bind(rig.provider, (await rig.invite({ name: 'Ada' })).code);
+  device = await bind(rig.provider, await rig.codeFor('Ada'));
 });
 afterAll(() => rig.close());
 
@@ -66,7 +66,7 @@ describe('the master key', () => {
     expect(done.rows).toBeGreaterThan(4);
     expect(await versionsInUse()).toEqual([2]);
     expect(await keysOf(device)).toBe(1);
-    await bind(rig.provider, (await rig.invite({ name: 'Ben' })).code);
+    await bind(rig.provider, await rig.codeFor('Ben'));
     expect(await versionsInUse()).toEqual([2]); // what the running server has sealed too
     expect(await rotate()).toMatchObject({ outcome: 'sealed', version: 2, rows: 0, older: [1] }); // again: nothing
     expect(await removeOlder()).toMatchObject({ outcome: 'removed', older: [1] });
@@ -167,7 +167,7 @@ describe('device keys', () => {
   });
 
   it('are given to no device that is unknown or was removed, and not for a signature by another', async () => {
-    const other = await bind(rig.provider, (await rig.invite({ name: 'Cleo' })).code);
+    const other = await bind(rig.provider, await rig.codeFor('Cleo'));
     const mixed = { ...other.keys, ed25519: { ...other.keys.ed25519, publicKey: device.keys.ed25519.publicKey } };
     expect(await statusOf(mixed)).toBe(400);
     expect(await statusOf({ ...other.keys, xwing: device.keys.xwing })).toBe(403);

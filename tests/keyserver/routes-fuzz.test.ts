@@ -63,7 +63,7 @@ afterAll(() => rig?.close());
 async function signIn(): Promise<void> {
   const browser = createVisitor(rig.server.readingUrl);
   const { code } = await rig.invite({ name: 'ben', plan: 'daily' });
-  await browser.post('/-/join', { code });
+  await browser.join(code);
   cookies = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
 }
 

@@ -1,11 +1,8 @@
 /** Attack 93 for commands and for the log: each command says what it is for, and no other secret; the log of the key server says none. */
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { addAdminCommand } from '../../cli/commands/admin.ts';
 import { addKeyServerCommand } from '../../cli/commands/keyserver.ts';
@@ -16,6 +13,7 @@ import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { askForKeys, bind } from '../support/device.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { codeInMail, type MailServer, startMailServer } from '../support/mail-server.ts';
 import { CLIENT, type OpenIdProviderRig, startOpenIdProvider } from '../support/openid-provider.ts';
 import { type Paywall, startPaywall } from '../support/paywall.ts';
 import type { Ended } from '../support/programs.ts';
@@ -34,21 +32,7 @@ let server: RunningWispr<{ keyserver: string; reading: string; documents: string
 let publisher: PublisherWithSets;
 let provider: OpenIdProviderRig;
 let paywall: Paywall;
-/** The last one, once it is there whole. */
-let mail = '';
-const smtp = new SMTPServer({
-  disabledCommands: ['STARTTLS'],
-  allowInsecureAuth: true,
-  onAuth: (_auth, _session, done) => done(null, { user: 'reader' }),
-  onData: (stream, _session, done) => {
-    const chunks: Buffer[] = [];
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    stream.on('end', () => {
-      mail = Buffer.concat(chunks).toString().replaceAll('=\r\n', '').replaceAll('=3D', '=');
-      done();
-    });
-  },
-});
+let smtp: MailServer;
 
 /** What no output may have, by what it is; what a command prints because it is for that comes in here then. */
 const secrets = new Map<string, string>();
@@ -58,8 +42,7 @@ const commands = new Set<string>();
 
 beforeAll(async () => {
   folder = temporaryFolder();
-  smtp.listen(0, '127.0.0.1');
-  await once(smtp.server, 'listening');
+  smtp = await startMailServer({ disabledCommands: ['STARTTLS'], authOptional: false });
   provider = await startOpenIdProvider(() => `${server.ready.reading}/-/openid/back`);
   paywall = await startPaywall(PAYWALL);
   publisher = await createPublisher();
@@ -71,8 +54,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.stop();
-  await Promise.all([provider.stop(), paywall.close()]);
-  await new Promise<void>((resolve) => smtp.close(() => resolve()));
+  await Promise.all([provider.stop(), paywall.close(), smtp.close()]);
   rmSync(folder, { recursive: true });
 });
 
@@ -82,7 +64,6 @@ function configure(): void {
     writeFileSync(join(folder, name), `${secret}\n`, { mode: 0o600 });
     return name;
   };
-  const { port } = smtp.server.address() as AddressInfo;
   const config = {
     listen,
     reading: { listen, documents: { listen, inBrowser: false } },
@@ -91,7 +72,7 @@ function configure(): void {
     masterKey: 'master.key',
     publicKey: 'keyserver.pub',
     mail: {
-      smtp: `smtp://reader@127.0.0.1:${port}`,
+      smtp: `smtp://reader@127.0.0.1:${smtp.port}`,
       from: 'News <news@example.org>',
       passwordFile: secretFile('mail.secret', MAIL_PASSWORD),
     },
@@ -155,7 +136,7 @@ it('the secrets of readers, systems and operators come into use', async () => {
   await invite('ada@example.org --plan daily');
   await run('invite ada@example.org --plan daily --json', ({ stdout }) => JSON.parse(stdout).code);
   await run('invite bert@example.org --plan daily --mail');
-  secrets.set('a mailed invitation', codeIn(mail));
+  secrets.set('a mailed invitation', codeIn(await smtp.take('bert@example.org')));
   await run('admin token', ({ stdout }) => stdout.trim());
   await run('admin token --name shop --for subscriptions --json', ({ stdout }) => JSON.parse(stdout).token);
   await run('admin operator odile', ({ stdout }) => codeIn(stdout));
@@ -178,12 +159,11 @@ it('readers sign in by every way, and devices ask', async () => {
   );
   expect((await askForKeys(device, [setOf(publisher, 'day-1').id])).keys).toHaveLength(1);
   await expect(bind(device.provider, 'ABCD-EFGH-JKMN-PQRS')).rejects.toThrow('code-refused');
-  mail = '';
   const mailed = createVisitor(reading);
   await mailed.post('/-/mail', { name: 'ada@example.org', to: '/' });
-  await expect.poll(() => mail).toContain('Subject:');
+  const mail = await smtp.take('ada@example.org');
   secrets.set('link of a mail', codeIn(mail));
-  const [, code = ''] = /Subject: .*?(\d{6})/.exec(mail) ?? [];
+  const code = codeInMail(mail);
   expect((await mailed.post('/-/mail-code', { code })).status).toBe(303);
   secrets.set('code of a mail', code);
   keep('mailed', mailed);

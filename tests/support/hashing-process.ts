@@ -6,12 +6,14 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { destination, pino } from 'pino';
+import { TIMING } from '../../keyserver/hashing/connection.ts';
 import { Dispatcher } from '../../keyserver/hashing/dispatcher.ts';
 import { Member } from '../../keyserver/hashing/member.ts';
 
 const [kind, port, places] = process.argv.slice(2);
 const secret = Buffer.from(process.env.WISPR_TEST_SECRET ?? '', 'hex');
-const common = { secret, places: Number(places), log: pino({ base: null }, destination(2)) };
+const timing = { ...TIMING, alive: 100 };
+const common = { secret, timing, places: Number(places), log: pino({ base: null }, destination(2)) };
 const address = { host: '127.0.0.1', port: Number(port) };
 const hashing =
   kind === 'dispatcher'

@@ -1,5 +1,5 @@
 /** A key server on loopback with a publisher, a content host and a site, all real; everything is closed by `close()`. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -9,6 +9,7 @@ import type { RequestLimits } from '../../keyserver/http/limits.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { type Invitation, type InvitationRequest, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import { findSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { type ContentHost, startContentHost } from './content-host.ts';
 import { createPublisher, type PublisherWithSets, SITE, sealBundle } from './publisher-with-sets.ts';
 import { storeIn } from './store.ts';
@@ -24,6 +25,12 @@ export interface Rig {
   /** What the key server logged. */
   readonly log: () => string;
   readonly invite: (request: InvitationRequest) => Promise<Invitation>;
+  /** The code of an invitation. */
+  readonly codeFor: (name: string, request?: Omit<InvitationRequest, 'name'>) => Promise<string>;
+  /** The number of a subscriber; 0, if there is none. */
+  readonly idOf: (name: string) => Promise<number>;
+  /** Writes the configuration, as commands read it. @returns the file */
+  readonly writeConfig: () => string;
   /** Moves the key server's clock. */
   readonly passTime: (seconds: number) => void;
   readonly close: () => Promise<void>;
@@ -89,6 +96,13 @@ export async function startRig(
     provider: { keyServer: server.url, publisher: publisher.root.id },
     log: () => lines.join(''),
     invite: (request) => inviteSubscriber(server.state, request),
+    codeFor: async (name, request) => (await inviteSubscriber(server.state, { name, ...request })).code,
+    idOf: async (name) => (await findSubscriber(server.state.database, name))?.id ?? 0,
+    writeConfig: () => {
+      const file = join(folder, 'keyserver.json');
+      writeFileSync(file, JSON.stringify({ ...config, dev: undefined }));
+      return file;
+    },
     passTime: (seconds) => {
       now += seconds;
     },

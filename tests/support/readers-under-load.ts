@@ -141,7 +141,7 @@ export class ReadersUnderLoad {
   async #signIn({ name, password }: Account): Promise<void> {
     const visitor = createVisitor(ORIGINS.readingUrl, newClient(this.#cluster.balancer, '127.0.2.4').dispatcher);
     await this.#twice(async () => {
-      const { status } = await visitor.post('/-/sign-in', { name, password, to: '/' });
+      const { status } = await visitor.signIn(name, password);
       if (status !== 303) throw new Error(`sign-in: ${status}`);
     });
     this.signedIn.push(visitor);

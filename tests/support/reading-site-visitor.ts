@@ -17,7 +17,19 @@ export interface Visitor {
     fields: Record<string, string> | string,
     headers?: Record<string, string>,
   ) => Promise<Page>;
+  /** Uses the code of an invitation; without a password there will be none. */
+  readonly join: (code: string, password?: string) => Promise<Page>;
+  readonly signIn: (name: string, password: string, to?: string) => Promise<Page>;
   readonly cookies: Map<string, string>;
+}
+
+/** The forms of the account, by whatever sends them. */
+function forms(post: Visitor['post']): Pick<Visitor, 'post' | 'join' | 'signIn'> {
+  return {
+    post,
+    join: (code, password) => post('/-/join', { code, ...(password !== undefined && { password }) }),
+    signIn: (name, password, to = '/') => post('/-/sign-in', { name, password, to }),
+  };
 }
 
 /** @param dispatcher - the way to the origin, where it is not that of this process */
@@ -38,12 +50,13 @@ export function createVisitor(origin: string, dispatcher?: Dispatcher): Visitor 
   return {
     cookies,
     get: (path, headers = {}, method = 'GET') => send(path, { method, headers }),
-    post: (path, fields, headers = { origin }) =>
+    ...forms((path, fields, headers = { origin }) =>
       send(path, {
         method: 'POST',
         headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
         body: typeof fields === 'string' ? fields : new URLSearchParams(fields).toString(),
       }),
+    ),
   };
 }
 
@@ -74,11 +87,11 @@ export function createReader(
     documents,
     enter,
     get: (path, ...rest) => (path.startsWith('/-/') ? account : documents).get(path, ...rest),
-    post: async (...form) => {
+    ...forms(async (...form) => {
       const page = await account.post(...form);
       if (page.headers['set-cookie']) await enter();
       return page;
-    },
+    }),
   };
 }
 

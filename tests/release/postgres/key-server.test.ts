@@ -1,4 +1,4 @@
-/** What is about the store runs on PostgreSQL too: the same tests, word for word. */
+/** What key servers keep, on PostgreSQL too: the same tests, word for word; tests/keyserver/on-postgres.test.ts has those of the store itself. */
 import { describe } from 'vitest';
 import { keepStateIn } from '../../support/store.ts';
 
@@ -8,8 +8,6 @@ const FILES = [
   'bindings',
   'browser-devices',
   'commands',
-  'crash',
-  'database',
   'groups',
   'import-bundle',
   'key-requests',
@@ -18,11 +16,9 @@ const FILES = [
   'paywall',
   'periods',
   'plans',
-  'publication-crash',
   'publication-hand-over',
   'reading-entrance',
   'rotation',
-  'two-servers',
 ];
 
 keepStateIn('postgres');

@@ -1,0 +1,50 @@
+/** A real mail server on loopback, and what it has seen. */
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { vi } from 'vitest';
+
+export interface MailServer {
+  readonly port: number;
+  /** Those that nobody has taken yet, decoded, oldest first. */
+  readonly mails: { readonly to: string; readonly text: string }[];
+  readonly signIns: { readonly password: unknown; readonly overTls: boolean }[];
+  /** Waits for a mail, and takes it away. */
+  readonly take: (to: string) => Promise<string>;
+  readonly close: () => Promise<void>;
+}
+
+/** Takes any password, or none, in the clear too. */
+export async function startMailServer(options: SMTPServerOptions): Promise<MailServer> {
+  const [mails, signIns] = [[], []] as [MailServer['mails'], MailServer['signIns']];
+  const server = new SMTPServer({
+    authOptional: true,
+    allowInsecureAuth: true,
+    onAuth: ({ username, password }, { secure }, done) => {
+      signIns.push({ password, overTls: secure });
+      done(null, { user: username });
+    },
+    onData: (stream, { envelope }, done) => {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const text = Buffer.concat(chunks).toString().replaceAll('=\r\n', '').replaceAll('=3D', '=');
+        mails.push({ to: envelope.rcptTo.map(({ address }) => address).join(), text });
+        done();
+      });
+    },
+    ...options,
+  });
+  server.on('error', () => undefined); // of clients that break off
+  server.listen(0, '127.0.0.1');
+  await once(server.server, 'listening');
+  const { port } = server.server.address() as AddressInfo;
+  const take = async (wanted: string) => {
+    const index = await vi.waitUntil(() => mails.findIndex(({ to }) => to === wanted) + 1, { timeout: 10_000 });
+    return mails.splice(index - 1, 1)[0]?.text ?? '';
+  };
+  return { port, mails, signIns, take, close: () => new Promise((resolve) => server.close(() => resolve())) };
+}
+
+/** The six digits in the subject of a mail; nothing, where it has none. */
+export const codeInMail = (text: string) => /Subject: .*?(\d{6})/.exec(text)?.[1] ?? '';
