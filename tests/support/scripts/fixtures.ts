@@ -1,0 +1,43 @@
+/** What scripts may have around them. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { expect } from 'vitest';
+import { randomBytes, xwingKeyPair } from '#primitives';
+import { toBase64url } from '../../../core/encoding/base64url.ts';
+import { openKeyStore } from '../../../publisher/keys/key-store.ts';
+import { type ContentHost, startContentHost } from '../content-host.ts';
+import { writeSmallPublication } from '../small-publication.ts';
+import { PASSPHRASE, snapshot } from '../workspace.ts';
+import type { Verb } from './verbs.ts';
+
+export const FIXTURES: Readonly<Record<string, Verb>> = {
+  /** `recipient FILE`: the public key of a key server. */
+  recipient: ({ folder }, [file = '']) =>
+    writeFile(resolve(folder, file), toBase64url(xwingKeyPair(randomBytes(32)).publicKey)),
+  /** `publication VERSION [snapshot-days=N]`: a signed publication without documents, in `protected`. */
+  publication: async ({ folder }, [version, wish = '']) => {
+    const keys = await openKeyStore(await readFile(join(folder, 'publisher.keys')), PASSPHRASE);
+    const [, days] = /^snapshot-days=(\d+)$/.exec(wish) ?? [];
+    await writeSmallPublication(join(folder, 'protected/.well-known/wispr'), keys, {
+      version: Number(version),
+      ...(days !== undefined && { days: { snapshot: Number(days) } }),
+    });
+  },
+  /** `host DIRECTORY`: a content host has the files in it; `${host}` is its origin. */
+  host: async (run, [directory = '']) => {
+    const { folder, cleanUp, variables } = run;
+    const host = await startContentHost();
+    cleanUp.add(host.close);
+    for (const [path, content] of await snapshot(resolve(folder, directory)))
+      host.files.set(encodeURI(`/${path}`), Buffer.from(content, 'base64'));
+    variables.set('host', host.origin);
+    run.services.set('host', host);
+  },
+  /** `requests [N]`: so many have reached the content host since the last `requests`. */
+  requests: ({ services }, [count]) => {
+    const seen = (services.get('host') as ContentHost).requests.splice(0);
+    if (count !== undefined) expect(seen).toHaveLength(Number(count));
+  },
+  /** `close NAME`: a fixture goes away. */
+  close: ({ services }, [name = '']) => services.get(name)?.close(),
+};
