@@ -1,16 +1,22 @@
 /** What scripts may have around them. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { DeleteObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../../core/encoding/base64url.ts';
 import { openKeyStore } from '../../../publisher/keys/key-store.ts';
 import { type ContentHost, startContentHost } from '../content-host.ts';
+import { publicationAt } from '../publishing.ts';
+import { type S3Server, startS3Server } from '../s3-server.ts';
 import { writeSmallPublication } from '../small-publication.ts';
 import { PASSPHRASE, snapshot } from '../workspace.ts';
+import { READER } from './reader.ts';
 import type { Verb } from './verbs.ts';
 
 export const FIXTURES: Readonly<Record<string, Verb>> = {
+  ...READER,
+
   /** `recipient FILE`: the public key of a key server. */
   recipient: ({ folder }, [file = '']) =>
     writeFile(resolve(folder, file), toBase64url(xwingKeyPair(randomBytes(32)).publicKey)),
@@ -22,6 +28,24 @@ export const FIXTURES: Readonly<Record<string, Verb>> = {
       version: Number(version),
       ...(days !== undefined && { days: { snapshot: Number(days) } }),
     });
+  },
+  /** `publication-of DIRECTORY VERSION`: what is published there. */
+  'publication-of': async ({ folder }, [directory = '', version]) =>
+    expect(await publicationAt(resolve(folder, directory))).toBe(Number(version)),
+  /** `s3 BUCKET`: an S3 server has it, and commands find that server. */
+  s3: async (run, [bucket = '']) => {
+    const server = await startS3Server();
+    run.cleanUp.add(server.stop);
+    await server.bucket(bucket);
+    run.env = { ...run.env, ...server.environment };
+    run.services.set('s3', { ...server, close: server.stop, name: bucket });
+  },
+  /** `bucket head|put|delete KEY`: an object of that bucket; what `head` tells is JSON on standard output. */
+  bucket: async (run, [action, Key = '']) => {
+    const { client, name: Bucket } = run.services.get('s3') as S3Server & { readonly name: string };
+    if (action === 'put') await client.send(new PutObjectCommand({ Bucket, Key, Body: 'x' }));
+    else if (action === 'delete') await client.send(new DeleteObjectCommand({ Bucket, Key }));
+    else run.last = { ...run.last, stdout: JSON.stringify(await client.send(new HeadObjectCommand({ Bucket, Key }))) };
   },
   /** `host DIRECTORY`: a content host has the files in it; `${host}` is its origin. */
   host: async (run, [directory = '']) => {
@@ -39,5 +63,5 @@ export const FIXTURES: Readonly<Record<string, Verb>> = {
     if (count !== undefined) expect(seen).toHaveLength(Number(count));
   },
   /** `close NAME`: a fixture goes away. */
-  close: ({ services }, [name = '']) => services.get(name)?.close(),
+  close: ({ services }, [name = '']) => (services.get(name) as { close(): Promise<unknown> }).close(),
 };

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { Ended } from '../programs.ts';
 import { CleanUp } from '../reader-rig.ts';
-import type { Answers } from '../wispr.ts';
+import type { Answers, startInProcess } from '../wispr.ts';
 import { PASSPHRASE } from '../workspace.ts';
 import { type Script, wordsOf } from './script.ts';
 import { VERBS } from './verbs.ts';
@@ -16,7 +16,9 @@ export interface Run {
   readonly cleanUp: CleanUp;
   readonly variables: Map<string, string | (() => Promise<string>)>;
   /** Fixtures that a script may close. */
-  readonly services: Map<string, { close(): Promise<unknown> }>;
+  readonly services: Map<string, object>;
+  /** The command that was started last. */
+  running: Awaited<ReturnType<typeof startInProcess>> | undefined;
   env: NodeJS.ProcessEnv;
   /** For the next command: standard input, and what is typed on a terminal. */
   input: string;
@@ -44,6 +46,7 @@ export async function runScript({ file, lines, files }: Script): Promise<void> {
       ['as', `--passphrase-file ${passphrase}`],
     ]),
     services: new Map(),
+    running: undefined,
     env: { ...process.env },
     input: '',
     terminal: undefined,

@@ -128,6 +128,15 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     if (isNegated) expect(one).not.toEqual(other);
     else expect(one).toEqual(other);
   },
+  /** `starts FILE stdout`: standard output is the beginning of a file, and not all of it. */
+  starts: async (run, [file = '']) => {
+    const [whole, start] = [await textOf(run, file), run.last.stdout];
+    expect(start.length).toBeLessThan(whole.length);
+    expect(whole.startsWith(start)).toBe(true);
+  },
+  /** `size FILE MEMBER`: the JSON on standard output says how long it is. */
+  size: async (run, [file = '', member = '']) =>
+    expect(JSON.parse(run.last.stdout)[member]).toBe((await stat(at(run, file))).size),
   /** `exists FILE...`. */
   exists: async (run, files, isNegated) => {
     for (const file of files) expect(await exists(at(run, file)), file).toBe(!isNegated);
@@ -157,6 +166,9 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   /** `cut FILE BYTES`: so many bytes of it stay; with a minus, so many go from its end. */
   cut: async (run, [file = '', bytes]) =>
     writeFile(at(run, file), (await readFile(at(run, file))).subarray(0, Number(bytes))),
+  /** `slice FROM FIRST END TO`: a part of a file, in another one. */
+  slice: async (run, [from, first, end, to]) =>
+    writeFile(at(run, to), (await readFile(at(run, from))).subarray(Number(first), Number(end))),
   /** `mkdir DIRECTORY...`. */
   mkdir: async (run, names) => {
     for (const name of names) await mkdir(at(run, name), { recursive: true });
