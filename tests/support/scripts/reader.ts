@@ -1,10 +1,14 @@
 /** A reader in a script, with a home, a publisher, a content host and a key server; what runs beside the commands, runs in this process too. */
 import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
+import { SettingsKeeper } from '../../../client-proxy/store/settings.ts';
+import { ReaderStore } from '../../../client-proxy/store/store.ts';
+import { hostProofLine } from '../../../core/keys/descriptor.ts';
 import { nowInSeconds } from '../../../node-support/clock.ts';
+import { startDnsServer } from '../dns-server.ts';
 import { send } from '../http-client.ts';
 import { createSetKey } from '../publisher-with-sets.ts';
 import { type ReaderHome, startReaderHome } from '../reader-home.ts';
@@ -117,10 +121,32 @@ export const READER: Readonly<Record<string, Verb>> = {
   },
   /** `said PATTERN`: the command that was started says it, sooner or later. */
   said: (run, [pattern = '']) => expect.poll(() => run.running?.stderr()).toMatch(new RegExp(pattern, 'm')),
-  /** `get STATUS URL`: through the Reader that runs; the body is `stdout`. */
-  get: async (run, [status, url = '']) => {
-    const answer = await send(Number(run.variables.get('port')), url);
+  /** `get STATUS URL [HOST]`: through the Reader that runs, or of HOST at it; the body is `stdout`. */
+  get: async (run, [status, url = '', host]) => {
+    const answer = await send(Number(run.variables.get('port')), url, host === undefined ? {} : { headers: { host } });
     run.last = { code: 0, stdout: answer.text, stderr: '' };
     expect(answer.status).toBe(Number(status));
+  },
+  /** `kept N`: so many documents are in the cache of the Reader, sooner or later. */
+  kept: async (run, [count]) => {
+    const directory = join(readerOf(run).home, 'cache/wispr/objects');
+    const files = () => readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
+    const objects = async () => (await files()).filter((entry) => entry.isFile()).length;
+    await expect.poll(objects).toBe(Number(count));
+  },
+  /** `usual-port PORT`: the Reader has had this one so far. */
+  'usual-port': async (run, [port = '']) => {
+    const { home } = readerOf(run);
+    const keyFile = join(home, 'config/wispr/reader.key');
+    const store = await ReaderStore.open({ directory: join(home, 'data/wispr'), keyFile });
+    new SettingsKeeper(store.preferences).save(new Map([['port', port]]));
+    store.close();
+  },
+  /** `dns NAME`: a DNS server, `${dns}`, has the proof of the publisher there. */
+  dns: async (run, [name = '']) => {
+    const dns = await startDnsServer();
+    run.cleanUp.add(dns.close);
+    dns.records.set(name, [hostProofLine(readerOf(run).publisher.root.id)]);
+    run.variables.set('dns', dns.address);
   },
 };
