@@ -11,11 +11,13 @@ import { publicationAt } from '../publishing.ts';
 import { type S3Server, startS3Server } from '../s3-server.ts';
 import { writeSmallPublication } from '../small-publication.ts';
 import { PASSPHRASE, snapshot } from '../workspace.ts';
+import { IDENTITY } from './identity.ts';
 import { READER } from './reader.ts';
 import type { Verb } from './verbs.ts';
 
 export const FIXTURES: Readonly<Record<string, Verb>> = {
   ...READER,
+  ...IDENTITY,
 
   /** `recipient FILE`: the public key of a key server. */
   recipient: ({ folder }, [file = '']) =>

@@ -26,7 +26,7 @@ export interface Run {
   /** Of the last command. */
   last: Ended;
   /** What nothing may print. */
-  readonly secrets: string[];
+  readonly secrets: (string | RegExp)[];
   /** All that was ever printed. */
   printed: string;
 }
@@ -75,7 +75,7 @@ async function runLine(run: Run, text: string): Promise<void> {
   const verb = VERBS[/^\d$/.test(name) ? 'exit' : name];
   if (verb === undefined) throw new Error(`there is no verb ${name}`);
   await verb(run, name in VERBS ? args : [name, ...args], isNegated);
-  for (const secret of run.secrets) expect(run.printed, 'a secret was printed').not.toContain(secret);
+  for (const secret of run.secrets) expect(run.printed, 'a secret was printed').not.toMatch(secret);
 }
 
 function failure({ last }: Run, file: string, { number, text }: Script['lines'][number], error: unknown): Error {
