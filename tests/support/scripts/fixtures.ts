@@ -12,11 +12,13 @@ import { type S3Server, startS3Server } from '../s3-server.ts';
 import { writeSmallPublication } from '../small-publication.ts';
 import { PASSPHRASE, snapshot } from '../workspace.ts';
 import { IDENTITY } from './identity.ts';
+import { KEY_SERVER } from './keyserver.ts';
 import { READER } from './reader.ts';
 import type { Verb } from './verbs.ts';
 
 export const FIXTURES: Readonly<Record<string, Verb>> = {
   ...READER,
+  ...KEY_SERVER,
   ...IDENTITY,
 
   /** `recipient FILE`: the public key of a key server. */

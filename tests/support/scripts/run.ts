@@ -1,13 +1,14 @@
 /** Runs a script, and says in which of its lines it failed, and what was printed last. */
+import { globSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Ended } from '../programs.ts';
 import { CleanUp } from '../reader-rig.ts';
 import type { Answers, startInProcess } from '../wispr.ts';
 import { PASSPHRASE } from '../workspace.ts';
-import { type Script, wordsOf } from './script.ts';
+import { parseScript, type Script, wordsOf } from './script.ts';
 import { VERBS } from './verbs.ts';
 
 /** A script that runs. */
@@ -31,7 +32,15 @@ export interface Run {
   printed: string;
 }
 
-export async function runScript({ file, lines, files }: Script): Promise<void> {
+/** Makes each script in a folder a test. */
+export function runScripts(folder: string): void {
+  for (const file of globSync('*.txt', { cwd: folder }).sort()) {
+    const script = parseScript(file, readFileSync(join(folder, file), 'utf8'));
+    it(script.title, () => runScript(script));
+  }
+}
+
+async function runScript({ file, lines, files }: Script): Promise<void> {
   const cleanUp = new CleanUp();
   const around = await realpath(await mkdtemp(join(tmpdir(), 'wispr-script-')));
   cleanUp.add(() => rm(around, { recursive: true }));
