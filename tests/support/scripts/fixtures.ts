@@ -5,8 +5,10 @@ import { DeleteObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-s
 import { expect } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../../core/encoding/base64url.ts';
+import { hostProofLine } from '../../../core/keys/descriptor.ts';
 import { openKeyStore } from '../../../publisher/keys/key-store.ts';
 import { type ContentHost, startContentHost } from '../content-host.ts';
+import { startDnsServer } from '../dns-server.ts';
 import { publicationAt } from '../publishing.ts';
 import { type S3Server, startS3Server } from '../s3-server.ts';
 import { writeSmallPublication } from '../small-publication.ts';
@@ -61,10 +63,22 @@ export const FIXTURES: Readonly<Record<string, Verb>> = {
     variables.set('host', host.origin);
     run.services.set('host', host);
   },
-  /** `requests [N]`: so many have reached the content host since the last `requests`. */
-  requests: ({ services }, [count]) => {
+  /** `requests [N [HOST]]`: so many have reached the content host since the last `requests`, for hosts whose name begins so. */
+  requests: ({ services }, [count, name = '']) => {
     const seen = (services.get('host') as ContentHost).requests.splice(0);
-    if (count !== undefined) expect(seen).toHaveLength(Number(count));
+    const counted = seen.filter(({ headers }) => headers.host?.startsWith(name));
+    if (count !== undefined) expect(counted).toHaveLength(Number(count));
+  },
+  /** `dns [NAME]`: a DNS server, `${dns}`, that has the proof of the publisher at NAME, or as yet nothing. */
+  dns: async ({ services, cleanUp, variables }, [name]) => {
+    if (!services.has('dns')) {
+      const dns = await startDnsServer();
+      cleanUp.add(dns.close);
+      services.set('dns', dns);
+      variables.set('dns', dns.address);
+    }
+    const { records } = services.get('dns') as Awaited<ReturnType<typeof startDnsServer>>;
+    if (name !== undefined) records.set(name, [hostProofLine(String(variables.get('root')))]);
   },
   /** `close NAME`: a fixture goes away. */
   close: ({ services }, [name = '']) => (services.get(name) as { close(): Promise<unknown> }).close(),

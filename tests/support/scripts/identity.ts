@@ -4,10 +4,8 @@ import { join, resolve } from 'node:path';
 import { expect } from 'vitest';
 import { formatConnectTo } from '../../../client-proxy/index.ts';
 import { toBase64url } from '../../../core/encoding/base64url.ts';
-import { hostProofLine } from '../../../core/keys/descriptor.ts';
 import { ROAMING_COST } from '../../../core/keys/roaming.ts';
 import { CHEAP } from '../cheap-keys.ts';
-import { startDnsServer } from '../dns-server.ts';
 import { fillStore, secretsIn } from '../filled-store.ts';
 import { startProvablePublisher } from '../provable-publisher.ts';
 import type { Run } from './run.ts';
@@ -15,7 +13,6 @@ import type { Verb } from './verbs.ts';
 
 interface Identity {
   readonly storage: { readonly dataDirectory: string; readonly keyFile: string };
-  readonly root: string;
   readonly secrets: unknown;
 }
 
@@ -47,10 +44,11 @@ export const IDENTITY: Readonly<Record<string, Verb>> = {
     const { seed, deviceKey, set } = await fillStore(storage, { publisher, keyServer: server.origin });
     for (const key of [seed, deviceKey.key, set.key])
       run.secrets.push(toBase64url(key), Buffer.from(key).toString('hex'));
-    const identity: Identity = { storage, root: publisher.root.id, secrets: await secretsIn(storage) };
+    const identity: Identity = { storage, secrets: await secretsIn(storage) };
     run.services.set('identity', identity);
     const reach = `--connect-to ${formatConnectTo(connectTo)} --allow-local 127.0.0.1`;
     run.variables
+      .set('root', publisher.root.id)
       .set('keyfile', keyFile)
       .set('database', join(storage.dataDirectory, 'reader.db'))
       .set('keyserver', server.origin)
@@ -63,17 +61,6 @@ export const IDENTITY: Readonly<Record<string, Verb>> = {
   'same-keys': async (run) => {
     const { storage, secrets } = identityOf(run);
     expect(await secretsIn(storage)).toEqual(secrets);
-  },
-  /** `unproved`: a DNS server, `${dns}`, that knows nothing; after `proved` it has the proof of the publisher. */
-  unproved: async (run) => {
-    const dns = await startDnsServer();
-    run.cleanUp.add(dns.close);
-    run.services.set('dns', dns);
-    run.variables.set('dns', dns.address);
-  },
-  proved: (run) => {
-    const dns = run.services.get('dns') as Awaited<ReturnType<typeof startDnsServer>>;
-    dns.records.set('_wispr.news.example', [hostProofLine(identityOf(run).root)]);
   },
   /** `words FILE WRONG`: seven words are in a file; WRONG gets them with the fourth mistyped. No two of them may be printed beside one another, nor the mistyped one. */
   words: async (run, [file = '', wrong = '']) => {

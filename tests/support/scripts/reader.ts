@@ -6,9 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { SettingsKeeper } from '../../../client-proxy/store/settings.ts';
 import { ReaderStore } from '../../../client-proxy/store/store.ts';
-import { hostProofLine } from '../../../core/keys/descriptor.ts';
 import { nowInSeconds } from '../../../node-support/clock.ts';
-import { startDnsServer } from '../dns-server.ts';
 import { send } from '../http-client.ts';
 import { createSetKey } from '../publisher-with-sets.ts';
 import { type ReaderHome, startReaderHome } from '../reader-home.ts';
@@ -95,11 +93,6 @@ export const READER: Readonly<Record<string, Verb>> = {
     const { publisher, host } = readerOf(run);
     host.files.set(publisher.fileOf(other), host.files.get(publisher.fileOf(path)) ?? new Uint8Array());
   },
-  /** `requests-to HOST N`: so many had a Host field that begins so. */
-  'requests-to': (run, [name = '', count]) =>
-    expect(readerOf(run).host.requests.filter(({ headers }) => headers.host?.startsWith(name))).toHaveLength(
-      Number(count),
-    ),
   /** `revoke`: the reader's subscription ends. */
   revoke: (run) => readerOf(run).keyServer.revoke(),
   /** `devices N`: so many are connected. */
@@ -141,12 +134,5 @@ export const READER: Readonly<Record<string, Verb>> = {
     const store = await ReaderStore.open({ directory: join(home, 'data/wispr'), keyFile });
     new SettingsKeeper(store.preferences).save(new Map([['port', port]]));
     store.close();
-  },
-  /** `dns NAME`: a DNS server, `${dns}`, has the proof of the publisher there. */
-  dns: async (run, [name = '']) => {
-    const dns = await startDnsServer();
-    run.cleanUp.add(dns.close);
-    dns.records.set(name, [hostProofLine(readerOf(run).publisher.root.id)]);
-    run.variables.set('dns', dns.address);
   },
 };

@@ -9,7 +9,7 @@ import { CleanUp } from '../reader-rig.ts';
 import type { Answers, startInProcess } from '../wispr.ts';
 import { PASSPHRASE } from '../workspace.ts';
 import { parseScript, type Script, wordsOf } from './script.ts';
-import { VERBS } from './verbs.ts';
+import { NEGATED, VERBS } from './verbs.ts';
 
 /** A script that runs. */
 export interface Run {
@@ -81,9 +81,12 @@ async function runLine(run: Run, text: string): Promise<void> {
   const words = await wordsOf(text, run.variables);
   const isNegated = words[0] === '!';
   const [name = '', ...args] = isNegated ? words.slice(1) : words;
-  const verb = VERBS[/^\d$/.test(name) ? 'exit' : name];
+  const isExit = isNegated && /^\d$/.test(name);
+  const key = isExit ? 'exit' : name;
+  const verb = VERBS[key];
   if (verb === undefined) throw new Error(`there is no verb ${name}`);
-  await verb(run, name in VERBS ? args : [name, ...args], isNegated);
+  if (isNegated && !NEGATED.includes(key)) throw new Error(`"!" says nothing before ${name}`);
+  await verb(run, isExit ? [name, ...args] : args, isNegated);
   for (const secret of run.secrets) expect(run.printed, 'a secret was printed').not.toMatch(secret);
 }
 

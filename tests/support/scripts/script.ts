@@ -3,8 +3,10 @@
  *
  * The first line is a comment, and the name of the test. Each script has a folder of its own, in which its files lie (mode 600); a section
  * `-- NAME --` begins a file. Words are separated by spaces; one in single quotes may hold spaces, and '' in it is a quotation mark. `${NAME}` is the
- * value of a variable: `dir` is the folder, `as` is a `--passphrase-file` beside it, others come from `let` and fixtures. Commands run in this process; all have to speak with the one
- * voice (every line on standard error begins with `wispr: ` and has no full stop), and none may print what `secret` names. verbs.ts has the verbs.
+ * value of a variable: `dir` is the folder, `as` is a `--passphrase-file` beside it, others come from `let` and from fixtures. Commands run in this
+ * process; all have to speak with the one voice (every line on standard error begins with `wispr: ` and has no full stop), and none may print what
+ * `secret` names. `wispr ARG...` has to exit with 0, `! 2 wispr ARG...` with 2. The verbs stand in verbs.ts; what a script may have around it, in
+ * fixtures.ts, reader.ts, identity.ts and keyserver.ts.
  */
 export interface Script {
   /** Its name. */
@@ -28,8 +30,8 @@ export function parseScript(file: string, text: string): Script {
   });
   return {
     file,
-    title: (lines[0]?.text ?? '').replace(/^# |\.$/g, ''),
-    lines: lines.filter(({ text }) => /^[^#\s]/.test(text)),
+    title: (lines[0]?.text ?? '').replace(/^# (.)|\.$/g, (_, first = '') => first.toLowerCase()),
+    lines: lines.filter(({ text }) => text !== '' && !text.startsWith('#')),
     files: new Map(files),
   };
 }

@@ -7,7 +7,7 @@ import { dirname, resolve } from 'node:path';
 import { expect } from 'vitest';
 import { expectOneVoice } from '../one-voice.ts';
 import type { Ended } from '../programs.ts';
-import { runOnTerminal, runWispr, runWisprProgram } from '../wispr.ts';
+import { runOnTerminal, runWispr } from '../wispr.ts';
 import { snapshot } from '../workspace.ts';
 import { FIXTURES } from './fixtures.ts';
 import type { Run } from './run.ts';
@@ -49,6 +49,7 @@ const isDirectory = async (run: Run, name: string) =>
 
 async function looksFor(run: Run, name: string, patterns: readonly string[], isNegated: boolean): Promise<void> {
   const text = await textOf(run, name);
+  expect(patterns).not.toEqual([]);
   for (const pattern of patterns)
     expect(new RegExp(pattern, 'm').test(text), `${name} ${isNegated ? 'fits' : 'does not fit'} ${pattern}`).toBe(
       !isNegated,
@@ -84,6 +85,9 @@ function memberOf(value: unknown, path: string): unknown {
     .reduce((found, name) => (found as Record<string, unknown> | undefined)?.[name], value);
 }
 
+/** Verbs before which `!` may stand. */
+export const NEGATED = ['exit', 'stdout', 'stderr', 'grep', 'json', 'cmp', 'exists', 'device'];
+
 export const VERBS: Readonly<Record<string, Verb>> = {
   ...FIXTURES,
 
@@ -91,11 +95,6 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   wispr: (run, args) => runCommand(run, args, 0),
   /** `! N wispr ARG...`: has to exit with N; with 2 it prints nothing on standard output. */
   exit: (run, [code, , ...args]) => runCommand(run, args, Number(code)),
-  /** `program ARG...`: as `wispr`, in a process of its own. */
-  program: async (run, args) => {
-    keep(run, await runWisprProgram(args, { cwd: run.folder, env: run.env, input: run.input }));
-    expect(run.last.code).toBe(0);
-  },
   /** `stdin FILE`: what the next command reads. */
   stdin: async (run, [file = '']) => {
     run.input = await textOf(run, file);
@@ -117,9 +116,9 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   /** `grep FILE PATTERN...`. */
   grep: (run, [file = '', ...patterns], isNegated) => looksFor(run, file, patterns, isNegated),
   /** `json PATH VALUE`: a member of the JSON on standard output, named by names and numbers with dots between; objects may have more than VALUE has. `! json PATH`: there is none. */
-  json: ({ last }, [path = '', value], isNegated) => {
+  json: ({ last }, [path = '', value = ''], isNegated) => {
     const found = memberOf(JSON.parse(last.stdout), path);
-    if (value === undefined) expect(found === undefined, `${path} is ${JSON.stringify(found)}`).toBe(isNegated);
+    if (isNegated) expect(found, path).toBeUndefined();
     else expect({ found }).toMatchObject({ found: expected(value) });
   },
   /** `cmp A B`: two files, two directories, or `stdout`, are the same. */
