@@ -66,6 +66,11 @@ it('an answer that is no document and no condition is refused, whatever its stat
   ]);
 });
 
+it('a header field that would be two is refused', async () => {
+  const { code, stdout, stderr } = await fetched(ADDRESS, '--header', 'A: b\r\nc: d');
+  expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining('characters')]);
+});
+
 describe('what takes the output', () => {
   it('a file gets the permissions that the umask leaves', async () => {
     const script = 'umask 027; eval "$WISPR"';
