@@ -11,6 +11,7 @@ const SUBCOMMANDS = [
   'proxy status',
   'keys new-signer',
   'admin token',
+  ...['show', 'protect', 'export', 'import', 'lock', 'unlock', 'forget'].map((name) => `identity ${name}`),
   'link near',
   'link far',
 ];

@@ -2,63 +2,77 @@
 import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'jsonc-parser';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { watchSite } from '../../publisher/protect/watch.ts';
-import { type RunningProgram, startProgram } from '../support/programs.ts';
 import { publicationAt } from '../support/publishing.ts';
+import { startInProcess } from '../support/wispr.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
-const PATIENCE = { timeout: 60_000, interval: 20 };
+const PATIENCE = { timeout: 15_000, interval: 20 };
 const SETTINGS = { fallback: { template: 'teaser.eta' } };
 
-let workspace: TestWorkspace;
-let running: RunningProgram | undefined;
-const at = (path: string) => join(workspace.directory, path);
+/** A workspace that is watched. */
+class Rig {
+  readonly workspace: TestWorkspace;
+  #running: Awaited<ReturnType<typeof startInProcess>> | undefined;
 
-beforeEach(async () => {
-  workspace = await createWorkspace({ 'index.html': '<title>A page</title>', 'deep/b.txt': 'b' }, SETTINGS);
-  await writeFile(at('teaser.eta'), template('first'));
-  await writeFile(at('passphrase'), PASSPHRASE, { mode: 0o600 });
-});
-afterEach(async () => {
-  const ended = await running?.stop('SIGINT');
-  running = undefined;
-  if (ended) expect(ended).toMatchObject({ code: 0 });
-  await workspace.remove();
-});
+  constructor(workspace: TestWorkspace) {
+    this.workspace = workspace;
+  }
 
-async function watch(...command: string[]): Promise<void> {
-  const [name = 'protect', ...more] = command;
-  running = startProgram('bin/wispr.js', [name, '--watch', '--json', '--passphrase-file', 'passphrase', ...more], {
-    cwd: workspace.directory,
-  });
-  await hasSaid('watching ');
-}
+  readonly at = (path: string) => join(this.workspace.directory, path);
 
-const hasSaid = (text: string) => vi.waitFor(() => expect(running?.stderr()).toContain(text), PATIENCE);
+  readonly watch = async (command = 'protect', ...more: string[]) => {
+    const args = [command, '--watch', '-c', this.at('wispr.json'), '--passphrase-file', this.at('passphrase'), ...more];
+    this.#running = await startInProcess(args);
+    await this.hasSaid('watching ');
+  };
 
-/** How many documents were protected last. */
-function documents(): number {
-  return JSON.parse(running?.stdout().trim().split('\n').at(-1) ?? '').documents;
-}
+  readonly hasSaid = (text: string) => vi.waitFor(() => expect(this.#running?.stderr()).toContain(text), PATIENCE);
 
-const hasDocuments = (count: number) => vi.waitFor(() => expect(documents()).toBe(count), PATIENCE);
+  /** How many documents were protected last. */
+  #documents(): number {
+    return JSON.parse(this.#running?.stdout().trim().split('\n').at(-1) ?? '').documents;
+  }
 
-/** As editors and `sed -i` save. */
-async function replace(path: string, content: string): Promise<void> {
-  await writeFile(at(`${path}.new`), content);
-  await rename(at(`${path}.new`), at(path));
-}
+  readonly hasDocuments = (count: number) => vi.waitFor(() => expect(this.#documents()).toBe(count), PATIENCE);
 
-async function configured(settings: object): Promise<string> {
-  return JSON.stringify({ ...parse(await readFile(workspace.configurationFile, 'utf8')), ...settings });
+  /** As editors and `sed -i` save. */
+  readonly replace = async (path: string, content: string) => {
+    await writeFile(this.at(`${path}.new`), content);
+    await rename(this.at(`${path}.new`), this.at(path));
+  };
+
+  readonly configured = async (settings: object) =>
+    JSON.stringify({ ...parse(await readFile(this.at('wispr.json'), 'utf8')), ...settings });
+
+  async end(): Promise<void> {
+    const ended = await this.#running?.stop();
+    if (ended) expect(ended).toMatchObject({ code: 0 });
+    await this.workspace.remove();
+  }
 }
 
 function template(word: string): string {
   return `<!doctype html><title><%= it.title %></title><p>${word}</p><a id="read" href="<%= it.reading %>">Read</a><script><%~ it.script %></script>`;
 }
 
-it('publishes after each change as well, to wherever wispr.json says by then', async () => {
+/** Most of the time goes by in waiting for the quiet after a change: all wait at once. */
+const it = test.extend<{ rig: Rig }>({
+  // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the pattern
+  rig: async ({}, use) => {
+    const workspace = await createWorkspace({ 'index.html': '<title>A page</title>', 'deep/b.txt': 'b' }, SETTINGS);
+    const rig = new Rig(workspace);
+    await writeFile(rig.at('teaser.eta'), template('first'));
+    await writeFile(rig.at('passphrase'), PASSPHRASE, { mode: 0o600 });
+    await use(rig);
+    await rig.end();
+  },
+}).concurrent;
+
+it('publishes after each change as well, to wherever wispr.json says by then', async ({
+  rig: { workspace, at, watch, hasSaid, replace, configured },
+}) => {
   const shows = (place: string, publication: number) =>
     vi.waitFor(async () => expect(await publicationAt(at(place))).toBe(publication), PATIENCE);
   await replace('wispr.json', await configured({ publish: 'web' }));
@@ -73,7 +87,7 @@ it('publishes after each change as well, to wherever wispr.json says by then', a
   await shows('mirror', 2);
 });
 
-it('goes on when the source is removed and made anew', async () => {
+it('goes on when the source is removed and made anew', async ({ rig: { workspace, at, watch, hasDocuments } }) => {
   await cp(workspace.source, at('kept'), { recursive: true });
   await watch();
   await rm(workspace.source, { recursive: true });
@@ -84,7 +98,7 @@ it('goes on when the source is removed and made anew', async () => {
   await hasDocuments(4);
 });
 
-it('goes on when the source is away for a while', async () => {
+it('goes on when the source is away for a while', async ({ rig: { workspace, at, watch, hasSaid, hasDocuments } }) => {
   await watch();
   await rename(workspace.source, at('elsewhere'));
   await hasSaid('[source-refused]');
@@ -96,7 +110,7 @@ it('goes on when the source is away for a while', async () => {
   await hasDocuments(4);
 });
 
-it('follows a source that is a link to wherever it leads', async () => {
+it('follows a source that is a link to wherever it leads', async ({ rig: { workspace, at, watch, hasDocuments } }) => {
   await rename(workspace.source, at('release-1'));
   await cp(at('release-1'), at('release-2'), { recursive: true });
   await writeFile(at('release-2/new.txt'), 'n');
@@ -109,7 +123,9 @@ it('follows a source that is a link to wherever it leads', async () => {
   await hasDocuments(4);
 });
 
-it('goes on when a directory in the source is removed and made anew', async () => {
+it('goes on when a directory in the source is removed and made anew', async ({
+  rig: { workspace, at, watch, hasDocuments },
+}) => {
   await cp(at('site/deep'), at('kept'), { recursive: true });
   await watch();
   await rm(at('site/deep'), { recursive: true });
@@ -120,8 +136,10 @@ it('goes on when a directory in the source is removed and made anew', async () =
   await hasDocuments(4);
 });
 
-it('notices every change of wispr.json, and its repair', async () => {
-  const before = await readFile(workspace.configurationFile, 'utf8');
+it('notices every change of wispr.json, and its repair', async ({
+  rig: { at, watch, hasSaid, hasDocuments, replace, configured },
+}) => {
+  const before = await readFile(at('wispr.json'), 'utf8');
   const ignoring = await configured({ ignore: ['deep/**'] });
   await watch();
   await replace('wispr.json', ignoring);
@@ -134,7 +152,9 @@ it('notices every change of wispr.json, and its repair', async () => {
   await hasDocuments(1);
 });
 
-it('watches the source that wispr.json names now', async () => {
+it('watches the source that wispr.json names now', async ({
+  rig: { workspace, at, watch, hasDocuments, replace, configured },
+}) => {
   await cp(workspace.source, at('other'), { recursive: true });
   await writeFile(at('other/new.txt'), 'n');
   await watch();
@@ -144,7 +164,7 @@ it('watches the source that wispr.json names now', async () => {
   await hasDocuments(4);
 });
 
-it('notices every change of the template outside the source', async () => {
+it('notices every change of the template outside the source', async ({ rig: { at, watch, hasSaid, replace } }) => {
   const showsWord = (word: string) =>
     vi.waitFor(async () => expect(await readFile(at('protected/index.html'), 'utf8')).toContain(word), PATIENCE);
   await watch();
@@ -158,7 +178,9 @@ it('notices every change of the template outside the source', async () => {
   await showsWord('fourth');
 });
 
-it('outlives a source whose links lead in a circle', async () => {
+it('outlives a source whose links lead in a circle', async ({
+  rig: { workspace, at, watch, hasSaid, hasDocuments },
+}) => {
   await mkdir(at('kept'));
   await rename(workspace.source, at('kept/site'));
   await symlink('kept/site', workspace.source);
@@ -172,7 +194,9 @@ it('outlives a source whose links lead in a circle', async () => {
   await hasDocuments(3);
 });
 
-it('outlives a link in the source that leads nowhere', async () => {
+it('outlives a link in the source that leads nowhere', async ({
+  rig: { workspace, at, watch, hasSaid, hasDocuments },
+}) => {
   await watch();
   await symlink('loop', at('site/loop'));
   await hasSaid('[source-refused]');
@@ -181,7 +205,7 @@ it('outlives a link in the source that leads nowhere', async () => {
   await hasDocuments(3);
 });
 
-it('misses nothing that changes during the first time', async () => {
+it('misses nothing that changes during the first time', async ({ rig: { workspace } }) => {
   const ending = new AbortController();
   const find = async () => ({ directory: workspace.source, files: [] });
   const done: number[] = [];

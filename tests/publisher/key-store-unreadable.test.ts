@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { renewRoot } from '../../publisher/keys/change-roots.ts';
 import { changePassphrase } from '../../publisher/keys/create-keys.ts';
-import { listKeys } from '../../publisher/publication/list-keys.ts';
 import { readSigningKeys } from '../../publisher/keys/signing-keys.ts';
+import { listKeys } from '../../publisher/publication/list-keys.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifyNextRoot } from '../../core/publication/verify-roles.ts';
 import { addSigner, finishDraft, renewRoot, rotateRole } from '../../publisher/keys/change-roots.ts';
-import { listKeys } from '../../publisher/publication/list-keys.ts';
 import { readDraft, signDraftFile } from '../../publisher/keys/root-draft.ts';
 import { describeChanges, READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
 import { createSigner, readSigner } from '../../publisher/keys/signing-keys.ts';
+import { listKeys } from '../../publisher/publication/list-keys.ts';
 import { CHEAP } from '../support/cheap-keys.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 

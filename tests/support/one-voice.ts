@@ -10,11 +10,3 @@ export function expectOneVoice({ stdout, stderr }: Ended): void {
   }
   expect(stdout + stderr).not.toContain(PASSPHRASE);
 }
-
-/** That a command fails so: nothing on standard output, and these words on standard error. */
-export async function expectError(result: Promise<Ended>, code: number, ...parts: string[]): Promise<void> {
-  const ended = await result;
-  expect([ended.code, ended.stdout]).toEqual([code, '']);
-  for (const part of parts) expect(ended.stderr).toContain(part);
-  expectOneVoice(ended);
-}

@@ -37,6 +37,7 @@ class Collected extends Writable {
 
   override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
     this.#chunks.push(chunk);
+    this.emit('collected');
     done();
   }
 
@@ -59,15 +60,104 @@ export async function startWispr<Ready = Record<string, string>>(
   return { ...program, ready: JSON.parse(await program.line(/^\{/)) };
 }
 
+/** The same without a process of its own. The command has its directory and environment until it is ready; `stop` is what Ctrl-C is. */
+export async function startInProcess<Ready = Record<string, string>>(
+  args: readonly string[],
+  { cwd = process.cwd(), env = process.env }: ProgramOptions = {},
+): Promise<Omit<RunningWispr<Ready>, 'pid' | 'line'>> {
+  const [stdout, stderr, ending] = [new Collected(), new Collected(), new AbortController()];
+  const io = { argv: [...args, '--json'], stdin: Readable.from([]), stdout, stderr, cwd, env, signal: ending.signal };
+  const told = () => ({ stdout: stdout.text(), stderr: stderr.text() });
+  const { ended } = await inPlace({ cwd, env: { ...env } }, async () => {
+    const ended = runCommandLine(COMMANDS, io).then((code) => ({ code, ...told() }));
+    await Promise.race([firstLine(stdout), ended]);
+    return { ended };
+  });
+  const [line = ''] = stdout.text().split('\n');
+  if (line === '') throw new Error(`ended with ${(await ended).code}: ${stderr.text()}`);
+  return {
+    ready: JSON.parse(line),
+    stdout: () => stdout.text(),
+    stderr: () => stderr.text(),
+    ended,
+    stop: () => {
+      ending.abort();
+      return ended;
+    },
+  };
+}
+
+function firstLine(output: Collected): Promise<void> {
+  return new Promise((resolve) => {
+    output.on('collected', () => {
+      if (output.text().includes('\n')) resolve();
+    });
+  });
+}
+
+/** Pairs of a text that is waited for, and what is typed then. */
+export type Answers = readonly (readonly [question: string, typed: string])[];
+
 /**
- * Runs a command on a terminal (a pseudo-terminal of util-linux's `script`), and types each answer once its question is there.
+ * Runs a command in this process on what is a terminal to it, and types each answer once its question is there.
  *
- * @param answers - pairs of a text that is waited for, and what is typed then
- * @returns what the terminal showed
+ * @returns what the terminal showed: output, and what was typed while the command had it shown
  */
 export function runOnTerminal(
   args: readonly string[],
-  answers: readonly (readonly [question: string, typed: string])[],
+  answers: Answers,
+  { cwd, env = process.env }: { cwd: string; env?: NodeJS.ProcessEnv },
+): Promise<{ code: number | null; shown: string }> {
+  const terminal = new Terminal(answers);
+  const { stdin, output } = terminal;
+  const io = { argv: args, stdin, stdout: output, stderr: output, cwd, env, signal: NEVER };
+  return inPlace({ cwd, env: { ...env } }, async () => {
+    const code = await runCommandLine(COMMANDS, io);
+    return { code, shown: terminal.shown };
+  });
+}
+
+class Terminal {
+  shown = '';
+  #isRaw = false;
+  #read = 0;
+  readonly #waiting: (readonly [question: string, typed: string])[];
+  readonly stdin = Object.assign(new Readable({ read: () => undefined }), {
+    isTTY: true,
+    setRawMode: (isRaw: boolean) => {
+      this.#isRaw = isRaw;
+    },
+  });
+  readonly output = Object.assign(
+    new Writable({
+      write: (chunk, _, done) => {
+        this.shown += chunk;
+        this.#answer();
+        done();
+      },
+    }),
+    { isTTY: true },
+  );
+
+  constructor(answers: Answers) {
+    this.#waiting = [...answers];
+  }
+
+  #answer(): void {
+    const [question = '', typed = ''] = this.#waiting[0] ?? [];
+    const at = this.#waiting.length === 0 ? -1 : this.shown.indexOf(question, this.#read);
+    if (at < 0) return;
+    this.#read = at + question.length;
+    this.#waiting.shift();
+    if (!this.#isRaw) this.shown += typed;
+    this.stdin.push(this.#isRaw ? typed : typed.replaceAll('\r', '\n'));
+  }
+}
+
+/** The same as {@link runOnTerminal}, as a program on a pseudo-terminal of util-linux's `script`. */
+export function runOnPseudoTerminal(
+  args: readonly string[],
+  answers: Answers,
   { cwd, env }: { cwd: string; env?: NodeJS.ProcessEnv },
 ): Promise<{ code: number | null; shown: string }> {
   const command = [process.execPath, ROOT + PROGRAM, ...args]

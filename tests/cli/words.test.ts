@@ -1,5 +1,6 @@
-/** What is said of protecting and publishing, where a program cannot easily be brought to say it. */
+/** What is said where a program cannot easily be brought to say it. */
 import { describe, expect, it } from 'vitest';
+import { withItsSites } from '../../cli/commands/identity-forget.ts';
 import { describeDryRun, describeProtectionToPublish, describeRekey } from '../../cli/commands/protection-summary.ts';
 import { describePublishing } from '../../cli/commands/publish-summary.ts';
 import type { DryRunSummary, ProtectSummary } from '../../publisher/protect/summary.ts';
@@ -84,4 +85,9 @@ it('publishing says that the key server confirms it, where it does', () => {
   const isSaid = (keyServer: PublishSummary['keyServer']) =>
     describePublishing({ ...summary, keyServer } as unknown as PublishSummary).includes('the key server confirms it');
   expect((['confirms', 'does not answer', undefined] as const).map(isSaid)).toEqual([true, false, false]);
+});
+
+it('a publisher that has the name of its site is named once', () => {
+  expect(withItsSites({ name: 'news.example', sites: ['news.example'] })).toBe('news.example');
+  expect(withItsSites({ name: 'News', sites: ['a.example', 'b.example'] })).toBe('News, with a.example, b.example');
 });

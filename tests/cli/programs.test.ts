@@ -1,0 +1,95 @@
+/** The command line as a program of its own: pipes, signals, a terminal, and output that nobody reads. Everything else is in scripts. */
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROOT, startCommand, startProgram } from '../support/programs.ts';
+import { runOnPseudoTerminal, runWispr } from '../support/wispr.ts';
+import { PASSPHRASE } from '../support/workspace.ts';
+
+let root: string;
+const inRoot = (...args: string[]) => runWispr([...args, '--passphrase-file', 'passphrase'], { cwd: root });
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'wispr-programs-'));
+  await mkdir(join(root, 'site'));
+  await writeFile(join(root, 'passphrase'), PASSPHRASE, { mode: 0o600 });
+  await writeFile(join(root, 'site/a.txt'), 'a');
+  expect(await inRoot('init', 'http://news.example')).toMatchObject({ code: 0 });
+});
+afterAll(() => rm(root, { recursive: true }));
+
+/** Runs a script of a shell in which `wispr` is the program. */
+const inShell = (script: string) => {
+  const wispr = `wispr() { "${process.execPath}" "${ROOT}bin/wispr.js" "$@"; }`;
+  return startCommand(['bash', '-c', `${wispr}\n${script}`], { cwd: root }).ended;
+};
+/** The reader of the pipe has gone before anything is written to it. */
+const closedPipe = (command: string) =>
+  `{ read -r -t 30 < gone; ${command}; echo "code $?" >&2; } | { exec 0<&-; echo > gone; }`;
+
+describe('a command whose output cannot be written', () => {
+  it('does its work when the reader of a pipe has gone, and exits as if it were there', async () => {
+    await startCommand(['mkfifo', 'gone'], { cwd: root }).ended;
+    const { stderr } = await inShell(closedPipe('wispr protect --json --passphrase-file passphrase'));
+    expect(stderr).toMatch(/code 0\n$/);
+    expect(stderr).not.toMatch(/EPIPE|^\s+at /m);
+    expect(existsSync(join(root, 'protected/.well-known/wispr/timestamp.json'))).toBe(true);
+    await writeFile(join(root, 'protected/extra.js'), 'x');
+    expect((await inShell(closedPipe('wispr verify protected -q'))).stderr).toBe('code 3\n');
+  });
+
+  it('goes on when its messages are not read', async () => {
+    const { stderr } = await inShell(
+      '{ read -r -t 30 < gone; { wispr check >/dev/null 2>&3; echo "code $?" >&2; } 3>&1; } | { exec 0<&-; echo > gone; }',
+    );
+    expect(stderr).toMatch(/^code [03]\n$/);
+  });
+
+  it('says in one sentence that the disk is full, and fails', async () => {
+    const { stderr } = await inShell('wispr keys list --public > /dev/full; echo "code $?" >&2');
+    expect(stderr).toMatch(
+      /^wispr: cannot write to standard output: [^\n]*ENOSPC[^\n]*\n(?:wispr: [^\n]*\n)*code 1\n$/,
+    );
+  });
+});
+
+it('a passphrase out of a pipe is read once, also for several keys', async () => {
+  for (const key of ['one.key', 'other.key'])
+    expect(await inRoot('keys', 'new-signer', key)).toMatchObject({ code: 0 });
+  const { stderr } = await inShell(
+    'cat passphrase | wispr protect -q --key one.key --key other.key --passphrase-file /dev/stdin --key-passphrase-file <(cat passphrase)',
+  );
+  expect(stderr).toContain('[signatures-missing]'); // all three were opened, and neither of two may sign here
+});
+
+it('a terminal does not show a passphrase while it is typed', async () => {
+  const answers = [
+    ['a passphrase for the new keys: ', `${PASSPHRASE}\r`],
+    ['the same again: ', 'horse and other words\r'],
+  ] as const;
+  await mkdir(join(root, 'new'));
+  const { code, shown } = await runOnPseudoTerminal(['init', 'news.example'], answers, { cwd: join(root, 'new') });
+  expect([code, shown]).toEqual([2, expect.stringContaining('differ')]);
+  expect(shown).not.toContain('horse');
+});
+
+it('protecting leaves nothing half done when SIGTERM stops it', async () => {
+  const directory = join(root, 'large');
+  await mkdir(join(directory, 'site'), { recursive: true });
+  const withPassphrase = ['--passphrase-file', '../passphrase'];
+  expect(await runWispr(['init', 'news.example', ...withPassphrase], { cwd: directory })).toMatchObject({ code: 0 });
+  await writeFile(join(directory, 'site/large.bin'), '');
+  await truncate(join(directory, 'site/large.bin'), 2 ** 31);
+  const running = startProgram('bin/wispr.js', ['protect', ...withPassphrase], { cwd: directory });
+  const written = () => readdir(join(directory, 'protected')).catch(() => []);
+  await expect.poll(async () => (await written()).join(), { interval: 10 }).toMatch(/wispr-new-/);
+  expect(await running.stop('SIGTERM')).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^wispr: stopped; .*\[stopped\]\n/),
+  });
+  expect(await written()).toEqual(['.well-known']);
+  expect(await readdir(join(directory, 'protected/.well-known'))).toEqual(['wispr-site']);
+});
