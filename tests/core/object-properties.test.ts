@@ -9,6 +9,7 @@ import type { OpenedDocument } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { encodeObject, type ObjectOptions, publisherIdentity } from '../../core/object/writer.ts';
+import { runs } from '../support/tier.ts';
 import { splitObject } from '../vectors/make/forge.ts';
 
 const EXPECTED = { site: 'news.example', path: '/a/é b.html' };
@@ -95,7 +96,7 @@ describe('a protected object', () => {
         const served = await make(each);
         expect(same(await collect((await open(served)).content), served.content)).toBe(true);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(30) },
     );
   });
 
@@ -106,7 +107,7 @@ describe('a protected object', () => {
         const carried = { ...served, object: encodeHtmlCarrier(served.object, page) };
         expect(same(await collect((await open(carried)).content), served.content)).toBe(true);
       }),
-      { numRuns: 50 },
+      { numRuns: runs(15) },
     );
   });
 
@@ -124,7 +125,7 @@ describe('a protected object', () => {
         const range = await collect(reader.contentRange({ start, end }, source));
         expect(same(range, served.content.subarray(start, end))).toBe(true);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(30) },
     );
   });
 
@@ -149,7 +150,7 @@ describe('a protected object', () => {
           : { ...served, object: flip(served.object, position % (served.object.length * 8)) };
         await expectRefused(altered, served.content);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -168,7 +169,7 @@ describe('a protected object', () => {
           await expectRefused({ ...served, content: Buffer.concat([served.content, more]) }, served.content);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runs(30) },
     );
   });
 
@@ -185,7 +186,7 @@ describe('a protected object', () => {
         const head = one.object.subarray(0, one.object.length - splitObject(one.object).payload.length);
         await expectRefused({ ...one, object: Buffer.concat([head, payload]) }, one.content);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(50) },
     );
   });
 
@@ -202,7 +203,7 @@ describe('a protected object', () => {
         const object = Buffer.concat([Buffer.from(first), rest]);
         expect((await readAll({ object, content: new Uint8Array(0) })).complete).toBe(false);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(150) },
     );
   });
 });
