@@ -9,13 +9,16 @@ import type { OpenedDocument } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { encodeObject, type ObjectOptions, publisherIdentity } from '../../core/object/writer.ts';
-import { runs } from '../support/tier.ts';
+import { IS_RELEASE, runs } from '../support/tier.ts';
 import { splitObject } from '../vectors/make/forge.ts';
 
 const EXPECTED = { site: 'news.example', path: '/a/é b.html' };
 const publisher = await publisherIdentity(ed25519KeyPair(randomBytes(32)));
 const key = randomBytes(32);
 const set = { id: await keyIdOf('set', key), key };
+
+/** From one flipped bit to the next: in `npm test` one of each byte, and another one of the next byte. */
+const STEP = IS_RELEASE ? 1 : 7;
 
 interface Shape {
   readonly size: number;
@@ -131,11 +134,11 @@ describe('a protected object', () => {
 
   it.each([true, false])('attack 6: no bit of a small object can be flipped, encrypted: %s', async (encrypted) => {
     const small = await make({ size: 40, blockChunks: 1, paddingLength: 0, coding: undefined, encrypted });
-    for (let bit = 0; bit < small.object.length * 8; bit++) {
+    for (let bit = 0; bit < small.object.length * 8; bit += STEP) {
       await expectRefused({ ...small, object: flip(small.object, bit) }, small.content);
     }
     if (encrypted) return;
-    for (let bit = 0; bit < small.content.length * 8; bit++) {
+    for (let bit = 0; bit < small.content.length * 8; bit += STEP) {
       await expectRefused({ ...small, content: flip(small.content, bit) }, small.content);
     }
   });
