@@ -17,7 +17,7 @@ import { expiriesOf, type RoleState } from '../publication/roles.ts';
 import { missing, openShown, openSnapshot, type SignedSnapshot } from '../publication/signed.ts';
 import { hasReadingSite } from '../workspace/configuration/schema.ts';
 import { type Delivery, deliver } from './deliver.ts';
-import { eachTarget, TARGET_LIMIT } from './each-target.ts';
+import { eachTarget } from './each-target.ts';
 import { findHighest, type Reached } from './highest.ts';
 import { keepTimestamp, type Site } from './site.ts';
 import { holdsNow, plainFile } from './upload.ts';
@@ -57,7 +57,7 @@ async function renewKeyFiles(site: Site, { reachable }: Reached): Promise<void> 
       if (!isThere) await target.put(path, { file: join(out, path) }, headersOf(plainFile(path)));
     }
   };
-  await eachTarget(reachable, put, { limit: TARGET_LIMIT, signal });
+  await eachTarget(reachable, put, { limit: site.targetLimit, signal });
 }
 
 /** Brings a confirmed timestamp everywhere; a closing snapshot goes with it. */

@@ -18,7 +18,7 @@ import { placeAtTarget } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import type { SignedSnapshot } from '../publication/signed.ts';
 import { checkTarget } from './check-target.ts';
-import { eachTarget, TARGET_LIMIT } from './each-target.ts';
+import { eachTarget } from './each-target.ts';
 import { highestAt, type Reached } from './highest.ts';
 import type { Site } from './site.ts';
 
@@ -68,7 +68,7 @@ export async function deliver(
     }
   };
   const { done, failures } = await eachTarget(reachable, bring, {
-    ...{ limit: TARGET_LIMIT, signal: site.signal },
+    ...{ limit: site.targetLimit, signal: site.signal },
     state: `publication ${snapshot.file.version} is confirmed, and targets that do not show it yet show the previous one`,
   });
   return {

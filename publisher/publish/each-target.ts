@@ -26,9 +26,6 @@ export interface EachTargetOptions {
   readonly state?: string;
 }
 
-/** Milliseconds for small files at one target. */
-export const TARGET_LIMIT = 10_000;
-
 /**
  * @param work - rejects with coded errors where only this target is at fault
  * @throws PublishError `stopped`; errors without a code

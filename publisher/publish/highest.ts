@@ -4,7 +4,7 @@ import { shownAt, verifiedTimestamp } from '../authority/authority.ts';
 import { placeAtKeyServer } from '../authority/key-server.ts';
 import { type PublicationPlace, placeAtTarget } from '../publication/places.ts';
 import { findSnapshot, readSnapshot, type SignedSnapshot } from '../publication/signed.ts';
-import { eachTarget, type Failed, TARGET_LIMIT } from './each-target.ts';
+import { eachTarget, type Failed } from './each-target.ts';
 import type { Site } from './site.ts';
 
 /** What is at most looked for above the number that a target shows: uploads that were never finished. */
@@ -32,7 +32,7 @@ export interface Highest extends Reached {
 export async function findHighest(site: Site): Promise<Highest> {
   const { targets, signal } = site;
   const { done, failures } = await eachTarget(targets, (target) => highestAt(target, site), {
-    ...{ limit: TARGET_LIMIT, signal },
+    ...{ limit: site.targetLimit, signal },
   });
   const reachable = [...done.keys()];
   const current = await findCurrent(site, reachable.map(placeAtTarget));

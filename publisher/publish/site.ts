@@ -38,6 +38,8 @@ export interface Site extends PublishPlaces {
   /** Seconds since 1970. */
   readonly now: () => number;
   readonly signal: AbortSignal | undefined;
+  /** Milliseconds for small files at one target. */
+  readonly targetLimit: number;
 }
 
 export interface OpenSiteOptions {
@@ -45,6 +47,8 @@ export interface OpenSiteOptions {
   readonly signal?: AbortSignal | undefined;
   /** For what is urgent: shorter ones than usual. */
   readonly keyServerLimits?: KeyServerLimits;
+  /** Milliseconds for small files at one target. */
+  readonly targetLimit?: number;
   readonly now?: () => number;
 }
 
@@ -63,7 +67,7 @@ export function withSite<Result>(
 
 async function openSite(
   places: PublishPlaces,
-  { passphrase, signal, keyServerLimits: limits, now = nowInSeconds }: OpenSiteOptions,
+  { passphrase, signal, keyServerLimits: limits, targetLimit = 10_000, now = nowInSeconds }: OpenSiteOptions,
   index: PublisherIndex,
 ): Promise<Site> {
   const { configuration, workspace, token, out } = places;
@@ -86,7 +90,7 @@ async function openSite(
   if (shown) await local.learn(shown);
   return {
     ...places,
-    ...{ index, store, roots, keyServer, now, signal },
+    ...{ index, store, roots, keyServer, now, signal, targetLimit },
     rootFiles: store.roots,
     output,
     authority: remote ?? local,

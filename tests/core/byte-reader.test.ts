@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteReader, collect, streamOf } from '../../core/encoding/byte-reader.ts';
 
-const LONG = 300_000;
+const LONG = 150_000;
 
 /** A stream whose chunks are single bytes, as a content host can make one. */
 async function* byteByByte(length: number): AsyncGenerator<Uint8Array> {
@@ -10,11 +10,14 @@ async function* byteByByte(length: number): AsyncGenerator<Uint8Array> {
 }
 
 describe('ByteReader', () => {
-  it.each(['read', 'readUpTo'] as const)('%s takes hundreds of thousands of tiny chunks', async (method) => {
-    const bytes = await new ByteReader(byteByByte(LONG))[method](LONG);
+  it.each([
+    ['read', (bytes: AsyncIterable<Uint8Array>) => new ByteReader(bytes).read(LONG)],
+    ['readUpTo', (bytes: AsyncIterable<Uint8Array>) => new ByteReader(bytes).readUpTo(LONG)],
+    ['collect', collect],
+  ])('%s takes more tiny chunks than a function takes arguments', async (_, take) => {
+    const bytes = await take(byteByByte(LONG));
     expect(bytes?.length).toBe(LONG);
     expect(bytes?.[LONG - 1]).toBe((LONG - 1) & 0xff);
-    expect((await collect(byteByByte(LONG))).length).toBe(LONG);
   });
 
   it('gives the bytes of the stream in their order, in whatever pieces they come and are read', async () => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { canonicalJson, type Json, parseCanonicalJson } from '../../core/encoding/canonical-json.ts';
 import { documentPathOf, isDocumentPath, urlPathOf } from '../../core/site/path.ts';
+import { runs } from '../support/tier.ts';
 
 const segment = fc
   .string({ unit: 'binary', minLength: 1, maxLength: 12 })
@@ -66,7 +67,7 @@ describe('paths', () => {
         expect(documentPathOf(urlPathOf(path))).toBe(path);
         expect(path).not.toMatch(/\/\.{0,2}(?:\/|$)/);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(500, 2000) },
     );
   });
 });
@@ -121,7 +122,7 @@ describe('canonical JSON', () => {
           expect(parsed).not.toEqual(value);
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: runs(500, 3000) },
     );
   });
 });

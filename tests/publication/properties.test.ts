@@ -11,6 +11,7 @@ import {
   type SiteSettings,
 } from '../../core/publication/settings.ts';
 import { MemoryStore, readerOf } from '../support/publication-source.ts';
+import { runs } from '../support/tier.ts';
 import { expectOldState, LATER, NOW, PAGE, publishMore, readSite, SET, type Site } from './reading.ts';
 
 const FILES = ['2.root.json', 'timestamp.json', '2.snapshot.json', '2.targets.json', 'settings'];
@@ -109,7 +110,7 @@ describe('hosts that give anything', () => {
         expect(error).toBeInstanceOf(PublicationError);
         await expectOldState({ publication: first.publication, store, site, source }, 1, NOW);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(80) },
     );
   });
 
@@ -131,7 +132,7 @@ describe('hosts that give anything', () => {
           else expect(outcome).toMatchObject(expected);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(40) },
     );
   });
 
@@ -148,7 +149,7 @@ describe('hosts that give anything', () => {
         expect(site.freshness(LATER).version).toBe(2);
         expect(await site.document('/more/1.html', LATER)).toMatchObject({ set: SET });
       }),
-      { numRuns: 200 },
+      { numRuns: runs(40) },
     );
   });
 });

@@ -4,13 +4,16 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { publisherIdentity } from '../../core/object/writer.ts';
+import { SMALL_FILE } from '../../publisher/protect/content.ts';
 import { contentFile, objectFile } from '../../publisher/protect/writers/files.ts';
 import type { WriteTask } from '../../publisher/protect/writers/jobs.ts';
 import { identityOf } from '../../publisher/site/walk.ts';
 import { WritersRig } from '../support/document-writers.ts';
 
-const MiB = 1024 * 1024;
 const TEXT = 'All the news that is fit to print, and some that is not. '.repeat(40);
+const TWO_BLOCKS = TEXT.repeat(40);
+/** Too long to be held in memory. */
+const STREAMED = TEXT.repeat(Math.ceil(SMALL_FILE / TEXT.length) + 1);
 
 let rig: WritersRig;
 beforeEach(async () => {
@@ -26,8 +29,12 @@ describe('a previous object', () => {
     'in a page': { carrier: 'html', fallbackPage: '<title>Read</title>' },
   };
   const cases = Object.entries(kinds).flatMap(([kind, wish]) =>
-    ([TEXT, TEXT.repeat(2000)] as const).map((text) => ({ kind, wish, text, length: text.length })),
+    [TEXT, TWO_BLOCKS].map((text) => ({ kind, wish, text, length: text.length })),
   );
+  const streamed = [
+    { kind: 'encrypted', wish: {}, text: STREAMED, length: STREAMED.length },
+    { kind: 'public', wish: { set: undefined }, text: STREAMED, length: STREAMED.length },
+  ];
 
   async function writeTwice(task: WriteTask, next: WriteTask = task, before = async (_head: string) => {}) {
     const writers = rig.start();
@@ -37,27 +44,30 @@ describe('a previous object', () => {
     return { first, second: await rig.start().write({ ...next, previous: first.head }) };
   }
 
-  it.each(cases)('that is still right is kept: $kind, $length bytes', async ({ wish, text }) => {
+  it.each([...cases, ...streamed])('that is still right is kept: $kind, $length bytes', async ({ wish, text }) => {
     const { first, second } = await writeTwice(await rig.task('/a.txt', text, wish));
     expect(second).toEqual({ ...first, reused: true, staged: false });
   });
 
-  it('that is a film is kept too', async () => {
-    const { first, second } = await writeTwice(await rig.task('/a.bin', randomBytes(9 * MiB)));
+  it('that all threads made is kept', async () => {
+    const { first, second } = await writeTwice(await rig.task('/a.bin', randomBytes(SMALL_FILE + 1)));
     expect(second).toEqual({ ...first, reused: true });
   });
 
-  it.each(cases)('is not kept when a byte of the source changed: $kind, $length bytes', async ({ wish, text }) => {
-    const task = await rig.task('/a.txt', text, wish);
-    const time = task.source.lastModified ?? 0;
-    const { first, second } = await writeTwice(task, undefined, async () => {
-      await writeFile(task.source.file, `${text.slice(0, -1)}X`);
-      await utimes(task.source.file, time, time);
-      Object.assign(task.source, { identity: identityOf(await stat(task.source.file, { bigint: true })) });
-    });
-    expect(second.reused).toBe(false);
-    expect(second.head).not.toBe(first.head);
-  });
+  it.each([...cases, ...streamed])(
+    'is not kept when a byte of the source changed: $kind, $length bytes',
+    async ({ wish, text }) => {
+      const task = await rig.task('/a.txt', text, wish);
+      const time = task.source.lastModified ?? 0;
+      const { first, second } = await writeTwice(task, undefined, async () => {
+        await writeFile(task.source.file, `${text.slice(0, -1)}X`);
+        await utimes(task.source.file, time, time);
+        Object.assign(task.source, { identity: identityOf(await stat(task.source.file, { bigint: true })) });
+      });
+      expect(second.reused).toBe(false);
+      expect(second.head).not.toBe(first.head);
+    },
+  );
 
   it('is not kept when anything else about it would be different', async () => {
     const task = await rig.task('/a.txt', TEXT);

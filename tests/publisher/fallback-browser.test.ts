@@ -57,10 +57,11 @@ describe('a fallback page in a browser', () => {
   it('attack 24: leads to the same document by its link, with query and fragment, and never by itself', async () => {
     publish();
     const { page, context, problems } = await open();
+    await page.clock.install();
     await page.goto(url());
     expect(await page.title()).toBe('"A" & <b>');
     expect(await page.textContent('.excerpt')).toContain('Teaser <script>alert(1)</script>');
-    await page.waitForTimeout(1500); // once, it left after a second
+    await page.clock.runFor(60_000); // once, it left after a second
     expect(page.url()).toBe(url());
     await page.getByRole('link', { name: 'Read', exact: true }).click();
     await page.waitForURL((at) => at.origin === reading.origin);

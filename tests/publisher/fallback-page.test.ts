@@ -6,6 +6,7 @@ import { type FallbackSettings, fallbackPageOf } from '../../publisher/site/fall
 import { leadsTo, parseFallbackPage } from '../../publisher/site/fallback/recognise.ts';
 import { builtInTemplate } from '../../publisher/site/fallback/template.ts';
 import { readPage, type Teaser } from '../../publisher/site/page.ts';
+import { runs } from '../support/tier.ts';
 
 const SETTINGS: FallbackSettings = {
   publisher: 'The News',
@@ -218,6 +219,7 @@ describe('recognising a fallback page', () => {
         const parsed = parseFallbackPage(Buffer.from(made));
         expect(parsed && builtInTemplate.render(parsed)).toBe(made);
       }),
+      { numRuns: runs(30) },
     );
   });
 

@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const access = (limits = { request: 1000, sending: 1e6 }): KeyServerAccess => ({
+const access = (limits = { request: 200, sending: 1e6 }): KeyServerAccess => ({
   origin: server.origin,
   token: 'x'.repeat(20),
   limits,
@@ -54,7 +54,7 @@ describe.each([
     publishing.changes = {
       keyServer: server.origin,
       token: 'x'.repeat(20),
-      options: { keyServerLimits: { request: 500, sending: 1e6 } },
+      options: { keyServerLimits: { request: 200, sending: 1e6 } },
     };
     expect(await publishing.withdraw()).toMatchObject({ outcome: 'withdrawn', keyServer: 'does not answer' });
   });

@@ -2,15 +2,18 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync, chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { chmod, chown, lchown, mkdir, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import { isLeftoverName } from '../../publisher/protect/writers/files.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
+
+const MiB = 1024 * 1024;
 
 let workspace: TestWorkspace;
 beforeEach(async () => {
-  const files = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`${index + 10}.txt`, `text ${index}`]));
+  const files = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`${index + 30}.txt`, `text ${index}`]));
   workspace = await createWorkspace(files);
   const recipient = xwingKeyPair(randomBytes(32));
   await writeFile(join(workspace.directory, 'keyserver.pub'), toBase64url(recipient.publicKey));
@@ -61,13 +64,13 @@ describe('a file of the source that, during the work,', () => {
   it('grows while it streams', async () => {
     const file = join(workspace.source, '0-large.bin');
     await workspace.write('0-large.bin', '');
-    await truncate(file, 64 * 1024 * 1024);
+    await truncate(file, 16 * MiB);
     await expectFailure('source-refused', () => appendFileSync(file, 'x'));
   });
 
   it('is replaced by another of the same length', async () => {
     await expectFailure('source-refused', () => {
-      writeFileSync(join(workspace.directory, 'other'), 'text 29');
+      writeFileSync(join(workspace.directory, 'other'), 'text 9!');
       renameSync(join(workspace.directory, 'other'), join(workspace.source, '39.txt'));
     });
   });
@@ -83,19 +86,26 @@ describe('a file of the source that, during the work,', () => {
 });
 
 describe('an output that', () => {
-  it('attack 67: cannot be written for want of room leaves readers what they had', async () => {
-    await workspace.write('large.bin', randomBytes(9 * 1024 * 1024));
-    const before = await readersView();
-    const { code, stderr } = await protectWithFullDisk(workspace);
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringMatching(/^wispr: cannot write .*large\.bin\.protected: E(?:FBIG|NOSPC)/m),
-    ]);
-    expect(stderr).toMatch(/^wispr: hint: /m);
-    expect(await readersView()).toEqual(before);
-    await workspace.protect();
-    expect((await readersView()).get('version')).not.toBe(before.get('version'));
-  });
+  it.each([
+    ['small.bin', 3 * MiB],
+    ['large.bin', 5 * MiB],
+  ])(
+    'attack 67: cannot be written for want of room leaves readers what they had, and nothing half done: %s',
+    async (name, size) => {
+      await workspace.write(name, randomBytes(size));
+      const before = await readersView();
+      const { code, stderr } = await protectWithFullDisk(workspace);
+      const message = new RegExp(`^wispr: cannot write .*${name}\\.protected: E(?:FBIG|NOSPC)`, 'm');
+      expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
+      expect(stderr).toMatch(/^wispr: hint: /m);
+      expect(await readersView()).toEqual(before);
+      expect(
+        (await readdir(workspace.out, { recursive: true })).filter((path) => isLeftoverName(basename(path))),
+      ).toEqual([]);
+      await workspace.protect();
+      expect((await readersView()).get('version')).not.toBe(before.get('version'));
+    },
+  );
 
   it('attack 67: lies where nothing can be written leaves everything as it was', async () => {
     await mkdir(join(workspace.directory, 'locked'), { mode: 0o555 });
@@ -216,11 +226,11 @@ async function asOrdinaryUser<Result>(directory: string, work: () => Promise<Res
   }
 }
 
-/** Runs the program where no file may grow beyond 4 MiB: the system's answer to a write is the same as on a full disk, but for its name. */
+/** Runs the program where no file may grow beyond 2 MiB: the system's answer to a write is the same as on a full disk, but for its name. */
 async function protectWithFullDisk({ directory }: TestWorkspace): Promise<{ code: number | null; stderr: string }> {
   const passphrase = join(directory, '..', `${randomName()}.passphrase`);
   await writeFile(passphrase, PASSPHRASE, { mode: 0o600 });
-  const command = 'trap "" XFSZ; ulimit -f 8192; exec "$0" bin/wispr.js protect "$1" --passphrase-file "$2"';
+  const command = 'trap "" XFSZ; ulimit -f 4096; exec "$0" bin/wispr.js protect "$1" --passphrase-file "$2"';
   const child = spawn('sh', ['-c', command, process.execPath, directory, passphrase], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, expect, it } from 'vitest';
 import type { TrustedStore } from '../support/published.ts';
+import { runs } from '../support/tier.ts';
 import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;
@@ -63,10 +64,9 @@ it.each(['beside', 'html'] as const)(
         for (const step of sequence) await take(step, site, store);
         await checkPublication(site, store);
       }),
-      { numRuns: 12 },
+      { numRuns: runs(5, 60) },
     );
   },
-  600_000,
 );
 
 /** As after `wispr init`: making keys anew takes longer than everything else. */

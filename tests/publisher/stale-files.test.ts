@@ -2,7 +2,7 @@
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
@@ -15,8 +15,6 @@ import { publishedIn } from '../../publisher/protect/published.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import type { TrustedStore } from '../support/published.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
-
-vi.setConfig({ testTimeout: 60_000 }); // each protects several times
 
 const FILES = { 'a.html': '<p>a', 'b.html': '<p>b', 'c.css': 'c', 'd.txt': 'd' };
 

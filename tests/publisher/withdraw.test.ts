@@ -155,13 +155,15 @@ describe('wispr withdraw', () => {
 
   it('is not delayed by a target that hangs', async () => {
     await the.publish();
-    the.changes = { target: hanging(B) };
-    const began = performance.now();
-    const withdrawing = the.withdraw();
-    await expect.poll(() => publicationAt(A)).toBe(2);
-    expect(performance.now() - began).toBeLessThan(5_000);
+    the.changes = { target: hanging(B), options: { targetLimit: 300 } };
+    let isDone = false;
+    const withdrawing = the.withdraw().finally(() => {
+      isDone = true;
+    });
+    await expect.poll(() => publicationAt(A), { interval: 5 }).toBe(2);
+    expect(isDone).toBe(false);
     expect(await withdrawing).toMatchObject({ behind: [{ target: B, code: 'target-unreachable' }] });
-  }, 30_000);
+  });
 
   it('is confirmed by wispr timestamp, which brings it to a target that lacks it', async () => {
     await the.publish();

@@ -97,7 +97,7 @@ function disagreements<Vector extends { name: string }>(
 }
 
 it('our Cobblestone-256 opens what the cryptography package encrypts', async () => {
-  const sizes = [0, 1, 16_383, 16_384, 16_385, 32_768, 100_000, 257 * 16_384];
+  const sizes = [0, 1, 16_383, 16_384, 16_385, 32_768, 100_000];
   const messages = sizes.map((size) => ({
     key: randomBytes(32),
     context: randomBytes(size % 100),

@@ -31,7 +31,7 @@ export class KillableWorld {
   #lacking: ReadonlySet<string> = new Set();
   #edits = 0;
   #reach: readonly [boolean, boolean] = [true, true];
-  /** Steps until the run is killed. */
+  /** Changes of a target or of the authority until the run is killed: right after the last of them, before it is recorded. */
   #left = Number.POSITIVE_INFINITY;
 
   constructor(publishing: Publishing, directory: string, keyServer: PublishingKeyServer | undefined) {
@@ -133,8 +133,14 @@ export class KillableWorld {
     await rm(this.#directory, { recursive: true, force: true });
   }
 
+  /** Nothing begins after the end. */
+  #begin(): void {
+    if (this.#left <= 0) throw new Killed('killed');
+  }
+
+  /** Something is done; in a killed run, nothing learns of it. */
   #step(): void {
-    if (this.#left-- <= 0) throw new Killed('killed');
+    if (--this.#left <= 0) throw new Killed('killed');
   }
 
   #altered(target: Target): Target {
@@ -153,7 +159,7 @@ export class KillableWorld {
       },
       put: async (...args) => {
         check();
-        this.#step();
+        this.#begin();
         await target.put(...args);
         this.#step();
       },
@@ -169,7 +175,7 @@ export class KillableWorld {
       current: () => inner.current(),
       learn: (found) => inner.learn(found),
       confirm: async (snapshot) => {
-        this.#step();
+        this.#begin();
         const bytes = await inner.confirm(snapshot);
         this.#step();
         return bytes;
