@@ -36,7 +36,7 @@ export function hintLine(remedy: string): string {
 }
 
 /** Markdown as a terminal shows it: what one types stands between quotation marks where it has spaces. */
-export function plain(markdown: string): string {
+function plain(markdown: string): string {
   return markdown.replace(/`([^`]*)`/g, (_, code: string) =>
     /[ "]/.test(code) ? (code.includes('"') ? code : `"${code}"`) : code,
   );

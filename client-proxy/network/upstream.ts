@@ -23,7 +23,7 @@ export interface UpstreamOptions {
   readonly httpcrypt?: boolean | undefined;
   /** Name servers for what is not an address of a host; the system's if left out. */
   readonly dnsServers?: readonly string[] | undefined;
-  readonly limits?: Partial<Limits> | undefined;
+  readonly limits?: Limits | undefined;
 }
 
 /** A request for content, without what says where to. */

@@ -27,7 +27,7 @@ export interface Command {
   /** The folder of the database. */
   readonly directory: string;
   /** In place of the defaults of limits.ts. */
-  readonly limits?: Partial<Limits> | undefined;
+  readonly limits?: Limits | undefined;
   readonly name: CommandName;
   readonly request?: Readonly<Record<string, unknown>>;
   readonly dialog?: object;

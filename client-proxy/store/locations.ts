@@ -40,7 +40,7 @@ export interface StorageOptions {
   /** Asks for a passphrase where one is needed and none was given. */
   readonly askPassphrase?: Passphrase;
   /** In place of the defaults of limits.ts. */
-  readonly limits?: Partial<Limits>;
+  readonly limits?: Limits;
 }
 
 /** The same with everything that was left out. */

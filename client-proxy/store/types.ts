@@ -18,7 +18,7 @@ export interface StorageKeyOptions {
   /** Asks the reader, where a database needs a passphrase and none was given. */
   readonly askPassphrase?: Passphrase | undefined;
   /** In place of the defaults of limits.ts. */
-  readonly limits?: Partial<Limits> | undefined;
+  readonly limits?: Limits | undefined;
 }
 
 export interface StoreOptions extends StorageKeyOptions {

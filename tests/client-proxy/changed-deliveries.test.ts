@@ -4,7 +4,7 @@ import { get as httpGet, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../client-proxy/limits.ts';
+import { DEFAULT_LIMITS } from '../../client-proxy/limits.ts';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { refusalCode, send } from '../support/http-client.ts';
@@ -15,8 +15,6 @@ const LARGE = Buffer.alloc(12 * 1024 * 1024, 'a');
 const PACKED = gzipSync(LARGE, { level: 1 });
 const SMALL = Buffer.from('<p>small</p>'.repeat(2_000));
 const BOUND = 2;
-
-const before = { ...LIMITS };
 let rig: ReaderRig<HostileKeyServer>;
 const sockets: Socket[] = [];
 beforeAll(async () => {
@@ -28,17 +26,14 @@ beforeAll(async () => {
   await publish('/plain.txt', SMALL);
 });
 beforeEach(() => {
-  Object.assign(LIMITS, before, { changedDeliveries: BOUND, changedStalled: 100 });
+  Object.assign(rig.limits, DEFAULT_LIMITS, { changedDeliveries: BOUND, changedStalled: 100 });
   rig.refusals.length = 0;
   rig.host.requests.length = 0;
 });
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
 });
-afterAll(async () => {
-  Object.assign(LIMITS, before);
-  await rig.close();
-});
+afterAll(() => rig.close());
 
 const get = (path: string) => send(rig.proxy.port, rig.url(path));
 
@@ -97,7 +92,7 @@ describe('attack 65: documents that are decoded for clients', () => {
   });
 
   it('are not reset where nothing waits, or the client has just read', async () => {
-    Object.assign(LIMITS, { changedStalled: 60_000 });
+    Object.assign(rig.limits, { changedStalled: 60_000 });
     const stopped = [await askAndStop(), await askAndStop()];
     expect((await get('/plain.txt')).body.equals(SMALL)).toBe(true); // it needs no decoder
     const waiting = get('/small.html');
@@ -107,7 +102,7 @@ describe('attack 65: documents that are decoded for clients', () => {
   });
 
   it('are refused with reader-busy where none finishes in time', async () => {
-    Object.assign(LIMITS, { changedStalled: 60_000, changedWait: 100 });
+    Object.assign(rig.limits, { changedStalled: 60_000, changedWait: 100 });
     const stopped = [await askAndStop(), await askAndStop()];
     const refused = await get('/small.html');
     expect([refused.status, refusalCode(refused)]).toEqual([503, 'reader-busy']);
@@ -116,7 +111,7 @@ describe('attack 65: documents that are decoded for clients', () => {
   });
 
   it('wait for their turn, without clients that have left', async () => {
-    Object.assign(LIMITS, { changedDeliveries: 1, changedStalled: 60_000 });
+    Object.assign(rig.limits, { changedDeliveries: 1, changedStalled: 60_000 });
     const stopped = await askAndStop();
     const asked = () => rig.host.requests.filter(({ url }) => url === rig.publisher.fileOf('/small.html')).length;
     const leaving = connect(rig.proxy.port, '127.0.0.1');

@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
-import { LIMITS } from '../../client-proxy/limits.ts';
+import { DEFAULT_LIMITS } from '../../client-proxy/limits.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-http.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
@@ -272,7 +272,6 @@ describe('attack 56: a malformed answer', () => {
     ['an object', 'HTTP/1.1 200 OK\r\n\r\n', 'w'],
     ['the blocks of a document that was read before', 'HTTP/1.1 200 OK\r\n\r\n', 'x'],
   ])('that only ever promises %s is given up in time', async (what, head, drop) => {
-    const before = LIMITS.openTimeout;
     const path = `/${encodeURIComponent(what)}.bin`;
     const object = await rig.publisher.publish(rig.host.files, decodeURIComponent(path), {
       content: Buffer.alloc(3_000_000),
@@ -296,11 +295,11 @@ describe('attack 56: a malformed answer', () => {
       });
     };
     try {
-      Object.assign(LIMITS, { openTimeout: 700 });
+      Object.assign(rig.limits, { openTimeout: 700 });
       const got = await send(rig.proxy.port, rig.url(path), { headers: { range: 'bytes=2900000-2900009' } });
       expect([got.status, refusalCode(got)]).toEqual([502, 'content-host-unreachable']);
     } finally {
-      Object.assign(LIMITS, { openTimeout: before });
+      Object.assign(rig.limits, DEFAULT_LIMITS);
     }
     await expect.poll(() => open).toBe(0);
   });

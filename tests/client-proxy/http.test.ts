@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../client-proxy/limits.ts';
+import { DEFAULT_LIMITS, LIMITS } from '../../client-proxy/limits.ts';
 import { send, sendRaw } from '../support/http-client.ts';
 import { ELSEWHERE, lines, PassingRig, toRaw } from '../support/passing-rig.ts';
 import { rawClient } from '../support/raw-http.ts';
@@ -51,7 +51,7 @@ describe('fields', () => {
       'Content-Length: 2',
       'Via: 1.1 wispr',
       'Connection: keep-alive',
-      `Keep-Alive: timeout=${LIMITS.clientIdle / 1000}`,
+      `Keep-Alive: timeout=${DEFAULT_LIMITS.clientIdle / 1000}`,
       '',
       'ok',
     ]);

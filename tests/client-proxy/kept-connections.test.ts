@@ -1,8 +1,8 @@
 /** Connections to hosts that are kept for the next request: for how long, and what happens to a request while one closes. */
 import type { Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
-import { LIMITS } from '../../client-proxy/limits.ts';
+import { DEFAULT_LIMITS } from '../../client-proxy/limits.ts';
 import { Upstream } from '../../client-proxy/network/upstream.ts';
 import { fetchBody } from '../../client-proxy/site/fetch-body.ts';
 import { refusalCode, type Sent, send } from '../support/http-client.ts';
@@ -26,13 +26,15 @@ beforeEach(() => {
   asked = 0;
 });
 
+/** Options of a Reader that reaches every host at one place. */
+const way = (place: string, byParent: boolean) =>
+  byParent ? { parentProxy: `http://${place}` } : { connectTo: [parseConnectTo(`:80:${place}`)] };
+
 /** A failure here would wait for long. */
 const SOON = { timeout: 10_000 };
 
 describe('a host that says that it keeps connections for ten minutes', () => {
-  const { keptIdle } = LIMITS;
-  beforeEach(() => void Object.assign(LIMITS, { keptIdle: 100 }));
-  afterEach(() => void Object.assign(LIMITS, { keptIdle }));
+  const limits = { ...DEFAULT_LIMITS, keptIdle: 100 };
 
   it.each([
     ['what passes through', false],
@@ -45,7 +47,7 @@ describe('a host that says that it keeps connections for ten minutes', () => {
     };
     const place = `127.0.0.1:${host.port}`;
     const rig = await startReaderRig();
-    await rig.restart(byParent ? { parentProxy: `http://${place}` } : { connectTo: [parseConnectTo(`:80:${place}`)] });
+    await rig.restart({ ...way(place, byParent), limits });
     expect((await send(rig.proxy.port, 'http://a.example/')).text).toBe('ok');
     await closed.promise;
     await rig.close();
@@ -61,9 +63,7 @@ describe('a host that says that it keeps connections for ten minutes', () => {
       socket.write(OK.replace('\r\n\r\n', '\r\nKeep-Alive: timeout=600\r\n\r\n'));
     };
     const place = `127.0.0.1:${host.port}`;
-    const upstream = new Upstream(
-      byParent ? { parentProxy: `http://${place}` } : { connectTo: [parseConnectTo(`:80:${place}`)] },
-    );
+    const upstream = new Upstream({ ...way(place, byParent), limits });
     const { body } = await fetchBody(upstream, 'http://a.example', { path: '/' }, new AbortController().signal);
     await body.return();
     await closed.promise;
@@ -168,17 +168,13 @@ describe('a parent proxy that closes a kept connection', () => {
 });
 
 describe('a host that says nothing for too long', () => {
-  const { passingSilence } = LIMITS;
   let rig: ReaderRig;
   beforeAll(async () => {
-    Object.assign(LIMITS, { passingSilence: 100 });
     rig = await startReaderRig();
-    await rig.restart({ connectTo: [parseConnectTo(`:80:127.0.0.1:${host.port}`)] });
+    const limits = { ...DEFAULT_LIMITS, passingSilence: 100 };
+    await rig.restart({ connectTo: [parseConnectTo(`:80:127.0.0.1:${host.port}`)], limits });
   });
-  afterAll(async () => {
-    Object.assign(LIMITS, { passingSilence });
-    await rig.close();
-  });
+  afterAll(() => rig.close());
 
   it.each(KINDS)('on a kept connection is sent %s once', async (name, kind) => {
     const url = `http://${name.replaceAll(' ', '-')}.example/`;

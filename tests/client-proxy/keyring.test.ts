@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { describeIdentity, protectIdentity } from '../../client-proxy/index.ts';
-import { LIMITS } from '../../client-proxy/limits.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../client-proxy/limits.ts';
 import { readKeyring } from '../../client-proxy/store/keyring.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => cleanUp.run());
 
 const storage = () => ({ dataDirectory: join(folder, 'data') });
-const open = () => ReaderStore.open(storeOptions(storage()));
+const open = (more: { limits?: Limits } = {}) => ReaderStore.open(storeOptions({ ...storage(), ...more }));
 const allBytes = () =>
   Buffer.concat(readdirSync(storage().dataDirectory).map((name) => readFileSync(join(storage().dataDirectory, name))));
 
@@ -51,19 +51,14 @@ it('a bus that takes connections and says nothing stalls no start: the key of a 
   const silent: Server = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(path, resolve));
   cleanUp.add(async () => silent.close());
-  const before = { keyringTimeout: LIMITS.keyringTimeout, keyringProbeTimeout: LIMITS.keyringProbeTimeout };
-  Object.assign(LIMITS, { keyringTimeout: 300, keyringProbeTimeout: 300 });
+  const limits = { ...DEFAULT_LIMITS, keyringTimeout: 300, keyringProbeTimeout: 300 };
   vi.stubEnv('DBUS_SESSION_BUS_ADDRESS', `unix:path=${path}`);
-  try {
-    const store = await open();
-    expect(store.keyPlace?.kind).toBe('key-file');
-    store.close();
-    await expect(protectIdentity(storage(), { kind: 'keyring' })).rejects.toMatchObject({
-      code: 'keyring-unavailable',
-      message: expect.stringContaining('did not answer in time'),
-    });
-    (await open()).close();
-  } finally {
-    Object.assign(LIMITS, before);
-  }
+  const store = await open({ limits });
+  expect(store.keyPlace?.kind).toBe('key-file');
+  store.close();
+  await expect(protectIdentity({ ...storage(), limits }, { kind: 'keyring' })).rejects.toMatchObject({
+    code: 'keyring-unavailable',
+    message: expect.stringContaining('did not answer in time'),
+  });
+  (await open({ limits })).close();
 });

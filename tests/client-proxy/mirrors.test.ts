@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { HostReport } from '../../client-proxy/index.ts';
-import { LIMITS } from '../../client-proxy/limits.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
@@ -17,19 +16,14 @@ const told: HostReport[] = [];
 let first: ContentHost;
 let second: ContentHost;
 let rig: ReaderRig;
-const before = { ...LIMITS };
 
 beforeEach(async () => {
   told.length = 0;
-  Object.assign(LIMITS, { hedgeAfter: 60_000 }); // however busy the machine is, only hosts that are meant to be slow are slow here
   first = await startContentHost();
   cleanUp.add(first.close);
   await start([first.origin]);
 });
-afterEach(async () => {
-  await cleanUp.run();
-  Object.assign(LIMITS, before);
-});
+afterEach(() => cleanUp.run());
 
 /** The rig's own host is the last one. */
 async function start(origins: readonly string[]): Promise<void> {
@@ -39,6 +33,7 @@ async function start(origins: readonly string[]): Promise<void> {
       { site: 'news.example', content: [...origins, origin], reading: 'https://read.news.example' },
     ],
   });
+  Object.assign(rig.limits, { hedgeAfter: 60_000 }); // however busy the machine is, only hosts that are meant to be slow are slow here
   cleanUp.add(() => rig.close());
   second = rig.host;
 }
@@ -76,7 +71,7 @@ describe('of several content hosts', () => {
   });
 
   it('a slow one is not given up, but the next one is asked beside it; for a while it is asked last', async () => {
-    Object.assign(LIMITS, { hedgeAfter: 300 });
+    Object.assign(rig.limits, { hedgeAfter: 300 });
     const content = randomBytes(300_000);
     const file = await publish('/a.bin', content);
     const waiting: ServerResponse[] = [];
@@ -96,7 +91,7 @@ describe('of several content hosts', () => {
   });
 
   it('a slow one wins all the same, where the other is slower', async () => {
-    Object.assign(LIMITS, { hedgeAfter: 300 });
+    Object.assign(rig.limits, { hedgeAfter: 300 });
     const content = randomBytes(1000);
     const file = await publish('/a.bin', content);
     const object = first.files.get(file);
@@ -110,10 +105,10 @@ describe('of several content hosts', () => {
   });
 
   it('a slow one is told from a dead one by the files of the publication too, which come from the next one', async () => {
-    Object.assign(LIMITS, { hedgeAfter: 300 });
     const gone = await startRawHost((_head, socket) => socket.destroy());
     await gone.close();
     await start([`http://127.0.0.1:${gone.port}`, first.origin]);
+    Object.assign(rig.limits, { hedgeAfter: 300 });
     first.handlers.set(`${METADATA_PATH}2.snapshot.json`, () => undefined);
     await rig.publisher.publish(second.files, '/a.bin', { content: 'there' });
     await rig.proxy.check();
@@ -131,7 +126,7 @@ describe('of several content hosts', () => {
   });
 
   it('a silent one does not keep a withdrawal away, by what there mostly is not: the next root', async () => {
-    Object.assign(LIMITS, { hedgeAfter: 300, timestampTimeout: 600, metadataTimeout: 2 ** 30 });
+    Object.assign(rig.limits, { hedgeAfter: 300, timestampTimeout: 600, metadataTimeout: 2 ** 30 });
     await publish('/a.html', Buffer.from('there'));
     expect((await get('/a.html')).text).toBe('there');
     first.handlers.set(`${METADATA_PATH}2.root.json`, () => undefined);
@@ -192,7 +187,7 @@ describe('of several content hosts', () => {
     ['breaks off', (response: ServerResponse) => response.destroy()],
     ['says nothing more', () => undefined],
   ])('one that %s in the middle: the next goes on from there by a range', async (_, then) => {
-    Object.assign(LIMITS, { bodyTimeoutAmongSeveral: 500 });
+    Object.assign(rig.limits, { bodyTimeoutAmongSeveral: 500 });
     const content = randomBytes(500_000);
     const file = await publish('/a.bin', content);
     first.handlers.set(file, beginning(first, file, 300_000, then));

@@ -1,7 +1,6 @@
 /** What a signed "no such document" is worth where no host could be asked for a newer publication. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../client-proxy/limits.ts';
 import { DESCRIPTOR_TARGET, targetUrlPath } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
@@ -12,17 +11,12 @@ import { TEST_SETTINGS } from '../support/test-publication.ts';
 const TIMESTAMP = '/.well-known/wispr/timestamp.json';
 const FINAL = 'There is no such page</h1>';
 const SO_FAR = 'There is no such page so far</h1>';
-
-const before = { ...LIMITS };
 let rig: ReaderRig<HostileKeyServer>;
 beforeEach(async () => {
   rig = await startHostileReaderRig();
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
 });
-afterEach(async () => {
-  Object.assign(LIMITS, before);
-  await rig.close();
-});
+afterEach(() => rig.close());
 
 const ask = (path: string, headers: Record<string, string> = {}) =>
   send(rig.proxy.port, rig.url(path), { method: 'GET', headers });
@@ -38,7 +32,7 @@ it('is the last word where it was looked for a newer one', async () => {
 
 it('is that of the publication at hand where host and key server are down, until one can be asked again', async () => {
   await reload('/a.html');
-  Object.assign(LIMITS, { checkIntervalUrgent: 0 });
+  Object.assign(rig.limits, { checkIntervalUrgent: 0 });
   rig.host.handlers.set(TIMESTAMP, (request) => request.socket.destroy());
   for (const answer of [await reload('/none'), await ask('/none')]) {
     expect(seen(answer)).toEqual([404, 'no-such-document']);
@@ -54,7 +48,7 @@ it('is that of the publication at hand where host and key server are down, until
 
 it('is that of the publication at hand while a look goes on that a reload waited for in vain', async () => {
   await reload('/a.html');
-  Object.assign(LIMITS, { checkIntervalUrgent: 0, staleWait: 0 });
+  Object.assign(rig.limits, { checkIntervalUrgent: 0, staleWait: 0 });
   const held: (() => void)[] = [];
   rig.host.handlers.set(TIMESTAMP, (_, response) => {
     held.push(() => response.end(rig.host.files.get(TIMESTAMP)));
@@ -75,7 +69,7 @@ describe('where the newest was found, and the descriptor that it names cannot be
   beforeEach(async () => {
     ({ host } = rig);
     await reload('/a.html');
-    Object.assign(LIMITS, { checkIntervalUrgent: 0 });
+    Object.assign(rig.limits, { checkIntervalUrgent: 0 });
     rig.publisher.afterPublishing = async () => undefined;
     const renamed = rig.publisher.descriptor(rig.keyServer.origin, { issued: nowInSeconds(), name: 'Renamed' });
     descriptorFile = targetUrlPath(DESCRIPTOR_TARGET, createHash('sha256').update(renamed).digest('hex'));
@@ -110,7 +104,7 @@ describe('where the newest was found, and the descriptor that it names cannot be
     host.handlers.set(descriptorFile, (_, response) => response.writeHead(503).end());
     await reload('/a.html');
     const held = hold();
-    Object.assign(LIMITS, { staleWait: 2 ** 30 });
+    Object.assign(rig.limits, { staleWait: 2 ** 30 });
     const looking = rig.proxy.check();
     await expect.poll(() => held.length).toBe(1);
     expect((await ask('/b.html')).text).toBe('new');
@@ -120,7 +114,7 @@ describe('where the newest was found, and the descriptor that it names cannot be
   });
 
   it('also while it is waited for', async () => {
-    Object.assign(LIMITS, { staleWait: 0 });
+    Object.assign(rig.limits, { staleWait: 0 });
     const held = hold();
     await reload('/a.html');
     await expect.poll(() => held.length).toBe(1);
@@ -135,7 +129,7 @@ it("leaves the publisher's own signed page for it as it is", async () => {
   rig.publisher.publication.setSettings({ ...TEST_SETTINGS, notFound: '/404.html' });
   await rig.publisher.sign(rig.host.files);
   await reload('/a.html');
-  Object.assign(LIMITS, { checkIntervalUrgent: 0 });
+  Object.assign(rig.limits, { checkIntervalUrgent: 0 });
   rig.host.handlers.set(TIMESTAMP, (request) => request.socket.destroy());
   const answer = await reload('/none');
   expect([answer.status, answer.text]).toEqual([404, 'their own']);

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ReaderError } from '../../client-proxy/errors.ts';
 import { fetchDocument, parseConnectTo } from '../../client-proxy/index.ts';
-import { LIMITS } from '../../client-proxy/limits.ts';
+import { DEFAULT_LIMITS } from '../../client-proxy/limits.ts';
 import { lookOf } from '../../client-proxy/pages/look.ts';
 import { type RefusedAddresses, refusalPage } from '../../client-proxy/pages/refusal.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
@@ -336,8 +336,7 @@ describe('a command that ends with its document', () => {
     expect((await get()).text).toBe('signed');
     rig.publisher.afterPublishing = async () => undefined;
     await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newer' });
-    const before = { ...LIMITS };
-    Object.assign(LIMITS, { staleWait: 0 });
+    Object.assign(rig.limits, { staleWait: 0 });
     const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
     await rig.proxy.close();
     try {
@@ -364,7 +363,7 @@ describe('a command that ends with its document', () => {
       await expect(fetchDocument(none, async () => undefined)).rejects.toMatchObject({ code: 'no-such-document' });
       expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newest');
     } finally {
-      Object.assign(LIMITS, before);
+      Object.assign(rig.limits, DEFAULT_LIMITS);
     }
   });
 });
@@ -401,7 +400,6 @@ describe('attack 38: metadata', () => {
 
   it('that come in drops are bounded in time, and no reader waits who has something good', async () => {
     expect((await get()).text).toBe('signed');
-    const before = { ...LIMITS };
     let open = 0;
     rig.host.handlers.set('/.well-known/wispr/timestamp.json', (_, response) => {
       open++;
@@ -411,7 +409,7 @@ describe('attack 38: metadata', () => {
         clearInterval(drip);
       });
     });
-    Object.assign(LIMITS, { timestampTimeout: 400 });
+    Object.assign(rig.limits, { timestampTimeout: 400 });
     try {
       const looking = rig.proxy.check();
       looking.catch(() => undefined); // it may fail before the next line is done
@@ -419,7 +417,7 @@ describe('attack 38: metadata', () => {
       await expect(looking).rejects.toMatchObject({ code: 'content-host-unreachable' });
       await expect.poll(() => open).toBe(0);
     } finally {
-      Object.assign(LIMITS, before);
+      Object.assign(rig.limits, DEFAULT_LIMITS);
     }
   });
 });

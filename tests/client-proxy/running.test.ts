@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fetchDocument, lockReader, startProxy, syncSite } from '../../client-proxy/index.ts';
-import { LIMITS } from '../../client-proxy/limits.ts';
+import { DEFAULT_LIMITS } from '../../client-proxy/limits.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { makeRoamingCheap } from '../support/cheap-roaming.ts';
@@ -164,15 +164,14 @@ describe('the socket', () => {
 it('a Reader in another process that hangs is not taken for none; one that was killed leaves no lock, and nothing is lost', async () => {
   await rig.proxy.close();
   const reader = await startWispr(proxyCommand(rig, rig.host.port));
-  const before = { ...LIMITS };
   try {
     expect(await document()).toEqual([200, 'for subscribers']);
-    Object.assign(LIMITS, { controlTimeout: 300 });
+    Object.assign(rig.limits, { controlTimeout: 300 });
     process.kill(reader.pid, 'SIGSTOP');
     await expect(lockReader(rig.storage)).rejects.toMatchObject({ code: 'reader-unreachable' });
     await expect(startProxy({ ...rig.storage, port: 0 })).rejects.toMatchObject({ code: 'reader-unreachable' });
   } finally {
-    Object.assign(LIMITS, before);
+    Object.assign(rig.limits, DEFAULT_LIMITS);
     await reader.stop('SIGKILL');
   }
   expect(existsSync(socket())).toBe(true);
@@ -189,13 +188,12 @@ it('a command waits for another that has the database for a moment, and says so 
   const store = await ReaderStore.open(storeOptions(rig.storage));
   setTimeout(() => store.close(), 200);
   expect(await fetched()).toBe('for subscribers');
-  const before = { ...LIMITS };
-  Object.assign(LIMITS, { databaseWait: 100 });
+  Object.assign(rig.limits, { databaseWait: 100 });
   const other = await ReaderStore.open(storeOptions(rig.storage));
   try {
     await expect(fetched()).rejects.toMatchObject({ code: 'store-busy' });
   } finally {
-    Object.assign(LIMITS, before);
+    Object.assign(rig.limits, DEFAULT_LIMITS);
     other.close();
   }
 });

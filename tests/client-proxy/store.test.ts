@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
-import { LIMITS } from '../../client-proxy/limits.ts';
 import { openDatabase } from '../../client-proxy/store/database.ts';
 import { PublicationStore } from '../../client-proxy/store/publication-store.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
@@ -244,9 +243,7 @@ describe('what is kept of a publication', () => {
   it('stays within its bound: sections and bins that were written first go first, nothing else', async () => {
     await fill();
     const store = await open();
-    const kept = store.publicationOf('news.example');
-    const before = LIMITS.publicationBytes;
-    Object.assign(LIMITS, { publicationBytes: 3000 });
+    const kept = new PublicationStore(store.database, 'news.example', 3000);
     try {
       for (const name of ['root', 'snapshot', 'documents', 'wispr:settings'])
         await kept.write(`id ${name}`, randomBytes(2000));
@@ -258,7 +255,6 @@ describe('what is kept of a publication', () => {
         expect(await kept.read(`id ${name}`)).toHaveLength(2000);
       expect(kept.firstRoot()?.length).toBeGreaterThan(100);
     } finally {
-      Object.assign(LIMITS, { publicationBytes: before });
       store.close();
     }
   });

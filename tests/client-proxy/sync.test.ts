@@ -12,7 +12,7 @@ import {
   startProxy,
   syncSite,
 } from '../../client-proxy/index.ts';
-import { LIMITS } from '../../client-proxy/limits.ts';
+import { DEFAULT_LIMITS, LIMITS } from '../../client-proxy/limits.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { MEGABYTE, SettingsKeeper } from '../../client-proxy/store/settings.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
@@ -270,9 +270,8 @@ describe('a sync', () => {
   it('waits for what is newest however slow a look is, and says where there was none; a signal ends it', async () => {
     await publishSome();
     expect(await sync()).not.toHaveProperty('failedLook');
-    const before = { ...LIMITS };
     const { version } = rig.publisher.publication;
-    Object.assign(LIMITS, { staleWait: 0 });
+    Object.assign(rig.limits, { staleWait: 0 });
     try {
       await publishUnseen('/new.html');
       expect((await sync()).fetched.documents).toBe(1);
@@ -295,7 +294,7 @@ describe('a sync', () => {
         failed: [],
       });
     } finally {
-      Object.assign(LIMITS, before);
+      Object.assign(rig.limits, DEFAULT_LIMITS);
     }
   });
 

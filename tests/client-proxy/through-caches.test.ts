@@ -2,14 +2,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CacheServer, startSquid, startVarnish } from '../../cache-config/servers.ts';
 import { parseConnectTo } from '../../client-proxy/index.ts';
-import { LIMITS } from '../../client-proxy/limits.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
 import { CleanUp, type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
 const TIMESTAMP = '/.well-known/wispr/timestamp.json';
 const cleanUp = new CleanUp();
-const limits = { ...LIMITS };
 let rig: ReaderRig<HostileKeyServer>;
 /** Condition and status of every time that the host itself was asked for the timestamp. */
 const atHost: [condition: string | undefined, status: number][] = [];
@@ -29,10 +27,7 @@ beforeEach(async () => {
   });
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
 });
-afterEach(async () => {
-  await cleanUp.run();
-  Object.assign(LIMITS, limits);
-});
+afterEach(() => cleanUp.run());
 
 const read = (headers: Record<string, string> = {}) => send(rig.proxy.port, rig.url('/a.html'), { headers });
 
@@ -56,11 +51,11 @@ describe('a look for a newer publication', () => {
     const [[condition, status] = []] = atHost.splice(0);
     expect([condition?.startsWith('"'), status]).toEqual([true, 304]);
     expect((await answers(squid, 2)).map(([one]) => one)).toEqual([200, 304]);
-    Object.assign(LIMITS, { checkIntervalUrgent: 0 });
+    Object.assign(rig.limits, { checkIntervalUrgent: 0 });
     expect((await read({ 'cache-control': 'no-cache' })).text).toBe('signed');
     expect(atHost.splice(0).map(([, one]) => one)).toEqual([304]);
     // An ordinary look, because the last one was long ago: the cache speaks for the host.
-    Object.assign(LIMITS, { checkInterval: 0 });
+    Object.assign(rig.limits, { checkInterval: 0 });
     expect((await read()).text).toBe('signed');
     expect((await answers(squid, 4))[3]).toEqual([304, true]);
     expect(atHost).toEqual([]);

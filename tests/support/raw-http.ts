@@ -1,4 +1,5 @@
 /** A client and a host that speak in bytes, and so can break every rule of HTTP. */
+import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** A client that waits for the bytes it expects. */
@@ -82,4 +83,19 @@ export async function startRawHost(
         server.close(() => resolve());
       }),
   };
+}
+
+/** Whether a connection gets an answer, or is closed. */
+export const isOpen = (socket: Socket) => !socket.destroyed && !socket.readableEnded;
+
+/** Clients that have connected, or were turned away. */
+export async function openMany(port: number, count: number): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  while (sockets.length < count) {
+    const some = Array.from({ length: Math.min(250, count - sockets.length) }, () => connect(port, '127.0.0.1'));
+    for (const socket of some) socket.on('error', () => socket.destroy()).resume();
+    await Promise.all(some.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
+    sockets.push(...some);
+  }
+  return sockets;
 }

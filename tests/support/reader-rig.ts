@@ -12,6 +12,7 @@ import {
   type RunningProxy,
   startProxy,
 } from '../../client-proxy/index.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../client-proxy/limits.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { type ContentHost, startContentHost } from './content-host.ts';
@@ -25,6 +26,8 @@ export interface ReaderRig<KeyServer = TestKeyServer> {
   readonly publisher: TestPublisher;
   readonly host: ContentHost;
   readonly keyServer: KeyServer;
+  /** Limits of this rig's Reader, which a test may change while it runs. */
+  readonly limits: { -readonly [Name in keyof Limits]: number };
   proxy: RunningProxy;
   /** The data of the same device for one more Reader, as they were when the site was connected: a database has one owner. */
   anotherStorage(): Promise<ReturnType<typeof storageIn>>;
@@ -124,7 +127,8 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
 ): Promise<ReaderRig<KeyServer>> {
   const cleanUp = new CleanUp();
   const directory = await temporaryFolder(cleanUp);
-  const storage = storageIn(directory);
+  const limits = { ...DEFAULT_LIMITS };
+  const storage = { ...storageIn(directory), limits };
   const publisher = await TestPublisher.create();
   const host = await startContentHost();
   cleanUp.add(host.close);
@@ -159,6 +163,7 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
     publisher,
     host,
     keyServer,
+    limits,
     proxy: await start(),
     anotherStorage: async () => {
       const dataDirectory = join(directory, `data-${++others}`);

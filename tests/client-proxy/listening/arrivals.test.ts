@@ -1,22 +1,20 @@
 /** Connections count from the moment they arrive, not only when it is known whose they are. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../../client-proxy/limits.ts';
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_LIMITS } from '../../../client-proxy/limits.ts';
 import { ClientConnections } from '../../../client-proxy/server/connections.ts';
 import { type Admit, LoopbackServer } from '../../../client-proxy/server/loopback-server.ts';
-import { SERVER_OPTIONS } from '../../../client-proxy/server/server.ts';
+import { serverOptions } from '../../../client-proxy/server/server.ts';
 
 const BOUND = 20;
-const before = LIMITS.clientConnections;
-beforeAll(() => void Object.assign(LIMITS, { clientConnections: BOUND }));
-afterAll(() => void Object.assign(LIMITS, { clientConnections: before }));
+const limits = { ...DEFAULT_LIMITS, clientConnections: BOUND };
 
 const isOpen = (socket: Socket) => !socket.destroyed && !socket.readableEnded;
 
 async function withServer(admit: Admit, test: (open: () => Promise<Socket>) => Promise<void>): Promise<void> {
-  const server = new LoopbackServer(SERVER_OPTIONS, admit);
-  const connections = new ClientConnections();
+  const server = new LoopbackServer(serverOptions(limits), admit);
+  const connections = new ClientConnections(limits);
   connections.watch(server);
   const sockets: Socket[] = [];
   server.on('arrival', (socket: Socket) => sockets.push(socket));

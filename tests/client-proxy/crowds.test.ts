@@ -1,14 +1,14 @@
+/** Many clients, slow clients and clients elsewhere, at a Reader with small limits; ten thousand at once: tests/release/load. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseConnectTo } from '../../../client-proxy/index.ts';
-import { LIMITS } from '../../../client-proxy/limits.ts';
-import { send } from '../../support/http-client.ts';
-import { rawClient } from '../../support/raw-http.ts';
-import { type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';
-import { startWispr } from '../../support/wispr.ts';
+import { parseConnectTo } from '../../client-proxy/index.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../client-proxy/limits.ts';
+import { send } from '../support/http-client.ts';
+import { isOpen, openMany, rawClient } from '../support/raw-http.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 let rig: ReaderRig;
 beforeAll(async () => {
@@ -17,78 +17,28 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-/** Bytes of memory that a process holds. */
-const memoryOf = (pid: number) =>
-  1024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-
-/** Whether a connection gets an answer, or is closed. */
-const isOpen = (socket: Socket) => !socket.destroyed && !socket.readableEnded;
-
-async function openMany(port: number, count: number): Promise<Socket[]> {
-  const sockets: Socket[] = [];
-  while (sockets.length < count) {
-    const some = Array.from({ length: Math.min(250, count - sockets.length) }, () => connect(port, '127.0.0.1'));
-    for (const socket of some) socket.on('error', () => socket.destroy()).resume();
-    await Promise.all(some.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
-    sockets.push(...some);
-  }
-  return sockets;
-}
-
-/** Sets bounds for the time of a test on a proxy of its own. */
-async function withLimits(
-  changes: Partial<Record<keyof typeof LIMITS, number>>,
-  test: (port: number) => Promise<void>,
-) {
-  const before = { ...LIMITS };
-  Object.assign(LIMITS, changes);
-  const own = await startReaderRig({ proxy: { connectTo: [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)] } });
+/** A proxy of its own with other limits. */
+async function withLimits(changes: Partial<Limits>, test: (port: number) => Promise<void>) {
+  const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
+  const own = await startReaderRig({ proxy: { connectTo, limits: { ...DEFAULT_LIMITS, ...changes } } });
   try {
     await test(own.proxy.port);
   } finally {
-    Object.assign(LIMITS, before);
     await own.close();
   }
 }
 
-describe('attack 65: ten thousand connections', () => {
-  it('without a request take no more memory and sockets than the bound, and keep no reader from reading', async () => {
-    const { dataDirectory, keyFile } = await rig.anotherStorage();
-    const rule = `:80:127.0.0.1:${rig.host.port}`;
-    const running = await startWispr<{ proxy: string }>(
-      ['proxy', '--port', '0', '--quiet', '--data', dataDirectory, '--key-file', keyFile, '--connect-to', rule],
-      {},
-    );
-    const port = Number(new URL(running.ready.proxy).port);
-    const sockets: Socket[] = [];
-    try {
-      expect((await send(port, 'http://elsewhere.example/')).text).toBe('well');
-      const before = memoryOf(running.pid);
-      sockets.push(...(await openMany(port, 10_000)));
-      expect((await send(port, 'http://elsewhere.example/')).text).toBe('well');
-      await expect
-        .poll(() => sockets.filter(isOpen).length, { timeout: 120_000 })
-        .toBeLessThanOrEqual(LIMITS.clientConnections);
-      expect(sockets.filter(isOpen).length).toBeGreaterThan(LIMITS.clientConnections / 2);
-      expect(memoryOf(running.pid) - before).toBeLessThan(150 * 1024 * 1024);
-    } finally {
-      for (const socket of sockets) socket.destroy();
-      await running.stop();
-    }
-  }, 300_000);
-
-  it('make room for new ones oldest first, but never one that has a request under way', async () => {
-    const before = LIMITS.clientConnections;
-    Object.assign(LIMITS, { clientConnections: 20 });
-    try {
+describe('attack 65: connections beyond the bound', () => {
+  it('make room for new ones oldest first, but never one that has a request under way', () =>
+    withLimits({ clientConnections: 20 }, async (port) => {
       let release: () => void = () => undefined;
       rig.host.handlers.set('/held', (_, response) => {
         release = () => response.end('held');
       });
-      const held = await rawClient(rig.proxy.port);
+      const held = await rawClient(port);
       held.send('GET http://elsewhere.example/held HTTP/1.1\r\nHost: x\r\n\r\n');
       await expect.poll(() => rig.host.requests.some(({ url }) => url === '/held')).toBe(true);
-      const sockets = await openMany(rig.proxy.port, 60);
+      const sockets = await openMany(port, 60);
       await expect.poll(() => sockets.filter(isOpen).length).toBeLessThanOrEqual(20);
       expect(sockets.slice(0, 30).some(isOpen)).toBe(false);
       expect(isOpen(sockets.at(-1) as Socket)).toBe(true);
@@ -96,10 +46,7 @@ describe('attack 65: ten thousand connections', () => {
       await held.until('held');
       for (const socket of sockets) socket.destroy();
       held.close();
-    } finally {
-      Object.assign(LIMITS, { clientConnections: before });
-    }
-  });
+    }));
 
   it('all with a request under way keep further ones out, and none of them is lost', () =>
     withLimits({ clientConnections: 5 }, async (port) => {
@@ -118,9 +65,7 @@ describe('attack 65: ten thousand connections', () => {
 
 describe('attack 65: a crowd of requests for documents', () => {
   it('asks a content host on no more connections than the bound, and everybody is answered', async () => {
-    const before = LIMITS.contentConnections;
-    Object.assign(LIMITS, { contentConnections: 3 });
-    const own = await startReaderRig();
+    const own = await startReaderRig({ proxy: { limits: { ...DEFAULT_LIMITS, contentConnections: 3 } } });
     try {
       const names = Array.from({ length: 12 }, (_, n) => `/${n}.txt`);
       for (const name of names) await own.publisher.publish(own.host.files, name, { content: name });
@@ -137,7 +82,6 @@ describe('attack 65: a crowd of requests for documents', () => {
       expect(answers.map(({ text }) => text)).toEqual(names);
       expect(most).toBe(3);
     } finally {
-      Object.assign(LIMITS, { contentConnections: before });
       await own.close();
     }
   });
