@@ -195,23 +195,29 @@ interface Place {
 /** What the test runner needs stays. */
 const OWN = /^(?:VITEST|NODE_|WISPR_)/;
 
-let current: { readonly key: string; readonly leave: () => void } | undefined;
-let running = 0;
+let current: { readonly key: string; readonly leave: () => void; commands: number } | undefined;
 const waiting: (() => void)[] = [];
 
 /** Does `work` with this process in a place. Work in the same place may run at the same time, work in another one waits. */
 async function inPlace<Result>(place: Place, work: () => Promise<Result>): Promise<Result> {
   const key = JSON.stringify(place);
-  while (running > 0 && current?.key !== key) await new Promise<void>((resolve) => waiting.push(resolve));
-  if (running++ === 0) current = { key, leave: enter(place) };
+  while (current && current.key !== key) await new Promise<void>((resolve) => waiting.push(resolve));
+  current ??= { key, leave: enter(place), commands: 0 };
+  const mine = current;
+  mine.commands += 1;
   try {
     return await work();
   } finally {
-    if (--running === 0) {
-      current?.leave();
-      for (const proceed of waiting.splice(0)) proceed();
-    }
+    mine.commands -= 1;
+    if (mine.commands === 0 && current === mine) leavePlace();
   }
+}
+
+/** To be called where a command hangs: those that wait for its place would hang as well. */
+export function leavePlace(): void {
+  current?.leave();
+  current = undefined;
+  for (const proceed of waiting.splice(0)) proceed();
 }
 
 /** @returns what leads back */

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Ended } from '../programs.ts';
 import { CleanUp } from '../reader-rig.ts';
-import type { Answers, startInProcess } from '../wispr.ts';
+import { type Answers, leavePlace, type startInProcess } from '../wispr.ts';
 import { PASSPHRASE } from '../workspace.ts';
 import { parseScript, type Script, wordsOf } from './script.ts';
 import { NEGATED, VERBS } from './verbs.ts';
@@ -36,11 +36,15 @@ export interface Run {
 export function runScripts(folder: string): void {
   for (const file of globSync('*.txt', { cwd: folder }).sort()) {
     const script = parseScript(file, readFileSync(join(folder, file), 'utf8'));
-    it(script.title, () => runScript(script));
+    it(script.title, ({ signal }) => {
+      signal.addEventListener('abort', leavePlace, { once: true });
+      return runScript(script);
+    });
   }
 }
 
-async function runScript({ file, lines, files }: Script): Promise<void> {
+/** @throws Error that names the line which failed */
+export async function runScript({ file, lines, files }: Script): Promise<void> {
   const cleanUp = new CleanUp();
   const around = await realpath(await mkdtemp(join(tmpdir(), 'wispr-script-')));
   cleanUp.add(() => rm(around, { recursive: true }));
