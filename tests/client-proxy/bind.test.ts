@@ -447,7 +447,7 @@ describe('a descriptor of a connected site', () => {
     }
   });
 
-  it('that no longer names a site: it stays bound, and is refused', async () => {
+  it('leaves a site bound that it no longer names, and the site is refused', async () => {
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites() });
     await bind({ trustSites: BOTH });
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { issued: nowInSeconds() });
@@ -578,7 +578,7 @@ describe('a disk that is full', () => {
   });
   afterEach(() => disk?.makeRoom());
 
-  it('uses up no invitation: it is as good as before, once there is room', async () => {
+  it('uses up no invitation, which is as good as before once there is room', async () => {
     disk = fillDisk(storage.dataDirectory);
     await expect(bind(options())).rejects.toMatchObject({ code: 'disk-full' });
     expect(keyServer.bodies).toEqual([]);
@@ -587,7 +587,7 @@ describe('a disk that is full', () => {
     expect(rowsOfStorage()).not.toContain('room');
   });
 
-  it('also where what was written cannot be taken away again, and the next run does that', async () => {
+  it('leaves what cannot be taken away again to the next run', async () => {
     disk = fillDisk(storage.dataDirectory);
     disk.letThrough(1);
     await expect(bind(options())).rejects.toMatchObject({ code: 'disk-full' });

@@ -251,7 +251,7 @@ describe('the folder', () => {
     await cache.close();
   });
 
-  it('that was there, and open to others, is closed to them', async () => {
+  it('is closed to others where it was there, and open to them', async () => {
     const given = join(rig.directory, 'given');
     await mkdir(given);
     await chmod(given, 0o755);
@@ -294,7 +294,7 @@ describe('the folder', () => {
     expect([await files(), await files('partial')]).toEqual([[], []]);
   });
 
-  it('that cannot be written: reading goes on without it', async () => {
+  it('is not needed where it cannot be written: reading goes on without it', async () => {
     await rig.publisher.publish(rig.host.files, '/a.bin', { content: randomBytes(400_000) });
     const blocked = join(rig.directory, 'blocked');
     await writeFile(blocked, 'a file where a folder should be');

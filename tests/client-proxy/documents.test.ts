@@ -59,7 +59,7 @@ describe('a document through the proxy', () => {
     }
   });
 
-  it('that is signed only is checked against the head beside it', async () => {
+  it('is checked against the head beside it where it is signed only', async () => {
     const content = randomBytes(150_000);
     await rig.publisher.publishSigned(rig.host.files, '/public/map.png', {
       content,
@@ -139,7 +139,7 @@ describe('content codings', () => {
     }
   });
 
-  it('what the browser likes better is sent; where nothing is acceptable, plain content', async () => {
+  it('are sent as the browser likes them; where nothing is acceptable, plain content is', async () => {
     const coded = gzipSync(content);
     await rig.publisher.publish(rig.host.files, '/choice.html', {
       content: coded,
@@ -200,7 +200,7 @@ describe('conditions', () => {
     expect((await get('/condition.html', { 'if-modified-since': 'Tue, 14 Nov 2023 22:13:19 GMT' })).status).toBe(200);
   });
 
-  it('that demand another version are answered 412, before those that ask for a newer one', async () => {
+  it('are answered 412 where they demand another version, before those that ask for a newer one', async () => {
     const metadata = { lastModified: 1_700_000_000 }; // Tue, 14 Nov 2023 22:13:20 GMT
     await rig.publisher.publish(rig.host.files, '/match.html', { content: 'one', metadata });
     await rig.publisher.publish(rig.host.files, '/undated.html', { content: 'two' });
@@ -259,7 +259,7 @@ describe('ranges', () => {
     });
   });
 
-  it.each(['/film.mp4', '/public/film.mp4'])('of %s are the bytes of the content', async (path) => {
+  it.each(['/film.mp4', '/public/film.mp4'])('are the bytes of the content of %s', async (path) => {
     for (const [range, start, end] of cases) {
       const answer = await get(path, { range });
       expect([range, answer.status, answer.headers['content-range']]).toEqual([
@@ -314,7 +314,7 @@ describe('ranges', () => {
     expect(answer.body.equals(changed.subarray(1_500_000, 1_500_010))).toBe(true);
   });
 
-  it('of a slice that was changed on the way release nothing of the changed block', async () => {
+  it('release nothing of a block that was changed on the way', async () => {
     const path = '/sliced.bin';
     const object = await rig.publisher.publish(rig.host.files, path, { content });
     await get(path, { range: 'bytes=0-0' });

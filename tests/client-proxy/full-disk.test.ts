@@ -38,7 +38,7 @@ async function withdraw(): Promise<Map<string, Uint8Array>> {
 }
 
 describe('attack 67: while the disk is full', () => {
-  it('what is kept is read as before', async () => {
+  it('kept documents are read as before', async () => {
     expect((await get()).text).toBe('signed');
     fill();
     expect((await get()).text).toBe('signed');

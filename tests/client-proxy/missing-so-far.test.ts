@@ -84,7 +84,7 @@ describe('where the newest was found, and the descriptor that it names cannot be
   });
   const publisher = async () => (await rig.proxy.status()).sites.map(({ publisher }) => publisher);
 
-  it('and it is tried again with the next look', async () => {
+  it('tries it again with the next look', async () => {
     host.handlers.set(descriptorFile, (_, response) => response.writeHead(503).end());
     expect((await reload('/b.html')).text).toBe('new');
     for (const answer of [await reload('/none'), await ask('/none')]) {
@@ -106,7 +106,7 @@ describe('where the newest was found, and the descriptor that it names cannot be
     return held;
   }
 
-  it('and no request waits for the next attempt', async () => {
+  it('has no request wait for the next attempt', async () => {
     host.handlers.set(descriptorFile, (_, response) => response.writeHead(503).end());
     await reload('/a.html');
     const held = hold();
@@ -119,7 +119,7 @@ describe('where the newest was found, and the descriptor that it names cannot be
     expect(await publisher()).toEqual(['Renamed']);
   });
 
-  it('also while it is waited for', async () => {
+  it('counts while it is waited for, too', async () => {
     Object.assign(LIMITS, { staleWait: 0 });
     const held = hold();
     await reload('/a.html');

@@ -15,7 +15,7 @@ describe('the title of a page', () => {
     ['<title> </title>', undefined],
     ['<h1>Fog</h1>', undefined],
     ['<title>Fog', undefined],
-  ])('of %j is %j', (html, title) => expect(titleOf(html)).toBe(title));
+  ])('in %j is %j', (html, title) => expect(titleOf(html)).toBe(title));
 
   it('is found in the start of a page that is carried in gzip', () => {
     const whole = gzipSync(`<title>Fog</title>${Array.from({ length: 5000 }, (_, index) => `<p>${index}`).join('')}`);

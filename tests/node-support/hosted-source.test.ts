@@ -256,7 +256,7 @@ describe('timestamps come', () => {
     expect([asked.map((one) => one[0]), slow, ended]).toEqual([['k', 'a', 'b'], ['a'], []]);
   });
 
-  it('one failure after another, each reported', async () => {
+  it('with every failure, each reported', async () => {
     const { source } = rig({ a: new Error('gone'), b: 'here' });
     const came: unknown[] = [];
     for await (const { result, error } of source.timestamps(10, () => false)) came.push(error ?? text(result));
@@ -264,7 +264,7 @@ describe('timestamps come', () => {
   });
 });
 
-it('what a candidate throws at once ends all of it', async () => {
+it('ends where a candidate throws at once', async () => {
   const start = () => {
     throw new Error('ended');
   };
