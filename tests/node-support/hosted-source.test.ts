@@ -29,17 +29,17 @@ function rig(
   key: Answer = undefined,
   timestampTimeout = PATIENT,
 ): Rig {
-  const [asked, slow, ended]: string[][] = [[], [], []];
+  const seen = { asked: [] as string[], slow: [] as string[], ended: [] as string[] };
   const late = new Map<string, (bytes: Uint8Array) => void>();
   const fetch = async (host: string, { path, signal }: Pick<HostedFile, 'path' | 'signal'>) => {
-    asked?.push(`${host} ${path}`);
+    seen.asked.push(`${host} ${path}`);
     const answer = answers[host];
     if (answer instanceof Error) throw answer;
     if (answer !== 'late') return answer === undefined ? undefined : utf8(answer);
     return new Promise<Uint8Array>((resolve, reject) => {
       late.set(host, resolve);
       signal?.addEventListener('abort', () => {
-        ended?.push(host);
+        seen.ended.push(host);
         reject(signal.reason);
       });
     });
@@ -49,16 +49,10 @@ function rig(
     fetch,
     own: () => undefined,
     keyServer: async (file) => fetch('key server', { path: file }).then(() => (key ? utf8(`${key}`) : undefined)),
-    onSlow: (host) => slow?.push(host),
+    onSlow: (host) => seen.slow.push(host),
     times: { metadataTimeout: PATIENT, timestampTimeout, hedgeAfter },
   });
-  return {
-    source,
-    asked: asked as string[],
-    slow: slow as string[],
-    ended: ended as string[],
-    answer: (host, text) => late.get(host)?.(utf8(text)),
-  };
+  return { source, ...seen, answer: (host, text) => late.get(host)?.(utf8(text)) };
 }
 
 const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
