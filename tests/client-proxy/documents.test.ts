@@ -113,6 +113,30 @@ describe('a document through the proxy', () => {
   });
 });
 
+describe('a page that was read', () => {
+  const titled = (title: string) => `<title>${title}</title>`;
+  const long = gzipSync(`${titled('Start of much')}${Array.from({ length: 5000 }, (_, n) => `<p>${n}`).join('')}`);
+  it.each<[content: string | Buffer, shown: string | undefined]>([
+    [titled('Fog &amp; tide'), 'Fog &amp; tide'],
+    ['<TITLE lang="fr">\n Le   brouillard\n</TITLE>', 'Le brouillard'],
+    [titled('a\u202eb\u0000c'), 'a b c'],
+    [titled('x'.repeat(200)), `${'x'.repeat(119)}…`],
+    [titled(' '), undefined],
+    ['<h1>Fog</h1>', undefined],
+    ['<title>Fog', undefined],
+    [long, 'Start of much'],
+    [gzipSync(`${titled('Bomb')}${' '.repeat(2_000_000)}`), undefined],
+    [Buffer.from('no gzip'), undefined],
+  ])('is listed on the first page by its title: %#', async (content, shown) => {
+    const metadata = typeof content === 'string' ? {} : { contentCoding: 'gzip' as const };
+    await rig.publisher.publish(rig.host.files, '/titled.html', { content, metadata });
+    await rig.restart();
+    await get('/titled.html', { 'accept-encoding': 'gzip' });
+    const home = await send(rig.proxy.port, '/', { headers: { host: `localhost:${rig.proxy.port}` } });
+    expect(home.text).toMatch(new RegExp(`<a [^>]*>${shown ?? 'news\\.example/titled\\.html'}</a>`));
+  });
+});
+
 describe('content codings', () => {
   const content = Buffer.from('<p>compressed</p>'.repeat(20_000));
 
