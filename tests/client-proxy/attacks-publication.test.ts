@@ -89,7 +89,7 @@ function alter(sql: string, ...values: Uint8Array[]): number {
 }
 
 describe('attack 27: metadata that is unsigned, or signed by another key', () => {
-  it.each(['timestamp', 'snapshot', 'targets'])('%s', async (role) => {
+  it.each(['timestamp', 'snapshot', 'targets'])('is refused as %s', async (role) => {
     await publishNextOfAll();
     const path = fileOfRole(role);
     const { signed } = JSON.parse(mutable(path).toString());
@@ -108,7 +108,7 @@ describe('attack 27: metadata that is unsigned, or signed by another key', () =>
 });
 
 describe('attack 28: an older state', () => {
-  it.each(['timestamp', 'snapshot'])('of the %s is not taken, and what was newer stays', async (role) => {
+  it.each(['timestamp', 'snapshot'])('an older %s is not taken, and the newer one stays', async (role) => {
     const path = `${METADATA}timestamp.json`;
     const before = mutable(path);
     await publishNext();
@@ -137,7 +137,7 @@ describe('attack 29: the same version with other content', () => {
 });
 
 describe('attack 30: metadata that have expired', () => {
-  it.each(['timestamp', 'snapshot', 'targets', 'root'])('%s', async (role) => {
+  it.each(['timestamp', 'snapshot', 'targets', 'root'])('are refused as %s', async (role) => {
     expect((await get()).text).toBe('good');
     const validity = role === 'timestamp' ? 60 * DAY : ROLE_VALIDITY[role as 'root'] + DAY;
     // The timestamp stays fresh while the others age.

@@ -111,7 +111,7 @@ describe('attack 22: a key that is not valid now', () => {
   it.each([
     ['not yet', hour, 2 * hour],
     ['no longer', -2 * hour, -hour],
-  ])('%s: refused, with the times', async (_, from, until) => {
+  ])('is refused %s, with the times', async (_, from, until) => {
     const set = await createSetKey();
     const [notBefore, notAfter] = [now() + from, now() + until];
     rig.keyServer.grant(set, { notBefore, notAfter });
@@ -121,7 +121,7 @@ describe('attack 22: a key that is not valid now', () => {
     for (const time of [notBefore, notAfter]) expect(answer.text).toContain(new Date(time * 1000).toISOString());
   });
 
-  it('that has expired while it was kept: asked for again, and used if it was extended', async () => {
+  it('is asked for again where it expired while it was kept, and used if it was extended', async () => {
     const set = await createSetKey();
     rig.keyServer.grant(set, { notAfter: now() + 60 });
     await rig.publisher.publish(rig.host.files, '/a.html', { content: SECRET, set });
@@ -142,7 +142,7 @@ describe('attack 23: something else than an object', () => {
     ['an unsigned redirect', 302, 'text/html', SECRET, 'content-host-answer', 1],
     ['a server error', 503, 'text/html', SECRET, 'content-host-answer', 1],
     ['a range that was not asked for', 206, 'text/html', SECRET, 'content-host-answer', 1],
-  ])('%s', async (_, status, type, body, code, times) => {
+  ])('is refused: %s', async (_, status, type, body, code, times) => {
     const answer = (_request: unknown, response: ServerResponse) =>
       response.writeHead(status, { 'content-type': type, location: 'http://elsewhere.example/' }).end(body);
     await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
@@ -208,7 +208,7 @@ describe('attack 89: the links on a page of refusal', () => {
     '/.//evil.example/',
     '//[',
     '//@evil.example:1/',
-  ])('for %s lead to the site itself, and to the signed reading site (attack 24)', async (target) => {
+  ])('lead to the site itself for %s, and to the signed reading site (attack 24)', async (target) => {
     const bytes = await sendRaw(
       rig.proxy.port,
       `GET http://news.example${target} HTTP/1.1\r\nHost: news.example\r\nConnection: close\r\n\r\n`,

@@ -25,7 +25,7 @@ import { secondsLater } from '../support/afterwards.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificates.ts';
 import { type ContentHost, closeServer, listenOnLoopback, startContentHost } from '../support/content-host.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
-import { type FullDisk, fillDisk } from '../support/full-disk.ts';
+import { fillDisk } from '../support/full-disk.ts';
 import { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
@@ -225,17 +225,6 @@ describe('a proof that the host belongs to the publisher', () => {
       expect(await proofs()).toEqual(['host']);
     },
   );
-});
-
-it('reads a link that is still a part of the command that "wispr invite" prints', async () => {
-  for (const [before, after] of [
-    ['wispr bind ', ''],
-    ['To read it: wispr bind ', '\n'],
-    ['$ wispr bind "', '" --yes'],
-  ])
-    expect((await bind({ link: `${before}${await keyServer.invite()}${after}`, trustSites })).sites).toHaveLength(1);
-  for (const link of ['wispr bind', 'wispr bind news.example', `see ${await keyServer.invite()}`])
-    await expect(bind({ link })).rejects.toMatchObject({ code: 'link-malformed' });
 });
 
 const BOTH = ['news.example', 'second.example'];
@@ -447,7 +436,7 @@ describe('a descriptor of a connected site', () => {
     }
   });
 
-  it('that no longer names a site: it stays bound, and is refused', async () => {
+  it('leaves a site bound that it no longer names, and the site is refused', async () => {
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites() });
     await bind({ trustSites: BOTH });
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { issued: nowInSeconds() });
@@ -494,6 +483,9 @@ describe('the exchange', () => {
       [{ link: 'keys.example' }, 'link-malformed'],
       [{ link: 'https://keys.example/path#0000000000000000' }, 'link-malformed'],
       [{ link: 'javascript:alert(1)' }, 'link-malformed'],
+      [{ link: 'wispr bind' }, 'link-malformed'],
+      [{ link: 'wispr bind news.example' }, 'link-malformed'],
+      [{ link: `see ${link}` }, 'link-malformed'],
     ] as const)
       await expect(bind({ trustSites, ...options }), JSON.stringify(options)).rejects.toMatchObject({ code });
     await expect(bind({ link: 'https://read.example/-/join#0000000000000000' })).rejects.toMatchObject({
@@ -566,36 +558,22 @@ async function connectedSites(): Promise<string[]> {
   }
 }
 
-describe('a disk that is full', () => {
-  const options = () => ({ link, trustSites: [publisher.site] });
-  let link: string;
-  let disk: FullDisk | undefined;
-  beforeEach(async () => {
-    link = await keyServer.invite();
-    const store = await ReaderStore.open(storeOptions(storage));
-    await store.deviceSeed(); // it was connected with another publisher
-    store.close();
-  });
-  afterEach(() => disk?.makeRoom());
-
-  it('uses up no invitation: it is as good as before, once there is room', async () => {
-    disk = fillDisk(storage.dataDirectory);
-    await expect(bind(options())).rejects.toMatchObject({ code: 'disk-full' });
-    expect(keyServer.bodies).toEqual([]);
-    disk.makeRoom();
-    expect((await bind(options())).sites.map(({ site }) => site)).toEqual(['news.example']);
-    expect(rowsOfStorage()).not.toContain('room');
-  });
-
-  it('also where what was written cannot be taken away again, and the next run does that', async () => {
-    disk = fillDisk(storage.dataDirectory);
-    disk.letThrough(1);
-    await expect(bind(options())).rejects.toMatchObject({ code: 'disk-full' });
-    disk.makeRoom();
-    expect(rowsOfStorage()).toContain('room');
-    await bind(options());
-    expect(rowsOfStorage()).not.toContain('room');
-  });
+it('uses up no invitation on a full disk, and leaves what cannot be taken away again to the next run', async () => {
+  const options = { link: await keyServer.invite(), trustSites };
+  const store = await ReaderStore.open(storeOptions(storage));
+  await store.deviceSeed(); // it was connected with another publisher
+  store.close();
+  const disk = fillDisk(storage.dataDirectory);
+  cleanUp.add(async () => disk.makeRoom());
+  for (const transactions of [0, 1]) {
+    disk.letThrough(transactions);
+    await expect(bind(options)).rejects.toMatchObject({ code: 'disk-full' });
+  }
+  expect(keyServer.bodies).toEqual([]);
+  disk.makeRoom();
+  expect(rowsOfStorage()).toContain('room');
+  expect((await bind(options)).sites.map(({ site }) => site)).toEqual(['news.example']);
+  expect(rowsOfStorage()).not.toContain('room');
 });
 
 function rowsOfStorage(): unknown[] {

@@ -75,7 +75,7 @@ describe('the cache', () => {
     expect((await send(process.port, rig.url('/small.bin'))).status).toBe(200);
   });
 
-  it('of a proxy that ends goes on where it was', async () => {
+  it('goes on where it was when the proxy ended', async () => {
     await rig.restart({ cacheBytes: 10_000_000 });
     const content = randomBytes(500_000);
     await rig.publisher.publish(rig.host.files, '/a.bin', { content });

@@ -59,7 +59,7 @@ describe('a document through the proxy', () => {
     }
   });
 
-  it('that is signed only is checked against the head beside it', async () => {
+  it('is checked against the head beside it where it is signed only', async () => {
     const content = randomBytes(150_000);
     await rig.publisher.publishSigned(rig.host.files, '/public/map.png', {
       content,
@@ -78,6 +78,11 @@ describe('a document through the proxy', () => {
     await rig.publisher.publish(rig.host.files, '/folder/index.html', { content: 'index' });
     expect((await get('/folder/')).text).toBe('index');
     expect((await get('/folder/?query=1')).text).toBe('index');
+  });
+
+  it('is refused to other methods than GET and HEAD', async () => {
+    const post = await send(rig.proxy.port, rig.url('/head.html'), { method: 'POST', body: 'x' });
+    expect([post.status, post.headers.allow, refusalCode(post)]).toEqual([405, 'GET, HEAD', 'method-refused']);
   });
 
   it('is described to HEAD without fetching it; once it is known, without fetching anything', async () => {
@@ -106,13 +111,29 @@ describe('a document through the proxy', () => {
       expect((await get(path)).headers.etag).toBe(first.headers.etag);
     }
   });
+});
 
-  it('answers HEAD without a body, and nothing but GET and HEAD', async () => {
-    await rig.publisher.publish(rig.host.files, '/head.html', { content: 'four' });
-    const head = await get('/head.html', {}, 'HEAD');
-    expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, '4', 0]);
-    const post = await send(rig.proxy.port, rig.url('/head.html'), { method: 'POST', body: 'x' });
-    expect([post.status, post.headers.allow, refusalCode(post)]).toEqual([405, 'GET, HEAD', 'method-refused']);
+describe('a page that was read', () => {
+  const titled = (title: string) => `<title>${title}</title>`;
+  const long = gzipSync(`${titled('Start of much')}${Array.from({ length: 5000 }, (_, n) => `<p>${n}`).join('')}`);
+  it.each<[content: string | Buffer, shown: string | undefined]>([
+    [titled('Fog &amp; tide'), 'Fog &amp; tide'],
+    ['<TITLE lang="fr">\n Le   brouillard\n</TITLE>', 'Le brouillard'],
+    [titled('a\u202eb\u0000c'), 'a b c'],
+    [titled('x'.repeat(200)), `${'x'.repeat(119)}…`],
+    [titled(' '), undefined],
+    ['<h1>Fog</h1>', undefined],
+    ['<title>Fog', undefined],
+    [long, 'Start of much'],
+    [gzipSync(`${titled('Bomb')}${' '.repeat(2_000_000)}`), undefined],
+    [Buffer.from('no gzip'), undefined],
+  ])('is listed on the first page by its title: %#', async (content, shown) => {
+    const metadata = typeof content === 'string' ? {} : { contentCoding: 'gzip' as const };
+    await rig.publisher.publish(rig.host.files, '/titled.html', { content, metadata });
+    await rig.restart();
+    await get('/titled.html', { 'accept-encoding': 'gzip' });
+    const home = await send(rig.proxy.port, '/', { headers: { host: `localhost:${rig.proxy.port}` } });
+    expect(home.text).toMatch(new RegExp(`<a [^>]*>${shown ?? 'news\\.example/titled\\.html'}</a>`));
   });
 });
 
@@ -139,7 +160,7 @@ describe('content codings', () => {
     }
   });
 
-  it('what the browser likes better is sent; where nothing is acceptable, plain content', async () => {
+  it('are sent as the browser likes them; where nothing is acceptable, plain content is', async () => {
     const coded = gzipSync(content);
     await rig.publisher.publish(rig.host.files, '/choice.html', {
       content: coded,
@@ -200,7 +221,7 @@ describe('conditions', () => {
     expect((await get('/condition.html', { 'if-modified-since': 'Tue, 14 Nov 2023 22:13:19 GMT' })).status).toBe(200);
   });
 
-  it('that demand another version are answered 412, before those that ask for a newer one', async () => {
+  it('are answered 412 where they demand another version, before those that ask for a newer one', async () => {
     const metadata = { lastModified: 1_700_000_000 }; // Tue, 14 Nov 2023 22:13:20 GMT
     await rig.publisher.publish(rig.host.files, '/match.html', { content: 'one', metadata });
     await rig.publisher.publish(rig.host.files, '/undated.html', { content: 'two' });
@@ -259,7 +280,7 @@ describe('ranges', () => {
     });
   });
 
-  it.each(['/film.mp4', '/public/film.mp4'])('of %s are the bytes of the content', async (path) => {
+  it.each(['/film.mp4', '/public/film.mp4'])('are the bytes of the content of %s', async (path) => {
     for (const [range, start, end] of cases) {
       const answer = await get(path, { range });
       expect([range, answer.status, answer.headers['content-range']]).toEqual([
@@ -314,7 +335,7 @@ describe('ranges', () => {
     expect(answer.body.equals(changed.subarray(1_500_000, 1_500_010))).toBe(true);
   });
 
-  it('of a slice that was changed on the way release nothing of the changed block', async () => {
+  it('release nothing of a block that was changed on the way', async () => {
     const path = '/sliced.bin';
     const object = await rig.publisher.publish(rig.host.files, path, { content });
     await get(path, { range: 'bytes=0-0' });

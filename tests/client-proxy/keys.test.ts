@@ -42,7 +42,7 @@ describe('set keys', () => {
     expect(await storedKeys()).toContain(set.id);
   });
 
-  it('that are wanted at the same time travel in one request, each once', async () => {
+  it('travel in one request, each once, where they are wanted at the same time', async () => {
     const sets = await Promise.all(Array.from({ length: 12 }, createSetKey));
     for (const [index, one] of sets.entries()) {
       rig.keyServer.grant(one);

@@ -11,6 +11,7 @@ import { TEST_SETTINGS } from '../support/test-publication.ts';
 const TIMESTAMP = '/.well-known/wispr/timestamp.json';
 const FINAL = 'There is no such page</h1>';
 const SO_FAR = 'There is no such page so far</h1>';
+
 let rig: ReaderRig<HostileKeyServer>;
 beforeEach(async () => {
   rig = await startHostileReaderRig();
@@ -78,7 +79,7 @@ describe('where the newest was found, and the descriptor that it names cannot be
   });
   const publisher = async () => (await rig.proxy.status()).sites.map(({ publisher }) => publisher);
 
-  it('and it is tried again with the next look', async () => {
+  it('tries it again with the next look', async () => {
     host.handlers.set(descriptorFile, (_, response) => response.writeHead(503).end());
     expect((await reload('/b.html')).text).toBe('new');
     for (const answer of [await reload('/none'), await ask('/none')]) {
@@ -100,7 +101,7 @@ describe('where the newest was found, and the descriptor that it names cannot be
     return held;
   }
 
-  it('and no request waits for the next attempt', async () => {
+  it('has no request wait for the next attempt', async () => {
     host.handlers.set(descriptorFile, (_, response) => response.writeHead(503).end());
     await reload('/a.html');
     const held = hold();
@@ -113,7 +114,7 @@ describe('where the newest was found, and the descriptor that it names cannot be
     expect(await publisher()).toEqual(['Renamed']);
   });
 
-  it('also while it is waited for', async () => {
+  it('counts while it is waited for, too', async () => {
     Object.assign(rig.limits, { staleWait: 0 });
     const held = hold();
     await reload('/a.html');

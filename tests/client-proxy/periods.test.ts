@@ -157,11 +157,11 @@ describe('attack 42: an envelope', () => {
     return first;
   };
 
-  it('of another period or site under the right name opens nothing; the key server decides', async () => {
+  it('opens nothing where it is of another period or site under the right name; the key server decides', async () => {
     expect(await refused(async (_period, set) => [await wrap(await periodKey(), set)])).toBe('not-entitled');
   });
 
-  it('of another period with the right names in it opens nothing', async () => {
+  it('opens nothing where it is of another period with the right names in it', async () => {
     const renamed = async (period: NamedKey, set: NamedKey) => [
       { ...(await wrap(await periodKey(), set)), under: period.id },
     ];
@@ -175,7 +175,7 @@ describe('attack 42: an envelope', () => {
     expect(await refused(misnamed)).toBe('not-entitled');
   });
 
-  it('that the host changes opens nothing', async () => {
+  it('opens nothing where the host changes it', async () => {
     const set = await createSetKey();
     const period = await periodKey();
     give([period]);
@@ -199,7 +199,7 @@ describe('attack 42: an envelope', () => {
 });
 
 describe('attack 43: a period key', () => {
-  it('that is not the one it is named, or is for another device, is dropped; the set keys beside it are good', async () => {
+  it('is dropped where its name is wrong, or it is for another device; the set keys beside it are good', async () => {
     const [misnamed, foreign, set] = [await periodKey(), await periodKey(), await createSetKey()];
     const stranger = { id: await keyIdOf('device', randomBytes(32)), key: randomBytes(32) };
     rig.keyServer.tamper = async (answer, device) => {

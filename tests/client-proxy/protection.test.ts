@@ -92,7 +92,7 @@ describe('a new passphrase', () => {
     other.close();
   });
 
-  it('that is shorter than 8 characters is not taken, for a new database either', async () => {
+  it('is not taken where it is shorter than 8 characters, for a new database either', async () => {
     await expect(setPassphrase('1234567')).rejects.toMatchObject({ code: 'passphrase-too-short' });
     await expect(secretsIn(storage)).resolves.toMatchObject({ seed: toBase64url(filled.seed) });
     const fresh = storageIn(await temporaryFolder(cleanUp));
@@ -103,7 +103,7 @@ describe('a new passphrase', () => {
     await setPassphrase('12345678');
   });
 
-  it('two that change it at one time: one of them wins, and the database opens with what it says', async () => {
+  it('is set by one of several commands at one time, and opens the database', async () => {
     const outcomes = await Promise.allSettled(
       ['passphrase one', 'passphrase two', 'passphrase three'].map((passphrase) => setPassphrase(passphrase)),
     );

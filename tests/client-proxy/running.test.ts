@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { fetchDocument, lockReader, startProxy, syncSite } from '../../client-proxy/index.ts';
+import { fetchDocument, lockReader, startProxy } from '../../client-proxy/index.ts';
 import { DEFAULT_LIMITS } from '../../client-proxy/limits.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
@@ -69,16 +69,6 @@ describe('while a Reader runs', () => {
       await expect(fetchDocument(options, async () => 0)).rejects.toMatchObject({ code: 'condition-unmet' });
     },
   );
-
-  it('a site is synced by it', async () => {
-    const steps = new Set<string>();
-    const summary = await syncSite({
-      ...rig.storage,
-      site: rig.publisher.site,
-      onProgress: ({ step }) => steps.add(step),
-    });
-    expect([summary.here.documents, [...steps]]).toEqual([1, ['listing', 'measuring', 'fetching']]);
-  });
 
   it('commands in other processes work, and say the same', async () => {
     const fetched = await wispr('fetch', rig.url('/a.html'));

@@ -210,7 +210,7 @@ describe('the storage key', () => {
   });
 });
 
-describe('what is kept of a publication', () => {
+describe('a kept publication', () => {
   it('waits for the disk with what keeps a publication from going back, and not with what can be fetched again', async () => {
     await fill();
     const { database } = openDatabase(directory);

@@ -62,7 +62,7 @@ describe('typed words', () => {
     expect(advice).toMatch(new RegExp(`word ${place} may be .*\\b${meant}\\b`));
   });
 
-  it('that are like none of the list are said to be', () => {
+  it('are said to be like none of the list', () => {
     expect(readWords(GOOD.replace('zoom', 'qqqqqqqqqq')).advice).toContain('word 2 is like none of them');
   });
 

@@ -88,7 +88,7 @@ function send(passages: readonly Passage[], all: Buffer, sizes: readonly number[
 }
 
 describe('attack 121: an end, the peer or the link sends anything', () => {
-  it('what a client sends arrives as it is, or nothing more does', () => {
+  it('bytes of a client arrive as they are, or nothing more does', () => {
     fc.assert(
       fc.property(stream([clientHello(NAME), clientHello('other.example')]), cuts, (all, sizes) => {
         const out = send([new NearSide(near, 443).fromClient, new FarSide(far).fromNear], all, sizes);
@@ -98,7 +98,7 @@ describe('attack 121: an end, the peer or the link sends anything', () => {
     );
   });
 
-  it('what a server sends arrives as it is, or nothing more does', () => {
+  it('bytes of a server arrive as they are, or nothing more does', () => {
     const flight = Buffer.concat([serverHello(), writeRecord(TLS12, writeCertificates(chain))]);
     const own = Buffer.concat([
       serverHello(),

@@ -154,15 +154,18 @@ describe('client certificates', () => {
 });
 
 describe('records', () => {
-  it.each([512, 700, 1400])('of %i bytes, over which Certificate goes on, come out as they were', async (fragment) => {
-    const pair = stores();
-    await visit(pair, ends({ fragment }));
-    const outcome = await visit(pair, ends({ fragment }));
-    expectUnchanged(outcome);
-    expect(savedDown(outcome)).toBeGreaterThan(1000);
-  });
+  it.each([512, 700, 1400])(
+    'come out as they were at %i bytes, where Certificate goes on over several',
+    async (fragment) => {
+      const pair = stores();
+      await visit(pair, ends({ fragment }));
+      const outcome = await visit(pair, ends({ fragment }));
+      expectUnchanged(outcome);
+      expect(savedDown(outcome)).toBeGreaterThan(1000);
+    },
+  );
 
-  it('that arrive byte by byte come out as they were', async () => {
+  it('come out as they were where they arrive byte by byte', async () => {
     const pair = stores();
     const cut = (bytes: Buffer) => Array.from(bytes, (byte) => Buffer.of(byte));
     await visit(pair, ends({ cut }));
@@ -172,7 +175,7 @@ describe('records', () => {
   });
 });
 
-describe('what is not substituted', () => {
+describe('the relays', () => {
   it('a resumed session passes unchanged', async () => {
     const pair = stores();
     const server = { key: chain.key, cert: chain.cert, ticketKeys: Buffer.alloc(48, 7) };

@@ -29,17 +29,17 @@ function rig(
   key: Answer = undefined,
   timestampTimeout = PATIENT,
 ): Rig {
-  const [asked, slow, ended]: string[][] = [[], [], []];
+  const seen = { asked: [] as string[], slow: [] as string[], ended: [] as string[] };
   const late = new Map<string, (bytes: Uint8Array) => void>();
   const fetch = async (host: string, { path, signal }: Pick<HostedFile, 'path' | 'signal'>) => {
-    asked?.push(`${host} ${path}`);
+    seen.asked.push(`${host} ${path}`);
     const answer = answers[host];
     if (answer instanceof Error) throw answer;
     if (answer !== 'late') return answer === undefined ? undefined : utf8(answer);
     return new Promise<Uint8Array>((resolve, reject) => {
       late.set(host, resolve);
       signal?.addEventListener('abort', () => {
-        ended?.push(host);
+        seen.ended.push(host);
         reject(signal.reason);
       });
     });
@@ -49,16 +49,10 @@ function rig(
     fetch,
     own: () => undefined,
     keyServer: async (file) => fetch('key server', { path: file }).then(() => (key ? utf8(`${key}`) : undefined)),
-    onSlow: (host) => slow?.push(host),
+    onSlow: (host) => seen.slow.push(host),
     times: { metadataTimeout: PATIENT, timestampTimeout, hedgeAfter },
   });
-  return {
-    source,
-    asked: asked as string[],
-    slow: slow as string[],
-    ended: ended as string[],
-    answer: (host, text) => late.get(host)?.(utf8(text)),
-  };
+  return { source, ...seen, answer: (host, text) => late.get(host)?.(utf8(text)) };
 }
 
 const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
@@ -256,7 +250,7 @@ describe('timestamps come', () => {
     expect([asked.map((one) => one[0]), slow, ended]).toEqual([['k', 'a', 'b'], ['a'], []]);
   });
 
-  it('one failure after another, each reported', async () => {
+  it('with every failure, each reported', async () => {
     const { source } = rig({ a: new Error('gone'), b: 'here' });
     const came: unknown[] = [];
     for await (const { result, error } of source.timestamps(10, () => false)) came.push(error ?? text(result));
@@ -264,7 +258,7 @@ describe('timestamps come', () => {
   });
 });
 
-it('what a candidate throws at once ends all of it', async () => {
+it('ends where a candidate throws at once', async () => {
   const start = () => {
     throw new Error('ended');
   };

@@ -10,7 +10,7 @@ import type { storageIn } from './reader-rig.ts';
 
 const PASSPHRASES = ['passphrase one', 'passphrase two'] as const;
 /** Set keys, so that a change takes some time. */
-const SETS = 500;
+const SETS = 200;
 /** Milliseconds of several changes. */
 const LONGEST = 400;
 

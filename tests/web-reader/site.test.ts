@@ -14,15 +14,15 @@ afterEach(() => vi.unstubAllGlobals());
 const store = { state: { get: async () => undefined, put: async () => undefined } } as unknown as Store;
 
 it.each([
-  ['no more than 16 KiB', () => new Response(JSON.stringify(SITE).padEnd(16_385))],
-  ['no such text', () => new Response('<!doctype html>')],
-  ['no refusal', () => new Response(JSON.stringify(SITE), { status: 500 })],
-])('%s', async (_, answer) => {
+  ['more than 16 KiB', () => new Response(JSON.stringify(SITE).padEnd(16_385))],
+  ['another text', () => new Response('<!doctype html>')],
+  ['a refusal', () => new Response(JSON.stringify(SITE), { status: 500 })],
+])('is not taken from %s', async (_, answer) => {
   vi.stubGlobal('fetch', async () => answer());
   await expect(new KnownSite(store).read()).rejects.toMatchObject({ code: 'site-unavailable' });
 });
 
-it('the site, as it is said', async () => {
+it('is taken as it is said', async () => {
   vi.stubGlobal('fetch', async () => new Response(JSON.stringify(SITE).padEnd(16_384)));
   expect(await new KnownSite(store).read()).toEqual(SITE);
 });
