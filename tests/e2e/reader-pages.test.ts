@@ -6,6 +6,7 @@ import { accessibilityProblems } from '../support/axe.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { send } from '../support/http-client.ts';
 import { type InvitedReader, startInvitedReader, twoSites } from '../support/invited-reader.ts';
+import { inRelease } from '../support/tier.ts';
 import { takePictures } from './browser.ts';
 
 let reader: InvitedReader;
@@ -46,31 +47,33 @@ async function invite(link: string): Promise<void> {
 }
 
 describe('a reader with an invitation', () => {
-  it('says what is wrong with a link, on the page and with the focus on it', async () => {
-    await open();
-    await look('empty');
-    for (const [link, code] of [
-      ['what is this', 'link-malformed'],
-      [reader.keyServer.origin, 'link-malformed'],
-      [`${reader.keyServer.origin}#AAAA-BBBB`, 'code-refused'],
-      ['http://127.0.0.1:9/#0000-1111-2222-3333', 'key-server-unreachable'],
-      ['0000-1111-2222-3333', 'link-malformed'],
-    ] as const) {
-      await invite(link);
-      expect(await alert()).toContain(code);
-      const focused = () => page.evaluate(() => document.activeElement?.getAttribute('role'));
-      await expect.poll(focused).toBe('alert'); // autofocus comes with what is drawn next
-      expect(await page.getByLabel('Link or code of your invitation').inputValue()).toBe(link);
-    }
-    await look('wrong');
-  });
+  inRelease(() => {
+    it('says what is wrong with a link, on the page and with the focus on it', async () => {
+      await open();
+      await look('empty');
+      for (const [link, code] of [
+        ['what is this', 'link-malformed'],
+        [reader.keyServer.origin, 'link-malformed'],
+        [`${reader.keyServer.origin}#AAAA-BBBB`, 'code-refused'],
+        ['http://127.0.0.1:9/#0000-1111-2222-3333', 'key-server-unreachable'],
+        ['0000-1111-2222-3333', 'link-malformed'],
+      ] as const) {
+        await invite(link);
+        expect(await alert()).toContain(code);
+        const focused = () => page.evaluate(() => document.activeElement?.getAttribute('role'));
+        await expect.poll(focused).toBe('alert'); // autofocus comes with what is drawn next
+        expect(await page.getByLabel('Link or code of your invitation').inputValue()).toBe(link);
+      }
+      await look('wrong');
+    });
 
-  it('is refused where the site does not name this publisher, and nothing is connected', async () => {
-    reader.proofs.delete('news.example');
-    await invite(await reader.keyServer.invite());
-    expect(await alert()).toContain('host-proof');
-    reader.proofs.set('news.example', `wispr/1 root=${reader.publisher.root.id}`);
-    expect(reader.keyServer.bodies).toEqual([]);
+    it('is refused where the site does not name this publisher, and nothing is connected', async () => {
+      reader.proofs.delete('news.example');
+      await invite(await reader.keyServer.invite());
+      expect(await alert()).toContain('host-proof');
+      reader.proofs.set('news.example', `wispr/1 root=${reader.publisher.root.id}`);
+      expect(reader.keyServer.bodies).toEqual([]);
+    });
   });
 
   it('is shown who is behind it, and what that means, before anything is connected', async () => {
@@ -99,12 +102,14 @@ describe('a reader with an invitation', () => {
     expect(await heading()).toBe('Fog');
   });
 
-  it('uses an invitation once: the page says what became of it', async () => {
-    await page.goBack();
-    await page.goBack();
-    await page.goBack();
-    expect(await heading()).toBe('Connect with a publisher');
-    expect(await alert()).toContain('has been used');
+  inRelease(() => {
+    it('uses an invitation once: the page says what became of it', async () => {
+      await page.goBack();
+      await page.goBack();
+      await page.goBack();
+      expect(await heading()).toBe('Connect with a publisher');
+      expect(await alert()).toContain('has been used');
+    });
   });
 });
 
@@ -127,58 +132,60 @@ describe('the first page', () => {
     await look('home');
   });
 
-  it('says where each document came from, and forgets the list on demand', async () => {
-    const link = page.getByRole('link', { name: 'Fog', exact: true });
-    const how = () => page.locator('.log li', { has: link }).locator('span').textContent();
-    expect(await how()).toContain('fetched');
-    const { headers } = await send(reader.proxy.port, 'http://news.example/fog.html');
-    await open();
-    expect(await how()).toContain('from this computer’s store');
-    const kept = { 'if-none-match': headers.etag ?? '' };
-    expect((await send(reader.proxy.port, 'http://news.example/fog.html', { headers: kept })).status).toBe(304);
-    await open();
-    expect(await how()).toContain('kept by the browser');
-    await press('Clear this list');
-    expect(await status()).toContain('cleared');
-    expect(await page.textContent('main')).not.toContain('fog.html');
-    await link.waitFor({ state: 'detached' });
-  });
-
-  it('knows a browser that uses the Reader as its proxy, and explains what it does with https://', async () => {
-    expect(await page.textContent('#browser + p')).toContain('needs no settings');
-    const other = await launchChromium(`--proxy-server=${reader.proxy.url}`);
-    try {
-      const visitor = await other.newPage();
-      await visitor.goto('http://news.example/fog.html');
-      await visitor.goto('https://news.example/fog.html').catch(() => undefined); // a certificate that it does not know
-      const tab = await other.newPage();
-      await open('/', tab);
-      const section = (await tab.textContent('section:has(#browser)')) ?? '';
-      expect(section).toContain('used the Reader as its proxy just now');
-      expect(section).toContain('news.example was opened with https:// just now');
-    } finally {
-      await other.close();
-    }
-  });
-
-  it('offers to connect a site with protected content that passed through, and leaves what passes alone', async () => {
-    reader.host.files.set('/a.protected', Buffer.from('an object'));
-    const other = await launchChromium(`--proxy-server=${reader.proxy.url}`);
-    try {
-      const visitor = await other.newPage();
-      await visitor.goto('http://unknown.example/fog.html').catch(() => undefined);
+  inRelease(() => {
+    it('says where each document came from, and forgets the list on demand', async () => {
+      const link = page.getByRole('link', { name: 'Fog', exact: true });
+      const how = () => page.locator('.log li', { has: link }).locator('span').textContent();
+      expect(await how()).toContain('fetched');
+      const { headers } = await send(reader.proxy.port, 'http://news.example/fog.html');
       await open();
-      expect(await page.locator('#seen').count()).toBe(0);
-      const download = visitor.waitForEvent('download');
-      await visitor.goto('http://unknown.example/a.protected').catch(() => undefined);
-      await download;
-    } finally {
-      await other.close();
-    }
-    await open();
-    await look('seen');
-    await page.getByRole('link', { name: 'Connect unknown.example' }).click();
-    expect(await page.textContent('main')).toContain('To read unknown.example in the Reader');
+      expect(await how()).toContain('from this computer’s store');
+      const kept = { 'if-none-match': headers.etag ?? '' };
+      expect((await send(reader.proxy.port, 'http://news.example/fog.html', { headers: kept })).status).toBe(304);
+      await open();
+      expect(await how()).toContain('kept by the browser');
+      await press('Clear this list');
+      expect(await status()).toContain('cleared');
+      expect(await page.textContent('main')).not.toContain('fog.html');
+      await link.waitFor({ state: 'detached' });
+    });
+
+    it('knows a browser that uses the Reader as its proxy, and explains what it does with https://', async () => {
+      expect(await page.textContent('#browser + p')).toContain('needs no settings');
+      const other = await launchChromium(`--proxy-server=${reader.proxy.url}`);
+      try {
+        const visitor = await other.newPage();
+        await visitor.goto('http://news.example/fog.html');
+        await visitor.goto('https://news.example/fog.html').catch(() => undefined); // a certificate that it does not know
+        const tab = await other.newPage();
+        await open('/', tab);
+        const section = (await tab.textContent('section:has(#browser)')) ?? '';
+        expect(section).toContain('used the Reader as its proxy just now');
+        expect(section).toContain('news.example was opened with https:// just now');
+      } finally {
+        await other.close();
+      }
+    });
+
+    it('offers to connect a site with protected content that passed through, and leaves what passes alone', async () => {
+      reader.host.files.set('/a.protected', Buffer.from('an object'));
+      const other = await launchChromium(`--proxy-server=${reader.proxy.url}`);
+      try {
+        const visitor = await other.newPage();
+        await visitor.goto('http://unknown.example/fog.html').catch(() => undefined);
+        await open();
+        expect(await page.locator('#seen').count()).toBe(0);
+        const download = visitor.waitForEvent('download');
+        await visitor.goto('http://unknown.example/a.protected').catch(() => undefined);
+        await download;
+      } finally {
+        await other.close();
+      }
+      await open();
+      await look('seen');
+      await page.getByRole('link', { name: 'Connect unknown.example' }).click();
+      expect(await page.textContent('main')).toContain('To read unknown.example in the Reader');
+    });
   });
 });
 
@@ -195,63 +202,67 @@ describe('attack 71: a site that the publisher adds', () => {
     await look('asks');
   });
 
-  it('can be declined: the question does not return, and can be accepted later', async () => {
-    await press('No, thank you');
-    expect(await status()).toContain('will not be asked');
-    expect(await page.locator('.box h3').count()).toBe(0);
-    await reader.restart();
-    await open();
-    expect(await page.locator('.box h3').count()).toBe(0);
-    await page.locator('summary', { hasText: 'Details' }).click();
-    await press('Connect second.example after all');
-    expect(await alert()).toContain('host-proof');
-    expect((await reader.proxy.sites()).map(({ site }) => site)).toEqual(['news.example']);
-  });
+  inRelease(() => {
+    it('can be declined: the question does not return, and can be accepted later', async () => {
+      await press('No, thank you');
+      expect(await status()).toContain('will not be asked');
+      expect(await page.locator('.box h3').count()).toBe(0);
+      await reader.restart();
+      await open();
+      expect(await page.locator('.box h3').count()).toBe(0);
+      await page.locator('summary', { hasText: 'Details' }).click();
+      await press('Connect second.example after all');
+      expect(await alert()).toContain('host-proof');
+      expect((await reader.proxy.sites()).map(({ site }) => site)).toEqual(['news.example']);
+    });
 
-  it('is connected after a look at what it means, where it names this publisher', async () => {
-    reader.proofs.set('second.example', `wispr/1 root=${reader.publisher.root.id}`);
-    await open();
-    await page.locator('summary', { hasText: 'Details' }).click();
-    await press('Connect second.example after all');
-    expect(await heading()).toBe('More sites of The Morning Paper?');
-    await look('more');
-    await press('Connect');
-    expect((await reader.proxy.sites()).map(({ site }) => site)).toEqual(['news.example', 'second.example']);
-    expect(reader.keyServer.devices.size).toBe(1);
+    it('is connected after a look at what it means, where it names this publisher', async () => {
+      reader.proofs.set('second.example', `wispr/1 root=${reader.publisher.root.id}`);
+      await open();
+      await page.locator('summary', { hasText: 'Details' }).click();
+      await press('Connect second.example after all');
+      expect(await heading()).toBe('More sites of The Morning Paper?');
+      await look('more');
+      await press('Connect');
+      expect((await reader.proxy.sites()).map(({ site }) => site)).toEqual(['news.example', 'second.example']);
+      expect(reader.keyServer.devices.size).toBe(1);
+    });
   });
 });
 
-describe('the settings', () => {
-  it('are refused where they cannot be, beside the field, and saved where they can', async () => {
-    await open('/settings');
-    await page.getByLabel('Another proxy to go through').fill('socks://proxy.example');
-    await press('Save');
-    expect(await alert()).toContain('nothing was saved');
-    const field = page.getByLabel('Another proxy to go through');
-    expect(await field.getAttribute('aria-invalid')).toBe('true');
-    expect(await field.inputValue()).toBe('socks://proxy.example');
-    await look('settings-wrong');
-    await field.fill('');
-    await page.getByLabel(/List what I read/).uncheck();
-    await press('Save');
-    expect(await status()).toBe('Saved.');
-    await look('settings');
-    await reader.restart();
-    await open();
-    expect(await page.textContent('main')).toContain('turned off in the settings');
-  });
+inRelease(() => {
+  describe('the settings', () => {
+    it('are refused where they cannot be, beside the field, and saved where they can', async () => {
+      await open('/settings');
+      await page.getByLabel('Another proxy to go through').fill('socks://proxy.example');
+      await press('Save');
+      expect(await alert()).toContain('nothing was saved');
+      const field = page.getByLabel('Another proxy to go through');
+      expect(await field.getAttribute('aria-invalid')).toBe('true');
+      expect(await field.inputValue()).toBe('socks://proxy.example');
+      await look('settings-wrong');
+      await field.fill('');
+      await page.getByLabel(/List what I read/).uncheck();
+      await press('Save');
+      expect(await status()).toBe('Saved.');
+      await look('settings');
+      await reader.restart();
+      await open();
+      expect(await page.textContent('main')).toContain('turned off in the settings');
+    });
 
-  it('that the command line has given cannot be changed, and the page says so', async () => {
-    await reader.restart({ parentProxy: 'http://ada:secret@127.0.0.1:9' });
-    await open('/settings');
-    const field = page.getByLabel('Another proxy to go through');
-    expect(await field.isDisabled()).toBe(true);
-    expect(await field.inputValue()).toBe('http://127.0.0.1:9');
-    expect(await page.textContent('main')).toContain('Set on the command line');
-    await press('Save');
-    await reader.restart();
-    await open('/settings');
-    expect(await field.inputValue()).toBe('');
+    it('that the command line has given cannot be changed, and the page says so', async () => {
+      await reader.restart({ parentProxy: 'http://ada:secret@127.0.0.1:9' });
+      await open('/settings');
+      const field = page.getByLabel('Another proxy to go through');
+      expect(await field.isDisabled()).toBe(true);
+      expect(await field.inputValue()).toBe('http://127.0.0.1:9');
+      expect(await page.textContent('main')).toContain('Set on the command line');
+      await press('Save');
+      await reader.restart();
+      await open('/settings');
+      expect(await field.inputValue()).toBe('');
+    });
   });
 });
 
@@ -274,50 +285,54 @@ describe('an error page', () => {
     reader.host.files.set(file, good ?? Buffer.alloc(0));
   });
 
-  it('comes with the reason where the reader is offline, and the Reader’s own pages work', async () => {
-    const gateway = (await reader.proxy.gatewayUrl('news.example')) ?? '';
-    await reader.host.close();
-    await page.goto(`${gateway}fog.html`);
-    expect(await heading()).toBe('Fog'); // read before
-    await page.goto(`${gateway}rain.html`);
-    expect(await heading()).toBe('The server with this page does not answer');
-    await look('offline');
-    await open();
-    expect(await heading()).toBe('Your sites');
-  });
+  inRelease(() => {
+    it('comes with the reason where the reader is offline, and the Reader’s own pages work', async () => {
+      const gateway = (await reader.proxy.gatewayUrl('news.example')) ?? '';
+      await reader.host.close();
+      await page.goto(`${gateway}fog.html`);
+      expect(await heading()).toBe('Fog'); // read before
+      await page.goto(`${gateway}rain.html`);
+      expect(await heading()).toBe('The server with this page does not answer');
+      await look('offline');
+      await open();
+      expect(await heading()).toBe('Your sites');
+    });
 
-  it('of the Reader itself leads back to its first page', async () => {
-    await open('/nothing');
-    expect(await heading()).toBe('The Reader has no such page');
-    await look('unknown');
-    await page.getByRole('link', { name: 'Back to your sites' }).click();
-    expect(await heading()).toBe('Your sites');
+    it('of the Reader itself leads back to its first page', async () => {
+      await open('/nothing');
+      expect(await heading()).toBe('The Reader has no such page');
+      await look('unknown');
+      await page.getByRole('link', { name: 'Back to your sites' }).click();
+      expect(await heading()).toBe('Your sites');
+    });
   });
 });
 
-describe('a keyboard alone', () => {
-  it('is enough to disconnect a publisher, who goes with everything', async () => {
-    await open();
-    const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');
-    const tabTo = async (wanted: string) => {
-      for (let turn = 0; turn < 40 && !(await focused()).startsWith(wanted); turn++) await page.keyboard.press('Tab');
-      expect(await focused()).toContain(wanted);
-    };
-    await page.keyboard.press('Tab');
-    expect(await focused()).toBe('Skip to the content');
-    await page.keyboard.press('Enter');
-    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('main');
-    await tabTo('Details');
-    await page.keyboard.press('Enter');
-    await tabTo('Disconnect …');
-    await page.keyboard.press('Enter');
-    await page.waitForURL('**/disconnect');
-    expect(await heading()).toBe('Disconnect The Morning Paper?');
-    await look('disconnect');
-    await tabTo('Disconnect');
-    await page.keyboard.press('Enter');
-    await page.waitForURL('**/?done=disconnected');
-    expect(await heading()).toBe('No site is connected yet');
-    expect(await reader.proxy.sites()).toEqual([]);
+inRelease(() => {
+  describe('a keyboard alone', () => {
+    it('is enough to disconnect a publisher, who goes with everything', async () => {
+      await open();
+      const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');
+      const tabTo = async (wanted: string) => {
+        for (let turn = 0; turn < 40 && !(await focused()).startsWith(wanted); turn++) await page.keyboard.press('Tab');
+        expect(await focused()).toContain(wanted);
+      };
+      await page.keyboard.press('Tab');
+      expect(await focused()).toBe('Skip to the content');
+      await page.keyboard.press('Enter');
+      await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('main');
+      await tabTo('Details');
+      await page.keyboard.press('Enter');
+      await tabTo('Disconnect …');
+      await page.keyboard.press('Enter');
+      await page.waitForURL('**/disconnect');
+      expect(await heading()).toBe('Disconnect The Morning Paper?');
+      await look('disconnect');
+      await tabTo('Disconnect');
+      await page.keyboard.press('Enter');
+      await page.waitForURL('**/?done=disconnected');
+      expect(await heading()).toBe('No site is connected yet');
+      expect(await reader.proxy.sites()).toEqual([]);
+    });
   });
 });

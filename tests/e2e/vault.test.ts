@@ -18,6 +18,7 @@ import { launchChromium } from '../support/chromium.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { publish, setOf } from '../support/publisher-with-sets.ts';
+import { inRelease } from '../support/tier.ts';
 import { takePictures } from './browser.ts';
 
 const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.read.news.example'];
@@ -152,88 +153,90 @@ describe('an invitation', () => {
     await context.close();
   });
 
-  it('keeps what was wanted, with query and place, through the code that is typed', async () => {
-    const { context, page } = await newPage();
-    await page.goto(`${VAULT}/letter.html?page=2#end`);
-    await page.waitForSelector('text=Sign in to read');
-    await page.click('text=type its code');
-    await page.fill('#code', (await rig.invite({ name: 'bert' })).code.toLowerCase());
-    await page.fill('#password', 'correct horse battery');
-    await page.click('form#join button');
-    await heading(page, 'Letter');
-    expect(page.url()).toBe(`${CONTENT}/letter.html?page=2#end`);
-    expect(await page.evaluate('scrollY')).toBeGreaterThan(1000);
-    await context.close();
-  });
+  inRelease(() => {
+    it('keeps what was wanted, with query and place, through the code that is typed', async () => {
+      const { context, page } = await newPage();
+      await page.goto(`${VAULT}/letter.html?page=2#end`);
+      await page.waitForSelector('text=Sign in to read');
+      await page.click('text=type its code');
+      await page.fill('#code', (await rig.invite({ name: 'bert' })).code.toLowerCase());
+      await page.fill('#password', 'correct horse battery');
+      await page.click('form#join button');
+      await heading(page, 'Letter');
+      expect(page.url()).toBe(`${CONTENT}/letter.html?page=2#end`);
+      expect(await page.evaluate('scrollY')).toBeGreaterThan(1000);
+      await context.close();
+    });
 
-  it('is read where the browser cannot give back an X25519 key that it stored, as WebKit', async () => {
-    const { context, page } = await newPage();
-    await page.addInitScript(`structuredClone = () => { throw new DOMException('', 'DataCloneError'); }`);
-    await joinAs(page, 'gesa');
-    await page.click('text=Letter');
-    await heading(page, 'Letter');
-    expect(await keptKeys(page)).toMatchObject({ extractable: false });
-    await context.close();
-  });
+    it('is read where the browser cannot give back an X25519 key that it stored, as WebKit', async () => {
+      const { context, page } = await newPage();
+      await page.addInitScript(`structuredClone = () => { throw new DOMException('', 'DataCloneError'); }`);
+      await joinAs(page, 'gesa');
+      await page.click('text=Letter');
+      await heading(page, 'Letter');
+      expect(await keptKeys(page)).toMatchObject({ extractable: false });
+      await context.close();
+    });
 
-  it('is passed by who goes back from the article', async () => {
-    const { context, page } = await newPage();
-    await joinAs(page, 'hugo');
-    await page.goto(`${CONTENT}/index.html`);
-    await heading(page, 'Front');
-    await clearKeys(page);
-    const visited: string[] = [];
-    page.on('framenavigated', (frame) => void visited.push(new URL(frame.url()).origin));
-    await page.evaluate(`location.href = '/letter.html'`);
-    await heading(page, 'Letter');
-    expect(visited).toContain(VAULT);
-    await page.goBack();
-    await heading(page, 'Front');
-    await context.close();
-  });
+    it('is passed by who goes back from the article', async () => {
+      const { context, page } = await newPage();
+      await joinAs(page, 'hugo');
+      await page.goto(`${CONTENT}/index.html`);
+      await heading(page, 'Front');
+      await clearKeys(page);
+      const visited: string[] = [];
+      page.on('framenavigated', (frame) => void visited.push(new URL(frame.url()).origin));
+      await page.evaluate(`location.href = '/letter.html'`);
+      await heading(page, 'Letter');
+      expect(visited).toContain(VAULT);
+      await page.goBack();
+      await heading(page, 'Front');
+      await context.close();
+    });
 
-  it('keeps it through signing in', async () => {
-    const { context, page } = await newPage();
-    await page.goto(`${CONTENT}/letter.html?page=2#end`);
-    await page.waitForSelector('text=Sign in to read');
-    await page.fill('#name', 'bert');
-    await page.fill('#password', 'correct horse battery');
-    await page.click('form#sign-in button');
-    await heading(page, 'Letter');
-    expect(page.url()).toBe(`${CONTENT}/letter.html?page=2#end`);
-    await context.close();
-  });
+    it('keeps it through signing in', async () => {
+      const { context, page } = await newPage();
+      await page.goto(`${CONTENT}/letter.html?page=2#end`);
+      await page.waitForSelector('text=Sign in to read');
+      await page.fill('#name', 'bert');
+      await page.fill('#password', 'correct horse battery');
+      await page.click('form#sign-in button');
+      await heading(page, 'Letter');
+      expect(page.url()).toBe(`${CONTENT}/letter.html?page=2#end`);
+      await context.close();
+    });
 
-  it('that was used says so, and offers no way on', async () => {
-    const { context, page } = await newPage();
-    const link = await invite('carla');
-    await page.goto(link);
-    await page.click('text=Read in this browser');
-    await heading(page, 'Front');
-    await page.goto('about:blank');
-    await page.goto(link);
-    await page.waitForSelector('#refused:not([hidden])');
-    expect(await page.isVisible('text=Read in this browser')).toBe(false);
-    await context.close();
-  });
+    it('that was used says so, and offers no way on', async () => {
+      const { context, page } = await newPage();
+      const link = await invite('carla');
+      await page.goto(link);
+      await page.click('text=Read in this browser');
+      await heading(page, 'Front');
+      await page.goto('about:blank');
+      await page.goto(link);
+      await page.waitForSelector('#refused:not([hidden])');
+      expect(await page.isVisible('text=Read in this browser')).toBe(false);
+      await context.close();
+    });
 
-  it('has pages on which axe finds nothing', async () => {
-    const { context, page } = await newPage();
-    await page.setViewportSize({ width: 360, height: 740 });
-    await page.goto(await invite('dora'));
-    await page.waitForSelector('#as:not([hidden])');
-    await page.click('summary');
-    expect(await accessibilityProblems(page)).toEqual([]);
-    await takePictures(page, 'vault-invitation');
-    await page.click('text=Read in this browser');
-    await heading(page, 'Front');
-    await page.goto(`${CONTENT}/letter.html`);
-    await heading(page, 'Letter');
-    await page.goto(`${VAULT}/-/account`);
-    expect(await page.textContent('#devices')).toContain('This browser');
-    expect(await accessibilityProblems(page)).toEqual([]);
-    await takePictures(page, 'vault-account');
-    await context.close();
+    it('has pages on which axe finds nothing', async () => {
+      const { context, page } = await newPage();
+      await page.setViewportSize({ width: 360, height: 740 });
+      await page.goto(await invite('dora'));
+      await page.waitForSelector('#as:not([hidden])');
+      await page.click('summary');
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await takePictures(page, 'vault-invitation');
+      await page.click('text=Read in this browser');
+      await heading(page, 'Front');
+      await page.goto(`${CONTENT}/letter.html`);
+      await heading(page, 'Letter');
+      await page.goto(`${VAULT}/-/account`);
+      expect(await page.textContent('#devices')).toContain('This browser');
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await takePictures(page, 'vault-account');
+      await context.close();
+    });
   });
 });
 
@@ -257,61 +260,65 @@ describe('two readers in two profiles', () => {
     for (const { context } of [one, other]) await context.close();
   });
 
-  it('in one browser, one after the other, have a device each', async () => {
-    const { context, page } = await newPage();
-    await joinAs(page, 'gerda');
-    await page.goto(`${CONTENT}/letter.html`);
-    await heading(page, 'Letter');
-    await page.goto(`${VAULT}/-/account`);
-    await page.click('text=Sign out');
-    await page.waitForSelector('text=Sign in to read');
-    await joinAs(page, 'hans');
-    await page.goto(`${CONTENT}/letter.html`);
-    await heading(page, 'Letter');
-    expect([(await devicesOf('gerda')).length, (await devicesOf('hans')).length]).toEqual([1, 1]);
-    await context.close();
+  inRelease(() => {
+    it('in one browser, one after the other, have a device each', async () => {
+      const { context, page } = await newPage();
+      await joinAs(page, 'gerda');
+      await page.goto(`${CONTENT}/letter.html`);
+      await heading(page, 'Letter');
+      await page.goto(`${VAULT}/-/account`);
+      await page.click('text=Sign out');
+      await page.waitForSelector('text=Sign in to read');
+      await joinAs(page, 'hans');
+      await page.goto(`${CONTENT}/letter.html`);
+      await heading(page, 'Letter');
+      expect([(await devicesOf('gerda')).length, (await devicesOf('hans')).length]).toEqual([1, 1]);
+      await context.close();
+    });
   });
 });
 
 describe('a device', () => {
-  it('attack 47: gets no keys once the operator has ended the subscription', async () => {
-    const { context, page } = await newPage();
-    await joinAs(page, 'ida');
-    await page.goto(`${VAULT}/-/account`);
-    const session = await context.cookies(VAULT);
-    await revokeSubscriber(rig.server.state, 'ida');
-    await page.goto(`${CONTENT}/letter.html`);
-    await page.waitForSelector('text=Sign in to read');
-    expect(session.map(({ name }) => name)).toContain('__Host-wispr');
-    expect((await contentKeys(context)).ids).toEqual([]);
-    await context.close();
-  });
+  inRelease(() => {
+    it('attack 47: gets no keys once the operator has ended the subscription', async () => {
+      const { context, page } = await newPage();
+      await joinAs(page, 'ida');
+      await page.goto(`${VAULT}/-/account`);
+      const session = await context.cookies(VAULT);
+      await revokeSubscriber(rig.server.state, 'ida');
+      await page.goto(`${CONTENT}/letter.html`);
+      await page.waitForSelector('text=Sign in to read');
+      expect(session.map(({ name }) => name)).toContain('__Host-wispr');
+      expect((await contentKeys(context)).ids).toEqual([]);
+      await context.close();
+    });
 
-  it('attack 47: of a subscriber who can still sign in gets none either, and the page says why', async () => {
-    const { context, page } = await newPage();
-    await page.goto(`${VAULT}/-/join#${(await rig.invite({ name: 'jens' })).code}`);
-    await page.click('text=Read in this browser');
-    await heading(page, 'Front');
-    await page.goto(`${VAULT}/-/account`);
-    await page.fill('#password', 'correct horse battery');
-    await page.click('form#set-password button');
-    await page.waitForSelector('text=You are signed in as');
-    await page.goto(`${CONTENT}/letter.html`);
-    await heading(page, 'Letter');
-    await revokeSubscriber(rig.server.state, 'jens');
-    await clearKeys(page);
-    await page.goto(`${CONTENT}/letter.html`);
-    await page.waitForSelector('text=Sign in to read');
-    await page.fill('#name', 'jens');
-    await page.fill('#password', 'correct horse battery');
-    await page.click('form#sign-in button');
-    await page.waitForSelector('#problem:not([hidden])');
-    expect(await page.textContent('h1')).toBe('The publisher has ended your access');
-    expect(await page.textContent('#problem')).toContain('new invitation');
-    await takePictures(page, 'vault-withdrawn');
-    expect((await contentKeys(context)).ids).toEqual([]);
-    expect((await devicesOf('jens')).filter(({ revoked }) => revoked === null)).toEqual([]);
-    await context.close();
+    it('attack 47: of a subscriber who can still sign in gets none either, and the page says why', async () => {
+      const { context, page } = await newPage();
+      await page.goto(`${VAULT}/-/join#${(await rig.invite({ name: 'jens' })).code}`);
+      await page.click('text=Read in this browser');
+      await heading(page, 'Front');
+      await page.goto(`${VAULT}/-/account`);
+      await page.fill('#password', 'correct horse battery');
+      await page.click('form#set-password button');
+      await page.waitForSelector('text=You are signed in as');
+      await page.goto(`${CONTENT}/letter.html`);
+      await heading(page, 'Letter');
+      await revokeSubscriber(rig.server.state, 'jens');
+      await clearKeys(page);
+      await page.goto(`${CONTENT}/letter.html`);
+      await page.waitForSelector('text=Sign in to read');
+      await page.fill('#name', 'jens');
+      await page.fill('#password', 'correct horse battery');
+      await page.click('form#sign-in button');
+      await page.waitForSelector('#problem:not([hidden])');
+      expect(await page.textContent('h1')).toBe('The publisher has ended your access');
+      expect(await page.textContent('#problem')).toContain('new invitation');
+      await takePictures(page, 'vault-withdrawn');
+      expect((await contentKeys(context)).ids).toEqual([]);
+      expect((await devicesOf('jens')).filter(({ revoked }) => revoked === null)).toEqual([]);
+      await context.close();
+    });
   });
 
   it('that is removed in the account is signed out, and a new sign-in makes another one', async () => {
@@ -334,22 +341,24 @@ describe('a device', () => {
     for (const { context } of [one, other]) await context.close();
   });
 
-  it('that is forgotten leaves nothing: no device, no session, no keys at either origin', async () => {
-    const { context, page } = await newPage();
-    await joinAs(page, 'lena');
-    await page.goto(`${CONTENT}/letter.html`);
-    await heading(page, 'Letter');
-    await page.goto(`${VAULT}/-/account`);
-    await page.click('text=Forget this browser');
-    await page.waitForURL(`${VAULT}/-/sign-in?left=1`);
-    expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
-    expect((await context.cookies()).filter(({ name }) => name === '__Host-wispr')).toEqual([]);
-    expect((await devicesOf('lena')).map(({ revoked }) => revoked === null)).toEqual([false]);
-    await page.goto(`${VAULT}/-/style.css`);
-    await page.goto(`${CONTENT}/-/style.css`);
-    expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
-    expect(await page.evaluate('navigator.serviceWorker.getRegistrations().then((all) => all.length)')).toBe(0);
-    await context.close();
+  inRelease(() => {
+    it('that is forgotten leaves nothing: no device, no session, no keys at either origin', async () => {
+      const { context, page } = await newPage();
+      await joinAs(page, 'lena');
+      await page.goto(`${CONTENT}/letter.html`);
+      await heading(page, 'Letter');
+      await page.goto(`${VAULT}/-/account`);
+      await page.click('text=Forget this browser');
+      await page.waitForURL(`${VAULT}/-/sign-in?left=1`);
+      expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
+      expect((await context.cookies()).filter(({ name }) => name === '__Host-wispr')).toEqual([]);
+      expect((await devicesOf('lena')).map(({ revoked }) => revoked === null)).toEqual([false]);
+      await page.goto(`${VAULT}/-/style.css`);
+      await page.goto(`${CONTENT}/-/style.css`);
+      expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
+      expect(await page.evaluate('navigator.serviceWorker.getRegistrations().then((all) => all.length)')).toBe(0);
+      await context.close();
+    });
   });
 });
 
@@ -439,36 +448,39 @@ describe('the vault hands keys', () => {
     await context.close();
   });
 
-  it('attack 43: as keys that nothing at the content origin can take out, and not twice', async () => {
-    const { context, page } = await newPage();
-    await joinAs(page, 'paula');
-    const arrivals: string[] = [];
-    page.on('request', (request) => {
-      if (request.method() === 'POST' && request.url() === `${CONTENT}/-/keys`) arrivals.push(request.postData() ?? '');
+  inRelease(() => {
+    it('attack 43: as keys that nothing at the content origin can take out, and not twice', async () => {
+      const { context, page } = await newPage();
+      await joinAs(page, 'paula');
+      const arrivals: string[] = [];
+      page.on('request', (request) => {
+        if (request.method() === 'POST' && request.url() === `${CONTENT}/-/keys`)
+          arrivals.push(request.postData() ?? '');
+      });
+      await page.goto(`${CONTENT}/letter.html`);
+      await heading(page, 'Letter');
+      // Neither the way there nor the way back is left in the history of the window.
+      expect(await page.evaluate('navigation.entries().filter(({ url }) => /sealed|key=/.test(url)).length')).toBe(0);
+      expect(arrivals).toEqual([expect.stringMatching(/^sealed=[\w-]{100,}&to=/)]);
+      await clearKeys(page);
+      await page.goto('about:blank');
+      const fields = Object.fromEntries(new URLSearchParams(arrivals[0]));
+      const inputs = Object.entries(fields).map(([name, value]) => `<input name="${name}" value="${value}">`);
+      const body = `<form method="post" action="${CONTENT}/-/keys">${inputs}</form><script>document.forms[0].submit()</script>`;
+      const headers = { 'referrer-policy': 'strict-origin' };
+      const other = await context.newPage();
+      for (const [from, status] of [
+        [foreign, 403],
+        [VAULT, 200],
+      ] as const) {
+        await other.route(`${from}/-/again`, (route) => route.fulfill({ contentType: 'text/html', headers, body }));
+        const answered = other.waitForResponse(`${CONTENT}/-/keys`);
+        await other.goto(`${from}/-/again`);
+        expect((await answered).status()).toBe(status);
+      }
+      await other.waitForSelector('html[data-state=failed]');
+      expect((await contentKeys(context)).ids).toEqual([]);
+      await context.close();
     });
-    await page.goto(`${CONTENT}/letter.html`);
-    await heading(page, 'Letter');
-    // Neither the way there nor the way back is left in the history of the window.
-    expect(await page.evaluate('navigation.entries().filter(({ url }) => /sealed|key=/.test(url)).length')).toBe(0);
-    expect(arrivals).toEqual([expect.stringMatching(/^sealed=[\w-]{100,}&to=/)]);
-    await clearKeys(page);
-    await page.goto('about:blank');
-    const fields = Object.fromEntries(new URLSearchParams(arrivals[0]));
-    const inputs = Object.entries(fields).map(([name, value]) => `<input name="${name}" value="${value}">`);
-    const body = `<form method="post" action="${CONTENT}/-/keys">${inputs}</form><script>document.forms[0].submit()</script>`;
-    const headers = { 'referrer-policy': 'strict-origin' };
-    const other = await context.newPage();
-    for (const [from, status] of [
-      [foreign, 403],
-      [VAULT, 200],
-    ] as const) {
-      await other.route(`${from}/-/again`, (route) => route.fulfill({ contentType: 'text/html', headers, body }));
-      const answered = other.waitForResponse(`${CONTENT}/-/keys`);
-      await other.goto(`${from}/-/again`);
-      expect((await answered).status()).toBe(status);
-    }
-    await other.waitForSelector('html[data-state=failed]');
-    expect((await contentKeys(context)).ids).toEqual([]);
-    await context.close();
   });
 });

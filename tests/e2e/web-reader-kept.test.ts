@@ -8,6 +8,7 @@ import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { fileOf, publish } from '../support/publisher-with-sets.ts';
 import { signOnto } from '../support/signed-publication.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
+import { inRelease } from '../support/tier.ts';
 import { startWebReaderRig, visit, type WebReaderRig } from '../support/web-reader-rig.ts';
 import { takePictures } from './browser.ts';
 
@@ -63,6 +64,8 @@ beforeAll(async () => {
     };
   });
   page = await context.newPage();
+  await visit(page, `${rig.documents}/`, 'h1:text("Front")');
+  await rig.giveKeys(page, ['day-1']);
 });
 afterAll(() => rig?.closeAll());
 
@@ -107,26 +110,27 @@ async function withoutNetwork(work: () => Promise<void>): Promise<void> {
   }
 }
 
-it('has a button on pages, with a sheet that says who signed, and shares the public address', async () => {
-  await visit(page, `${rig.documents}/`, 'h1:text("Front")');
-  await rig.giveKeys(page, ['day-1']);
-  const answer = await open('/1/story.html');
-  expect(answer?.headers()).not.toHaveProperty('content-length');
-  await page.click('[aria-label="About this page"]');
-  await page.waitForSelector('h2:text("Genuine and up to date")');
-  expect(await page.textContent('dialog p')).toMatch(/^Signed by The Harbour News\. Up to date /);
-  expect(await accessibilityProblems(page)).toEqual([]);
-  await takePictures(page, 'sheet-in-browser');
-  await page.click('dialog >> text=Share');
-  await page.waitForSelector('text=The address is copied.');
-  expect(await page.evaluate('navigator.clipboard.readText()')).toBe('https://news.example/1/story.html');
-  expect(await page.getAttribute('dialog >> a:has-text("Your account")', 'href')).toBe(`${rig.account}/-/account`);
-  await page.keyboard.press('Escape');
-  expect(await page.isVisible('dialog')).toBe(false);
-  expect(await page.evaluate('document.activeElement.shadowRoot.activeElement.ariaLabel')).toBe('About this page');
+inRelease(() => {
+  it('has a button on pages, with a sheet that says who signed, and shares the public address', async () => {
+    const answer = await open('/1/story.html');
+    expect(answer?.headers()).not.toHaveProperty('content-length');
+    await page.click('[aria-label="About this page"]');
+    await page.waitForSelector('h2:text("Genuine and up to date")');
+    expect(await page.textContent('dialog p')).toMatch(/^Signed by The Harbour News\. Up to date /);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takePictures(page, 'sheet-in-browser');
+    await page.click('dialog >> text=Share');
+    await page.waitForSelector('text=The address is copied.');
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('https://news.example/1/story.html');
+    expect(await page.getAttribute('dialog >> a:has-text("Your account")', 'href')).toBe(`${rig.account}/-/account`);
+    await page.keyboard.press('Escape');
+    expect(await page.isVisible('dialog')).toBe(false);
+    expect(await page.evaluate('document.activeElement.shadowRoot.activeElement.ariaLabel')).toBe('About this page');
+  });
 });
 
 it('keeps an issue: all of it but the film opens without a network, and the library says so', async () => {
+  await open('/1/story.html');
   await page.click('[aria-label="About this page"]');
   await page.click('dialog >> text=Keep this issue');
   await page.waitForSelector('dialog [role=status]:text-is("7 of 8, film not kept (17 MB)")', { timeout: 20_000 });
@@ -165,75 +169,77 @@ it('keeps an issue: all of it but the film opens without a network, and the libr
   });
 });
 
-it('can be put onto the home screen', async () => {
-  const context = await launchWithProfile(temporaryFolder(), ...rig.settings);
-  const [library = await context.newPage()] = context.pages();
-  await visit(library, `${rig.documents}/`, 'h1:text("Front")');
-  await library.goto(`${rig.documents}/-/library`);
-  await library.waitForSelector('h1:text("Saved pages")');
-  const devtools = await context.newCDPSession(library);
-  expect(await devtools.send('Page.getInstallabilityErrors')).toEqual({ installabilityErrors: [] });
-  const { url, data = '', errors } = await devtools.send('Page.getAppManifest');
-  expect([url, errors]).toEqual([`${rig.documents}/-/app.webmanifest`, []]);
-  expect(JSON.parse(data)).toMatchObject({ name: 'The Harbour News', start_url: '/', theme_color: '#a3301d' });
-  expect(JSON.parse(data).icons[0]).toMatchObject({ src: '/logo.svg' });
-  await library.waitForSelector('button:text("Add to home screen")');
-  await context.close();
-});
+inRelease(() => {
+  it('can be put onto the home screen', async () => {
+    const context = await launchWithProfile(temporaryFolder(), ...rig.settings);
+    const [library = await context.newPage()] = context.pages();
+    await visit(library, `${rig.documents}/`, 'h1:text("Front")');
+    await library.goto(`${rig.documents}/-/library`);
+    await library.waitForSelector('h1:text("Saved pages")');
+    const devtools = await context.newCDPSession(library);
+    expect(await devtools.send('Page.getInstallabilityErrors')).toEqual({ installabilityErrors: [] });
+    const { url, data = '', errors } = await devtools.send('Page.getAppManifest');
+    expect([url, errors]).toEqual([`${rig.documents}/-/app.webmanifest`, []]);
+    expect(JSON.parse(data)).toMatchObject({ name: 'The Harbour News', start_url: '/', theme_color: '#a3301d' });
+    expect(JSON.parse(data).icons[0]).toMatchObject({ src: '/logo.svg' });
+    await library.waitForSelector('button:text("Add to home screen")');
+    await context.close();
+  });
 
-it('has no button where the publisher wants none, on nothing but whole pages, and where the policy of a page forbids it', async () => {
-  const scripts = () => page.locator('script[src^="/-/sheet.js"]').count();
-  await open('/1/strict.html');
-  expect([await scripts(), await page.locator('[aria-label="About this page"]').count()]).toEqual([1, 0]);
-  const fetched = await page.goto(`${rig.documents}/1/boat.png`);
-  expect((await fetched?.body())?.length).toBe(Buffer.from(PIXEL, 'base64').length);
-  await open('/1/story.html');
-  const inPage = await page.evaluate(`fetch('/1/story.html').then((answer) => answer.text())`);
-  expect(inPage).not.toContain('sheet.js');
-  rig.publisher.publication.setSettings({ ...LOOK, sheet: false });
-  await signOnto(rig.publisher.publication, rig.host.files);
-  await page.waitForTimeout(1100); // a look a second
-  await page.reload();
-  expect(await scripts()).toBe(0);
-});
-
-it('removes one issue, or everything', async () => {
-  const names = () => page.evaluate('caches.keys()') as Promise<string[]>;
-  await open('/-/library');
-  await page.click('article >> text=Remove');
-  await page.waitForSelector('article', { state: 'detached' });
-  expect((await names()).filter((name) => name.startsWith('wispr-issue'))).toEqual([]);
-  await page.waitForSelector('h2:text("Only what you opened")');
-  await page.click('text=Remove everything kept');
-  await page.waitForSelector('text=Nothing is saved here yet');
-  expect(await names()).toEqual(['wispr-own']);
-});
-
-it('says where there is no room, and keeps all but a document that is no good', async () => {
-  const keep = async () => {
+  it('has no button where the publisher wants none, on nothing but whole pages, and where the policy of a page forbids it', async () => {
+    const scripts = () => page.locator('script[src^="/-/sheet.js"]').count();
+    await open('/1/strict.html');
+    expect([await scripts(), await page.locator('[aria-label="About this page"]').count()]).toEqual([1, 0]);
+    const fetched = await page.goto(`${rig.documents}/1/boat.png`);
+    expect((await fetched?.body())?.length).toBe(Buffer.from(PIXEL, 'base64').length);
     await open('/1/story.html');
-    await page.evaluate(`fetch('/-/kept?keep=/1/story.html&title=One', { method: 'POST' })`);
+    const inPage = await page.evaluate(`fetch('/1/story.html').then((answer) => answer.text())`);
+    expect(inPage).not.toContain('sheet.js');
+    rig.publisher.publication.setSettings({ ...LOOK, sheet: false });
+    await signOnto(rig.publisher.publication, rig.host.files);
+    await page.waitForTimeout(1100); // a look a second
+    await page.reload();
+    expect(await scripts()).toBe(0);
+  });
+
+  it('removes one issue, or everything', async () => {
+    const names = () => page.evaluate('caches.keys()') as Promise<string[]>;
     await open('/-/library');
-  };
-  const devtools = await page.context().newCDPSession(page);
-  await devtools.send('Storage.overrideQuotaForOrigin', { origin: rig.documents, quotaSize: 1_000 });
-  await keep();
-  await page.waitForSelector('article p:has-text("there is no room on this device")');
-  await devtools.send('Storage.overrideQuotaForOrigin', { origin: rig.documents });
-  rig.host.handlers.set(fileOf(rig.publisher, '/1/second page.html'), (_request, response) =>
-    response.writeHead(200, { 'access-control-allow-origin': '*' }).end('no'),
-  );
-  await keep();
-  await page.waitForSelector('article p:has-text("6 of 8, film not kept (17 MB)")');
-  rig.host.handlers.clear();
-  await page.click('text=Keep the rest');
-  await page.waitForSelector('article p:has-text("7 of 8, film not kept (17 MB)")');
-  await page.click('text=Remove everything kept');
-  await page.waitForSelector('text=Nothing is saved here yet');
+    await page.click('article >> text=Remove');
+    await page.waitForSelector('article', { state: 'detached' });
+    expect((await names()).filter((name) => name.startsWith('wispr-issue'))).toEqual([]);
+    await page.waitForSelector('h2:text("Only what you opened")');
+    await page.click('text=Remove everything kept');
+    await page.waitForSelector('text=Nothing is saved here yet');
+    expect(await names()).toEqual(['wispr-own']);
+  });
+
+  it('says where there is no room, and keeps all but a document that is no good', async () => {
+    const keep = async () => {
+      await open('/1/story.html');
+      await page.evaluate(`fetch('/-/kept?keep=/1/story.html&title=One', { method: 'POST' })`);
+      await open('/-/library');
+    };
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('Storage.overrideQuotaForOrigin', { origin: rig.documents, quotaSize: 1_000 });
+    await keep();
+    await page.waitForSelector('article p:has-text("there is no room on this device")');
+    await devtools.send('Storage.overrideQuotaForOrigin', { origin: rig.documents });
+    rig.host.handlers.set(fileOf(rig.publisher, '/1/second page.html'), (_request, response) =>
+      response.writeHead(200, { 'access-control-allow-origin': '*' }).end('no'),
+    );
+    await keep();
+    await page.waitForSelector('article p:has-text("6 of 8, film not kept (17 MB)")');
+    rig.host.handlers.clear();
+    await page.click('text=Keep the rest');
+    await page.waitForSelector('article p:has-text("7 of 8, film not kept (17 MB)")');
+    await page.click('text=Remove everything kept');
+    await page.waitForSelector('text=Nothing is saved here yet');
+  });
 });
 
 it('attack 97: a published script puts no program into the library, and another site removes nothing that is kept', async () => {
-  await open('/');
+  await open('/1/story.html'); // what was opened is kept
   await page.evaluate(`(async () => {
     const cache = await caches.open('wispr-own');
     const evil = () => new Response('document.title = "evil"', { headers: { 'content-type': 'text/javascript' } });
@@ -254,33 +260,35 @@ it('attack 97: a published script puts no program into the library, and another 
   await page.waitForSelector('h2:text("Only what you opened")');
 });
 
-it('attack 30: shows after the grace period only what is kept, behind one click, where the publisher permits it', async () => {
-  const SOON = 3;
-  await publishFor(SOON, { ...LOOK, grace: 0 });
-  await openUntil('/1/story.html', 'wispr-refusal', 'publication-expired');
-  const end = await publishFor(SOON, { ...LOOK, grace: 0, keptAfterGrace: true });
-  await rig.giveKeys(page, ['day-1'], { notAfter: end }); // also a key is judged by that moment
-  await openUntil('/1/story.html', 'wispr-notice', 'past');
-  const asked: string[] = [];
-  for (const path of rig.host.files.keys())
-    if (path.endsWith('.protected'))
-      rig.host.handlers.set(path, (_request, response) => response.end(asked.push(path) ? '' : ''));
-  expect(await page.textContent('h1')).toMatch(/^This is the page as of \d+ \w+; nothing newer could be checked\.$/);
-  expect(await accessibilityProblems(page)).toEqual([]);
-  await takePictures(page, 'as-of-in-browser');
-  await page.click('text=Show it');
-  await page.waitForSelector('h1:text("Fish & chips")');
-  await page.waitForFunction('document.querySelector("img").naturalWidth === 1');
-  expect((await open('/1/story.html'))?.headers()['wispr-notice']).toBe('past');
-  await open('/1/second%20page.html');
-  await page.click('text=Show it');
-  await page.waitForSelector('code', { state: 'attached' });
-  expect([await page.textContent('code'), asked]).toEqual(['content-host-unreachable', []]);
-  rig.host.handlers.clear();
-  await rig.publisher.publication.close(now(), { version: now(), expires: now() + DAY });
-  putOnHost();
-  await openUntil('/1/story.html', 'wispr-refusal', 'publication-withdrawn');
-  await withoutNetwork(async () => {
-    expect((await open('/1/story.html'))?.headers()['wispr-refusal']).toBe('publication-withdrawn');
+inRelease(() => {
+  it('attack 30: shows after the grace period only what is kept, behind one click, where the publisher permits it', async () => {
+    const SOON = 3;
+    await publishFor(SOON, { ...LOOK, grace: 0 });
+    await openUntil('/1/story.html', 'wispr-refusal', 'publication-expired');
+    const end = await publishFor(SOON, { ...LOOK, grace: 0, keptAfterGrace: true });
+    await rig.giveKeys(page, ['day-1'], { notAfter: end }); // also a key is judged by that moment
+    await openUntil('/1/story.html', 'wispr-notice', 'past');
+    const asked: string[] = [];
+    for (const path of rig.host.files.keys())
+      if (path.endsWith('.protected'))
+        rig.host.handlers.set(path, (_request, response) => response.end(asked.push(path) ? '' : ''));
+    expect(await page.textContent('h1')).toMatch(/^This is the page as of \d+ \w+; nothing newer could be checked\.$/);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takePictures(page, 'as-of-in-browser');
+    await page.click('text=Show it');
+    await page.waitForSelector('h1:text("Fish & chips")');
+    await page.waitForFunction('document.querySelector("img").naturalWidth === 1');
+    expect((await open('/1/story.html'))?.headers()['wispr-notice']).toBe('past');
+    await open('/1/second%20page.html');
+    await page.click('text=Show it');
+    await page.waitForSelector('code', { state: 'attached' });
+    expect([await page.textContent('code'), asked]).toEqual(['content-host-unreachable', []]);
+    rig.host.handlers.clear();
+    await rig.publisher.publication.close(now(), { version: now(), expires: now() + DAY });
+    putOnHost();
+    await openUntil('/1/story.html', 'wispr-refusal', 'publication-withdrawn');
+    await withoutNetwork(async () => {
+      expect((await open('/1/story.html'))?.headers()['wispr-refusal']).toBe('publication-withdrawn');
+    });
   });
 });

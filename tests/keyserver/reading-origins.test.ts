@@ -13,6 +13,7 @@ import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts
 import { publish } from '../support/publisher-with-sets.ts';
 import { signOnto } from '../support/signed-publication.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
+import { inRelease } from '../support/tier.ts';
 
 const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.read.news.example'];
 const [ACCOUNT, DOCUMENTS] = [`https://${READ}`, `https://${PAGES}`];
@@ -117,32 +118,34 @@ async function joinAs(name: string): Promise<void> {
 
 const wasRun = () => page.evaluate('document.getElementById("mark").getAttribute("data-ran")');
 
-it('signing in leads to the document, its query and its place, and signing out ends it', async () => {
-  await joinAs('anna');
-  await page.click('text=Sign out');
-  await page.waitForURL(`${ACCOUNT}/-/sign-in?left=1`);
-  await page.goto(`${ACCOUNT}/letter.html?page=2#end`);
-  expect(new URL(page.url()).origin).toBe(ACCOUNT);
-  await page.fill('#name', 'anna');
-  await page.fill('#password', 'not the password');
-  await page.click('form#sign-in button');
-  await page.waitForSelector('.problem');
-  await page.fill('#password', PASSWORD);
-  await page.click('form#sign-in button');
-  await page.waitForURL(`${DOCUMENTS}/letter.html?page=2#end`);
-  expect(await page.evaluate('scrollY')).toBeGreaterThan(1000);
-  const cookies = await context.cookies();
-  expect(cookies.map(({ name, domain, secure, httpOnly }) => [name, domain, secure, httpOnly]).sort()).toEqual([
-    ['__Host-wispr', PAGES, true, true],
-    ['__Host-wispr', READ, true, true],
-    ['__Host-wispr-entry', PAGES, true, true],
-    ['__Host-wispr-known', READ, true, true],
-  ]);
-  await page.goto(`${ACCOUNT}/-/account`);
-  await page.click('text=Sign out');
-  await page.waitForURL(`${ACCOUNT}/-/sign-in?left=1`);
-  await page.goto(`${DOCUMENTS}/letter.html`);
-  expect(await page.textContent('h1')).toBe('Sign in to read');
+inRelease(() => {
+  it('signing in leads to the document, its query and its place, and signing out ends it', async () => {
+    await joinAs('anna');
+    await page.click('text=Sign out');
+    await page.waitForURL(`${ACCOUNT}/-/sign-in?left=1`);
+    await page.goto(`${ACCOUNT}/letter.html?page=2#end`);
+    expect(new URL(page.url()).origin).toBe(ACCOUNT);
+    await page.fill('#name', 'anna');
+    await page.fill('#password', 'not the password');
+    await page.click('form#sign-in button');
+    await page.waitForSelector('.problem');
+    await page.fill('#password', PASSWORD);
+    await page.click('form#sign-in button');
+    await page.waitForURL(`${DOCUMENTS}/letter.html?page=2#end`);
+    expect(await page.evaluate('scrollY')).toBeGreaterThan(1000);
+    const cookies = await context.cookies();
+    expect(cookies.map(({ name, domain, secure, httpOnly }) => [name, domain, secure, httpOnly]).sort()).toEqual([
+      ['__Host-wispr', PAGES, true, true],
+      ['__Host-wispr', READ, true, true],
+      ['__Host-wispr-entry', PAGES, true, true],
+      ['__Host-wispr-known', READ, true, true],
+    ]);
+    await page.goto(`${ACCOUNT}/-/account`);
+    await page.click('text=Sign out');
+    await page.waitForURL(`${ACCOUNT}/-/sign-in?left=1`);
+    await page.goto(`${DOCUMENTS}/letter.html`);
+    expect(await page.textContent('h1')).toBe('Sign in to read');
+  });
 });
 
 it('attack 97: a script in a published page reaches no account, no session and no sign-in form', async () => {
@@ -188,19 +191,21 @@ it('attack 96: nothing that is published is at the origin with accounts', async 
   await page.waitForURL(`${ACCOUNT}/-/account`);
 });
 
-it('has the publisher’s colour after a new start, before anything was read', async () => {
-  rig.publisher.publication.setSettings({ ...TEST_SETTINGS, accent: '#a3301d' });
-  await signOnto(rig.publisher.publication, rig.host.files);
-  await rig.server.close();
-  rig.host.requests.length = 0;
-  const server = await startKeyServer(rig.config, { log: pino({ level: 'silent' }) });
-  // No page is asked for before the start itself has read them.
-  await expect.poll(() => rig.host.requests.some(({ url }) => url.includes('wispr-settings'))).toBe(true);
-  const options = { port: server.ports.reading, path: '/-/style.css', headers: { host: READ }, servername: READ };
-  const style = () =>
-    new Promise<string>((resolve, reject) =>
-      get({ ...options, rejectUnauthorized: false }, (response) => resolve(text(response))).on('error', reject),
-    );
-  await expect.poll(style).toContain('--accent:#a3301d');
-  await server.close();
+inRelease(() => {
+  it('has the publisher’s colour after a new start, before anything was read', async () => {
+    rig.publisher.publication.setSettings({ ...TEST_SETTINGS, accent: '#a3301d' });
+    await signOnto(rig.publisher.publication, rig.host.files);
+    await rig.server.close();
+    rig.host.requests.length = 0;
+    const server = await startKeyServer(rig.config, { log: pino({ level: 'silent' }) });
+    // No page is asked for before the start itself has read them.
+    await expect.poll(() => rig.host.requests.some(({ url }) => url.includes('wispr-settings'))).toBe(true);
+    const options = { port: server.ports.reading, path: '/-/style.css', headers: { host: READ }, servername: READ };
+    const style = () =>
+      new Promise<string>((resolve, reject) =>
+        get({ ...options, rejectUnauthorized: false }, (response) => resolve(text(response))).on('error', reject),
+      );
+    await expect.poll(style).toContain('--accent:#a3301d');
+    await server.close();
+  });
 });

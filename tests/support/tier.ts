@@ -6,3 +6,8 @@ export const IS_RELEASE = process.env.WISPR_TIER === 'release';
 export function runs(every: number, release = 1_000): number {
   return IS_RELEASE ? Math.max(every, release) : every;
 }
+
+/** Registers tests that the release tier alone runs, in a file that both tiers run: what sets them up is there once. */
+export function inRelease(register: () => void): void {
+  if (IS_RELEASE) register();
+}

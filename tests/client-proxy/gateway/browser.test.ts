@@ -3,6 +3,7 @@ import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../../support/chromium.ts';
 import { TEST_SETTINGS } from '../../support/test-publication.ts';
+import { inRelease } from '../../support/tier.ts';
 import { startTwoSites, type TwoSites } from '../../support/two-sites.ts';
 
 const SECRET = 'for subscribers only';
@@ -172,13 +173,15 @@ describe('attack 106: a page of another site that wants to know which sites are 
     return seen;
   }
 
-  it('sees the same of a window with a page, with a download, and with a site that is not connected', async () => {
-    for (const path of ['/page.html', '/none.html', ...FILES.map(([path]) => path)])
-      expect([path, await seenOf(sites.news + path), await seenOf(unknown + path)]).toEqual([
-        path,
-        'cut off',
-        'cut off',
-      ]);
+  inRelease(() => {
+    it('sees the same of a window with a page, with a download, and with a site that is not connected', async () => {
+      for (const path of ['/page.html', '/none.html', ...FILES.map(([path]) => path)])
+        expect([path, await seenOf(sites.news + path), await seenOf(unknown + path)]).toEqual([
+          path,
+          'cut off',
+          'cut off',
+        ]);
+    });
   });
 
   it('sees the same of pictures', async () => {
@@ -202,27 +205,29 @@ describe('attack 106: a page of another site that wants to know which sites are 
     await page.close();
   });
 
-  it('links to a download, which begins with one click more; within the site it begins at once', async () => {
-    const page = await open(foreign);
-    const [path] = FILES[2];
-    const click = (url: string) =>
-      page.evaluate((target) => {
-        const link = document.body.appendChild(document.createElement('a'));
-        link.href = target;
-        link.click();
-      }, url);
-    await click(sites.news + path);
-    await page.waitForURL(sites.news + path);
-    expect(await page.locator('a').count()).toBe(1);
-    expect(await page.content()).not.toContain(SECRET);
-    const begun = page.waitForEvent('download');
-    await page.click('a');
-    expect((await begun).suggestedFilename()).toBe('page.html');
-    await page.goto(`${sites.news}/page.html`);
-    const within = page.waitForEvent('download');
-    await click(sites.news + path);
-    expect((await within).suggestedFilename()).toBe('page.html');
-    await page.close();
+  inRelease(() => {
+    it('links to a download, which begins with one click more; within the site it begins at once', async () => {
+      const page = await open(foreign);
+      const [path] = FILES[2];
+      const click = (url: string) =>
+        page.evaluate((target) => {
+          const link = document.body.appendChild(document.createElement('a'));
+          link.href = target;
+          link.click();
+        }, url);
+      await click(sites.news + path);
+      await page.waitForURL(sites.news + path);
+      expect(await page.locator('a').count()).toBe(1);
+      expect(await page.content()).not.toContain(SECRET);
+      const begun = page.waitForEvent('download');
+      await page.click('a');
+      expect((await begun).suggestedFilename()).toBe('page.html');
+      await page.goto(`${sites.news}/page.html`);
+      const within = page.waitForEvent('download');
+      await click(sites.news + path);
+      expect((await within).suggestedFilename()).toBe('page.html');
+      await page.close();
+    });
   });
 });
 
@@ -297,52 +302,56 @@ describe("attack 95: a page of a site tries the Reader's own pages", () => {
     }
   });
 
-  it('with a form: the answer is a refusal', async () => {
-    for (const target of [own, `http://127.0.0.1:${sites.rig.proxy.port}`]) {
-      const page = await open(`${sites.news}/page.html`);
-      const answer = page.waitForResponse((response) => response.request().method() === 'POST');
-      await page.evaluate((action) => {
-        const form = document.body.appendChild(document.createElement('form'));
-        Object.assign(form, { method: 'post', action });
-        form.submit();
-      }, `${target}/`);
-      const { status, headers } = await answer.then(async (it) => ({ status: it.status(), headers: it.headers() }));
-      expect([403, 405]).toContain(status);
-      expect(['cross-site', 'cross-site', 'method-refused']).toContain(headers['wispr-refusal']);
-      await page.close();
-    }
+  inRelease(() => {
+    it('with a form: the answer is a refusal', async () => {
+      for (const target of [own, `http://127.0.0.1:${sites.rig.proxy.port}`]) {
+        const page = await open(`${sites.news}/page.html`);
+        const answer = page.waitForResponse((response) => response.request().method() === 'POST');
+        await page.evaluate((action) => {
+          const form = document.body.appendChild(document.createElement('form'));
+          Object.assign(form, { method: 'post', action });
+          form.submit();
+        }, `${target}/`);
+        const { status, headers } = await answer.then(async (it) => ({ status: it.status(), headers: it.headers() }));
+        expect([403, 405]).toContain(status);
+        expect(['cross-site', 'cross-site', 'method-refused']).toContain(headers['wispr-refusal']);
+        await page.close();
+      }
+    });
   });
 });
 
-it('attack 30: after the grace period, both doors show what is kept after one click, whenever a reader comes', async () => {
-  const { rig } = sites;
-  const HOUR = 3600;
-  const now = Math.floor(Date.now() / 1000);
-  await rig.restart({ cacheBytes: 2 ** 26 });
-  rig.publisher.publication.setSettings({ ...TEST_SETTINGS, grace: 0, keptAfterGrace: true });
-  await rig.publisher.sign(rig.host.files, { version: now, expires: now + HOUR });
-  const gateway = `${(await rig.proxy.gatewayUrl('news.example')) ?? ''}page.html`;
-  const throughProxy = await browser.newContext({ proxy: { server: `http://localhost:${rig.proxy.port}` } });
-  const page = await browser.newPage();
-  await page.goto(gateway);
-  const objectRequests = () => rig.host.requests.filter(({ url }) => !url.startsWith('/.well-known/wispr/')).length;
-  const readsFromCache = async () => {
-    const before = objectRequests();
+inRelease(() => {
+  it('attack 30: after the grace period, both doors show what is kept after one click, whenever a reader comes', async () => {
+    const { rig } = sites;
+    const HOUR = 3600;
+    const now = Math.floor(Date.now() / 1000);
+    await rig.restart({ cacheBytes: 2 ** 26 });
+    rig.publisher.publication.setSettings({ ...TEST_SETTINGS, grace: 0, keptAfterGrace: true });
+    await rig.publisher.sign(rig.host.files, { version: now, expires: now + HOUR });
+    const gateway = `${(await rig.proxy.gatewayUrl('news.example')) ?? ''}page.html`;
+    const throughProxy = await browser.newContext({ proxy: { server: `http://localhost:${rig.proxy.port}` } });
+    const page = await browser.newPage();
     await page.goto(gateway);
-    return objectRequests() === before;
-  };
-  await expect.poll(readsFromCache).toBe(true);
-  rig.passTime(2 * HOUR);
-  for (const [at, url] of [
-    [page, gateway],
-    [await throughProxy.newPage(), 'http://news.example/page.html'],
-  ] as const)
-    for (const time of ['first', 'second']) {
-      const answer = await at.goto(url);
-      expect([time, answer?.headers()['wispr-notice']]).toEqual([time, 'past']);
-      await at.click('text=Show it');
-      await at.waitForSelector(`h1:text("${SECRET}")`);
-    }
-  await throughProxy.close();
-  await page.close();
+    const objectRequests = () => rig.host.requests.filter(({ url }) => !url.startsWith('/.well-known/wispr/')).length;
+    const readsFromCache = async () => {
+      const before = objectRequests();
+      await page.goto(gateway);
+      return objectRequests() === before;
+    };
+    await expect.poll(readsFromCache).toBe(true);
+    rig.passTime(2 * HOUR);
+    for (const [at, url] of [
+      [page, gateway],
+      [await throughProxy.newPage(), 'http://news.example/page.html'],
+    ] as const)
+      for (const time of ['first', 'second']) {
+        const answer = await at.goto(url);
+        expect([time, answer?.headers()['wispr-notice']]).toEqual([time, 'past']);
+        await at.click('text=Show it');
+        await at.waitForSelector(`h1:text("${SECRET}")`);
+      }
+    await throughProxy.close();
+    await page.close();
+  });
 });

@@ -2,8 +2,8 @@
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { publish } from '../support/publisher-with-sets.ts';
-import { startWebReaderRig, visit, type WebReaderRig } from '../support/web-reader-rig.ts';
+import { publish } from '../../support/publisher-with-sets.ts';
+import { startWebReaderRig, visit, type WebReaderRig } from '../../support/web-reader-rig.ts';
 
 const DAY = 86_400;
 const HTML = 'text/html; charset=utf-8';
