@@ -17,7 +17,7 @@ import { DocumentWriters } from '../../publisher/protect/writers/writers.ts';
 import { identityOf, type SourceFile } from '../../publisher/site/walk.ts';
 
 /** A file, as the walk over a site finds it. */
-export function sourceAt(path: string, file: string): SourceFile {
+function sourceAt(path: string, file: string): SourceFile {
   const stats = statSync(file, { bigint: true });
   const lastModified = Number(stats.mtimeNs / 1_000_000_000n);
   return { path, file, size: Number(stats.size), lastModified, identity: identityOf(stats) };
