@@ -1,15 +1,20 @@
 /** Failures in the middle of the work: readers find the publication before, no key is lost, and the next run goes on (attack 67). */
 import { spawn } from 'node:child_process';
 import { appendFileSync, chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { chmod, chown, lchown, mkdir, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { isLeftoverName } from '../../publisher/protect/writers/files.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
+import { asOrdinaryUser } from '../support/ordinary-user.ts';
+import { type Ended, ROOT, startCommand } from '../support/programs.ts';
+import { runWisprProgram } from '../support/wispr.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 const MiB = 1024 * 1024;
+const PRELOAD = new URL('../support/kill-at-step.mjs', import.meta.url).href;
 
 let workspace: TestWorkspace;
 beforeEach(async () => {
@@ -94,7 +99,7 @@ describe('an output that', () => {
     async (name, size) => {
       await workspace.write(name, randomBytes(size));
       const before = await readersView();
-      const { code, stderr } = await protectWithFullDisk(workspace);
+      const { code, stderr } = await protectWithFullDisk();
       const message = new RegExp(`^wispr: cannot write .*${name}\\.protected: E(?:FBIG|NOSPC)`, 'm');
       expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
       expect(stderr).toMatch(/^wispr: hint: /m);
@@ -154,6 +159,31 @@ describe('an output that', () => {
   });
 });
 
+/** One change of each kind: an object or a row, the last file before the timestamp, the timestamp. */
+describe('attack 66: kill -9 while a site is protected again', () => {
+  it.each([10, 16, 22])(
+    'after change %i of files and database leaves one whole publication, and the next run goes on',
+    async (step) => {
+      const before = await readersView();
+      for (const name of ['37.txt', '38.txt', '39.txt']) await workspace.write(name, 'later');
+      const { code } = await runWisprProgram(await protectArguments(), {
+        env: { ...process.env, NODE_OPTIONS: `--import=${PRELOAD}`, WISPR_KILL_AT: String(step) },
+      });
+      expect(code).toBeNull();
+      const later = new Map([
+        ...before,
+        ...['37', '38', '39'].map((name) => [`/${name}.txt`, 'later'] as const),
+        ['version', '2'],
+      ]);
+      const left = await readersView();
+      expect(left).toEqual(left.get('version') === '1' ? before : later);
+      await workspace.protect();
+      expect((await readersView()).get('/38.txt')).toBe('later');
+      expect((await verifyTree(workspace.out)).findings).toEqual([]);
+    },
+  );
+});
+
 describe('two runs at a time', () => {
   it('are one too many', async () => {
     const results = await Promise.allSettled([workspace.protect(), workspace.protect()]);
@@ -209,40 +239,14 @@ describe('a workspace', () => {
   });
 });
 
-/** Root can read and write everything; so where tests run as root, this is done as nobody. */
-async function asOrdinaryUser<Result>(directory: string, work: () => Promise<Result>): Promise<Result> {
-  if (process.geteuid?.() !== 0) return work();
-  const nobody = 65_534;
-  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name);
-    await lchown(path, nobody, nobody);
-  }
-  await chown(directory, nobody, nobody);
-  process.seteuid?.(nobody);
-  try {
-    return await work();
-  } finally {
-    process.seteuid?.(0);
-  }
-}
-
 /** Runs the program where no file may grow beyond 2 MiB: the system's answer to a write is the same as on a full disk, but for its name. */
-async function protectWithFullDisk({ directory }: TestWorkspace): Promise<{ code: number | null; stderr: string }> {
-  const passphrase = join(directory, '..', `${randomName()}.passphrase`);
-  await writeFile(passphrase, PASSPHRASE, { mode: 0o600 });
-  const command = 'trap "" XFSZ; ulimit -f 4096; exec "$0" bin/wispr.js protect "$1" --passphrase-file "$2"';
-  const child = spawn('sh', ['-c', command, process.execPath, directory, passphrase], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let stderr = '';
-  child.stderr.on('data', (data: Buffer) => {
-    stderr += data;
-  });
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  rmSync(passphrase);
-  return { code, stderr };
+async function protectWithFullDisk(): Promise<Ended> {
+  const limited = ['sh', '-c', 'trap "" XFSZ; ulimit -f 4096; exec "$0" "$@"', process.execPath];
+  return startCommand([...limited, `${ROOT}bin/wispr.js`, ...(await protectArguments())]).ended;
 }
 
-function randomName(): string {
-  return `wispr-${Buffer.from(randomBytes(6)).toString('hex')}`;
+async function protectArguments(): Promise<string[]> {
+  const passphrase = join(workspace.directory, 'passphrase');
+  await writeFile(passphrase, PASSPHRASE, { mode: 0o600 });
+  return ['protect', workspace.directory, '--passphrase-file', passphrase];
 }

@@ -64,7 +64,7 @@ it.each(['beside', 'html'] as const)(
         for (const step of sequence) await take(step, site, store);
         await checkPublication(site, store);
       }),
-      { numRuns: runs(5, 60) },
+      { numRuns: runs(12, 60) },
     );
   },
 );

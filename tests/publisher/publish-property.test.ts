@@ -23,6 +23,14 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 1, maxLength: 6 },
 );
 
+/** Each command after each, itself included. */
+const EVERY_PAIR: Step[] = Array.from('ppwpcprwwcwrccrrp', (letter, index) => ({
+  command: ({ p: 'publish', w: 'withdraw', c: 'confirm', r: 'rollback' } as const)[letter] ?? 'publish',
+  edits: index % 3 !== 1,
+  reach: [true, true],
+  killAt: undefined,
+}));
+
 let world: KillableWorld | undefined;
 afterEach(() => world?.close());
 
@@ -38,7 +46,7 @@ describe.each([false, true])('with a key server: %s', (withKeyServer) => {
         await world.checkKeys();
         await world.close();
       }),
-      { numRuns: runs(2, 20) },
+      { numRuns: runs(4, 20), examples: [[EVERY_PAIR]] },
     );
   });
 });

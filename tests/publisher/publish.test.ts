@@ -1,7 +1,7 @@
 /** What `wispr publish` sends, in which order, and what it refuses. */
-import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { signMetadata, timestampMetadata } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -14,6 +14,8 @@ import { verifyTree } from '../../publisher/verify/verify.ts';
 import { withLock, workspaceOf } from '../../publisher/workspace/workspace.ts';
 import { alteredTarget, interrupted } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { asOrdinaryUser } from '../support/ordinary-user.ts';
+import { startCommand } from '../support/programs.ts';
 import { Publishing, pairAt, publicationAt, targetsOf } from '../support/publishing.ts';
 import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
@@ -190,6 +192,16 @@ describe('publishing to a directory', () => {
     }
   });
 
+  it('attack 67: names a target that may not be written, which keeps the publication before', async () => {
+    await the.publish();
+    const before = await snapshot(place);
+    await made.write('a.html', page('B.'));
+    await chmod(places.directory, 0o755);
+    const publishing = asOrdinaryUser(made.directory, () => the.publish());
+    await expect(publishing).rejects.toMatchObject({ code: 'target-failed', message: expect.stringContaining(place) });
+    expect(await snapshot(place)).toEqual(before);
+  });
+
   it('lets one run at a time work on a site', async () => {
     await withLock(workspaceOf(made.configurationFile), async () => {
       await expect(the.publish()).rejects.toMatchObject({ code: 'store-busy' });
@@ -234,6 +246,30 @@ describe('publishing to a directory', () => {
     expect(await resolve('protected')).toEqual([]);
     expect(await resolve('elsewhere')).toMatchObject([{ name: join(made.directory, 'elsewhere') }]);
   });
+});
+
+it('rsync, in the three passes that docs/publish.md names, leaves a whole publication after each', async () => {
+  const copied = await createWorkspace({ 'a.html': page('1'), 'gone.html': page('1') });
+  onTestFinished(() => copied.remove());
+  await mkdir(place);
+  const passes = [
+    ['--include=*/', '--include=*.protected', '--exclude=*'],
+    ['--exclude=/.well-known/wispr/timestamp.json'],
+    ['--delete-after'],
+  ];
+  for (const version of [1, 2]) {
+    await copied.write('a.html', page(`${version}`));
+    if (version === 2) await rm(join(copied.source, 'gone.html'));
+    await copied.protect();
+    for (const options of passes) {
+      const rsync = startCommand(['rsync', '-rt@-1', ...options, `${copied.out}/`, `${place}/`]);
+      expect(await rsync.ended).toMatchObject({ code: 0, stderr: '' });
+      const { findings } = await verifyTree(place);
+      const inPublication = findings.filter(({ kind, code }) => kind !== 'extra' && code !== 'file-altered');
+      if (version === 2) expect(inPublication).toEqual([]);
+    }
+  }
+  expect(await verifyTree(place)).toMatchObject({ findings: [], publication: { version: 2 } });
 });
 
 describe('a key server', () => {

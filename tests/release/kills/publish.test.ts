@@ -1,15 +1,15 @@
-/** `kill -9` at any moment of publishing, and a target that fails: readers find a whole publication every time. */
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+/** `kill -9` at any moment of publishing: readers find a whole publication every time. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openTarget } from '../../../node-support/storage/open.ts';
 import type { Target } from '../../../node-support/storage/target.ts';
 import { verifyTree } from '../../../publisher/verify/verify.ts';
-import { ROOT, startCommand, startProgram } from '../../support/programs.ts';
+import { startProgram } from '../../support/programs.ts';
 import { Publishing, publicationAt, targetsOf } from '../../support/publishing.ts';
 import { type S3Server, startS3Server } from '../../support/s3-server.ts';
-import { createWorkspace, snapshot, type TestWorkspace } from '../../support/workspace.ts';
+import { createWorkspace, type TestWorkspace } from '../../support/workspace.ts';
 import { KILLS } from './kills.ts';
 
 const PROGRAM = 'tests/support/publish-once.ts';
@@ -99,45 +99,4 @@ describe('attack 66: kill -9', () => {
       await server.stop();
     }
   });
-});
-
-describe('attack 67: a target', () => {
-  it('that may not be written: a clear error, and the previous publication', { timeout: 60_000 }, async () => {
-    const place = join(directory, 'place');
-    const the = await open(place);
-    await the.publish();
-    const before = await snapshot(place);
-    await made.write('news/1.html', '<p>2');
-    await made.protect();
-    await chmod(directory, 0o755);
-    await startCommand(['chmod', '-R', 'a+rX', directory]).ended;
-    await startCommand(['chmod', '-R', 'a+rwX', made.directory]).ended;
-    const wrapper = ['setpriv', '--reuid=65534', '--clear-groups', '--inh-caps=-all'];
-    const program = [process.execPath, `${ROOT}${PROGRAM}`, made.configurationFile];
-    const { stdout } = await startCommand([...wrapper, ...program]).ended;
-    expect(stdout).toContain('failed target-failed');
-    expect(await snapshot(place)).toEqual(before);
-  });
-});
-
-it('rsync, in the three passes that docs/publish.md names, leaves a whole publication after each', async () => {
-  made = await createWorkspace({ 'a.html': '<title>A</title><p>1', 'gone.html': '<p>1' });
-  const place = join(directory, 'copied');
-  await mkdir(place);
-  const passes = [
-    ['--include=*/', '--include=*.protected', '--exclude=*'],
-    ['--exclude=/.well-known/wispr/timestamp.json'],
-    ['--delete-after'],
-  ];
-  for (const version of [1, 2]) {
-    await made.write('a.html', `<p>${version}`);
-    if (version === 2) await rm(join(made.source, 'gone.html'));
-    await made.protect();
-    for (const options of passes) {
-      const { code, stderr } = await startCommand(['rsync', '-rt@-1', ...options, `${made.out}/`, `${place}/`]).ended;
-      expect([code, stderr]).toEqual([0, '']);
-      if (version === 2) expect(await wrongIn(place)).toEqual([]);
-    }
-  }
-  expect(await verifyTree(place)).toMatchObject({ findings: [], publication: { version: 2 } });
 });
