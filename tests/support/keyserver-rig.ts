@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
 import type { Provider } from '../../core/keys/device.ts';
 import type { KeyServerConfig } from '../../keyserver/config.ts';
 import type { RequestLimits } from '../../keyserver/http/limits.ts';
@@ -112,6 +113,13 @@ export async function startRig(
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** A key server of its own for the test that runs. */
+export async function rigForTest(...options: Parameters<typeof startRig>): Promise<Rig> {
+  const rig = await startRig(...options);
+  onTestFinished(rig.close);
+  return rig;
 }
 
 /** All tests come from one address. */
