@@ -1,5 +1,4 @@
 import type { ClientRateLimitInfo, Store } from 'express-rate-limit';
-import { LRUCache } from 'lru-cache';
 
 /** Keys that one limit counts at the same time. With 6 limits, some 30 MB at the most. */
 const MAXIMUM_COUNTED = 20_000;
@@ -8,12 +7,14 @@ const MAXIMUM_COUNTED = 20_000;
 export class CountStore implements Store {
   readonly localKeys = true;
   readonly #window: number;
-  readonly #counts: LRUCache<string, { totalHits: number; readonly resetTime: Date }>;
+  readonly #max: number;
+  /** The one that was used last comes last. */
+  readonly #counts = new Map<string, { totalHits: number; readonly resetTime: Date }>();
 
   /** @param window - milliseconds for which a key is counted @param max - keys that are counted at the same time */
   constructor(window: number, max = MAXIMUM_COUNTED) {
     this.#window = window;
-    this.#counts = new LRUCache({ max });
+    this.#max = max;
   }
 
   /** How many keys are counted. */
@@ -24,12 +25,12 @@ export class CountStore implements Store {
   increment(key: string): ClientRateLimitInfo {
     const known = this.#counts.get(key);
     const now = Date.now();
-    if (known && known.resetTime.getTime() > now) {
-      known.totalHits++;
-      return known;
-    }
-    const count = { totalHits: 1, resetTime: new Date(now + this.#window) };
+    const isGood = known !== undefined && known.resetTime.getTime() > now;
+    const count = isGood ? known : { totalHits: 0, resetTime: new Date(now + this.#window) };
+    count.totalHits++;
+    this.#counts.delete(key);
     this.#counts.set(key, count);
+    if (this.#counts.size > this.#max) this.#counts.delete(this.#counts.keys().next().value ?? key);
     return count;
   }
 
