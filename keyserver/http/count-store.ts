@@ -1,4 +1,5 @@
 import type { ClientRateLimitInfo, Store } from 'express-rate-limit';
+import { LRUCache } from 'lru-cache';
 
 /** Keys that one limit counts at the same time. With 6 limits, some 30 MB at the most. */
 const MAXIMUM_COUNTED = 20_000;
@@ -7,14 +8,13 @@ const MAXIMUM_COUNTED = 20_000;
 export class CountStore implements Store {
   readonly localKeys = true;
   readonly #window: number;
-  readonly #max: number;
-  /** The one that was used last comes last. */
-  readonly #counts = new Map<string, { totalHits: number; readonly resetTime: Date }>();
+  readonly #counts: LRUCache<string, { totalHits: number; readonly resetTime: Date }>;
 
   /** @param window - milliseconds for which a key is counted @param max - keys that are counted at the same time */
   constructor(window: number, max = MAXIMUM_COUNTED) {
     this.#window = window;
-    this.#max = max;
+    // Without `max`, no room is taken before it is needed.
+    this.#counts = new LRUCache({ maxSize: max, sizeCalculation: () => 1 });
   }
 
   /** How many keys are counted. */
@@ -25,12 +25,12 @@ export class CountStore implements Store {
   increment(key: string): ClientRateLimitInfo {
     const known = this.#counts.get(key);
     const now = Date.now();
-    const isGood = known !== undefined && known.resetTime.getTime() > now;
-    const count = isGood ? known : { totalHits: 0, resetTime: new Date(now + this.#window) };
-    count.totalHits++;
-    this.#counts.delete(key);
+    if (known && known.resetTime.getTime() > now) {
+      known.totalHits++;
+      return known;
+    }
+    const count = { totalHits: 1, resetTime: new Date(now + this.#window) };
     this.#counts.set(key, count);
-    if (this.#counts.size > this.#max) this.#counts.delete(this.#counts.keys().next().value ?? key);
     return count;
   }
 
