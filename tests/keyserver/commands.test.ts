@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { askForKeys, bind } from '../support/device.ts';
-import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
 import { createPublisher, type PublisherWithSets, sealBundle, setOf } from '../support/publisher-with-sets.ts';
 import { createVisitor } from '../support/reading-site-visitor.ts';
 import { storeIn } from '../support/store.ts';
@@ -14,13 +14,7 @@ let server: RunningWispr<Record<string, string>>;
 let publisher: PublisherWithSets;
 beforeAll(async () => {
   folder = temporaryFolder();
-  const listen = { host: '127.0.0.1', port: 0 };
-  const paths = { ...(await storeIn(folder)), masterKey: 'master.key', publicKey: 'keyserver.pub' };
-  const fetchFrom = { 'news.example': 'http://127.0.0.1:9' };
-  writeFileSync(
-    join(folder, 'keyserver.json'),
-    JSON.stringify({ listen, reading: { listen, documents: { listen } }, ...paths, fetchFrom }),
-  );
+  writeServerConfig(folder, { ...(await storeIn(folder)), fetchFrom: { 'news.example': 'http://127.0.0.1:9' } });
   server = await startWispr(['keyserver', '--dev'], { cwd: folder });
   publisher = await createPublisher();
 });

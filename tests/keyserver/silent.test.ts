@@ -11,7 +11,7 @@ import { readConfig } from '../../keyserver/config.ts';
 import { readMasterKeys } from '../../keyserver/storage/master-key.ts';
 import { type KeyServerState, withState } from '../../keyserver/storage/state.ts';
 import { askForKeys, bind } from '../support/device.ts';
-import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
 import { codeInMail, type MailServer, startMailServer } from '../support/mail-server.ts';
 import { CLIENT, type OpenIdProviderRig, startOpenIdProvider } from '../support/openid-provider.ts';
 import { type Paywall, startPaywall } from '../support/paywall.ts';
@@ -63,13 +63,9 @@ function configure(): void {
     writeFileSync(join(folder, name), `${secret}\n`, { mode: 0o600 });
     return name;
   };
-  const config = {
-    listen,
+  writeServerConfig(folder, {
     reading: { listen, documents: { listen, inBrowser: false } },
     admin: { listen },
-    data: 'keyserver.db',
-    masterKey: 'master.key',
-    publicKey: 'keyserver.pub',
     mail: {
       smtp: `smtp://reader@127.0.0.1:${smtp.port}`,
       from: 'News <news@example.org>',
@@ -85,8 +81,7 @@ function configure(): void {
       title: 'School',
       plan: 'daily',
     },
-  };
-  writeFileSync(join(folder, 'keyserver.json'), JSON.stringify(config));
+  });
 }
 
 const inState = <Result>(work: (state: KeyServerState) => Promise<Result>) =>

@@ -53,6 +53,21 @@ export function configIn(folder: string): KeyServerConfig {
   };
 }
 
+/** Writes a `keyserver.json` as operators have it; ports are free ones, unless `changes` name others. */
+export function writeServerConfig(folder: string, changes: Record<string, unknown> = {}): void {
+  const listen = { host: '127.0.0.1', port: 0 };
+  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
+  const config = { listen, reading: { listen, documents: { listen } }, ...paths, ...changes };
+  writeFileSync(join(folder, 'keyserver.json'), JSON.stringify(config));
+}
+
+/** The same at ports of this machine that stay, so that what names them stays true. */
+export function writeConfigAt(folder: string, [keys, reading, documents = 0]: readonly number[], changes = {}): void {
+  const at = (port = 0) => ({ listen: { host: '127.0.0.1', port } });
+  const doors = { ...at(keys), reading: { ...at(reading), documents: { ...at(documents), inBrowser: false } } };
+  writeServerConfig(folder, { ...doors, ...changes });
+}
+
 export async function startRig(
   options: {
     limits?: Partial<RequestLimits>;
