@@ -13,7 +13,8 @@ export class CountStore implements Store {
   /** @param window - milliseconds for which a key is counted @param max - keys that are counted at the same time */
   constructor(window: number, max = MAXIMUM_COUNTED) {
     this.#window = window;
-    this.#counts = new LRUCache({ max });
+    // Without `max`, no room is taken before it is needed.
+    this.#counts = new LRUCache({ maxSize: max, sizeCalculation: () => 1 });
   }
 
   /** How many keys are counted. */

@@ -10,7 +10,7 @@ import { removeDevice } from '../../keyserver/readers/devices.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, bind, bytesOf, createDeviceKeys, post, postFrom } from '../support/device.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { type Rig, rigForTest, startRig } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 
 const DAY = 86_400;
@@ -223,40 +223,18 @@ describe('binding a device', () => {
 });
 
 describe('the limits on binding', () => {
-  it('attack 46: guessing from one address ends with 429', async () => {
-    const limited = await startRig({ limits: { bindingsPerAddress: 3 } });
-    try {
-      const device = await createDeviceKeys(limited.provider);
-      const guess = () => encodeBindingRequest(device, limited.provider.publisher, '0000000000000000', nowInSeconds());
-      const statuses = [];
-      for (let count = 0; count < 5; count++)
-        statuses.push((await post(limited.server.url, BINDING_PATH, guess())).status);
-      expect(statuses).toEqual([403, 403, 403, 429, 429]);
-    } finally {
-      await limited.close();
-    }
-  });
-
   it('attack 46: garbage and requests that are broken off are counted as guesses', async () => {
-    const limited = await startRig({ limits: { bindingsPerAddress: 2 } });
-    try {
-      const send = (breakOff: boolean) =>
-        postFrom('127.0.2.1', limited.server.url, BINDING_PATH, 'garbage', { breakOff });
-      expect([await send(true), await send(false)]).toEqual([0, 400]);
-      await expect.poll(() => send(false)).toBe(429);
-      await bind(limited.provider, await limited.codeFor('paula'));
-    } finally {
-      await limited.close();
-    }
+    const limited = await rigForTest({ limits: { bindingsPerAddress: 2 } });
+    const send = (breakOff: boolean) =>
+      postFrom('127.0.2.1', limited.server.url, BINDING_PATH, 'garbage', { breakOff });
+    expect([await send(true), await send(false)]).toEqual([0, 400]);
+    await expect.poll(() => send(false)).toBe(429);
+    await bind(limited.provider, await limited.codeFor('paula'));
   });
 
   it('attack 94: successful bindings are not counted as guesses', async () => {
-    const limited = await startRig({ limits: { bindingsPerAddress: 2 } });
-    try {
-      for (let count = 0; count < 4; count++) await bind(limited.provider, await limited.codeFor(`reader ${count}`));
-      expect((await overview(limited.server.state)).subscribers).toHaveLength(4);
-    } finally {
-      await limited.close();
-    }
+    const limited = await rigForTest({ limits: { bindingsPerAddress: 2 } });
+    for (let count = 0; count < 4; count++) await bind(limited.provider, await limited.codeFor(`reader ${count}`));
+    expect((await overview(limited.server.state)).subscribers).toHaveLength(4);
   });
 });

@@ -1,5 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
@@ -10,7 +9,7 @@ import { startKeyServer } from '../../keyserver/server.ts';
 import { openState } from '../../keyserver/storage/state.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, bind, createDeviceKeys, post } from '../support/device.ts';
-import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
 import { createPublisher, type PublisherWithSets, sealBundle, setOf } from '../support/publisher-with-sets.ts';
 import { danglingRows, storeIn } from '../support/store.ts';
 import { startWispr } from '../support/wispr.ts';
@@ -24,13 +23,8 @@ let publisher: PublisherWithSets;
 beforeAll(async () => {
   folder = temporaryFolder();
   publisher = await createPublisher();
-  const listen = { host: '127.0.0.1', port: 0 };
   store = await storeIn(folder);
-  const paths = { ...store, masterKey: 'master.key', publicKey: 'keyserver.pub' };
-  writeFileSync(
-    join(folder, 'keyserver.json'),
-    JSON.stringify({ listen, reading: { listen, documents: { listen } }, ...paths }),
-  );
+  writeServerConfig(folder, store);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 

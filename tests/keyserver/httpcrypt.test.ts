@@ -50,7 +50,7 @@ import {
   startParentProxy,
   startReverseProxy,
 } from '../support/httpcrypt-path.ts';
-import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { type Rig, rigForTest, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 
 const HOST = 'keys.news.example';
@@ -430,23 +430,20 @@ describe('the HTTPCrypt door', () => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}/a/`;
     const httpcrypt = { url, listen: { host: '127.0.0.1', port }, rotateMinutes: 60 };
-    const own = await startRig({ limits: { keyRequestsPerAddress: 8, bindingsPerAddress: 2 }, config: { httpcrypt } });
-    try {
-      if (!own.server.httpcrypt) throw new Error('the door is not open');
-      const { publisher } = own.provider;
-      const reader = new HttpcryptChannel({ dispatcher: direct.plain, door: own.server.httpcrypt });
-      const device = await createDeviceKeys(own.provider);
-      const guess = async () =>
-        (await reader.post(BINDING_PATH, encodeBindingRequest(device, publisher, '0'.repeat(16), nowInSeconds())))
-          .status;
-      // OPTIONS, then two requests for the first binding: a ticket is at hand from then on.
-      expect([await guess(), await guess(), await guess()]).toEqual([403, 403, 429]);
-      for (let round = 0; round < 3; round++)
-        expect((await reader.post('/v1/none', new Uint8Array(0))).status).toBe(404);
-      await expect(reader.post('/v1/none', new Uint8Array(0))).rejects.toMatchObject({ code: 'key-server-answer' });
-      expect(own.log()).toMatch(/"door":"httpcrypt","method":"POST","route":"none","status":429/);
-    } finally {
-      await own.close();
-    }
+    const own = await rigForTest({
+      limits: { keyRequestsPerAddress: 8, bindingsPerAddress: 2 },
+      config: { httpcrypt },
+    });
+    if (!own.server.httpcrypt) throw new Error('the door is not open');
+    const { publisher } = own.provider;
+    const reader = new HttpcryptChannel({ dispatcher: direct.plain, door: own.server.httpcrypt });
+    const device = await createDeviceKeys(own.provider);
+    const guess = async () =>
+      (await reader.post(BINDING_PATH, encodeBindingRequest(device, publisher, '0'.repeat(16), nowInSeconds()))).status;
+    // OPTIONS, then two requests for the first binding: a ticket is at hand from then on.
+    expect([await guess(), await guess(), await guess()]).toEqual([403, 403, 429]);
+    for (let round = 0; round < 3; round++) expect((await reader.post('/v1/none', new Uint8Array(0))).status).toBe(404);
+    await expect(reader.post('/v1/none', new Uint8Array(0))).rejects.toMatchObject({ code: 'key-server-answer' });
+    expect(own.log()).toMatch(/"door":"httpcrypt","method":"POST","route":"none","status":429/);
   });
 });

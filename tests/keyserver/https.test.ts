@@ -25,48 +25,31 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const openssl = (command: string, ...args: string[]) =>
+  execFileSync('openssl', [...command.split(' '), ...args], { stdio: 'ignore' });
+const NEW_KEY = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
+
 /** A self-signed certificate by openssl, as an operator would make one. */
 function makeCertificate(name: string, host: string): void {
   const { certificate, key } = files(name);
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key];
-  const subject = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];
-  execFileSync('openssl', ['req', '-x509', ...newKey, '-out', certificate, ...subject, '-days', '2'], {
-    stdio: 'ignore',
-  });
+  const subject = `-subj /CN=${host} -addext subjectAltName=DNS:${host}`;
+  openssl(`req -x509 ${NEW_KEY} ${subject} -days 2 -keyout`, key, '-out', certificate);
 }
 
 /** `openssl req` of version 3.0 cannot set dates in the past; `openssl ca` can. */
 function makeExpired(name: string, host: string): void {
   const { certificate, key } = files(name);
   const at = (ending: string) => join(folder, `${name}.${ending}`);
-  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'ignore' });
   writeFileSync(at('index'), '');
   writeFileSync(
     at('cnf'),
     `[ca]\ndefault_ca=c\n[c]\ndatabase=${at('index')}\nnew_certs_dir=${folder}\ndefault_md=sha256\npolicy=p\n` +
       `x509_extensions=e\nrand_serial=yes\n[p]\ncommonName=supplied\n[e]\nsubjectAltName=DNS:${host}\n`,
   );
+  openssl(`req -new ${NEW_KEY} -subj /CN=${host} -keyout`, key, '-out', at('csr'));
+  const dates = '-startdate 20200101000000Z -enddate 20210101000000Z';
   openssl(
-    'req',
-    '-new',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:prime256v1',
-    '-nodes',
-    '-keyout',
-    key,
-    '-out',
-    at('csr'),
-    '-subj',
-    `/CN=${host}`,
-  );
-  const dates = ['-startdate', '20200101000000Z', '-enddate', '20210101000000Z'];
-  openssl(
-    'ca',
-    '-batch',
-    '-selfsign',
-    '-config',
+    `ca -batch -selfsign -notext ${dates} -config`,
     at('cnf'),
     '-keyfile',
     key,
@@ -74,8 +57,6 @@ function makeExpired(name: string, host: string): void {
     at('csr'),
     '-out',
     certificate,
-    '-notext',
-    ...dates,
   );
 }
 

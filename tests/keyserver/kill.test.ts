@@ -1,5 +1,5 @@
 /** `kill -9` at the steps of the commands that change keys, and of those that copy the database. */
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
@@ -17,7 +17,7 @@ import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, type BoundDevice, bind, bytesOf, post } from '../support/device.ts';
-import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { temporaryFolder, writeConfigAt } from '../support/keyserver-rig.ts';
 import { ROOT, runProgram } from '../support/programs.ts';
 import { createPublisher, type PublisherWithSets, sealBundle } from '../support/publisher-with-sets.ts';
 import { openSealedRows } from '../support/sealed-rows.ts';
@@ -45,11 +45,11 @@ const inState = <Result>(folder: string, work: (state: KeyServerState) => Promis
 beforeAll(async () => {
   origin = temporaryFolder();
   publisher = await createPublisher(Array.from({ length: SETS }, (_, index) => `set-${index}`));
-  configure(0, 0);
+  writeConfigAt(origin, []);
   const first = await startAt(origin);
   const { keyServer, reading } = first.ports;
   await first.close();
-  configure(keyServer, reading); // so that the device finds it again
+  writeConfigAt(origin, [keyServer, reading]); // so that the device finds it again
   const server = await startAt(origin);
   const { origins, state } = server;
   const bundle = await sealBundle(publisher, state.recipient.publicKey, { ...origins, content: 'https://cdn.example' });
@@ -65,13 +65,6 @@ beforeAll(async () => {
 afterAll(() => {
   for (const folder of [origin, ...folders.values()]) rmSync(folder, { recursive: true });
 });
-
-function configure(keys: number, reading: number): void {
-  const at = (port: number) => ({ host: '127.0.0.1', port });
-  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
-  const doors = { listen: at(keys), reading: { listen: at(reading), documents: { listen: at(0), inBrowser: false } } };
-  writeFileSync(join(origin, 'keyserver.json'), JSON.stringify({ ...doors, ...paths }));
-}
 
 type Work = (folder: string) => Promise<unknown>;
 

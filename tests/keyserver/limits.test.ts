@@ -153,7 +153,7 @@ describe('a known browser', () => {
   });
 });
 
-describe('attack 103: a flood of wrong codes from many addresses', () => {
+describe('attack 46, attack 103: a flood of wrong codes from many addresses', () => {
   const NETWORKS = runs(12, 70);
   const OF_EACH = 16;
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isMailAddress } from '../../keyserver/mail/address.ts';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
-import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { type Rig, rigForTest, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { codeInMail as codeIn, type MailServer, startMailServer } from '../support/mail-server.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 
@@ -92,23 +92,18 @@ it('attack 94: no spelling of a name gets a code whose wrong tries count for ano
 
 it('attack 103: no padding of a name gets it more mails than the limit', async () => {
   const limits = { mailsPerNameAndAddress: 3 };
-  const narrow = await startRig({ limits, config: { mail: { smtp: url, from: FROM } } });
-  try {
-    await narrow.invite({ name: 'olga@example.org' });
-    const { state, readingUrl } = narrow.server;
-    const asked = async (name: string) => (await createVisitor(readingUrl).post('/-/mail', { name, to: '/' })).status;
-    const olga = 'olga@example.org';
-    for (const name of [olga, ` ${olga}`, `${olga.toUpperCase()}${' '.repeat(60)}`])
-      expect(await asked(name)).toBe(303);
-    for (const name of [olga, `${' '.repeat(70)}${olga}`]) expect(await asked(name)).toBe(429);
-    for (let each = 0; each < 2; each++) await asked(`${olga}${' '.repeat(60)}${each}`);
-    await asked(`${olga}${'z'.repeat(60)}`);
-    const codes = await state.database.all<{ subscriber: number }>('SELECT subscriber FROM mail_codes');
-    expect(codes.filter(({ subscriber }) => subscriber !== null)).toHaveLength(3);
-    for (const _ of [1, 2, 3]) await mailTo(olga);
-  } finally {
-    await narrow.close();
-  }
+  const narrow = await rigForTest({ limits, config: { mail: { smtp: url, from: FROM } } });
+  await narrow.invite({ name: 'olga@example.org' });
+  const { state, readingUrl } = narrow.server;
+  const asked = async (name: string) => (await createVisitor(readingUrl).post('/-/mail', { name, to: '/' })).status;
+  const olga = 'olga@example.org';
+  for (const name of [olga, ` ${olga}`, `${olga.toUpperCase()}${' '.repeat(60)}`]) expect(await asked(name)).toBe(303);
+  for (const name of [olga, `${' '.repeat(70)}${olga}`]) expect(await asked(name)).toBe(429);
+  for (let each = 0; each < 2; each++) await asked(`${olga}${' '.repeat(60)}${each}`);
+  await asked(`${olga}${'z'.repeat(60)}`);
+  const codes = await state.database.all<{ subscriber: number }>('SELECT subscriber FROM mail_codes');
+  expect(codes.filter(({ subscriber }) => subscriber !== null)).toHaveLength(3);
+  for (const _ of [1, 2, 3]) await mailTo(olga);
 });
 
 it('never tells whether a name is known', async () => {

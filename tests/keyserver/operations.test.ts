@@ -12,7 +12,7 @@ import { createMailCode, findMailCode } from '../../keyserver/readers/mail-codes
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, type BoundDevice, bind, bytesOf, post } from '../support/device.ts';
-import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { temporaryFolder, writeConfigAt } from '../support/keyserver-rig.ts';
 import { newPostgresUrl } from '../support/postgres.ts';
 import { runWispr } from '../support/wispr.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
@@ -28,11 +28,11 @@ const file = (name: string) => join(folder, name);
 
 beforeAll(async () => {
   folder = temporaryFolder();
-  configure([0, 0, 0]);
+  writeConfigAt(folder, []);
   await start();
   const { keyServer, reading, documents } = server.ports;
   await server.close();
-  configure([keyServer, reading, documents]);
+  writeConfigAt(folder, [keyServer, reading, documents]);
   await start();
   const settings = { keyServer: server.url, reading: server.readingUrl, publish: 'web', keyServerTokenFile: 'token' };
   publisher = await createWorkspace({ 'a.html': '<p>one</p>' }, settings);
@@ -50,19 +50,6 @@ afterAll(async () => {
   await publisher.remove();
   rmSync(folder, { recursive: true });
 });
-
-function configure(ports: readonly [number, number, number], place: object = { data: 'keyserver.db' }): void {
-  const [api, reading, documents] = ports.map((port) => ({ host: '127.0.0.1', port }));
-  const paths = { ...place, masterKey: 'master.key', publicKey: 'keyserver.pub' };
-  writeFileSync(
-    file('keyserver.json'),
-    JSON.stringify({
-      listen: api,
-      reading: { listen: reading, documents: { listen: documents, inBrowser: false } },
-      ...paths,
-    }),
-  );
-}
 
 async function start(): Promise<void> {
   const write = (line: string) => {
@@ -228,7 +215,7 @@ it('moves to a PostgreSQL: devices, names and the audit trail go on there', asyn
   const { secret } = await createMailCode(server.state, asked);
   await asOperator('wispr admin backup moved.db');
   await server.close();
-  configure([keyServer, reading, documents], { database: await newPostgresUrl() });
+  writeConfigAt(folder, [keyServer, reading, documents], { data: undefined, database: await newPostgresUrl() });
   expect(await asOperator('wispr admin restore moved.db')).toMatch(/restored \d+ subscribers?/);
   const again = await runWispr(['admin', 'restore', 'moved.db'], { cwd: folder });
   expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/is not empty.*\[argument-invalid\]/s)]);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
@@ -16,7 +16,7 @@ import { createToken } from '../../keyserver/publication/tokens.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { type KeyServerState, openState } from '../../keyserver/storage/state.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, temporaryFolder, writeConfigAt } from '../support/keyserver-rig.ts';
 import { ROOT } from '../support/programs.ts';
 import { encodeSnapshot, putFile, TIMESTAMP_PATH, timestampAt } from '../support/publication-rig.ts';
 import { createPublisher, type PublisherWithSets, sealBundle } from '../support/publisher-with-sets.ts';
@@ -38,11 +38,7 @@ beforeAll(async () => {
   mkdirSync(join(folder, 'site'), { recursive: true });
   publisher = await createPublisher(Array.from({ length: SETS }, (_, index) => `set-${index}`));
   const [keys, pages] = [await freePort(), await freePort()];
-  const listen = (port: number) => ({ host: '127.0.0.1', port });
-  const reading = { listen: listen(pages), documents: { listen: listen(0) } };
-  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
-  const config = { listen: listen(keys), reading, publication: { push: ['site'] }, ...paths };
-  writeFileSync(join(folder, 'keyserver.json'), JSON.stringify(config));
+  writeConfigAt(folder, [keys, pages], { publication: { push: ['site'] } });
   ports = { keyServer: `http://127.0.0.1:${keys}`, reading: `http://127.0.0.1:${pages}` };
   await inState(folder, async (state) => {
     token = (await createToken(state, 'publisher', 1)).token;

@@ -7,7 +7,7 @@ import { overview } from '../../keyserver/operators/overview.ts';
 import { readPublication } from '../../keyserver/publication/stored.ts';
 import { revokeToken } from '../../keyserver/publication/tokens.ts';
 import { encodeRoot } from '../support/first-root.ts';
-import { startRig } from '../support/keyserver-rig.ts';
+import { rigForTest } from '../support/keyserver-rig.ts';
 import { HOUR, newKey, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 import { sealBundle } from '../support/publisher-with-sets.ts';
 import { everythingStored } from '../support/store.ts';
@@ -130,15 +130,11 @@ describe('a publisher with a token', () => {
   });
 
   it('is limited in guesses of it', async () => {
-    const limited = await startRig({ limits: { publishingRefusals: 3 } });
-    try {
-      const statuses = [];
-      for (let attempt = 0; attempt < 5; attempt++)
-        statuses.push((await fetch(limited.server.url + BUNDLE_PATH, { method: 'PUT', body: 'x' })).status);
-      expect(statuses).toEqual([401, 401, 401, 429, 429]);
-    } finally {
-      await limited.close();
-    }
+    const limited = await rigForTest({ limits: { publishingRefusals: 3 } });
+    const statuses = [];
+    for (let attempt = 0; attempt < 5; attempt++)
+      statuses.push((await fetch(limited.server.url + BUNDLE_PATH, { method: 'PUT', body: 'x' })).status);
+    expect(statuses).toEqual([401, 401, 401, 429, 429]);
   });
 });
 

@@ -301,7 +301,7 @@ describe('one target that hangs', () => {
     ['answers byte by byte', dripping],
   ] as const)('attack 65: delays no other, and is reported: it %s', async (_, answer) => {
     server.answer = answer;
-    await keep({ patience: 300, farewell: 10 });
+    await keep({ patience: 1000, farewell: 10 });
     the.rig.passTime(HOUR);
     expect(await keeper.attempt()).toBe(true);
     await keeper.idle();
@@ -351,7 +351,7 @@ describe('one target that hangs', () => {
   });
 
   it('a database that cannot be read for a moment ends neither the process nor what comes after', async () => {
-    await keep({ patience: 300, farewell: 10 });
+    await keep({ patience: 1000, farewell: 10 });
     const { database } = the.rig.server.state;
     for (const method of ['first', 'all', 'run', 'transaction'] as const)
       vi.spyOn(database, method).mockRejectedValue(new Error('disk I/O error'));

@@ -9,7 +9,7 @@ import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { findSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
-import { createReader, createVisitor, type Reader } from '../support/reading-site-visitor.ts';
+import { createReader, type Reader } from '../support/reading-site-visitor.ts';
 import { signOnto } from '../support/signed-publication.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -420,17 +420,6 @@ describe('forms', () => {
     expect(page.headers['content-type']).toContain('text/html');
     expect(page.text).not.toMatch(/at .*\.ts:|node_modules/);
   });
-});
-
-it('attack 46: guesses of codes from one address are limited', async () => {
-  const limited = await startRig({ limits: { joinsPerAddress: 2 } });
-  try {
-    const reader = createVisitor(limited.server.readingUrl);
-    const guess = async () => (await reader.join('0000000000000000', PASSWORD)).status;
-    expect([await guess(), await guess(), await guess()]).toEqual([403, 403, 429]);
-  } finally {
-    await limited.close();
-  }
 });
 
 it('attack 93: the log holds no names, codes, passwords, tokens, paths or queries', async () => {

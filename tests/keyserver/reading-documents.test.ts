@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { urlPathOf } from '../../core/site/path.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
-import { configIn, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, type Rig, rigForTest, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { createPublisher, fileOf, publish, SITE, type TestDocument } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Reader, type Visitor } from '../support/reading-site-visitor.ts';
 
@@ -395,24 +395,20 @@ describe('the reading site', () => {
   });
 
   it('attack 65: turns away an address that asks for too many documents, and no other', async () => {
-    const limited = await startRig({ limits: { documentsPerAddress: 3 } });
-    try {
-      const { host, server } = limited;
-      await publish(limited.publisher, host, FRONT);
-      const reader = createReader(server);
-      const ask = async () => (await reader.get('/', { range: 'bytes=-1' })).status;
-      expect([await ask(), await ask(), await ask()]).toEqual([206, 206, 206]);
-      const fetched = host.requests.length;
-      expect([await ask(), host.requests.length]).toEqual([429, fetched]);
-      expect((await reader.get('/-/sign-in')).status).toBe(200);
-      const options = { localAddress: '127.0.5.1', agent: false };
-      const other = new Promise((resolve) => {
-        httpRequest(server.documentsUrl, options, (response) => resolve(response.resume().statusCode)).end();
-      });
-      expect(await other).toBe(200);
-    } finally {
-      await limited.close();
-    }
+    const limited = await rigForTest({ limits: { documentsPerAddress: 3 } });
+    const { host, server } = limited;
+    await publish(limited.publisher, host, FRONT);
+    const reader = createReader(server);
+    const ask = async () => (await reader.get('/', { range: 'bytes=-1' })).status;
+    expect([await ask(), await ask(), await ask()]).toEqual([206, 206, 206]);
+    const fetched = host.requests.length;
+    expect([await ask(), host.requests.length]).toEqual([429, fetched]);
+    expect((await reader.get('/-/sign-in')).status).toBe(200);
+    const options = { localAddress: '127.0.5.1', agent: false };
+    const other = new Promise((resolve) => {
+      httpRequest(server.documentsUrl, options, (response) => resolve(response.resume().statusCode)).end();
+    });
+    expect(await other).toBe(200);
   });
 
   it('has no page of its own that is not known', async () => {

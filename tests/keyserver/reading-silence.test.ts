@@ -91,7 +91,7 @@ it('attack 98: a client that reads nothing, and sends line ends meanwhile, is go
   }
 });
 
-it('attack 98: one who reads slowly is not taken for silent', async () => {
+it('attack 98: a client that reads slowly is not taken for silent', async () => {
   const { host, port } = new URL(rig.server.documentsUrl);
   const client = connect({ port: Number(port), host: '127.0.0.1' });
   clients.push(client);

@@ -12,7 +12,7 @@ import { readMasterKeys } from '../../keyserver/storage/master-key.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { askForKeys, bind } from '../support/device.ts';
-import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
 import { codeInMail, type MailServer, startMailServer } from '../support/mail-server.ts';
 import { CLIENT, type OpenIdProviderRig, startOpenIdProvider } from '../support/openid-provider.ts';
 import { type Paywall, startPaywall } from '../support/paywall.ts';
@@ -64,13 +64,9 @@ function configure(): void {
     writeFileSync(join(folder, name), `${secret}\n`, { mode: 0o600 });
     return name;
   };
-  const config = {
-    listen,
+  writeServerConfig(folder, {
     reading: { listen, documents: { listen, inBrowser: false } },
     admin: { listen },
-    data: 'keyserver.db',
-    masterKey: 'master.key',
-    publicKey: 'keyserver.pub',
     mail: {
       smtp: `smtp://reader@127.0.0.1:${smtp.port}`,
       from: 'News <news@example.org>',
@@ -86,8 +82,7 @@ function configure(): void {
       title: 'School',
       plan: 'daily',
     },
-  };
-  writeFileSync(join(folder, 'keyserver.json'), JSON.stringify(config));
+  });
 }
 
 const inState = <Result>(work: (state: KeyServerState) => Promise<Result>) =>

@@ -11,7 +11,7 @@ import { forDevelopment, readConfig } from '../../keyserver/config/config.ts';
 import { configTemplate } from '../../keyserver/config/template.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { createMasterKey, readMasterKeys } from '../../keyserver/storage/master-key.ts';
-import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
 import { runWispr, startWispr } from '../support/wispr.ts';
 
 /** What a reader's database has in its header. */
@@ -25,14 +25,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const file = (name: string) => join(folder, name);
 
-function writeConfiguration(changes: Record<string, unknown> = {}): void {
-  const listen = { host: '127.0.0.1', port: 0 };
-  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
-  writeFileSync(
-    file('keyserver.json'),
-    JSON.stringify({ listen, reading: { listen, documents: { listen } }, ...paths, ...changes }),
-  );
-}
+const writeConfiguration = (changes?: Record<string, unknown>) => writeServerConfig(folder, changes);
 
 /** A key server that was started once. */
 async function setUp(): Promise<void> {

@@ -191,8 +191,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [107],
     file: 'keyserver/http/count-store.ts',
-    find: 'new LRUCache({ max });',
-    replace: 'new LRUCache({ max: 10_000_000 });',
+    find: 'maxSize: max,',
+    replace: 'maxSize: 10_000_000,',
   },
   {
     attacks: [95],

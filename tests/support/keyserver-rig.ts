@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
 import type { Provider } from '../../core/keys/device.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import type { RequestLimits } from '../../keyserver/http/limits.ts';
@@ -50,6 +51,21 @@ export function configIn(folder: string): KeyServerConfig {
     masterKey: join(folder, 'master.key'),
     publicKey: join(folder, 'keyserver.pub'),
   };
+}
+
+/** Writes a `keyserver.json` as operators have it; ports are free ones, unless `changes` name others. */
+export function writeServerConfig(folder: string, changes: Record<string, unknown> = {}): void {
+  const listen = { host: '127.0.0.1', port: 0 };
+  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
+  const config = { listen, reading: { listen, documents: { listen } }, ...paths, ...changes };
+  writeFileSync(join(folder, 'keyserver.json'), JSON.stringify(config));
+}
+
+/** The same at ports of this machine that stay, so that what names them stays true. */
+export function writeConfigAt(folder: string, [keys, reading, documents = 0]: readonly number[], changes = {}): void {
+  const at = (port = 0) => ({ listen: { host: '127.0.0.1', port } });
+  const doors = { ...at(keys), reading: { ...at(reading), documents: { ...at(documents), inBrowser: false } } };
+  writeServerConfig(folder, { ...doors, ...changes });
 }
 
 export async function startRig(
@@ -112,6 +128,13 @@ export async function startRig(
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** A key server of its own for the test that runs. */
+export async function rigForTest(...options: Parameters<typeof startRig>): Promise<Rig> {
+  const rig = await startRig(...options);
+  onTestFinished(rig.close);
+  return rig;
 }
 
 /** All tests come from one address. */
