@@ -13,9 +13,9 @@ import { launchChromium } from '../support/chromium.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { takePictures } from '../support/pages/browser.ts';
 import { describe as descriptorOf, publish, SITE } from '../support/publisher-with-sets.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
-import { takePictures } from './browser.ts';
 
 const cleanUp = new CleanUp();
 let rig: Rig;

@@ -1,15 +1,15 @@
 /** "Open in Reader" in Chromium: from pages for browsers without a Reader to the Reader's own, which asks before anything happens. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fallbackPageOf } from '../../publisher/site/fallback/page.ts';
-import { builtInTemplate } from '../../publisher/site/fallback/template.ts';
-import { readPage } from '../../publisher/site/page.ts';
-import { accessibilityProblems } from '../support/axe.ts';
-import { launchChromium } from '../support/chromium.ts';
-import { type InvitedReader, startInvitedReader } from '../support/invited-reader.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
-import { publish } from '../support/publisher-with-sets.ts';
-import { takePictures } from './browser.ts';
+import { fallbackPageOf } from '../../../publisher/site/fallback/page.ts';
+import { builtInTemplate } from '../../../publisher/site/fallback/template.ts';
+import { readPage } from '../../../publisher/site/page.ts';
+import { accessibilityProblems } from '../../support/axe.ts';
+import { launchChromium } from '../../support/chromium.ts';
+import { type InvitedReader, startInvitedReader } from '../../support/invited-reader.ts';
+import { type Rig, startRig } from '../../support/keyserver-rig.ts';
+import { takePictures } from '../../support/pages/browser.ts';
+import { publish } from '../../support/publisher-with-sets.ts';
 
 const PATH = '/2026/café & co/100% fog.html';
 const URL_PATH = '/2026/caf%C3%A9%20%26%20co/100%25%20fog.html';

@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { checkSite } from '../../publisher/check/check-site.ts';
-import type { CheckKind, CheckReport } from '../../publisher/check/report.ts';
+import { checkSite } from '../../../publisher/check/check-site.ts';
+import type { CheckKind, CheckReport } from '../../../publisher/check/report.ts';
 
 const MINUTE = 60_000;
 const folder = await mkdtemp(join(tmpdir(), 'wispr-check-'));

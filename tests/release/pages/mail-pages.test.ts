@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { launchChromium } from '../support/chromium.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { launchChromium } from '../../support/chromium.ts';
+import { type Rig, startRig } from '../../support/keyserver-rig.ts';
 
 let rig: Rig;
 let browser: Browser;

@@ -1,14 +1,14 @@
 /** The example newspaper in a real browser: through the gateway, through the forward proxy, without a Reader, and altered on the way. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { stopAll } from '../../cache-config/servers.ts';
-import type { DishonestCache } from '../../demo/dishonest-cache.ts';
-import type { SharedCache } from '../../demo/hosts.ts';
-import { chooseSite, publishedObjects } from '../../demo/site.ts';
-import { type Person, World } from '../../demo/world.ts';
-import type { RunningKeyServer } from '../../keyserver/server.ts';
-import { accessibilityProblems } from '../support/axe.ts';
-import { openBrowser, openPage, pictures, playFilm, takePictures } from './browser.ts';
+import { stopAll } from '../../../cache-config/servers.ts';
+import type { DishonestCache } from '../../../demo/dishonest-cache.ts';
+import type { SharedCache } from '../../../demo/hosts.ts';
+import { chooseSite, publishedObjects } from '../../../demo/site.ts';
+import { type Person, World } from '../../../demo/world.ts';
+import type { RunningKeyServer } from '../../../keyserver/server.ts';
+import { accessibilityProblems } from '../../support/axe.ts';
+import { openBrowser, openPage, pictures, playFilm, takePictures } from '../../support/pages/browser.ts';
 
 const ARTICLE = '/2026/11/17/the great tide.html';
 const ARTICLE_URL = '/2026/11/17/the%20great%20tide.html';

@@ -3,9 +3,9 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { accepts, freePort } from '../../cache-config/child.ts';
-import { ROOT, type RunningProgram, startCommand } from '../support/programs.ts';
-import { createReader, createVisitor } from '../support/reading-site-visitor.ts';
+import { accepts, freePort } from '../../../cache-config/child.ts';
+import { ROOT, type RunningProgram, startCommand } from '../../support/programs.ts';
+import { createReader, createVisitor } from '../../support/reading-site-visitor.ts';
 
 const ARTICLE_PATH = '/2026/11/17/the%20great%20tide.html';
 const original = readFileSync(join(ROOT, 'examples/newspaper/site', decodeURI(ARTICLE_PATH)), 'utf8');

@@ -1,8 +1,8 @@
 /** What a browser kept of a site from before it was connected: what cannot be mended, and the way that it cannot touch. docs/threat-model.md says both. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { launchChromium } from '../support/chromium.ts';
-import { type InvitedReader, startInvitedReader } from '../support/invited-reader.ts';
+import { launchChromium } from '../../support/chromium.ts';
+import { type InvitedReader, startInvitedReader } from '../../support/invited-reader.ts';
 
 let reader: InvitedReader;
 let browser: Browser;

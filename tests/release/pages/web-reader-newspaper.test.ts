@@ -1,14 +1,21 @@
 /** The example newspaper in the in-browser reader: published by the publisher's program, carried by nginx and Varnish, with nothing installed. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { stopAll } from '../../cache-config/servers.ts';
-import type { DishonestCache } from '../../demo/dishonest-cache.ts';
-import { chooseSite, publishedObjects } from '../../demo/site.ts';
-import { type Person, World } from '../../demo/world.ts';
-import type { RunningKeyServer } from '../../keyserver/server.ts';
-import { verifyUrl } from '../../publisher/verify/verify.ts';
-import { writeWebReader } from '../../scripts/build-web-reader.ts';
-import { openBrowser, openPage, pictures, playFilm, takePictures, type WatchedPage } from './browser.ts';
+import { stopAll } from '../../../cache-config/servers.ts';
+import type { DishonestCache } from '../../../demo/dishonest-cache.ts';
+import { chooseSite, publishedObjects } from '../../../demo/site.ts';
+import { type Person, World } from '../../../demo/world.ts';
+import type { RunningKeyServer } from '../../../keyserver/server.ts';
+import { verifyUrl } from '../../../publisher/verify/verify.ts';
+import { writeWebReader } from '../../../scripts/build-web-reader.ts';
+import {
+  openBrowser,
+  openPage,
+  pictures,
+  playFilm,
+  takePictures,
+  type WatchedPage,
+} from '../../support/pages/browser.ts';
 
 const ARTICLE_URL = '/2026/11/17/the%20great%20tide.html';
 const HEADLINE = 'The great tide comes in, is thanked, goes out';

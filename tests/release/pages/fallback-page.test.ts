@@ -1,12 +1,12 @@
 /** Fallback pages in a real browser: where they lead, with and without scripts. */
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { urlPathOf } from '../../core/site/path.ts';
-import { fallbackPageOf } from '../../publisher/site/fallback/page.ts';
-import { builtInTemplate } from '../../publisher/site/fallback/template.ts';
-import { readPage } from '../../publisher/site/page.ts';
-import { launchChromium } from '../support/chromium.ts';
-import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { urlPathOf } from '../../../core/site/path.ts';
+import { fallbackPageOf } from '../../../publisher/site/fallback/page.ts';
+import { builtInTemplate } from '../../../publisher/site/fallback/template.ts';
+import { readPage } from '../../../publisher/site/page.ts';
+import { launchChromium } from '../../support/chromium.ts';
+import { type ContentHost, startContentHost } from '../../support/content-host.ts';
 
 const PATH = '/2026/caf\u00e9 & co/100% "it".html';
 

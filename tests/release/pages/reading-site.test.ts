@@ -1,8 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchChromium } from '../support/chromium.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
-import { publish } from '../support/publisher-with-sets.ts';
+import { launchChromium } from '../../support/chromium.ts';
+import { type Rig, startRig } from '../../support/keyserver-rig.ts';
+import { publish } from '../../support/publisher-with-sets.ts';
 
 const PASSWORD = 'correct horse battery';
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
