@@ -115,6 +115,9 @@ it('attack 30: shows nothing after the grace period where the publisher does not
 });
 
 it('attack 30: shows after the grace period only what is kept, behind one click, where the publisher permits it', async () => {
+  await open('/-/library');
+  await page.click('text=Remove everything kept');
+  await page.waitForSelector('text=Nothing is saved here yet');
   const end = await publishFor(library, SOON, { ...LOOK, grace: 0, keptAfterGrace: true });
   await rig.giveKeys(page, ['day-1'], { notAfter: end }); // also a key is judged by that moment
   await openUntil(library, '/1/story.html', 'wispr-notice', 'past');
