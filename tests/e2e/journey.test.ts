@@ -1,5 +1,5 @@
 /**
- * "Publish your own site" of the README, command by command with the real program: a publisher, an operator and a reader, each in a
+ * "Publish your own site" of the README, command by command: a publisher, an operator and a reader, each in a
  * directory of their own, with an empty home.
  */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -10,6 +10,7 @@ import { accepts, freePort } from '../../cache-config/child.ts';
 import { findServer } from '../../cache-config/servers.ts';
 import { publishedObjects } from '../../demo/site.ts';
 import { type Ended, ROOT, type RunningProgram, startCommand, startProgram } from '../support/programs.ts';
+import { runWispr } from '../support/wispr.ts';
 
 const WISPR = 'bin/wispr.js';
 const SITE = 'news.example';
@@ -46,8 +47,9 @@ function start(cwd: string, ...args: string[]): RunningProgram {
   return startProgram(WISPR, args, { cwd, env: { PATH: process.env.PATH, HOME: cwd } });
 }
 
-async function wispr(cwd: string, ...args: string[]): Promise<Ended> {
-  return start(cwd, ...args).ended;
+/** Runs `wispr` to its end in this process; what stays is a program of its own. */
+function wispr(cwd: string, ...args: string[]): Promise<Ended> {
+  return runWispr(args, { cwd, env: { PATH: process.env.PATH, HOME: cwd } });
 }
 
 /** A command that has to go well; what it prints. */

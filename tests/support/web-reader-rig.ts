@@ -71,7 +71,7 @@ export async function startWebReaderRig(): Promise<WebReaderRig> {
     response.writeHead(503, { 'access-control-allow-origin': '*' }).end(),
   );
   const rig = await startWebReaderServers({ before: [first.origin] });
-  const rules = [READ, PAGES].map((name) => `MAP ${name} 127.0.0.1:${rig.ports[name]}`).join(', ');
+  const rules = [KEYS, READ, PAGES].map((name) => `MAP ${name} 127.0.0.1:${rig.ports[name]}`).join(', ');
   const settings = [
     '--ignore-certificate-errors',
     `--unsafely-treat-insecure-origin-as-secure=${rig.documents}`,

@@ -3,10 +3,10 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { protectIdentity } from '../../../client-proxy/index.ts';
 import { LIMITS } from '../../../client-proxy/limits.ts';
-import { takePictures } from '../../e2e/browser.ts';
 import { accessibilityProblems } from '../../support/axe.ts';
 import { launchChromium } from '../../support/chromium.ts';
 import { refusalCode, send } from '../../support/http-client.ts';
+import { takePictures } from '../../support/pages/browser.ts';
 import { type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';
 
 const PASSPHRASE = 'right horse & 100% "battery"';

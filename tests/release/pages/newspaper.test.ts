@@ -7,8 +7,8 @@ import type { SharedCache } from '../../../demo/hosts.ts';
 import { chooseSite, publishedObjects } from '../../../demo/site.ts';
 import { type Person, World } from '../../../demo/world.ts';
 import type { RunningKeyServer } from '../../../keyserver/server.ts';
-import { openBrowser, openPage, pictures, playFilm, takePictures } from '../../e2e/browser.ts';
 import { accessibilityProblems } from '../../support/axe.ts';
+import { openBrowser, openPage, pictures, playFilm, takePictures } from '../../support/pages/browser.ts';
 
 const ARTICLE = '/2026/11/17/the great tide.html';
 const ARTICLE_URL = '/2026/11/17/the%20great%20tide.html';

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fallbackPageOf } from '../../../publisher/site/fallback/page.ts';
 import { builtInTemplate } from '../../../publisher/site/fallback/template.ts';
 import { readPage } from '../../../publisher/site/page.ts';
-import { takePictures } from '../../e2e/browser.ts';
 import { accessibilityProblems } from '../../support/axe.ts';
 import { launchChromium } from '../../support/chromium.ts';
 import { type InvitedReader, startInvitedReader } from '../../support/invited-reader.ts';
 import { type Rig, startRig } from '../../support/keyserver-rig.ts';
+import { takePictures } from '../../support/pages/browser.ts';
 import { publish } from '../../support/publisher-with-sets.ts';
 
 const PATH = '/2026/café & co/100% fog.html';

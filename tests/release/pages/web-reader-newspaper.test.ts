@@ -8,7 +8,14 @@ import { type Person, World } from '../../../demo/world.ts';
 import type { RunningKeyServer } from '../../../keyserver/server.ts';
 import { verifyUrl } from '../../../publisher/verify/verify.ts';
 import { writeWebReader } from '../../../scripts/build-web-reader.ts';
-import { openBrowser, openPage, pictures, playFilm, takePictures, type WatchedPage } from '../../e2e/browser.ts';
+import {
+  openBrowser,
+  openPage,
+  pictures,
+  playFilm,
+  takePictures,
+  type WatchedPage,
+} from '../../support/pages/browser.ts';
 
 const ARTICLE_URL = '/2026/11/17/the%20great%20tide.html';
 const HEADLINE = 'The great tide comes in, is thanked, goes out';

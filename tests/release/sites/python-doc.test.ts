@@ -1,4 +1,4 @@
-/** The documentation of Python, read whole once, or by readers of two offices and three editions : large pages, and two links that lead out of the tree, as Debian packages have. */
+/** The documentation of Python, read by readers of two offices in three editions: large pages, and two links that lead out of the tree, as Debian packages have. */
 import { cp, lstat, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,6 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { throughProxy } from '../../../demo/reading.ts';
 import { type Person, World } from '../../../demo/world.ts';
-import { IS_RELEASE } from '../../support/tier.ts';
 import { completeLog, differences, pathsAsked, publishWholeSite, type WholeSite } from './whole-site.ts';
 
 const PACKAGE = '/usr/share/doc/python3.11/html';
@@ -67,49 +66,6 @@ describe('the documentation of Python', () => {
     MINUTE,
   );
 
-  if (IS_RELEASE) describe('for other readers', readByOthers);
-
-  test(
-    'changes for a reader at the next look, and what was removed is gone',
-    async () => {
-      const about = join(source, 'about.html');
-      await writeFile(about, (await readFile(about, 'utf8')).replace('<body', '<body data-edition="2"'));
-      await rm(join(source, 'bugs.html'));
-      await rename(join(source, 'copyright.html'), join(source, 'rights.html'));
-      const { changes } = await site.publishAgain();
-      expect(changes).toMatchObject({ changed: 1, removed: 2, added: 1 });
-      const look = async () => {
-        await ada.proxy.check();
-        return differences(await site.readAll(ada, ['/about.html', '/rights.html']));
-      };
-      await expect.poll(look, { timeout: 2 * MINUTE, interval: 1000 }).toEqual([]);
-      expect(await statusOf(ada, '/bugs.html')).toBe(404);
-      if (IS_RELEASE) expect(differences(await site.readAll(ada))).toEqual([]);
-    },
-    4 * MINUTE,
-  );
-
-  test(
-    'is signed anew where a document becomes public, and a new reader can read it',
-    async () => {
-      const page = join(source, 'about.html');
-      await writeFile(
-        page,
-        (await readFile(page, 'utf8')).replace('<head>', '<head><meta name="wispr-set" content="public">'),
-      );
-      const { changes } = await site.publishAgain();
-      expect(changes).toMatchObject({ moved: 1, removed: 0, added: 0 });
-      const finn = await site.addReader('finn', IS_RELEASE ? await site.startSquid() : site.squid);
-      const paths = IS_RELEASE ? await site.paths() : ['/about.html', '/rights.html'];
-      const report = await site.readAll(finn, paths);
-      expect(differences(report)).toEqual([]);
-      expect(report.outcomes.length).toBe(paths.length);
-    },
-    2 * MINUTE,
-  );
-});
-
-function readByOthers(): void {
   test(
     'in the same office the host is not asked again',
     async () => {
@@ -138,7 +94,46 @@ function readByOthers(): void {
     },
     MINUTE,
   );
-}
+
+  test(
+    'changes for a reader at the next look, and what was removed is gone',
+    async () => {
+      const about = join(source, 'about.html');
+      await writeFile(about, (await readFile(about, 'utf8')).replace('<body', '<body data-edition="2"'));
+      await rm(join(source, 'bugs.html'));
+      await rename(join(source, 'copyright.html'), join(source, 'rights.html'));
+      const { changes } = await site.publishAgain();
+      expect(changes).toMatchObject({ changed: 1, removed: 2, added: 1 });
+      const look = async () => {
+        await ada.proxy.check();
+        return differences(await site.readAll(ada, ['/about.html', '/rights.html']));
+      };
+      await expect.poll(look, { timeout: 2 * MINUTE, interval: 1000 }).toEqual([]);
+      expect(await statusOf(ada, '/bugs.html')).toBe(404);
+      expect(differences(await site.readAll(ada))).toEqual([]);
+    },
+    4 * MINUTE,
+  );
+
+  test(
+    'is signed anew where a document becomes public, and a new reader can read it',
+    async () => {
+      const page = join(source, 'about.html');
+      await writeFile(
+        page,
+        (await readFile(page, 'utf8')).replace('<head>', '<head><meta name="wispr-set" content="public">'),
+      );
+      const { changes } = await site.publishAgain();
+      expect(changes).toMatchObject({ moved: 1, removed: 0, added: 0 });
+      const finn = await site.addReader('finn', await site.startSquid());
+      const paths = await site.paths();
+      const report = await site.readAll(finn, paths);
+      expect(differences(report)).toEqual([]);
+      expect(report.outcomes.length).toBe(paths.length);
+    },
+    2 * MINUTE,
+  );
+});
 
 async function statusOf({ proxy }: Person, path: string): Promise<number> {
   const dispatcher = throughProxy(proxy.url);

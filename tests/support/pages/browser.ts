@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page, Request } from 'playwright-core';
-import { launchChromium } from '../support/chromium.ts';
+import { launchChromium } from '../chromium.ts';
 
 /** Folder for pictures of the pages; none are taken if it is not named. */
 const SCREENSHOTS = process.env.WISPR_SCREENSHOTS;

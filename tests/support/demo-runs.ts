@@ -1,0 +1,74 @@
+/** `npm run demo` in a folder of its own for each test, where it can be seen what a run leaves behind. */
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ProxyAgent, request } from 'undici';
+import { afterEach, beforeEach, expect } from 'vitest';
+import { type Ended, processesIn, type RunningProgram, runProgram } from './programs.ts';
+
+export const DEMO = 'demo/main.ts';
+export const KEYS = ['tour', 'proxy', 'gateway', 'site', 'keyserver', 'reading', 'origin', 'cache'] as const;
+export type Addresses = Record<(typeof KEYS)[number], string>;
+
+export interface DemoRuns {
+  /** Directories that are published. */
+  readonly sites: () => string;
+  /** Everything that a run writes is written below this. */
+  readonly folder: () => string;
+  readonly env: () => NodeJS.ProcessEnv;
+  readonly demo: (...args: string[]) => Promise<Ended>;
+  /** Stopped after the test. */
+  readonly stays: (program: RunningProgram) => RunningProgram;
+  /** Nothing of a run is left: no file, and no process once those that were killed are gone. */
+  readonly expectNothingLeft: () => Promise<void>;
+}
+
+export function demoRuns(): DemoRuns {
+  let folder = '';
+  let sites = '';
+  let env: NodeJS.ProcessEnv = {};
+  let running: RunningProgram | undefined;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'wispr-demo-test-'));
+    sites = mkdtempSync(join(tmpdir(), 'wispr-demo-sites-'));
+    chmodSync(folder, 0o711); // servers become other users, which have to get in
+    const session = join(folder, 'session'); // Readers leave an empty folder for their sockets there
+    mkdirSync(session, { mode: 0o700 });
+    env = { ...process.env, TMPDIR: folder, XDG_RUNTIME_DIR: session };
+  });
+  afterEach(async () => {
+    await running?.stop();
+    running = undefined;
+    for (const each of [folder, sites]) rmSync(each, { recursive: true, force: true });
+  });
+  return {
+    sites: () => sites,
+    folder: () => folder,
+    env: () => env,
+    demo: (...args) => runProgram(DEMO, args, { env }),
+    stays: (program) => {
+      running = program;
+      return program;
+    },
+    expectNothingLeft: async () => {
+      // npm itself keeps something there.
+      expect(readdirSync(folder).filter((name) => name.startsWith('wispr-'))).toEqual([]);
+      const sockets = join(folder, 'session', 'wispr');
+      expect(existsSync(sockets) ? readdirSync(sockets) : []).toEqual([]);
+      await expect.poll(() => processesIn(folder), { timeout: 10_000 }).toEqual([]);
+    },
+  };
+}
+
+export function stepsOf(output: string): string[] {
+  return output.split('\n').slice(0, -1);
+}
+
+/** As a program that is set to use a proxy asks: the gateway's names below localhost need no name server this way. */
+export async function viaProxy(proxy: string, url: string): Promise<{ status: number }> {
+  const dispatcher = new ProxyAgent({ uri: proxy, proxyTunnel: false });
+  const answer = await request(url, { dispatcher });
+  await answer.body.dump();
+  await dispatcher.close();
+  return { status: answer.statusCode };
+}

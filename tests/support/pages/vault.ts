@@ -1,0 +1,102 @@
+/** The vault, the documents' origin and their readers in Chromium, over HTTPS and with hosts of their own. */
+import { createServer } from 'node:http';
+import type { BrowserContext, Page } from 'playwright-core';
+import { overview } from '../../../keyserver/operators/overview.ts';
+import { invitationLink } from '../../../keyserver/readers/invitations.ts';
+import { closeServer, listenOnLoopback } from '../content-host.ts';
+import { publish } from '../publisher-with-sets.ts';
+import { startWebReaderRig, type WebReaderRig } from '../web-reader-rig.ts';
+
+export const KEYS = 'https://keys.news.example';
+export const VAULT = 'https://read.news.example';
+export const CONTENT = 'https://pages.read.news.example';
+const HTML = 'text/html; charset=utf-8';
+const LETTER = '<title>Letter</title><h1>Letter</h1><p style="height: 3000px"></p><h2 id="end">End</h2>';
+
+export interface Vault {
+  readonly rig: WebReaderRig;
+  /** Origin of a page of another site. */
+  readonly foreign: string;
+  /** A page of a browser that has never been here. */
+  newPage(): Promise<{ context: BrowserContext; page: Page }>;
+  /** The link of an invitation. */
+  invite(name: string, sets?: readonly string[]): Promise<string>;
+  /** Opens the link of an invitation, and takes the second tap. */
+  joinAs(page: Page, name: string, sets?: readonly string[]): Promise<void>;
+  devicesOf(name: string): Promise<readonly { readonly revoked: number | null }[]>;
+  close(): Promise<void>;
+}
+
+export async function startVault(): Promise<Vault> {
+  const rig = await startWebReaderRig();
+  for (const [path, content, set] of [
+    ['/index.html', '<title>Front</title><h1>Front</h1><a href="letter.html">Letter</a>', undefined],
+    ['/evil.html', '<title>Evil</title><body><h1>Evil</h1>', undefined],
+    ['/letter.html', LETTER, 'day-1'],
+    ['/second.html', '<title>Second</title><h1>Second</h1>', 'day-2'],
+  ] as const)
+    await publish(rig.publisher, rig.host, { path, content, mediaType: HTML, ...(set && { set }) });
+  const elsewhere = createServer((_request, response) =>
+    response.setHeader('content-type', HTML).end('<title>Elsewhere</title>'),
+  );
+  const foreign = `http://localhost:${await listenOnLoopback(elsewhere)}`;
+  const invite = async (name: string, sets?: readonly string[]) =>
+    invitationLink(await rig.invite({ name, ...(sets && { sets }) }), KEYS, rig.publisher.root.id);
+  return {
+    rig,
+    foreign,
+    invite,
+    newPage: async () => {
+      const page = await rig.newPage();
+      return { context: page.context(), page };
+    },
+    joinAs: async (page, name, sets) => {
+      await page.goto(await invite(name, sets));
+      await page.click('text=Read in this browser');
+      await page.waitForSelector('text=Front');
+    },
+    devicesOf: async (name) =>
+      (await overview(rig.server.state)).subscribers.find((subscriber) => subscriber.name === name)?.devices ?? [],
+    close: async () => {
+      await rig.closeAll();
+      await closeServer(elsewhere);
+    },
+  };
+}
+
+export const heading = (page: Page, text: string) => page.waitForSelector(`h1:text-is("${text}")`);
+
+/** The ids of the set keys that the content origin keeps, and whether any can be extracted. */
+export function keptKeys(page: Page): Promise<{ ids: string[]; extractable: boolean }> {
+  return page.evaluate(`(async () => {
+    const open = indexedDB.open('wispr');
+    const database = await new Promise((resolve) => (open.onsuccess = () => resolve(open.result)));
+    const all = database.transaction('keys').objectStore('keys').getAll();
+    const keys = await new Promise((resolve) => (all.onsuccess = () => resolve(all.result)));
+    database.close();
+    return { ids: keys.map(({ id }) => id), extractable: keys.some(({ key }) => key.extractable) };
+  })()`);
+}
+
+/** The same, by a page of its own that no worker answers. */
+export async function contentKeys(context: BrowserContext): Promise<{ ids: string[]; extractable: boolean }> {
+  const page = await context.newPage();
+  await page.goto(`${CONTENT}/-/style.css`);
+  const names = (await page.evaluate('indexedDB.databases()')) as unknown[];
+  const kept = names.length === 0 ? { ids: [], extractable: false } : await keptKeys(page);
+  await page.close();
+  return kept;
+}
+
+/** As when they have run out. @param page - at the content origin */
+export async function clearKeys(page: Page): Promise<void> {
+  await page.evaluate(`new Promise((resolve) => {
+    const open = indexedDB.open('wispr');
+    open.onsuccess = () => {
+      const change = open.result.transaction(['keys', 'state'], 'readwrite');
+      change.objectStore('keys').clear();
+      change.objectStore('state').delete('answered');
+      change.oncomplete = () => resolve(open.result.close());
+    };
+  })`);
+}
