@@ -47,7 +47,7 @@ export const PARTS: readonly Part[] = [
     name: 'properties',
     minutes: 0,
     sources: [...PROGRAMS, 'link/'],
-    tests: ['propert', 'fuzz', 'smuggling', 'fallback-page.test', 'sections.test', 'own-names', 'site-settings', 'proxy-file', 'byte-reader'],
+    tests: ['propert', 'fuzz', 'smuggling', 'fallback-page.test'],
     environment: { WISPR_FUZZ: '10000' },
   },
   { name: 'mutations', minutes: 0, sources: [...PROGRAMS, 'web-reader/'], script: 'scripts/mutations.ts' },

@@ -11,7 +11,7 @@ import { parseConnectTo } from '../../client-proxy/index.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { rawClient, startRawHost } from '../support/raw-http.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
-import { IS_RELEASE } from '../support/tier.ts';
+import { runs } from '../support/tier.ts';
 
 let rig: ReaderRig;
 let host: Awaited<ReturnType<typeof startRawHost>>;
@@ -423,7 +423,7 @@ describe('attack 56: answers that could be read in two ways', () => {
           if (got.headers['wispr-refusal']) expect(refusalCode(got)).toMatch(/^host-(?:answer|unreachable)$/);
         }
       }),
-      { numRuns: IS_RELEASE ? 1000 : 250 },
+      { numRuns: runs(100) },
     );
     agent.destroy();
   }, 600_000);
