@@ -2,8 +2,9 @@
  * `npm run test:release`: what is too long for every change, part by part. `-- PART…` runs those, `-- --all` also the parts that do not fit into its
  * 40 minutes, `-- --changed REV` those whose sources changed since REV. Exit code 1 if a part fails; every part runs all the same.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
+import { runWhereOthersEnter } from './enterable.ts';
 
 /** A part of the release tier; CONTRIBUTING.md says what it shows that `npm test` does not. */
 export interface Part {
@@ -91,9 +92,7 @@ function changedSince(revision: string): string[] {
 function run({ name, tests = [`tests/release/${name}/`], script, environment }: Part): boolean {
   const [command, args] = script ? [process.execPath, [script]] : ['vitest', ['run', ...tests]];
   const env = { ...process.env, ...environment, ...(!script && { WISPR_TIER: 'release' }) };
-  const { status, error } = spawnSync(command, args, { stdio: 'inherit', env });
-  if (error) throw error;
-  return status === 0;
+  return runWhereOthersEnter(command, args, env) === 0;
 }
 
 if (import.meta.main) {

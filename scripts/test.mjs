@@ -2,26 +2,19 @@
 // A whole run leaves its wall and processor time and its slowest files in .cache/test-times.json.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { runWhereOthersEnter } from './enterable.ts';
 
 const TIMES = '.cache/test-times.json';
 const chosen = process.argv.slice(2);
 const start = performance.now();
 if (chosen.length > 0) {
-  process.exitCode = run('vitest', ['run', ...chosen]);
+  process.exitCode = runWhereOthersEnter('vitest', ['run', ...chosen]);
 } else {
-  process.exitCode = run('npm', ['run', '--silent', 'check']);
+  process.exitCode = spawnSync('npm', ['run', '--silent', 'check'], { stdio: 'inherit' }).status ?? 1;
   if (process.exitCode === 0) {
-    process.exitCode = run('vitest', ['run']);
+    process.exitCode = runWhereOthersEnter('vitest', ['run'], { ...process.env, WISPR_TEST_TIMES: TIMES });
     noteTimes();
   } else process.stderr.write('npm run check failed, see above: no test was run\n');
-}
-
-/** @returns the exit code */
-function run(command, args) {
-  const env = chosen.length > 0 ? process.env : { ...process.env, WISPR_TEST_TIMES: TIMES };
-  const { status, error } = spawnSync(command, args, { stdio: 'inherit', env });
-  if (error) throw error;
-  return status ?? 1;
 }
 
 function noteTimes() {
