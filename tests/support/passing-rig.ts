@@ -17,20 +17,24 @@ export type RawAnswer = (head: string, socket: Socket) => void;
 
 export class PassingRig {
   rig!: ReaderRig<HostileKeyServer>;
-  /** `raw.example`, which answers in bytes. */
+  /** `raw.example`, which answers in bytes; where it stands for the site, too, the publication is good. */
   raw!: Awaited<ReturnType<typeof startRawHost>>;
   /** The heads of requests that came to it, since the last {@link reset}. */
   readonly heads: string[] = [];
   /** What it answers is up to each test. */
   answer: RawAnswer = () => undefined;
   readonly #clients: RawClient[] = [];
+  readonly #asked = new Set<Socket>();
 
   /** @param settings - of the Reader, once it is known where `raw.example` is */
   async start(settings: (place: string) => Partial<ProxyOptions> = () => ({})): Promise<void> {
     this.raw = await startRawHost((bytes, socket) => {
       const [head] = /[A-Z-]+ \S+ HTTP\/1\.1(?:\r\n[\s\S]*)?$/.exec(bytes) ?? []; // the rest is of a body
       if (head === undefined) return;
+      const [, path] = /^GET (?:http:\/\/[^/]+)?(\/\.well-known\/\S+) /.exec(head) ?? [];
+      if (path !== undefined) return sendFile(socket, this.rig.host.files.get(path));
       this.heads.push(head);
+      this.#asked.add(socket);
       this.answer(head, socket);
     });
     this.rig = await startHostileReaderRig();
@@ -47,7 +51,13 @@ export class PassingRig {
   /** Between two tests. */
   reset(): void {
     this.heads.length = 0;
+    this.#asked.clear();
     for (const client of this.#clients.splice(0)) client.close();
+  }
+
+  /** How many connections of the Reader it was asked on since then and are open. */
+  open(): number {
+    return [...this.#asked].filter(({ destroyed }) => !destroyed).length;
   }
 
   /** Has `raw.example` answer in these bytes, one a character, and keep the connection. */
@@ -58,6 +68,17 @@ export class PassingRig {
   /** Has `raw.example` answer so, and end the connection. */
   ends(bytes: string): void {
     this.answer = (_head, socket) => socket.end(bytes, 'latin1');
+  }
+
+  /** Has it begin so, and go on with `piece` without end. */
+  floods(beginning: string | Uint8Array, piece: string | Uint8Array): void {
+    this.answer = (_head, socket) => {
+      const more = () => {
+        while (!socket.destroyed && socket.write(piece));
+      };
+      socket.on('drain', more).write(beginning);
+      more();
+    };
   }
 
   on(path: string, handler: (request: IncomingMessage, response: ServerResponse) => void): void {
@@ -90,6 +111,12 @@ export function passingRig(settings?: Parameters<PassingRig['start']>[0]): Passi
   afterEach(() => passing.reset());
   afterAll(() => passing.close());
   return passing;
+}
+
+/** Answers with a file as a host does. */
+export function sendFile(socket: Socket, file: Uint8Array | undefined): void {
+  socket.write(`HTTP/1.1 ${file ? '200 OK' : '404 Not Found'}\r\nContent-Length: ${file?.length ?? 0}\r\n\r\n`);
+  if (file) socket.write(file);
 }
 
 /** The head of a message in bytes. */
