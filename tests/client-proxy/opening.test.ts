@@ -67,18 +67,6 @@ function askAndStop(path: string): Promise<IncomingMessage> {
 
 const crowdOf = (count: number, path: string) => Promise.all(Array.from({ length: count }, () => askAndStop(path)));
 
-/** All runs of a document are opened on threads again. */
-async function expectOnThreads(path: string, runs: number): Promise<void> {
-  let opened = 0;
-  for (const thread of threads) thread.on('message', () => opened++);
-  const count = async () => {
-    opened = 0;
-    await get(path);
-    return opened;
-  };
-  await expect.poll(count).toBe(runs);
-}
-
 const rest = (answer: IncomingMessage) => collect(answer as AsyncIterable<Uint8Array>);
 
 describe('a large document', () => {
@@ -151,21 +139,14 @@ describe('a large document', () => {
     for (const answer of slow.splice(0, crowd - 8)) answer.destroy();
     for (const answer of slow) expect(Buffer.from(await rest(answer)).equals(content)).toBe(true);
     for (const answer of await crowdOf(crowd, '/a.bin')) answer.destroy();
-    await expectOnThreads('/a.bin', 24); // runs of eight blocks, all of them behind the first block
-  });
-
-  it('of which blocks are still coming when its readers leave takes no memory for threads with it', async () => {
-    await readOnce('/a.bin');
-    const object = await rig.publisher.publish(rig.host.files, '/b.bin', { content: CONTENT });
-    rig.host.handlers.set(rig.publisher.fileOf('/b.bin'), (_, response) => {
-      response.writeHead(200, { 'content-length': object.length }).write(object.subarray(0, 12 * BLOCK)); // and no more
-    });
-    // More of them, one after the other, than there is memory for.
-    for (let left = LIMITS.runMemory / LIMITS.run; left > 0; left -= 32) {
-      for (const answer of await crowdOf(32, '/b.bin')) answer.destroy();
-      await expect.poll(() => rig.host.open()).toBe(0);
-    }
-    await expectOnThreads('/a.bin', 6);
+    let opened = 0;
+    for (const thread of threads) thread.on('message', () => opened++);
+    const runs = async () => {
+      opened = 0;
+      await get('/a.bin');
+      return opened;
+    };
+    await expect.poll(runs).toBe(24); // of eight blocks, all of them behind the first block
   });
 
   it('is never altered by what is read beside it: memory is used again when it is not used any more', async () => {
