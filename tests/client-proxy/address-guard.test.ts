@@ -1,16 +1,22 @@
 /** Rows 60 and 63 of the attack list: nothing on this computer or in its own network is reached by way of the proxy, unless the reader permits it. */
 import dns from 'node:dns';
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
+import { connect } from 'node:net';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+import { Agent, errors } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { resolvePermitted } from '../../client-proxy/network/connector.ts';
+import { connectionReason } from '../../client-proxy/network/failures.ts';
 import { parseAllowLocal } from '../../client-proxy/network/local-addresses.ts';
+import { exchange } from '../../client-proxy/site/exchange.ts';
 import { isAllowed, isLocalAddress } from '../../node-support/addresses.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
+import { startRawHost } from '../support/raw-http.ts';
 import { type ReaderRig, startHostileReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 /** A service of the reader's own, which no page has any business with. */
@@ -228,6 +234,36 @@ describe('attack 63: what a connected publisher names', () => {
     } finally {
       await site.close();
     }
+  });
+});
+
+describe('attack 63: what is said of a machine that cannot be reached', () => {
+  it('tells a page no addresses of the reader’s network', async () => {
+    const closed = await startRawHost(() => undefined);
+    await closed.close();
+    const { port: own } = await rig.another({ connectTo: [parseConnectTo(`::127.0.0.1:${closed.port}`)] });
+    const answer = await send(own, rig.url('/a.html'));
+    expect([answer.status, refusalCode(answer)]).toEqual([502, 'content-host-unreachable']);
+    const tunnel = await sendRaw(own, 'CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\n\r\n');
+    expect(tunnel.toLowerCase()).toContain('wispr-refusal: host-unreachable');
+    for (const text of [answer.text, tunnel]) expect(text).not.toMatch(new RegExp(`ECONN|:${closed.port}\\b`));
+    const agent = new Agent();
+    const asking = exchange(agent, `http://localhost:${closed.port}`, '/', { maximumLength: 1 });
+    await expect(asking).rejects.toMatchObject({
+      code: 'key-server-unreachable',
+      message: expect.not.stringMatching(/ECONN|127\.0/),
+    });
+    await agent.close();
+  });
+
+  it('names no address of what does not answer, nor out of what the system says that is in no list', async () => {
+    const late = new errors.ConnectTimeoutError('Connect Timeout Error (attempted address: 10.1.2.3:80, timeout: 1ms)');
+    expect(connectionReason(late)).not.toContain('10.1.2.3');
+    const socket = connect({ host: '127.0.0.1', port: 9, localAddress: '192.0.2.1' }); // of documentation: no machine has it
+    const [error] = await once(socket, 'error').catch((error: unknown) => [error]);
+    expect(error).toMatchObject({ code: 'EADDRNOTAVAIL', message: expect.stringContaining('192.0.2.1') });
+    const several = new AggregateError([new Error('another'), error]);
+    for (const one of [error, several]) expect(connectionReason(one)).not.toMatch(/192\.0|EADDR/);
   });
 });
 

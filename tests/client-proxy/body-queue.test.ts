@@ -1,4 +1,4 @@
-/** The queue between undici's parser and the consumer of a body: what it holds at most, and when memory is freed. */
+/** The queue between undici's parser and the consumer of a body: its order, what it holds at most, and when memory is freed. */
 import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../client-proxy/limits.ts';
@@ -13,6 +13,17 @@ function sender() {
   }) as unknown as Dispatcher.DispatchController;
   return { controller, queue: new BodyQueue(controller) };
 }
+
+it('keeps the order of chunks, and resumes its sender as they are read', async () => {
+  const { controller, queue } = sender();
+  let pushed = 0;
+  while (!controller.paused) queue.push(Uint8Array.of(++pushed % 256));
+  queue.end();
+  const received: number[] = [];
+  for await (const chunk of queue) received.push(...chunk);
+  expect(received).toEqual(Array.from({ length: pushed }, (_, index) => (index + 1) % 256));
+  expect([pushed, controller.paused]).toEqual([LIMITS.bodyPieces + 1, false]);
+});
 
 it('holds no more bytes than its bound before its sender waits', () => {
   const { controller, queue } = sender();

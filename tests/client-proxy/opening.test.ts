@@ -13,6 +13,7 @@ import { collect } from '../../core/encoding/byte-reader.ts';
 import { send } from '../support/http-client.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 import type { DocumentWish } from '../support/test-publisher.ts';
+import { runs } from '../support/tier.ts';
 
 const MiB = 1024 * 1024;
 const CONTENT = randomBytes(3 * MiB + 777);
@@ -141,12 +142,12 @@ describe('a large document', () => {
     for (const answer of await crowdOf(crowd, '/a.bin')) answer.destroy();
     let opened = 0;
     for (const thread of threads) thread.on('message', () => opened++);
-    const runs = async () => {
+    const onThreads = async () => {
       opened = 0;
       await get('/a.bin');
       return opened;
     };
-    await expect.poll(runs).toBe(24); // of eight blocks, all of them behind the first block
+    await expect.poll(onThreads).toBe(24); // of eight blocks, all of them behind the first block
   });
 
   it('is never altered by what is read beside it: memory is used again when it is not used any more', async () => {
@@ -170,7 +171,8 @@ describe('a large document', () => {
     };
     const readers = Array.from({ length: 8 }, async (_, reader) => {
       const paths = [...contents.keys()];
-      for (let round = 0; round < 3; round++) await read(paths[(reader + round) % paths.length] as string, reader % 3);
+      for (let round = 0; round < runs(3, 8); round++)
+        await read(paths[(reader + round) % paths.length] as string, reader % 3);
     });
     await Promise.all(readers);
   });
