@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { refusalCode } from '../support/http-client.ts';
 import { passingRig, RAW } from '../support/passing-rig.ts';
-import { IS_RELEASE } from '../support/tier.ts';
+import { runs } from '../support/tier.ts';
 
 const passing = passingRig();
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
@@ -390,7 +390,7 @@ describe('attack 56: answers that could be read in two ways', () => {
           if (got.headers['wispr-refusal']) expect(refusalCode(got)).toMatch(/^host-(?:answer|unreachable)$/);
         }
       }),
-      { numRuns: IS_RELEASE ? 1000 : 250 },
+      { numRuns: runs(100) },
     );
     agent.destroy();
   });

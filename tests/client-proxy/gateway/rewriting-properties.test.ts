@@ -9,7 +9,7 @@ import { DEEPEST_NAMESPACES, HtmlScanner, MOST_ATTRIBUTES } from '../../../clien
 import { GatewayLinks } from '../../../client-proxy/gateway/links.ts';
 import { createRewriter } from '../../../client-proxy/gateway/rewriter.ts';
 import { rewrittenFields } from '../../../client-proxy/gateway/rewriting.ts';
-import { IS_RELEASE } from '../../support/tier.ts';
+import { IS_RELEASE, runs } from '../../support/tier.ts';
 
 const SITE = 'http://news.example';
 const ORIGIN = 'http://news-example-abc.localhost:8001';
@@ -72,7 +72,7 @@ describe.each(SCANNERS)('rewriting %s', (_, create) => {
         const out = inPieces(create(), text, [text.length || 1]);
         expect(out.replaceAll(ORIGIN, SITE)).toBe(text);
       }),
-      { numRuns: IS_RELEASE ? 4000 : 400 },
+      { numRuns: runs(60, 4_000) },
     );
   });
 
@@ -81,7 +81,7 @@ describe.each(SCANNERS)('rewriting %s', (_, create) => {
       fc.property(document, pieces, (text, lengths) => {
         expect(inPieces(create(), text, lengths)).toBe(inPieces(create(), text, [text.length || 1]));
       }),
-      { numRuns: IS_RELEASE ? 4000 : 400 },
+      { numRuns: runs(60, 4_000) },
     );
   });
 
