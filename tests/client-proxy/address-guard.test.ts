@@ -1,22 +1,29 @@
 /** Rows 60 and 63 of the attack list: nothing on this computer or in its own network is reached by way of the proxy, unless the reader permits it. */
 import dns from 'node:dns';
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
+import { connect } from 'node:net';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+import { Agent, errors } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import { parseConnectTo } from '../../client-proxy/index.ts';
 import { resolvePermitted } from '../../client-proxy/network/connector.ts';
+import { connectionReason } from '../../client-proxy/network/failures.ts';
 import { parseAllowLocal } from '../../client-proxy/network/local-addresses.ts';
+import { exchange } from '../../client-proxy/site/exchange.ts';
 import { isAllowed, isLocalAddress } from '../../node-support/addresses.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { startRawHost } from '../support/raw-http.ts';
+import { type ReaderRig, startHostileReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 /** A service of the reader's own, which no page has any business with. */
 let service: Server;
 let port: number;
 let asked = 0;
-let rig: ReaderRig;
+let rig: ReaderRig<HostileKeyServer>;
 beforeAll(async () => {
   service = createServer((_, response) => {
     asked++;
@@ -25,7 +32,7 @@ beforeAll(async () => {
   service.on('connection', () => asked++);
   service.on('upgrade', (_, socket) => socket.destroy());
   port = await listenOnLoopback(service);
-  rig = await startReaderRig();
+  rig = await startHostileReaderRig();
   await rig.restart({ allowLocal: [] });
 });
 afterAll(async () => {
@@ -76,42 +83,12 @@ describe('attack 63: addresses that', () => {
     ['are private', ['10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', 'fc00::1', 'fd12:3456::1']],
     ['are of one link', ['169.254.169.254', 'fe80::1', 'fe80::1%eth0', 'fec0::1']],
     ['are shared by the customers of a provider', ['100.64.0.1', '100.127.255.255']],
-    [
-      'are for many, or for tests, or for nothing',
-      [
-        '224.0.0.1',
-        '239.255.255.255',
-        '255.255.255.255',
-        '240.0.0.1',
-        '192.0.0.1',
-        '192.0.2.1',
-        '198.18.0.1',
-        '198.51.100.1',
-        '203.0.113.1',
-        '192.88.99.1',
-        'ff02::1',
-        '2001:db8::1',
-        '100::1',
-        '3fff::1',
-        '4000::1',
-      ],
-    ],
-    [
-      'carry one of these within',
-      [
-        '::ffff:127.0.0.1',
-        '::ffff:7f00:1',
-        '::ffff:10.0.0.1',
-        '::127.0.0.1',
-        '::ffff:0:127.0.0.1',
-        '64:ff9b::7f00:1',
-        '64:ff9b::192.168.1.1',
-        '64:ff9b:1::1',
-        '2002:7f00:1::',
-        '2002:c0a8:0101::1',
-        '2001::1',
-      ],
-    ],
+    ['are for many', ['224.0.0.1', '239.255.255.255', '255.255.255.255', 'ff02::1']],
+    ['are for tests', ['192.0.2.1', '198.18.0.1', '198.51.100.1', '203.0.113.1', '2001:db8::1', '3fff::1']],
+    ['are for nothing', ['240.0.0.1', '192.0.0.1', '192.88.99.1', '100::1', '4000::1']],
+    ['carry one of these within', ['::ffff:127.0.0.1', '::ffff:7f00:1', '::ffff:10.0.0.1', '::127.0.0.1', '2001::1']],
+    ['do so in a translation', ['::ffff:0:127.0.0.1', '64:ff9b::7f00:1', '64:ff9b::192.168.1.1', '64:ff9b:1::1']],
+    ['do so by 6to4', ['2002:7f00:1::', '2002:c0a8:0101::1']],
     ['are none', ['', 'x', '127.1', '0x7f.1', '2130706433', '017700000001', '1.2.3.4.5', '127.0.0.1 ', '010.0.0.1']],
   ])('%s', (_, addresses) => {
     for (const address of addresses) expect([address, isLocalAddress(address)]).toEqual([address, true]);
@@ -230,17 +207,8 @@ describe('attack 63: a page that points at the reader’s own services', () => {
       [`127.0.0.1:80::${port}`, 403],
       [`elsewhere.example:80:127.0.0.1:${port}`, 200],
     ] as const) {
-      const proxy = await startProxy({
-        ...(await rig.anotherStorage()),
-        allowLocal: [],
-        port: 0,
-        connectTo: [parseConnectTo(rule)],
-      });
-      try {
-        expect((await send(proxy.port, `http://${rule.split(':')[0]}/`)).status).toBe(status);
-      } finally {
-        await proxy.close();
-      }
+      const proxy = await rig.another({ allowLocal: [], connectTo: [parseConnectTo(rule)] });
+      expect((await send(proxy.port, `http://${rule.split(':')[0]}/`)).status).toBe(status);
     }
   });
 
@@ -269,6 +237,36 @@ describe('attack 63: what a connected publisher names', () => {
   });
 });
 
+describe('attack 63: what is said of a machine that cannot be reached', () => {
+  it('tells a page no addresses of the reader’s network', async () => {
+    const closed = await startRawHost(() => undefined);
+    await closed.close();
+    const { port: own } = await rig.another({ connectTo: [parseConnectTo(`::127.0.0.1:${closed.port}`)] });
+    const answer = await send(own, rig.url('/a.html'));
+    expect([answer.status, refusalCode(answer)]).toEqual([502, 'content-host-unreachable']);
+    const tunnel = await sendRaw(own, 'CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\n\r\n');
+    expect(tunnel.toLowerCase()).toContain('wispr-refusal: host-unreachable');
+    for (const text of [answer.text, tunnel]) expect(text).not.toMatch(new RegExp(`ECONN|:${closed.port}\\b`));
+    const agent = new Agent();
+    const asking = exchange(agent, `http://localhost:${closed.port}`, '/', { maximumLength: 1 });
+    await expect(asking).rejects.toMatchObject({
+      code: 'key-server-unreachable',
+      message: expect.not.stringMatching(/ECONN|127\.0/),
+    });
+    await agent.close();
+  });
+
+  it('names no address of what does not answer, nor out of what the system says that is in no list', async () => {
+    const late = new errors.ConnectTimeoutError('Connect Timeout Error (attempted address: 10.1.2.3:80, timeout: 1ms)');
+    expect(connectionReason(late)).not.toContain('10.1.2.3');
+    const socket = connect({ host: '127.0.0.1', port: 9, localAddress: '192.0.2.1' }); // of documentation: no machine has it
+    const [error] = await once(socket, 'error').catch((error: unknown) => [error]);
+    expect(error).toMatchObject({ code: 'EADDRNOTAVAIL', message: expect.stringContaining('192.0.2.1') });
+    const several = new AggregateError([new Error('another'), error]);
+    for (const one of [error, several]) expect(connectionReason(one)).not.toMatch(/192\.0|EADDR/);
+  });
+});
+
 describe('attack 60: a tunnel', () => {
   it('to port 25 of anybody is refused', async () => {
     const got = await sendRaw(rig.proxy.port, 'CONNECT mail.example:25 HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -276,18 +274,17 @@ describe('attack 60: a tunnel', () => {
   });
 
   it('to the proxy itself is refused, also where this computer is permitted', async () => {
-    for (const allowLocal of [[], rig.storage.allowLocal]) {
-      const proxy = await startProxy({ ...(await rig.anotherStorage()), allowLocal, port: 0 });
-      try {
-        for (const host of ['127.0.0.1', 'localhost', '127.9.9.9']) {
-          const got = await sendRaw(proxy.port, `CONNECT ${host}:${proxy.port} HTTP/1.1\r\nHost: x\r\n\r\n`);
-          expect(got).toMatch(
-            /^HTTP\/1.1 (?:403|502|508) [\s\S]*^wispr-refusal: (?:local-refused|loop|host-unreachable)\r$/m,
-          );
-        }
-      } finally {
-        await proxy.close();
-      }
+    for (const [allowLocal, refused] of [
+      [[], /^HTTP\/1.1 403 [\s\S]*^wispr-refusal: local-refused\r$/m],
+      [rig.storage.allowLocal, /^HTTP\/1.1 508 [\s\S]*^wispr-refusal: loop\r$/m],
+    ] as const) {
+      const { port: own } = await rig.another({ allowLocal });
+      for (const host of ['127.0.0.1', 'localhost'])
+        expect(await sendRaw(own, `CONNECT ${host}:${own} HTTP/1.1\r\nHost: x\r\n\r\n`)).toMatch(refused);
+      const beside = await sendRaw(own, `CONNECT 127.9.9.9:${own} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      expect(beside).toMatch(
+        /^HTTP\/1.1 (?:403|502|508) [\s\S]*^wispr-refusal: (?:local-refused|loop|host-unreachable)\r$/m,
+      );
     }
   });
 

@@ -1,7 +1,7 @@
 /** Descriptors by a foreign key, with the publisher's root in them, which is public. Rows 70 and 99 of the attack list. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { bindSite, type ConnectionRequest, parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import { bindSite, type ConnectionRequest, parseConnectTo } from '../../client-proxy/index.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { encodeDescriptor } from '../../core/keys/descriptor.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -64,8 +64,7 @@ it('attack 99: a descriptor by a foreign key that names the genuine root is refu
   attacker.descriptor = publisher.descriptor(attacker.origin, { issued: nowInSeconds() });
   await expect(bind(await attacker.invite())).rejects.toMatchObject({ code: 'descriptor-foreign' });
   expect([attacker.bodies, shown]).toEqual([[], []]);
-  const proxy = await startProxy({ ...storage, port: 0, connectTo });
-  cleanUp.add(() => proxy.close());
+  const proxy = await rig.another({ ...storage, connectTo });
   expect(await proxy.sites()).toEqual([]);
   expect((await send(proxy.port, rig.url('/none.html'))).text).not.toContain('evil.example');
 });

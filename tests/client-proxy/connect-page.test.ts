@@ -182,16 +182,6 @@ describe('the button "Connect"', () => {
     expect(works).toBe(1);
     expect(await proposals.accept(name, work)).toBe(false);
   });
-
-  it('can be pressed again where it failed', async () => {
-    const proposals = new Proposals();
-    const name = proposals.add({} as Proposal);
-    const fail = () => Promise.reject(new Error('no answer'));
-    expect(
-      (await Promise.allSettled([1, 2].map(() => proposals.accept(name, fail)))).map(({ status }) => status),
-    ).toEqual(['rejected', 'rejected']);
-    expect(await proposals.accept(name, async () => undefined)).toBe(true);
-  });
 });
 
 describe('what was shown', () => {

@@ -1,17 +1,13 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../client-proxy/limits.ts';
-import { refusalCode, send, sendRaw } from '../support/http-client.ts';
-import { ELSEWHERE, lines, PassingRig, toRaw } from '../support/passing-rig.ts';
+import { refusalCode } from '../support/http-client.ts';
+import { ELSEWHERE, lines, passingRig, toRaw } from '../support/passing-rig.ts';
+import { standsStill } from '../support/raw-http.ts';
 
-let passing: PassingRig;
-beforeAll(async () => {
-  passing = await PassingRig.start();
-});
-afterEach(() => passing.reset());
-afterAll(() => passing.close());
+const passing = passingRig();
 
 describe('methods', () => {
   it.each([
@@ -31,15 +27,14 @@ describe('methods', () => {
     passing.on('/method', (request, response) =>
       response.writeHead(200, { 'x-method': request.method, 'content-length': 3 }).end('yes'),
     );
-    const got = await send(passing.rig.proxy.port, `${ELSEWHERE}/method`, { method });
+    const got = await passing.ask(`${ELSEWHERE}/method`, { method });
     expect([got.headers['x-method'], got.text]).toEqual([method, method === 'HEAD' ? '' : 'yes']);
   });
 
   it('without a body say so only where one would be usual', async () => {
-    passing.answer = (_, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    passing.says('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
     for (const method of ['GET', 'POST', 'DELETE']) {
-      const one = await passing.client();
-      one.send(toRaw(method));
+      const one = await passing.begin(toRaw(method));
       await one.until('Keep-Alive');
     }
     expect(passing.heads.map((head) => /^content-length: \d+|^transfer-encoding: .*/im.exec(head)?.[0])).toEqual([
@@ -49,74 +44,57 @@ describe('methods', () => {
     ]);
   });
 
-  it('GET and DELETE may have a body, too', async () => {
-    passing.on('/body', async (request, response) => response.end(`${request.method} ${await buffer(request)}`));
-    for (const method of ['GET', 'DELETE']) {
-      expect(
-        (
-          await send(passing.rig.proxy.port, `${ELSEWHERE}/body`, {
-            method,
-            body: 'b',
-            headers: { 'content-length': '1' },
-          })
-        ).text,
-      ).toBe(`${method} b`);
-      expect(
-        (
-          await send(passing.rig.proxy.port, `${ELSEWHERE}/body`, {
-            method,
-            body: 'b',
-            headers: { 'transfer-encoding': 'chunked' },
-          })
-        ).text,
-      ).toBe(`${method} b`);
-    }
-  });
+  it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])(
+    '%s passes with a body, of a length or in chunks',
+    async (method) => {
+      passing.on('/body', async (request, response) => {
+        const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+        response.end(`${request.method} ${length ?? coding} ${(await buffer(request)).length}`);
+      });
+      for (const [name, value] of [
+        ['content-length', '300000'],
+        ['transfer-encoding', 'chunked'],
+      ] as const) {
+        const sent = { method, body: Buffer.alloc(300_000, 'x'), headers: { [name]: value } };
+        expect((await passing.ask(`${ELSEWHERE}/body`, sent)).text).toBe(`${method} ${value} 300000`);
+      }
+    },
+  );
 
   it('OPTIONS * is for this program; without a path, for the host', async () => {
-    const own = await sendRaw(
-      passing.rig.proxy.port,
-      'OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
-    );
+    const own = await passing.sendRaw('OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
     expect(own).toMatch(/^HTTP\/1.1 200 OK\r\nallow: GET, /);
-    passing.answer = (_, socket) => socket.end('HTTP/1.1 200 OK\r\nAllow: GET\r\nContent-Length: 0\r\n\r\n');
-    await sendRaw(
-      passing.rig.proxy.port,
-      'OPTIONS http://raw.example HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
-    );
-    await sendRaw(
-      passing.rig.proxy.port,
-      'OPTIONS http://raw.example/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
-    );
+    passing.ends('HTTP/1.1 200 OK\r\nAllow: GET\r\nContent-Length: 0\r\n\r\n');
+    await passing.sendRaw('OPTIONS http://raw.example HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    await passing.sendRaw('OPTIONS http://raw.example/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect(passing.heads.map((head) => head.split('\r\n')[0])).toEqual(['OPTIONS * HTTP/1.1', 'OPTIONS / HTTP/1.1']);
   });
 
   it('Max-Forwards counts down for TRACE and OPTIONS, and ends them here at 0', async () => {
-    passing.answer = (_, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    passing.ends('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
     for (const method of ['TRACE', 'OPTIONS', 'GET']) {
-      const one = await passing.client();
-      one.send(toRaw(method, 'Max-Forwards: 3'));
+      const one = await passing.begin(toRaw(method, 'Max-Forwards: 3'));
       await one.until('HTTP/1.1 200');
     }
     expect(passing.heads.map((head) => /^max-forwards: (\d+)/im.exec(head)?.[1])).toEqual(['2', '2', '3']);
     passing.heads.length = 0;
-    const trace = await passing.client();
-    trace.send(toRaw('TRACE', 'Max-Forwards: 0', 'Cookie: secret', 'Authorization: secret', 'X-Kept: 1'));
+    const trace = await passing.begin(
+      toRaw('TRACE', 'Max-Forwards: 0', 'Cookie: secret', 'Authorization: secret', 'X-Kept: 1'),
+    );
     const got = await trace.until(/X-Kept: 1\r\n\r\n$/);
     expect(got).toMatch(/content-type: message\/http\r\n/);
     expect(got).toContain('TRACE http://raw.example/ HTTP/1.1\r\n');
     expect(got).not.toContain('secret');
-    const options = await passing.client();
-    options.send(toRaw('OPTIONS', 'Max-Forwards: 0'));
+    const options = await passing.begin(toRaw('OPTIONS', 'Max-Forwards: 0'));
     expect(await options.until('Keep-Alive')).toMatch(/^HTTP\/1.1 200 OK\r\nallow:/);
     expect(passing.heads).toEqual([]);
-    const filled = await sendRaw(passing.rig.proxy.port, `${toRaw('TRACE', 'Content-Length: 1')}x`);
+    const filled = await passing.sendRaw(`${toRaw('TRACE', 'Content-Length: 1')}x`);
     expect(filled).toMatch(/^HTTP\/1.1 400 /);
   });
 
   it('that went round in a circle end', async () => {
     const via = Array.from({ length: LIMITS.passages }, () => '1.1 wispr').join(', ');
-    expect(refusalCode(await send(passing.rig.proxy.port, `${ELSEWHERE}/`, { headers: { via } }))).toBe('loop');
+    expect(refusalCode(await passing.ask(`${ELSEWHERE}/`, { headers: { via } }))).toBe('loop');
   });
 });
 
@@ -132,6 +110,11 @@ describe('answers', () => {
       'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\nETag: "x"\r\n\r\n',
       /^HTTP\/1.1 304[\s\S]*Content-Length: 5/,
     ],
+    [
+      'a redirect, which is not followed',
+      'HTTP/1.1 302 Found\r\nLocation: http://news.example/\r\nContent-Length: 0\r\n\r\n',
+      /^Location: http:\/\/news.example\/\r$/m,
+    ],
     ['no reason', 'HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n', /^HTTP\/1.1 200 \r\n/],
     ['a status of its own', 'HTTP/1.1 799 Mine\r\nContent-Length: 0\r\n\r\n', /^HTTP\/1.1 799 Mine\r\n/],
     [
@@ -145,9 +128,8 @@ describe('answers', () => {
       /^Upgrade: x\/2\r\nConnection: Upgrade/m,
     ],
   ])('%s', async (_, bytes, expected) => {
-    passing.answer = (_head, socket) => socket.write(bytes, 'latin1');
-    const one = await passing.client();
-    one.send(toRaw('GET'));
+    passing.says(bytes);
+    const one = await passing.begin(toRaw('GET'));
     expect(await one.until(/\r\n\r\n/)).toMatch(expected);
     one.send(toRaw('GET')); // what follows is the next answer
     await one.until(/\r\n\r\n[\s\S]*\r\n\r\n/);
@@ -155,9 +137,8 @@ describe('answers', () => {
 
   it('to HEAD have the fields and no body, with a length or in chunks', async () => {
     for (const field of ['Content-Length: 5', 'Transfer-Encoding: chunked']) {
-      passing.answer = (_head, socket) => socket.write(`HTTP/1.1 200 OK\r\n${field}\r\nETag: "x"\r\n\r\n`);
-      const one = await passing.client();
-      one.send(toRaw('HEAD'));
+      passing.says(`HTTP/1.1 200 OK\r\n${field}\r\nETag: "x"\r\n\r\n`);
+      const one = await passing.begin(toRaw('HEAD'));
       const got = await one.until(/\r\n\r\n$/);
       expect(got).toMatch(/ETag: "x"/);
       if (field.startsWith('C')) expect(got).toMatch(/Content-Length: 5/);
@@ -169,7 +150,7 @@ describe('answers', () => {
     passing.on('/coded', (_, response) =>
       response.writeHead(200, { 'content-encoding': 'x-odd, gzip', 'content-length': bytes.length }).end(bytes),
     );
-    const got = await send(passing.rig.proxy.port, `${ELSEWHERE}/coded`);
+    const got = await passing.ask(`${ELSEWHERE}/coded`);
     expect([got.headers['content-encoding'], got.body.equals(bytes)]).toEqual(['x-odd, gzip', true]);
   });
 
@@ -181,8 +162,9 @@ describe('answers', () => {
         response.writeHead(413, { 'content-length': 3 }).end('no!');
       });
     });
-    const one = await passing.client();
-    one.send(`${lines(`POST ${ELSEWHERE}/early HTTP/1.1`, 'Host: x', 'Content-Length: 200000')}${'x'.repeat(1000)}`);
+    const one = await passing.begin(
+      `${lines(`POST ${ELSEWHERE}/early HTTP/1.1`, 'Host: x', 'Content-Length: 200000')}${'x'.repeat(1000)}`,
+    );
     await one.until('no!');
     one.send('x'.repeat(199_000));
     one.send(lines(`GET ${ELSEWHERE}/none HTTP/1.1`, 'Host: x')); // the rest was dropped, and the connection serves on
@@ -191,9 +173,8 @@ describe('answers', () => {
   });
 
   it('end the connection of a client that goes on sending all the same', async () => {
-    passing.answer = (_, socket) => socket.end('HTTP/1.1 413 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
-    const one = await passing.client();
-    one.send(toRaw('POST', `Content-Length: ${10 * LIMITS.droppedOfRequest}`));
+    passing.ends('HTTP/1.1 413 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+    const one = await passing.begin(toRaw('POST', `Content-Length: ${10 * LIMITS.droppedOfRequest}`));
     await one.until('413 No');
     const piece = Buffer.alloc(65_536);
     const more = () => {
@@ -234,17 +215,7 @@ describe('back-pressure', () => {
     outgoing.on('drain', more);
     more();
     await begun.promise;
-    let before = -1;
-    await expect
-      .poll(
-        () => {
-          const same = written === before;
-          before = written;
-          return same;
-        },
-        { interval: 300, timeout: 30_000 },
-      )
-      .toBe(true);
+    await standsStill(() => written);
     expect(written).toBeLessThan(length / 2);
     let arrived = 0;
     const all = Promise.withResolvers<void>();
@@ -272,7 +243,7 @@ describe('connections', () => {
     });
     await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
     const { port } = host.address() as { port: number };
-    const one = await passing.client();
+    const one = await passing.begin();
     for (const path of ['/1', '/2', '/3']) {
       one.send(lines(`GET http://127.0.0.1:${port}${path} HTTP/1.1`, 'Host: x'));
       await one.until(new RegExp(`\r\n\r\n${path}$`));
@@ -292,16 +263,16 @@ describe('connections', () => {
       order.push('second');
       response.end('two');
     });
-    const one = await passing.client();
-    one.send(
+    const one = await passing.begin(
       ['/first', '/second', '/second'].map((path) => lines(`GET ${ELSEWHERE}${path} HTTP/1.1`, 'Host: x')).join(''),
     );
     await expect.poll(() => order).toEqual(['first']);
     release();
     await one.until(/one[\s\S]*two[\s\S]*two/);
     expect(order).toEqual(['first', 'second', 'second']);
-    const greedy = await passing.client();
-    greedy.send(lines(`GET ${ELSEWHERE}/first HTTP/1.1`, 'Host: x').repeat(LIMITS.pipelined + 2));
+    const greedy = await passing.begin(
+      lines(`GET ${ELSEWHERE}/first HTTP/1.1`, 'Host: x').repeat(LIMITS.pipelined + 2),
+    );
     expect(await greedy.ended()).toBe('');
     expect(order.filter((name) => name === 'first').length).toBeLessThanOrEqual(2);
   });
@@ -319,7 +290,7 @@ describe('connections', () => {
       if (served > 0) end(socket);
       else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
     };
-    const one = await passing.client();
+    const one = await passing.begin();
     for (const round of [1, 2]) {
       one.send(toRaw('GET'));
       await one.until(new RegExp(`^(?:HTTP[\\s\\S]*?\r\n\r\nok){${round}}$`));
@@ -332,7 +303,7 @@ describe('connections', () => {
 
   it('that the host closes instead of an answer are not tried again where they were new', async () => {
     passing.answer = (_, socket) => socket.end();
-    expect(refusalCode(await send(passing.rig.proxy.port, 'http://raw.example/'))).toBe('host-unreachable');
+    expect(refusalCode(await passing.ask())).toBe('host-unreachable');
     expect(passing.heads).toHaveLength(1);
   });
 
@@ -343,8 +314,7 @@ describe('connections', () => {
         socket.write(begun);
         host.resolve(socket);
       };
-      const one = await passing.client();
-      one.send(toRaw('GET'));
+      const one = await passing.begin(toRaw('GET'));
       const socket = await host.promise;
       const closed = new Promise((resolve) => socket.once('close', resolve));
       if (begun) await one.until('part');
@@ -359,8 +329,9 @@ describe('connections', () => {
       request.on('error', () => undefined).on('close', () => aborted.resolve(!request.complete));
       request.resume();
     });
-    const one = await passing.client();
-    one.send(`${lines(`POST ${ELSEWHERE}/left HTTP/1.1`, 'Host: x', 'Transfer-Encoding: chunked')}3\r\nabc\r\n`);
+    const one = await passing.begin(
+      `${lines(`POST ${ELSEWHERE}/left HTTP/1.1`, 'Host: x', 'Transfer-Encoding: chunked')}3\r\nabc\r\n`,
+    );
     await expect.poll(() => passing.rig.host.requests.some(({ url }) => url === '/left')).toBe(true);
     one.close();
     expect(await aborted.promise).toBe(true);
@@ -372,8 +343,7 @@ describe('connections', () => {
       open++;
       socket.on('close', () => open--);
     };
-    const one = await passing.client();
-    one.send(toRaw('GET'));
+    const one = await passing.begin(toRaw('GET'));
     await expect.poll(() => open).toBe(1);
     one.socket.end();
     expect(await one.ended()).toBe('');

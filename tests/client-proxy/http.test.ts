@@ -3,29 +3,20 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, LIMITS } from '../../client-proxy/limits.ts';
-import { send, sendRaw } from '../support/http-client.ts';
-import { ELSEWHERE, lines, PassingRig, toRaw } from '../support/passing-rig.ts';
+import { ELSEWHERE, lines, passingRig, toRaw } from '../support/passing-rig.ts';
 import { rawClient } from '../support/raw-http.ts';
 
-let passing: PassingRig;
-beforeAll(async () => {
-  passing = await PassingRig.start();
-});
-afterEach(() => passing.reset());
-afterAll(() => passing.close());
+const passing = passingRig();
 
 describe('fields', () => {
   it('pass in their order, case and number, with every byte, and this hop is named both ways', async () => {
-    passing.answer = (_, socket) =>
-      socket.end(
-        'HTTP/1.1 299 Gr\xfc\xdfe, \xe4\r\nB: 2\r\na: 1\r\nb: \xff\xfe\r\nA: 1\r\nSet-Cookie: x\r\nVia: 1.0 other\r\nContent-Length: 2\r\n\r\nok',
-        'latin1',
-      );
-    const one = await passing.client();
-    one.send(
-      'GET http://raw.example/p?q=%7e|` HTTP/1.1\r\nzz: 1\r\nHost: wrong.example\r\nZZ: 2\r\nX: caf\xe9\r\nCookie: a\r\nCookie: b\r\nEmpty:\r\n\r\n',
+    passing.ends(
+      'HTTP/1.1 299 Gr\xfc\xdfe, \xe4\r\nB: 2\r\na: 1\r\nb: \xff\xfe\r\nA: 1\r\nSet-Cookie: x\r\nVia: 1.0 other\r\nContent-Length: 2\r\n\r\nok',
+    );
+    const one = await passing.begin(
+      'GET http://raw.example/p?q=%7e|` HTTP/1.1\r\nzz: 1\r\nHost: wrong.example\r\nZZ: 2\r\nX: caf\xe9\r\nCookie: a\r\nCookie: b\r\nVia: 1.0 other\r\nEmpty:\r\n\r\n',
     );
     await one.until(/\r\n\r\nok$/);
     expect(passing.heads[0]?.split('\r\n')).toEqual([
@@ -36,6 +27,7 @@ describe('fields', () => {
       'X: caf\xe9',
       'Cookie: a',
       'Cookie: b',
+      'Via: 1.0 other',
       'Empty: ',
       'Via: 1.1 wispr',
       'Connection: keep-alive',
@@ -58,24 +50,22 @@ describe('fields', () => {
   });
 
   it('that concern one connection end here, and those that Connection names, both ways', async () => {
-    passing.answer = (_, socket) =>
-      socket.end(
-        lines(
-          'HTTP/1.1 200 OK',
-          'Connection: close, X-Hop',
-          'connection: x-hop-2',
-          'X-Hop: 1',
-          'X-HOP-2: 1',
-          'Keep-Alive: timeout=1',
-          'Proxy-Authenticate: Basic',
-          'Proxy-Connection: close',
-          'Upgrade: h2c',
-          'X-Kept: 1',
-          'Content-Length: 0',
-        ),
-      );
-    const one = await passing.client();
-    one.send(
+    passing.ends(
+      lines(
+        'HTTP/1.1 200 OK',
+        'Connection: close, X-Hop',
+        'connection: x-hop-2',
+        'X-Hop: 1',
+        'X-HOP-2: 1',
+        'Keep-Alive: timeout=1',
+        'Proxy-Authenticate: Basic',
+        'Proxy-Connection: close',
+        'Upgrade: h2c',
+        'X-Kept: 1',
+        'Content-Length: 0',
+      ),
+    );
+    const one = await passing.begin(
       toRaw(
         'GET',
         'Connection: keep-alive, X-Mine, content-length, host',
@@ -106,14 +96,11 @@ describe('fields', () => {
   ])(
     'of an answer pass without the white space around their values, and only that, with %s',
     async (_, fields, body) => {
-      passing.answer = (_head, socket) =>
-        socket.write(
-          `HTTP/1.1 103 Early Hints\r\nX-I: \ti \t\r\n\r\nHTTP/1.1 200 OK\r\nX-A: \t\xa0a \t b\xa0 \t\r\nX-B: \t \r\n${fields}\r\n${body}`,
-          'latin1',
-        );
+      passing.says(
+        `HTTP/1.1 103 Early Hints\r\nX-I: \ti \t\r\n\r\nHTTP/1.1 200 OK\r\nX-A: \t\xa0a \t b\xa0 \t\r\nX-B: \t \r\n${fields}\r\n${body}`,
+      );
       for (const te of [[], ['TE: trailers']]) {
-        const one = await passing.client();
-        one.send(toRaw('GET', 'Connection: close', ...te));
+        const one = await passing.begin(toRaw('GET', 'Connection: close', ...te));
         const got = await one.ended();
         expect(got).toMatch(/^X-I: i\r\n[\s\S]*^HTTP\/1.1 200 OK\r\n[\s\S]*^X-A: \xa0a \t b\xa0\r\nX-B: \r\n/m);
         expect(got).toMatch(
@@ -129,14 +116,13 @@ describe('fields', () => {
     'of an answer to %s that say a length with spaces behind it count without them, and the connection serves again',
     async (method) => {
       passing.rig.refusals.length = 0;
-      const one = await passing.client();
+      const one = await passing.begin();
       for (const [length, body] of [
         ['2 ', 'ok'],
         ['\t0  ', ''],
         ['300000   ', 'x'.repeat(300_000)],
       ] as const) {
-        passing.answer = (_head, socket) =>
-          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\nX-L: ${body.length}\r\n\r\n${body}`);
+        passing.says(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\nX-L: ${body.length}\r\n\r\n${body}`);
         one.send(toRaw(method));
         await one.until(`X-L: ${body.length}\r\n`);
         await expect.poll(() => one.received().endsWith(`\r\n\r\n${body}`)).toBe(true);
@@ -147,19 +133,19 @@ describe('fields', () => {
   );
 
   it('of an answer that say a length with spaces behind it make nothing whole that breaks off, and nothing longer', async () => {
-    passing.answer = (_head, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 3 \r\n\r\nok');
+    passing.ends('HTTP/1.1 200 OK\r\nContent-Length: 3 \r\n\r\nok');
     passing.rig.refusals.length = 0;
-    const short = await send(passing.rig.proxy.port, 'http://raw.example/');
+    const short = await passing.ask();
     expect([short.status, short.text, short.complete]).toEqual([200, 'ok', false]);
     expect(passing.rig.refusals).toHaveLength(1);
-    passing.answer = (_head, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2 \r\n\r\nokno');
-    const long = await send(passing.rig.proxy.port, 'http://raw.example/');
+    passing.ends('HTTP/1.1 200 OK\r\nContent-Length: 2 \r\n\r\nokno');
+    const long = await passing.ask();
     expect([long.status, long.text, long.complete]).toEqual([200, 'ok', true]);
   });
 
   it('of an answer pass up to the bound, of whatever request', async () => {
     const fields = `X-Much: ${'x'.repeat(LIMITS.headerFields - 8_192)}\r\n`;
-    passing.answer = (_, socket) => socket.write(`HTTP/1.1 200 OK\r\n${fields}Content-Length: 2\r\n\r\nok`);
+    passing.says(`HTTP/1.1 200 OK\r\n${fields}Content-Length: 2\r\n\r\nok`);
     const sent = {
       maxHeaderSize: 2 * LIMITS.headerFields,
       host: '127.0.0.1',
@@ -174,13 +160,11 @@ describe('fields', () => {
   });
 
   it('more than two thousand of them pass', async () => {
-    passing.answer = (_, socket) =>
-      socket.end(
-        `HTTP/1.1 200 OK\r\n${Array.from({ length: 2500 }, (_one, index) => `r${index}: 1\r\n`).join('')}Content-Length: 0\r\n\r\n`,
-      );
+    passing.ends(
+      `HTTP/1.1 200 OK\r\n${Array.from({ length: 2500 }, (_one, index) => `r${index}: 1\r\n`).join('')}Content-Length: 0\r\n\r\n`,
+    );
     const fields = Array.from({ length: 2500 }, (_one, index) => `q${index}: 1`);
-    const one = await passing.client();
-    one.send(toRaw('GET', ...fields));
+    const one = await passing.begin(toRaw('GET', ...fields));
     const got = await one.until('Keep-Alive');
     expect([passing.heads[0]?.match(/^q\d+: 1/gm)?.length, got.match(/^r\d+: 1/gm)?.length]).toEqual([2500, 2500]);
   });
@@ -205,9 +189,8 @@ describe('fields', () => {
   });
 
   it('of HTTP/1.0 are named as such, and its answers end with the connection', async () => {
-    passing.answer = (_, socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nold');
-    const one = await passing.client();
-    one.send('GET http://raw.example/ HTTP/1.0\r\n\r\n');
+    passing.ends('HTTP/1.0 200 OK\r\n\r\nold');
+    const one = await passing.begin('GET http://raw.example/ HTTP/1.0\r\n\r\n');
     const got = await one.ended();
     expect(passing.heads[0]).toMatch(/^Via: 1.0 wispr/m);
     expect(got).toMatch(/^HTTP\/1.1 200 OK\r\nVia: 1.0 wispr\r\nConnection: close\r\n\r\nold$/);
@@ -226,7 +209,7 @@ describe('the first line of an answer', () => {
       const next = () => socket.write(pieces.shift() ?? '', 'latin1', () => pieces.length > 0 && setImmediate(next));
       next();
     };
-    const one = await passing.client();
+    const one = await passing.begin();
     for (const round of VERSIONS.keys()) {
       one.send(toRaw('GET'));
       await one.until(new RegExp(`^(?:HTTP[^]*?\r\n\r\nok){${round + 1}}$`));
@@ -245,8 +228,7 @@ describe('the first line of an answer', () => {
     };
     const got: (string | undefined)[] = [];
     for (const _ of words) {
-      const one = await passing.client();
-      one.send(toRaw('GET'));
+      const one = await passing.begin(toRaw('GET'));
       got.push(/^HTTP\/1.1 200 (.*)\r$/m.exec(await one.until(/ok$/))?.[1]);
     }
     expect(got).toEqual(words);
@@ -256,10 +238,10 @@ describe('the first line of an answer', () => {
     ['empty lines without end', '\r\n'.repeat(200_000)],
     ['one that does not end', `HTTP/1.1 200 ${'x'.repeat(400_000)}`],
   ])('%s do no harm', async (_, bytes) => {
-    passing.answer = (_head, socket) => socket.end(bytes);
-    expect((await send(passing.rig.proxy.port, 'http://raw.example/')).status).toBe(502);
-    passing.answer = (_head, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
-    expect((await send(passing.rig.proxy.port, 'http://raw.example/')).text).toBe('ok');
+    passing.ends(bytes);
+    expect((await passing.ask()).status).toBe(502);
+    passing.ends('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    expect((await passing.ask()).text).toBe('ok');
   });
 });
 
@@ -278,8 +260,7 @@ describe('trailers', () => {
       ]);
       response.end();
     });
-    const one = await passing.client();
-    one.send(
+    const one = await passing.begin(
       `${lines(
         `POST ${ELSEWHERE}/trailers HTTP/1.1`,
         'Host: elsewhere.example',
@@ -296,19 +277,14 @@ describe('trailers', () => {
   });
 
   it('come back for a GET that asked for none', async () => {
-    passing.answer = (_, socket) =>
-      socket.write(
-        'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: Sum\r\n\r\n2\r\nok\r\n0\r\nSum: 1\r\n\r\n',
-      );
-    const one = await passing.client();
-    one.send(toRaw('GET'));
+    passing.says('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: Sum\r\n\r\n2\r\nok\r\n0\r\nSum: 1\r\n\r\n');
+    const one = await passing.begin(toRaw('GET'));
     expect(await one.until(/\r\n0\r\n[\s\S]*\r\n\r\n$/)).toMatch(/\r\n0\r\nSum: 1\r\n\r\n$/);
   });
 
   it('are welcome at the host where they are at the client', async () => {
-    passing.answer = (_, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
-    const one = await passing.client();
-    one.send(toRaw('GET', 'TE: trailers', 'Connection: TE'));
+    passing.says('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    const one = await passing.begin(toRaw('GET', 'TE: trailers', 'Connection: TE'));
     await one.until('Keep-Alive');
     expect(passing.heads[0]).toMatch(/^TE: trailers\r\nConnection: TE/m);
   });
@@ -316,12 +292,10 @@ describe('trailers', () => {
 
 describe('interim answers', () => {
   it('pass as they come, with their fields, and the answer after them', async () => {
-    passing.answer = (_, socket) =>
-      socket.write(
-        'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nLink: </b.css>\r\nConnection: x-own\r\nX-Own: 1\r\n\r\nHTTP/1.1 199 Odd\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody',
-      );
-    const one = await passing.client();
-    one.send(toRaw('GET'));
+    passing.says(
+      'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nLink: </b.css>\r\nConnection: x-own\r\nX-Own: 1\r\n\r\nHTTP/1.1 199 Odd\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody',
+    );
+    const one = await passing.begin(toRaw('GET'));
     const got = await one.until(/\r\n\r\nbody$/);
     expect(got).toMatch(
       /^HTTP\/1.1 103 Early Hints\r\nLink: <\/a.css>\r\nLink: <\/b.css>\r\nVia: 1.1 wispr\r\n\r\nHTTP\/1.1 199 Odd\r\nVia: 1.1 wispr\r\n\r\nHTTP\/1.1 200 OK\r\n/,
@@ -329,11 +303,8 @@ describe('interim answers', () => {
   });
 
   it('do not go to HTTP/1.0, which has none', async () => {
-    passing.answer = (_, socket) =>
-      socket.end('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody');
-    expect(await sendRaw(passing.rig.proxy.port, 'GET http://raw.example/ HTTP/1.0\r\n\r\n')).toMatch(
-      /^HTTP\/1.1 200 OK/,
-    );
+    passing.ends('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody');
+    expect(await passing.sendRaw('GET http://raw.example/ HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 OK/);
   });
 });
 
@@ -342,7 +313,7 @@ describe('Expect: 100-continue', () => {
     passing.on('/wanted', async (request, response) =>
       response.end(`${request.headers.expect} ${await buffer(request)}`),
     );
-    const one = await passing.client();
+    const one = await passing.begin();
     const head = lines(`PUT ${ELSEWHERE}/wanted HTTP/1.1`, 'Host: x', 'Content-Length: 4', 'Expect: 100-continue');
     one.send(head);
     await one.until('HTTP/1.1 100 Continue\r\n\r\n');
@@ -355,9 +326,8 @@ describe('Expect: 100-continue', () => {
   });
 
   it.each([413, 417])('is the host’s to refuse, with %i: nothing of the body goes', async (status) => {
-    passing.answer = (_, socket) => socket.write(`HTTP/1.1 ${status} No\r\nContent-Length: 4\r\n\r\ngone`);
-    const one = await passing.client();
-    one.send(toRaw('POST', 'Content-Length: 1000000', 'Expect: 100-continue'));
+    passing.says(`HTTP/1.1 ${status} No\r\nContent-Length: 4\r\n\r\ngone`);
+    const one = await passing.begin(toRaw('POST', 'Content-Length: 1000000', 'Expect: 100-continue'));
     expect(await one.ended()).toMatch(new RegExp(`^HTTP/1.1 ${status} No\r\n[\\s\\S]*gone$`));
     expect(passing.heads).toHaveLength(1);
     expect(passing.heads[0]).toMatch(/^Expect: 100-continue/m);
@@ -367,27 +337,22 @@ describe('Expect: 100-continue', () => {
     passing.on('/bytes', async (request, response) =>
       response.end(`${request.headers.expect} ${request.headers.x} ${await buffer(request)}`),
     );
-    const one = await passing.client();
-    one.send(
+    const one = await passing.begin(
       lines(`PUT ${ELSEWHERE}/bytes HTTP/1.1`, 'Host: x', 'Content-Length: 4', 'X: \xe9', 'Expect: 100-continue'),
     );
     await one.until('100 Continue');
     one.send('body');
     await one.until('undefined \xc3\xa9 body'); // as UTF-8, by the host
-    passing.answer = (_, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
-    const odd = await passing.client();
-    odd.send(toRaw('GET', 'Expect: something-else'));
+    passing.says('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    const odd = await passing.begin(toRaw('GET', 'Expect: something-else'));
     await odd.until('HTTP/1.1 200 OK');
     expect(passing.heads[0]).toMatch(/^Expect: something-else/m);
   });
 
   it('in HTTP/1.0 is nothing', async () => {
-    passing.answer = (_, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    passing.ends('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
     expect(
-      await sendRaw(
-        passing.rig.proxy.port,
-        'POST http://raw.example/ HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nx',
-      ),
+      await passing.sendRaw('POST http://raw.example/ HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nx'),
     ).toMatch(/^HTTP\/1.1 200 OK/);
     expect(passing.heads[0]).not.toMatch(/expect/i);
   });

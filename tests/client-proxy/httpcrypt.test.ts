@@ -1,7 +1,7 @@
 /** A Reader whose keys come over HTTPCrypt, because its settings say so and the descriptor names the door. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
-import { bindSite, type ProxyOptions, parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import { bindSite, parseConnectTo } from '../../client-proxy/index.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { SettingsKeeper } from '../../client-proxy/store/settings.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
@@ -37,14 +37,10 @@ async function choose(storage: ReturnType<typeof storageIn>): Promise<void> {
 }
 
 /** One document read by a Reader of its own, which has no key yet. */
-async function readWith(storage: ReturnType<typeof storageIn>, settings: Partial<ProxyOptions> = {}) {
-  const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`), ...(settings.connectTo ?? [])];
-  const proxy = await startProxy({ ...storage, port: 0, cacheBytes: 0, ...settings, connectTo });
-  try {
-    return await send(proxy.port, rig.url('/a.html'));
-  } finally {
-    await proxy.close();
-  }
+async function readWith(storage: ReturnType<typeof storageIn>, rules: readonly string[] = []) {
+  const connectTo = [`:80:127.0.0.1:${rig.host.port}`, ...rules].map(parseConnectTo);
+  const { port } = await rig.another({ ...storage, cacheBytes: 0, connectTo });
+  return send(port, rig.url('/a.html'));
 }
 
 it('is not used unless the reader has chosen it', async () => {
@@ -73,9 +69,9 @@ it('connects a device that has chosen it before', async () => {
 it('attack 115: where the door is shut, the key is refused, and nothing goes over HTTPS', async () => {
   const storage = await rig.anotherStorage();
   await choose(storage);
-  const connectTo = [parseConnectTo(`127.0.0.1:${port}:127.0.0.1:${await freePort()}`)];
+  const elsewhere = `127.0.0.1:${port}:127.0.0.1:${await freePort()}`;
   const messages = await messagesDuring(async () => {
-    const answer = await readWith(storage, { connectTo });
+    const answer = await readWith(storage, [elsewhere]);
     expect([answer.status, refusalCode(answer)]).toEqual([502, 'channel-key-refused']);
     expect(answer.text).toContain('HTTPCrypt');
   });

@@ -1,72 +1,39 @@
 /** Connections to hosts that are kept for the next request: for how long, and what happens to a request while one closes. */
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { DEFAULT_LIMITS } from '../../client-proxy/limits.ts';
 import { Upstream } from '../../client-proxy/network/upstream.ts';
 import { fetchBody } from '../../client-proxy/site/fetch-body.ts';
 import { refusalCode, type Sent, send } from '../support/http-client.ts';
-import { startRawHost } from '../support/raw-http.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { passingRig, type RawAnswer } from '../support/passing-rig.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
-const ok = (head: string, socket: Socket) => void socket.write(head.startsWith('HEAD') ? OK.replace(/ok$/, '') : OK);
-
-let host: Awaited<ReturnType<typeof startRawHost>>;
-let answer: (head: string, socket: Socket) => void;
-let asked = 0;
-beforeAll(async () => {
-  host = await startRawHost((head, socket) => {
-    asked++;
-    answer(head, socket);
-  });
-});
-afterAll(() => host.close());
-beforeEach(() => {
-  asked = 0;
-});
+const ok: RawAnswer = (head, socket) => socket.write(head.startsWith('HEAD') ? OK.replace(/ok$/, '') : OK);
 
 /** Options of a Reader that reaches every host at one place. */
 const way = (place: string, byParent: boolean) =>
   byParent ? { parentProxy: `http://${place}` } : { connectTo: [parseConnectTo(`:80:${place}`)] };
-
-/** A failure here would wait for long. */
-const SOON = { timeout: 10_000 };
+const passing = passingRig((place) => way(place, false));
+const place = () => `127.0.0.1:${passing.raw.port}`;
 
 describe('a host that says that it keeps connections for ten minutes', () => {
-  const limits = { ...DEFAULT_LIMITS, keptIdle: 100 };
-
   it.each([
-    ['what passes through', false],
-    ['what passes through, by way of a parent proxy', true],
-  ])('keeps none longer than others, for %s', SOON, async (_, byParent) => {
-    const closed = Promise.withResolvers<void>();
-    answer = (_head, socket) => {
-      socket.on('close', () => closed.resolve());
-      socket.write(OK.replace('\r\n\r\n', '\r\nKeep-Alive: timeout=600\r\n\r\n'));
+    ['directly', false],
+    ['by way of a parent proxy', true],
+  ])('keeps none longer than others: %s', async (_, byParent) => {
+    let [opened, closed] = [0, 0];
+    passing.answer = (_head, socket) => {
+      opened++;
+      socket.on('close', () => closed++).write(OK.replace('\r\n\r\n', '\r\nKeep-Alive: timeout=600\r\n\r\n'));
     };
-    const place = `127.0.0.1:${host.port}`;
-    const rig = await startReaderRig();
-    await rig.restart({ ...way(place, byParent), limits });
-    expect((await send(rig.proxy.port, 'http://a.example/')).text).toBe('ok');
-    await closed.promise;
-    await rig.close();
-  });
-
-  it.each([
-    ['content', false],
-    ['content, by way of a parent proxy', true],
-  ])('keeps none longer than others, for %s', SOON, async (_, byParent) => {
-    const closed = Promise.withResolvers<void>();
-    answer = (_head, socket) => {
-      socket.on('close', () => closed.resolve());
-      socket.write(OK.replace('\r\n\r\n', '\r\nKeep-Alive: timeout=600\r\n\r\n'));
-    };
-    const place = `127.0.0.1:${host.port}`;
-    const upstream = new Upstream({ ...way(place, byParent), limits });
+    const settings = { ...way(place(), byParent), limits: { ...DEFAULT_LIMITS, keptIdle: 100 } };
+    const { port } = await passing.rig.another(settings);
+    expect((await send(port, 'http://a.example/')).text).toBe('ok');
+    const upstream = new Upstream(settings);
     const { body } = await fetchBody(upstream, 'http://a.example', { path: '/' }, new AbortController().signal);
     await body.return();
-    await closed.promise;
+    await expect.poll(() => [opened, closed]).toEqual([2, 2]);
     await upstream.close();
   });
 });
@@ -98,90 +65,65 @@ const KINDS: [string, Sent][] = [
   ['a GET', {}],
   ['a HEAD', { method: 'HEAD' }],
 ];
+/** What a connection does that gives nothing. */
+const NOTHING: [string, End][] = [
+  ['nothing, and is closed', finish],
+  ['nothing, and is reset', reset],
+];
+
+/** Answers the first request on each connection. @returns the connections */
+function answerOnce(end: End): Set<Socket> {
+  const sockets = new Set<Socket>();
+  passing.answer = (head, socket) => {
+    if (sockets.has(socket)) end(socket);
+    else ok(head, socket);
+    sockets.add(socket);
+  };
+  return sockets;
+}
 
 describe.each(KINDS)('%s', (_kind, kind) => {
-  let rig: ReaderRig;
-  beforeAll(async () => {
-    rig = await startReaderRig();
-    await rig.restart({ connectTo: [parseConnectTo(`:80:127.0.0.1:${host.port}`)] });
-  });
-  afterAll(() => rig.close());
-
   let places = 0;
   /** Each host has connections of its own. */
-  const somewhere = () => `http://host${places++}.example/`;
-  const ask = (url: string) => send(rig.proxy.port, url, kind);
+  const somewhere = () => `http://${kind.method ?? 'get'}${places++}.example/`;
+  const ask = (url: string) => passing.ask(url, kind);
 
-  it.each([['nothing, and is closed', finish] as const, ['nothing, and is reset', reset] as const, ...BEGUN])(
-    'is sent once where a new connection gives %s',
-    async (_, end) => {
-      answer = (_head, socket) => end(socket);
-      const got = await ask(somewhere());
-      expect([got.status, asked]).toEqual([502, 1]);
-      expect(['host-answer', 'host-unreachable']).toContain(refusalCode(got));
-    },
-  );
+  it.each([...NOTHING, ...BEGUN])('is sent once where a new connection gives %s', async (_, end) => {
+    passing.answer = (_head, socket) => end(socket);
+    const got = await ask(somewhere());
+    expect([got.status, passing.heads.length]).toEqual([502, 1]);
+    expect(['host-answer', 'host-unreachable']).toContain(refusalCode(got));
+  });
 
   it.each(BEGUN)('is sent once where a kept connection gives %s', async (_, end) => {
     const url = somewhere();
-    answer = ok;
+    passing.answer = ok;
     expect((await ask(url)).status).toBe(200);
-    answer = (_head, socket) => end(socket);
-    expect([(await ask(url)).status, asked]).toEqual([502, 2]);
+    passing.answer = (_head, socket) => end(socket);
+    expect([(await ask(url)).status, passing.heads.length]).toEqual([502, 2]);
   });
 
-  it.each([
-    ['nothing, and is closed', finish],
-    ['nothing, and is reset', reset],
-  ])('is sent again, and not more often, where a kept connection gives %s', async (_, end) => {
+  it.each(NOTHING)('is sent again, and not more often, where a kept connection gives %s', async (_, end) => {
     const url = somewhere();
-    const sockets = new Set<Socket>();
-    answer = (head, socket) => {
-      if (sockets.has(socket)) end(socket);
-      else ok(head, socket);
-      sockets.add(socket);
-    };
-    for (const expected of [1, 3]) expect([(await ask(url)).status, asked]).toEqual([200, expected]);
+    const sockets = answerOnce(end);
+    for (const expected of [1, 3]) expect([(await ask(url)).status, passing.heads.length]).toEqual([200, expected]);
     expect(sockets.size).toBe(2);
   });
-});
 
-describe('a parent proxy that closes a kept connection', () => {
-  let rig: ReaderRig;
-  beforeAll(async () => {
-    rig = await startReaderRig();
-    await rig.restart({ parentProxy: `http://127.0.0.1:${host.port}` });
+  it('is sent again where a parent proxy closes a kept connection', async () => {
+    const { port } = await passing.rig.another(way(place(), true));
+    const sockets = answerOnce((socket) => socket.destroy());
+    for (const _ of ['first', 'again']) expect((await send(port, 'http://host.example/', kind)).status).toBe(200);
+    expect([sockets.size, passing.heads.length]).toEqual([2, 3]);
   });
-  afterAll(() => rig.close());
 
-  it.each(KINDS)('is sent %s again', async (_, kind) => {
-    const sockets = new Set<Socket>();
-    answer = (head, socket) => {
-      if (sockets.has(socket)) socket.destroy();
-      else ok(head, socket);
-      sockets.add(socket);
-    };
-    const url = 'http://host.example/';
-    for (const _ of ['first', 'again']) expect((await send(rig.proxy.port, url, kind)).status).toBe(200);
-    expect([sockets.size, asked]).toEqual([2, 3]);
-  });
-});
-
-describe('a host that says nothing for too long', () => {
-  let rig: ReaderRig;
-  beforeAll(async () => {
-    rig = await startReaderRig();
+  it('is sent once on a kept connection to a host that says nothing for too long', async () => {
     const limits = { ...DEFAULT_LIMITS, passingSilence: 100 };
-    await rig.restart({ connectTo: [parseConnectTo(`:80:127.0.0.1:${host.port}`)], limits });
-  });
-  afterAll(() => rig.close());
-
-  it.each(KINDS)('on a kept connection is sent %s once', async (name, kind) => {
-    const url = `http://${name.replaceAll(' ', '-')}.example/`;
-    answer = ok;
-    expect((await send(rig.proxy.port, url, kind)).status).toBe(200);
-    answer = () => undefined;
-    const got = await send(rig.proxy.port, url, kind);
-    expect([got.status, refusalCode(got), asked]).toEqual([502, 'host-unreachable', 2]);
+    const { port } = await passing.rig.another({ ...way(place(), false), limits });
+    passing.answer = ok;
+    expect((await send(port, 'http://host.example/', kind)).status).toBe(200);
+    passing.answer = () => undefined;
+    const got = await send(port, 'http://host.example/', kind);
+    expect([got.status, refusalCode(got), passing.heads.length]).toEqual([502, 'host-unreachable', 2]);
   });
 });

@@ -13,6 +13,7 @@ import { collect } from '../../core/encoding/byte-reader.ts';
 import { send } from '../support/http-client.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 import type { DocumentWish } from '../support/test-publisher.ts';
+import { runs } from '../support/tier.ts';
 
 const MiB = 1024 * 1024;
 const CONTENT = randomBytes(3 * MiB + 777);
@@ -64,6 +65,8 @@ function askAndStop(path: string): Promise<IncomingMessage> {
     asked.on('error', reject);
   });
 }
+
+const crowdOf = (count: number, path: string) => Promise.all(Array.from({ length: count }, () => askAndStop(path)));
 
 const rest = (answer: IncomingMessage) => collect(answer as AsyncIterable<Uint8Array>);
 
@@ -132,22 +135,19 @@ describe('a large document', () => {
     const content = randomBytes(12 * MiB); // more than sockets hold
     await readOnce('/a.bin', content);
     const crowd = Math.ceil((0.8 * LIMITS.runMemory) / LIMITS.run);
-    const slow = await Promise.all(Array.from({ length: crowd }, () => askAndStop('/a.bin')));
+    const slow = await crowdOf(crowd, '/a.bin');
     expect((await get('/a.bin')).body.equals(content)).toBe(true);
     for (const answer of slow.splice(0, crowd - 8)) answer.destroy();
     for (const answer of slow) expect(Buffer.from(await rest(answer)).equals(content)).toBe(true);
-    for (let round = 0; round < 2; round++)
-      for (const answer of await Promise.all(Array.from({ length: crowd }, () => askAndStop('/a.bin'))))
-        answer.destroy();
+    for (const answer of await crowdOf(crowd, '/a.bin')) answer.destroy();
     let opened = 0;
     for (const thread of threads) thread.on('message', () => opened++);
-    await expect
-      .poll(async () => {
-        opened = 0;
-        await get('/a.bin');
-        return opened;
-      })
-      .toBe(24); // runs of eight blocks, all of them behind the first block
+    const onThreads = async () => {
+      opened = 0;
+      await get('/a.bin');
+      return opened;
+    };
+    await expect.poll(onThreads).toBe(24); // of eight blocks, all of them behind the first block
   });
 
   it('is never altered by what is read beside it: memory is used again when it is not used any more', async () => {
@@ -169,9 +169,10 @@ describe('a large document', () => {
       const place = path.endsWith('.html') ? { path, headers: { host: gateway.host } } : { path: rig.url(path) };
       expect((await readWithPauses(place, pause)).equals(content)).toBe(true);
     };
-    const readers = Array.from({ length: 12 }, async (_, reader) => {
+    const readers = Array.from({ length: 8 }, async (_, reader) => {
       const paths = [...contents.keys()];
-      for (let round = 0; round < 8; round++) await read(paths[(reader + round) % paths.length] as string, reader % 3);
+      for (let round = 0; round < runs(3, 8); round++)
+        await read(paths[(reader + round) % paths.length] as string, reader % 3);
     });
     await Promise.all(readers);
   });

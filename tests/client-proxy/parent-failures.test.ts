@@ -4,11 +4,12 @@ import { writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bindSite, parseConnectTo, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
+import { bindSite, parseConnectTo, type RunningProxy } from '../../client-proxy/index.ts';
 import { ParentProxy } from '../../client-proxy/network/parent-proxy.ts';
 import type { CodedError } from '../../core/errors.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { type Received, refusalCode, send, sendRaw } from '../support/http-client.ts';
+import { type RawAnswer, sendFile } from '../support/passing-rig.ts';
 import { startRawHost } from '../support/raw-http.ts';
 import { proxyCommand, type ReaderRig, startReaderRig, storageIn } from '../support/reader-rig.ts';
 import { startWispr } from '../support/wispr.ts';
@@ -17,6 +18,7 @@ const MIRROR = 'http://mirror.example';
 const ELSEWHERE = 'http://elsewhere.example/x';
 const NO_BODY = 'Content-Length: 0\r\n\r\n';
 const WANTS_PASSWORD = `HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="x"\r\n${NO_BODY}`;
+const asksForPassword: RawAnswer = (_head, socket) => void socket.write(WANTS_PASSWORD);
 
 let rig: ReaderRig;
 beforeAll(async () => {
@@ -27,8 +29,6 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-type Answering = (head: string, socket: Socket) => void;
-
 interface Behind {
   readonly proxy: RunningProxy;
   readonly port: number;
@@ -37,17 +37,17 @@ interface Behind {
   readonly refused: (code: string, url: string, sent?: Parameters<typeof send>[2]) => Promise<Received>;
 }
 
-/** A Reader behind a parent proxy that answers so. */
+/** A Reader behind a parent proxy that answers so; without an answer, there is none. */
 async function behind(
-  answer: Answering,
+  answer: RawAnswer | undefined,
   work: (reader: Behind) => Promise<void>,
   { credentials = '', storage }: { credentials?: string; storage?: ReaderRig['storage'] } = {},
 ): Promise<void> {
-  const parent = await startRawHost(answer);
+  const parent = await startRawHost(answer ?? (() => undefined));
+  if (answer === undefined) await parent.close();
   const told: CodedError[] = [];
-  const proxy = await startProxy({
-    ...(storage ?? (await rig.anotherStorage())),
-    port: 0,
+  const proxy = await rig.another({
+    ...storage,
     cacheBytes: 0,
     parentProxy: `http://${credentials}127.0.0.1:${parent.port}`,
     onRefusal: (error) => told.push(error),
@@ -64,7 +64,7 @@ async function behind(
     await work({ proxy, port: parent.port, told, refused });
   } finally {
     await proxy.close();
-    await parent.close();
+    if (answer !== undefined) await parent.close();
   }
 }
 
@@ -84,14 +84,11 @@ async function refusesAll(code: string, { proxy, port, told, refused }: Behind):
 
 describe('a parent proxy that wants a password', () => {
   it('is named for documents and the rest; no host is blamed, no browser is asked for a password', () =>
-    behind(
-      (_head, socket) => socket.write(WANTS_PASSWORD),
-      (reader) => refusesAll('parent-proxy-unreachable', reader),
-    ));
+    behind(asksForPassword, (reader) => refusesAll('parent-proxy-unreachable', reader)));
 
   it('is named also where it did not take the one that was given, which is not told', () =>
     behind(
-      (_head, socket) => socket.write(WANTS_PASSWORD),
+      asksForPassword,
       async (reader) => {
         await refusesAll('parent-proxy-unreachable', reader);
         expect(reader.told.map(String).join()).toContain('did not accept');
@@ -104,9 +101,8 @@ describe('a parent proxy that wants a password', () => {
     const storage = storageIn(join(rig.directory, 'fresh'));
     const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
     await bindSite({ ...storage, connectTo, link: await rig.keyServer.invite(), trustSites: ['news.example'] });
-    const answering: Answering = (_head, socket) => socket.write(WANTS_PASSWORD);
     await behind(
-      answering,
+      asksForPassword,
       async ({ proxy, refused }) => {
         await refused('parent-proxy-unreachable', rig.url('/far'));
         expect(proxy.health.reports()).toEqual([]);
@@ -117,7 +113,8 @@ describe('a parent proxy that wants a password', () => {
 });
 
 describe('a parent proxy that gives no answer', () => {
-  it.each<[string, Answering]>([
+  it.each<[string, RawAnswer | undefined]>([
+    ['is not there', undefined],
     ['takes connections and breaks them off', (_head, socket) => socket.destroy()],
     ['resets them', (_head, socket) => socket.resetAndDestroy()],
     ['breaks off within the head', (_head, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-')],
@@ -130,14 +127,8 @@ describe('a parent proxy that gives no answer', () => {
 });
 
 describe('the log of the Reader', () => {
-  it.each<[string, Answering | undefined, string, string]>([
-    [
-      'wants a password',
-      (_head, socket) => socket.write(WANTS_PASSWORD),
-      'parent-proxy-unreachable',
-      'it answered 407',
-    ],
-    ['gives no answer', (_head, socket) => socket.destroy(), 'parent-proxy-unreachable', '.+'],
+  it.each<[string, RawAnswer | undefined, string, string]>([
+    ['wants a password', asksForPassword, 'parent-proxy-unreachable', 'it answered 407'],
     ['is not there', undefined, 'parent-proxy-unreachable', '.*ECONNREFUSED.*'],
   ])('says which parent proxy %s, and never its password', async (_what, answer, code, why) => {
     const parent = await startRawHost(answer ?? (() => undefined));
@@ -177,14 +168,11 @@ describe('what the connection to a parent proxy met', () => {
 
 describe('behind a parent proxy that works', () => {
   const isFor = (head: string, origin: string) => head.startsWith(`GET ${origin}/`);
-  const give = (head: string, socket: Socket) => {
-    const file = rig.host.files.get(new URL(head.split(' ')[1] ?? '').pathname);
-    socket.write(`HTTP/1.1 ${file ? 200 : 404} x\r\nContent-Length: ${file?.length ?? 0}\r\n\r\n`);
-    socket.write(file ?? '');
-  };
+  const give: RawAnswer = (head, socket) =>
+    sendFile(socket, rig.host.files.get(new URL(head.split(' ')[1] ?? '').pathname));
 
-  it.each<[string, Answering]>([
-    ['answers 407 by it', (_head, socket) => socket.write(WANTS_PASSWORD)],
+  it.each<[string, RawAnswer]>([
+    ['answers 407 by it', asksForPassword],
     ['makes it break off', (_head, socket) => socket.destroy()],
   ])('a content host that %s hides nothing that another one has', (_what, answer) =>
     behind(
@@ -214,7 +202,7 @@ describe('behind a parent proxy that works', () => {
 
   it('so is an answer that is reset in its middle', async () => {
     let connection: Socket | undefined;
-    const answering: Answering = (_head, socket) => {
+    const answering: RawAnswer = (_head, socket) => {
       connection = socket;
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nshort');
     };
@@ -247,7 +235,7 @@ describe('behind a parent proxy that works', () => {
   it('a kept connection that closes just when it is used again is no fault: the request is sent once more', async () => {
     const used = new WeakSet<Socket>();
     const asked: string[] = [];
-    const answering: Answering = (head, socket) => {
+    const answering: RawAnswer = (head, socket) => {
       asked.push(head);
       if (used.has(socket)) return socket.destroy();
       used.add(socket);

@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import { type ProxyOptions, parseConnectTo, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
 import { hostProofLine, type SiteDescription } from '../../core/keys/descriptor.ts';
 import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
-import { makeCertificate } from './certificates.ts';
+import { makeCertificate, type TestCertificate } from './certificates.ts';
 import { type ContentHost, closeServer, listenOnLoopback, startContentHost } from './content-host.ts';
 import { HostileKeyServer } from './hostile-key-server.ts';
 import { CleanUp, storageIn, temporaryFolder } from './reader-rig.ts';
@@ -28,6 +28,8 @@ export interface InvitedReader {
 }
 
 const HOSTS = ['news.example', 'second.example'];
+/** Made once in a process. */
+let certified: Promise<TestCertificate> | undefined;
 
 export async function startInvitedReader(): Promise<InvitedReader> {
   const cleanUp = new CleanUp();
@@ -39,10 +41,11 @@ export async function startInvitedReader(): Promise<InvitedReader> {
   const keyServer = await HostileKeyServer.start(publisher);
   cleanUp.add(() => keyServer.close());
   await publisher.sign(host.files);
-  const certificate = await makeCertificate(
+  certified ??= makeCertificate(
     directory,
     HOSTS.map((name) => `DNS:${name}`),
   );
+  const certificate = await certified;
   const proofs = new Map([[publisher.site, hostProofLine(publisher.root.id)]]);
   const proofServer = createServer(certificate, ({ url, headers }, response) => {
     const proof = url === HOST_PROOF_PATH ? proofs.get(headers.host ?? '') : undefined;

@@ -1,6 +1,7 @@
 /** A client and a host that speak in bytes, and so can break every rule of HTTP. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { expect } from 'vitest';
 
 /** A client that waits for the bytes it expects. */
 export interface RawClient {
@@ -98,4 +99,15 @@ export async function openMany(port: number, count: number): Promise<Socket[]> {
     sockets.push(...some);
   }
   return sockets;
+}
+
+/** Waits until a count does not change any more: whoever counts has to wait for somebody. */
+export async function standsStill(count: () => number): Promise<void> {
+  let before = -1;
+  const isSame = () => {
+    const same = before === count();
+    before = count();
+    return same;
+  };
+  await expect.poll(isSame, { interval: 200 }).toBe(true);
 }

@@ -31,6 +31,8 @@ export interface ReaderRig<KeyServer = TestKeyServer> {
   proxy: RunningProxy;
   /** The data of the same device for one more Reader, as they were when the site was connected: a database has one owner. */
   anotherStorage(): Promise<ReturnType<typeof storageIn>>;
+  /** Starts one more Reader on such data, which ends with the rig at the latest. */
+  another(settings?: Partial<ProxyOptions>): Promise<RunningProxy>;
   /** Every refusal: code and address. */
   readonly refusals: { code: string; address: string }[];
   /** Moves the reader's clock. */
@@ -170,6 +172,11 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
       mkdirSync(dataDirectory, { mode: 0o700 });
       writeFileSync(join(dataDirectory, DATABASE), connected, { mode: 0o600 });
       return { ...storage, dataDirectory };
+    },
+    another: async (changes) => {
+      const proxy = await startProxy({ ...(await rig.anotherStorage()), port: 0, ...changes });
+      cleanUp.add(() => proxy.close());
+      return proxy;
     },
     refusals,
     passTime: (seconds) => {

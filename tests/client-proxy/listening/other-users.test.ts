@@ -193,7 +193,7 @@ describe('attack 79: an address that browsers take for ours', () => {
   );
 
   it('is ours on both addresses, and on neither any more when the Reader stops', async () => {
-    const proxy = await startProxy({ ...(await rig.anotherStorage()), port: 0 });
+    const proxy = await rig.another();
     const ask = (host: string) => fetch(`http://${host}:${proxy.port}/`).then(({ status }) => status);
     expect([await ask('127.0.0.1'), await ask('[::1]')]).toEqual([200, 403]); // [::1] is none of its names
     await proxy.close();
