@@ -1,5 +1,5 @@
 /** What the operators' pages read and write, without a page: operators, their links and sessions, the directory of subscribers, counts. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import {
   beginOperatorSession,
   endOperatorSession,
@@ -17,15 +17,14 @@ import { countSubscribers, listSubscribers, SUBSCRIBER_STATES } from '../../keys
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { askForKeys, bind } from '../support/device.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { rigForFile } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 
 const DAY = 86_400;
 
-let rig: Rig;
+const rig = rigForFile({ sets: ['day-2026-11-16', 'photos'] });
 let state: KeyServerState;
 beforeAll(async () => {
-  rig = await startRig({ sets: ['day-2026-11-16', 'photos'] });
   ({ state } = rig.server);
   await definePlan(state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'] });
   const rows = Array.from({ length: 60 }, (_, index) => `reader${String(index).padStart(2, '0')}@example.org,daily,,`);
@@ -34,7 +33,6 @@ beforeAll(async () => {
     Buffer.from(`name,plan,from,until\nlate,daily,2019-01-01,2020-01-01\n${rows.join('\n')}\n`),
   );
 });
-afterAll(() => rig?.close());
 
 it('an operator has links that are good once and for a day, and sessions until removed', async () => {
   const { code } = await inviteOperator(state, 'odile');

@@ -22,18 +22,17 @@ import type { Database } from '../../keyserver/storage/database.ts';
 import { type KeyServerState, openState } from '../../keyserver/storage/state.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { rigForFile } from '../support/keyserver-rig.ts';
 import { createReader } from '../support/reading-site-visitor.ts';
 import { runWispr } from '../support/wispr.ts';
 
 const PASSWORD = 'correct horse battery staple';
 
-let rig: Rig;
+const rig = rigForFile();
 let state: KeyServerState;
 let other: KeyServerState;
 let database: Database;
 beforeAll(async () => {
-  rig = await startRig();
   ({ state } = rig.server);
   ({ database } = state);
   other = await openState(rig.config, state.now);
@@ -42,7 +41,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await other?.database.close();
-  await rig?.close();
 });
 
 const rowsAbout = async (about: string): Promise<AuditRow[]> => newestAudit(database, { about }, 10);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { canonicalJson, type JsonObject } from '../../core/encoding/canonical-json.ts';
@@ -10,15 +10,11 @@ import { removeDevice } from '../../keyserver/readers/devices.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, bind, bytesOf, createDeviceKeys, post, postFrom } from '../support/device.ts';
-import { type Rig, rigForTest, startRig } from '../support/keyserver-rig.ts';
+import { rigForFile, rigForTest } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 
 const DAY = 86_400;
-let rig: Rig;
-beforeAll(async () => {
-  rig = await startRig();
-});
-afterAll(() => rig.close());
+const rig = rigForFile();
 
 function request(device: DeviceKeys, code: string, time = nowInSeconds()): Uint8Array {
   return encodeBindingRequest(device, rig.provider.publisher, normaliseCode(code) ?? code, time);

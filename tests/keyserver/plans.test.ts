@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { overview } from '../../keyserver/operators/overview.ts';
 import { whyCanRead } from '../../keyserver/operators/why.ts';
@@ -16,7 +16,7 @@ import {
   plansOf,
   subscribe,
 } from '../../keyserver/subscriptions/subscriptions.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { rigForFile } from '../support/keyserver-rig.ts';
 import { publish, setOf } from '../support/publisher-with-sets.ts';
 
 const DAY = 86_400;
@@ -27,15 +27,13 @@ const END_OF_TODAY = Date.parse(`${TODAY}T23:59:59Z`) / 1000;
 const [YESTERDAYS, TODAYS, TOMORROWS] = [`day-${BEFORE}`, `day-${TODAY}`, `day-${AFTER}`];
 const ISSUES = [YESTERDAYS, TODAYS, TOMORROWS, 'photos'];
 
-let rig: Rig;
+const rig = rigForFile({ sets: ISSUES, startAt: START });
 let now: number;
 beforeAll(async () => {
-  rig = await startRig({ sets: ISSUES, startAt: START });
   now = START;
   await definePlan(rig.server.state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'], zone: 'UTC' });
   await definePlan(rig.server.state, { name: 'pictures', sets: ['photos'] });
 });
-afterAll(() => rig?.close());
 
 /** Which of the sets a subscriber gets keys of. */
 async function readableBy(name: string): Promise<string[]> {

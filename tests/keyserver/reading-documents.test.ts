@@ -3,11 +3,11 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { urlPathOf } from '../../core/site/path.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
-import { configIn, type Rig, rigForTest, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, rigForFile, rigForTest, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { createPublisher, fileOf, publish, SITE, type TestDocument } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Reader, type Visitor } from '../support/reading-site-visitor.ts';
 
@@ -41,17 +41,15 @@ const FRONT: TestDocument = {
 };
 const EMPTY: TestDocument = { path: '/2026/11/20/empty.txt', content: '', mediaType: 'text/plain', set: 'day-1' };
 
-let rig: Rig;
+const rig = rigForFile();
 let anna: Reader;
 beforeAll(async () => {
-  rig = await startRig();
   anna = await join('anna');
 });
 beforeEach(async () => {
   rig.host.handlers.clear();
   for (const document of [ARTICLE, PICTURE, FILM, FRONT, EMPTY]) await publish(rig.publisher, rig.host, document);
 });
-afterAll(() => rig.close());
 
 async function join(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<Reader> {
   const reader = createReader(rig.server);

@@ -1,6 +1,6 @@
 /** The way from the account's origin to that of the documents, request by request: rows 50, 93 and 96 of the attack list. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { rigForFile } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createReader, type Page, type Reader } from '../support/reading-site-visitor.ts';
 import { danglingRows } from '../support/store.ts';
@@ -9,12 +9,10 @@ const PASSWORD = 'correct horse battery';
 const LETTER = { path: '/letter.html', content: '<h1>Letter</h1>', mediaType: 'text/html', set: 'day-1' };
 const FRONT = { path: '/index.html', content: '<h1>Front</h1>', mediaType: 'text/html' };
 
-let rig: Rig;
+const rig = rigForFile();
 beforeAll(async () => {
-  rig = await startRig();
   for (const document of [LETTER, FRONT]) await publish(rig.publisher, rig.host, document);
 });
-afterAll(() => rig.close());
 
 async function join(name: string): Promise<Reader> {
   const reader = createReader(rig.server);

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { acceptBinding, encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
@@ -14,16 +14,14 @@ import { type KeyServerState, openState } from '../../keyserver/storage/state.ts
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, type BoundDevice, bind, bytesOf, post } from '../support/device.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { rigForFile } from '../support/keyserver-rig.ts';
 import { sealBundle, setOf } from '../support/publisher-with-sets.ts';
 
-let rig: Rig;
+const rig = rigForFile();
 let device: BoundDevice;
 beforeAll(async () => {
-  rig = await startRig();
   device = await bind(rig.provider, await rig.codeFor('Ada'));
 });
-afterAll(() => rig.close());
 
 const keysOf = async (bound: BoundDevice) => (await askForKeys(bound, [setOf(rig.publisher, 'day-1').id])).keys.length;
 

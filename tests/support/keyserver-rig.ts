@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Provider } from '../../core/keys/device.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import type { RequestLimits } from '../../keyserver/http/limits.ts';
@@ -68,19 +68,19 @@ export function writeConfigAt(folder: string, [keys, reading, documents = 0]: re
   writeServerConfig(folder, { ...doors, ...changes });
 }
 
-export async function startRig(
-  options: {
-    limits?: Partial<RequestLimits>;
-    sets?: readonly string[];
-    config?: Partial<KeyServerConfig>;
-    /** Content hosts that are asked before the good one. */
-    before?: readonly string[];
-    /** Origins of the content hosts, instead of the good one's. */
-    content?: readonly string[];
-    /** What the clock says, in seconds since 1970. */
-    startAt?: number;
-  } = {},
-): Promise<Rig> {
+export interface RigOptions {
+  limits?: Partial<RequestLimits>;
+  sets?: readonly string[];
+  config?: Partial<KeyServerConfig>;
+  /** Content hosts that are asked before the good one. */
+  before?: readonly string[];
+  /** Origins of the content hosts, instead of the good one's. */
+  content?: readonly string[];
+  /** What the clock says, in seconds since 1970. */
+  startAt?: number;
+}
+
+export async function startRig(options: RigOptions = {}): Promise<Rig> {
   const folder = temporaryFolder();
   const host = await startContentHost();
   const publisher = await createPublisher(options.sets);
@@ -134,6 +134,16 @@ export async function startRig(
 export async function rigForTest(...options: Parameters<typeof startRig>): Promise<Rig> {
   const rig = await startRig(...options);
   onTestFinished(rig.close);
+  return rig;
+}
+
+/** A key server for all tests of a file; it is there once its hooks run. @param options - or what makes them, once hooks run */
+export function rigForFile(options: RigOptions | (() => RigOptions | Promise<RigOptions>) = {}): Rig {
+  const rig = {} as Rig;
+  beforeAll(
+    async () => void Object.assign(rig, await startRig(typeof options === 'function' ? await options() : options)),
+  );
+  afterAll(() => rig.close?.());
   return rig;
 }
 
