@@ -53,9 +53,7 @@ beforeAll(async () => {
   await state.database.run(push, 's3://bucket/news', state.now() - 90_000, state.now() - 900);
   browser = await launchChromium();
 });
-afterAll(async () => {
-  await browser?.close();
-});
+afterAll(() => browser?.close());
 
 /** What a publisher has handed over: the snapshot expires in 20 days, targets in 3. */
 async function publicationOf(now: number) {
@@ -241,7 +239,10 @@ describe('who is no operator', () => {
     await left.post('/sign-out', {});
     expect((await left.get('/')).status).toBe(303);
     expect((await removed.get('/')).status).toBe(200);
+    const { code: open } = await inviteOperator(rig.server.state, 'otto');
     await removeOperator(rig.server.state, 'otto');
+    expect(await findOperatorLink(rig.server.state, open)).toBe(undefined);
+    await expect(removeOperator(rig.server.state, 'otto')).rejects.toMatchObject({ code: 'argument-invalid' });
     expect((await removed.get('/')).status).toBe(303);
     const late = await operator();
     rig.passTime(12 * 3600 + 1);

@@ -39,9 +39,7 @@ beforeAll(async () => {
   rig.writeConfig();
   await definePlan(state, { name: 'daily', sets: ['day-*'] });
 });
-afterAll(async () => {
-  await other?.database.close();
-});
+afterAll(() => other?.database.close());
 
 const rowsAbout = async (about: string): Promise<AuditRow[]> => newestAudit(database, { about }, 10);
 const whoAbout = async (about: string) => (await rowsAbout(about)).map(({ who, action }) => `${who}: ${action}`);

@@ -1,5 +1,5 @@
 /** Whole key servers, one of them the dispatcher. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -86,9 +86,11 @@ it('attack 125: a key server of another database is refused, and works alone', a
   await expect.poll(said).toContain('"msg":"the dispatcher has another database or master key"');
   await expect.poll(said).toContain('"msg":"refused a key server that has another database or master key"');
   expect(await metric('wispr_dispatcher_connected', stranger)).toBe(0);
+  expect((await createReader(stranger).signIn('ada', 'a password for strangers')).status).toBe(403);
+  expect([await metric(outcome('local'), stranger), await metric(outcome('dispatched'), stranger)]).toEqual([1, 0]);
+  expect(said()).not.toContain('for strangers');
   expect(await metric('wispr_dispatcher_connected', rig.server)).toBe(1);
   await stranger.close();
-  rmSync(folder, { recursive: true });
 });
 
 it('a dispatcher whose port is taken does not start', async () => {

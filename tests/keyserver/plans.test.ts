@@ -6,10 +6,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { overview } from '../../keyserver/operators/overview.ts';
 import { whyCanRead } from '../../keyserver/operators/why.ts';
-import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
 import { definePlan, listPlans, removePlan } from '../../keyserver/subscriptions/plans.ts';
-import { findSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import {
   endSubscriptions,
   noteKeptElsewhere,
@@ -17,7 +16,7 @@ import {
   subscribe,
 } from '../../keyserver/subscriptions/subscriptions.ts';
 import { rigForFile } from '../support/keyserver-rig.ts';
-import { publish, setOf } from '../support/publisher-with-sets.ts';
+import { publish } from '../support/publisher-with-sets.ts';
 
 const DAY = 86_400;
 const START = Math.floor(Date.now() / 1000);
@@ -35,15 +34,7 @@ beforeAll(async () => {
   await definePlan(rig.server.state, { name: 'pictures', sets: ['photos'] });
 });
 
-/** Which of the sets a subscriber gets keys of. */
-async function readableBy(name: string): Promise<string[]> {
-  const subscriber = await findSubscriber(rig.server.state.database, name);
-  if (!subscriber) throw new Error(`no ${name}`);
-  const ids = ISSUES.map((set) => setOf(rig.publisher, set).id);
-  const { state } = rig.server;
-  const decisions = await decideKeys(state, await standingRights(state, subscriber), ids);
-  return ISSUES.filter((_set, index) => decisions[index]?.denied === undefined);
-}
+const readableBy = (name: string) => rig.readableBy(name);
 
 const passDays = (days: number) => {
   rig.passTime(days * DAY);

@@ -1,9 +1,9 @@
 /** What is PostgreSQL's alone: addresses, passwords, other programs' databases, and a server that goes away. */
-import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { isPostgresUrl } from '../../keyserver/config/schema.ts';
@@ -26,7 +26,6 @@ beforeEach(async () => {
   url = await newPostgresUrl();
   config = { ...configIn(folder), data: undefined, database: url };
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 /** As another program. */
 async function asked(sql: string): Promise<unknown[]> {

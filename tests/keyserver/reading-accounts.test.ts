@@ -30,14 +30,7 @@ beforeAll(async () => {
 
 const browser = () => createReader(rig.server);
 
-/** Invites, joins, and returns the browser that is signed in then. */
-async function join(name: string): Promise<Reader> {
-  const reader = browser();
-  const accountCode = await rig.codeFor(name);
-  const { status } = await reader.join(accountCode, PASSWORD);
-  expect(status).toBe(303);
-  return reader;
-}
+const join = (name: string) => rig.join(name, {}, PASSWORD);
 
 async function statusOfArticle(reader: Reader): Promise<number> {
   await reader.enter();

@@ -14,11 +14,7 @@ beforeAll(async () => {
   for (const document of [LETTER, FRONT]) await publish(rig.publisher, rig.host, document);
 });
 
-async function join(name: string): Promise<Reader> {
-  const reader = createReader(rig.server);
-  await reader.join(await rig.codeFor(name), PASSWORD);
-  return reader;
-}
+const join = (name: string) => rig.join(name, {}, PASSWORD);
 
 /** Path and query that a redirect leads to. */
 function targetOf({ status, headers }: Page): string {

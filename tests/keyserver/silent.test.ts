@@ -1,6 +1,6 @@
 /** Attack 93 for commands and for the log: each command says what it is for, and no other secret; the log of the key server says none. */
 import { createHmac } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -56,7 +56,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.stop();
   await Promise.all([provider.stop(), paywall.close(), smtp.close()]);
-  rmSync(folder, { recursive: true });
 });
 
 function configure(): void {

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { XWING_PUBLIC_KEY_LENGTH } from '#primitives';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { forDevelopment, readConfig } from '../../keyserver/config/config.ts';
@@ -21,7 +21,6 @@ let folder: string;
 beforeEach(() => {
   folder = temporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const file = (name: string) => join(folder, name);
 

@@ -3,26 +3,25 @@ import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../keyserver/api/subscriptions.ts';
 import { createToken } from '../../keyserver/publication/tokens.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { openApiText } from '../../scripts/openapi.ts';
-import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
 
 const SECRET = 'whsec_of_this_test';
 
-let rig: Rig;
+const rig = rigForFile(() => {
+  const secretFile = join(temporaryFolder(), 'stripe.secret');
+  writeFileSync(secretFile, `${SECRET}\n`, { mode: 0o600 });
+  return { config: { stripe: { secretFile, plans: { price_daily: 'daily' } } } };
+});
 let token: string;
 beforeAll(async () => {
-  const folder = temporaryFolder();
-  const secretFile = join(folder, 'stripe.secret');
-  writeFileSync(secretFile, `${SECRET}\n`, { mode: 0o600 });
-  rig = await startRig({ config: { stripe: { secretFile, plans: { price_daily: 'daily' } } } });
   token = (await createToken(rig.server.state, 'shop', 30, 'subscriptions')).token;
   await definePlan(rig.server.state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'], zone: 'Europe/Berlin' });
 });
-afterAll(() => rig?.close());
 
 async function post(
   path: string,

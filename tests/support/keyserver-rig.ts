@@ -8,11 +8,13 @@ import type { Provider } from '../../core/keys/device.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import type { RequestLimits } from '../../keyserver/http/limits.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
+import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { type Invitation, type InvitationRequest, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { findSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { type ContentHost, startContentHost } from './content-host.ts';
 import { createPublisher, type PublisherWithSets, SITE, sealBundle } from './publisher-with-sets.ts';
+import { createReader, type Reader } from './reading-site-visitor.ts';
 import { storeIn } from './store.ts';
 
 export interface Rig {
@@ -28,6 +30,10 @@ export interface Rig {
   readonly invite: (request: InvitationRequest) => Promise<Invitation>;
   /** The code of an invitation. */
   readonly codeFor: (name: string, request?: Omit<InvitationRequest, 'name'>) => Promise<string>;
+  /** A browser that has joined by an invitation. */
+  readonly join: (name: string, request?: Omit<InvitationRequest, 'name'>, password?: string) => Promise<Reader>;
+  /** Which of the publisher's sets a subscriber gets keys of, as a key request finds it. */
+  readonly readableBy: (name: string) => Promise<string[]>;
   /** The number of a subscriber; 0, if there is none. */
   readonly idOf: (name: string) => Promise<number>;
   /** Writes the configuration, as commands read it. @returns the file */
@@ -37,8 +43,16 @@ export interface Rig {
   readonly close: () => Promise<void>;
 }
 
+const folders: string[] = [];
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** Is gone when the process ends. */
 export function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'wispr-test-'));
+  const folder = mkdtempSync(join(tmpdir(), 'wispr-test-'));
+  folders.push(folder);
+  return folder;
 }
 
 export function configIn(folder: string): KeyServerConfig {
@@ -113,6 +127,23 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     log: () => lines.join(''),
     invite: (request) => inviteSubscriber(server.state, request),
     codeFor: async (name, request) => (await inviteSubscriber(server.state, { name, ...request })).code,
+    join: async (name, request, password) => {
+      const reader = createReader(server);
+      const { status } = await reader.join((await inviteSubscriber(server.state, { name, ...request })).code, password);
+      if (status !== 303) throw new Error(`${name} cannot join: ${status}`);
+      return reader;
+    },
+    readableBy: async (name) => {
+      const subscriber = await findSubscriber(server.state.database, name);
+      if (!subscriber) throw new Error(`no ${name}`);
+      const [sets, rights] = [[...publisher.sets], await standingRights(server.state, subscriber)];
+      const decisions = await decideKeys(
+        server.state,
+        rights,
+        sets.map(([, { id }]) => id),
+      );
+      return sets.flatMap(([set], index) => (decisions[index]?.denied === undefined ? [set] : []));
+    },
     idOf: async (name) => (await findSubscriber(server.state.database, name))?.id ?? 0,
     writeConfig: () => {
       const file = join(folder, 'keyserver.json');
