@@ -149,11 +149,3 @@ it('the command shows, exports and checks it', async () => {
   const none = await runWispr(['admin', 'audit', '--since', '2999-01-01'], { cwd: rig.folder });
   expect(none).toMatchObject({ code: 0, stdout: '' });
 });
-
-it('attack 93: neither codes nor passwords nor tokens are in it', async () => {
-  const code = await rig.codeFor('dora');
-  const { token } = await createToken(state, 'secret', 30);
-  const text = (await exported()).join('\n');
-  expect(text).toContain('dora');
-  for (const secret of [code, code.replaceAll('-', ''), token, PASSWORD]) expect(text).not.toContain(secret);
-});

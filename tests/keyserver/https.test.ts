@@ -12,7 +12,7 @@ import { cutConnection, rememberConnections } from '../../keyserver/http/cut.ts'
 import { currentTicketKey, followTicketKey, TICKET_KEY_LIFETIME } from '../../keyserver/http/ticket-keys.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
-import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, logged, temporaryFolder } from '../support/keyserver-rig.ts';
 
 const KEYS = 'keys.news.example';
 const READ = 'read.news.example';
@@ -190,12 +190,11 @@ describe('with certificates', () => {
   it('keeps the ticket key while the database cannot be reached', async () => {
     await withServer({}, async (_, { state }) => {
       const used: Uint8Array[] = [];
-      const lines: string[] = [];
-      const log = pino({}, { write: (line: string) => void lines.push(line) });
+      const { log, text: said } = logged();
       const broken = { ...state, database: { ...state.database, first: () => Promise.reject(new Error('gone')) } };
       await (await followTicketKey(broken, log, (key) => void used.push(key)))();
       expect(used).toEqual([]);
-      expect(lines.join('')).toContain('stays as it was');
+      expect(said()).toContain('stays as it was');
     });
   });
 

@@ -14,7 +14,7 @@ import { programOf, readWebReader } from '../../node-support/web-reader-files.ts
 import { verifyUrl } from '../../publisher/verify/verify.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import type { ContentHost } from '../support/content-host.ts';
-import { configIn, rigForFile, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, logged, rigForFile, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { publish, SITE, sealBundle } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
@@ -267,13 +267,12 @@ describe('where the in-browser reader is not built', () => {
   const empty = temporaryFolder();
 
   it('documents are decrypted here, and the log says why', async () => {
-    const lines: string[] = [];
-    const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+    const { log, text: said } = logged();
     const config = configIn(empty);
     const reading = { ...config.reading, documents: { listen: config.listen } };
     const server = await startKeyServer({ ...config, reading }, { log, webReader: empty });
     expect((await fetch(`${server.documentsUrl}/-/worker.js`)).status).toBe(404);
-    expect(lines.join('')).toContain('the in-browser reader is not built');
+    expect(said()).toContain('the in-browser reader is not built');
     await server.close();
   });
 

@@ -71,12 +71,6 @@ describe('joining', () => {
     }
   });
 
-  it('gives one of two browsers that race for a code the account', async () => {
-    const accountCode = await rig.codeFor('dora');
-    const answers = await Promise.all([1, 2].map(() => browser().join(accountCode, PASSWORD)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([303, 403]);
-  });
-
   it('asks for ten characters, and keeps the code in the form', async () => {
     const accountCode = await rig.codeFor('emil');
     const { status, text } = await browser().join(accountCode, 'ninechars');
@@ -199,23 +193,6 @@ describe('signing in', () => {
     thief.cookies.set(cookie, firstToken);
     expect(await statusOfArticle(thief)).toBe(401);
     expect(await statusOfArticle(reader)).toBe(200);
-  });
-
-  it('stores neither tokens nor passwords', async () => {
-    const reader = browser();
-    await reader.signIn('gustav', PASSWORD);
-    const dump = JSON.stringify(
-      await Promise.all(
-        ['sessions', 'document_sessions', 'entries', 'accounts', 'invitations'].map((table) =>
-          rig.server.state.database.all(`SELECT * FROM ${table}`),
-        ),
-      ),
-    );
-    expect(dump).not.toContain(PASSWORD);
-    for (const token of [...reader.cookies.values(), ...reader.documents.cookies.values()]) {
-      expect(dump).not.toContain(token);
-      expect(dump).not.toContain(JSON.stringify([...Buffer.from(token, 'base64url')]).slice(1, -1));
-    }
   });
 
   it('ends with the session: by signing out, after thirty days, and when the subscriber is revoked', async () => {

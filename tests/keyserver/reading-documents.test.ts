@@ -102,12 +102,6 @@ describe('a document', () => {
     }
   });
 
-  it('is not sent again to a browser that has it', async () => {
-    const { headers } = await anna.get(urlOf(PICTURE));
-    const again = await anna.get(urlOf(PICTURE), { 'if-none-match': `"other", W/${headers.etag}` });
-    expect([again.status, again.body.length]).toEqual([304, 0]);
-  });
-
   it('answers HEAD with the headers alone', async () => {
     const { status, headers, body } = await anna.get(urlOf(FILM), {}, 'HEAD');
     expect([status, headers['content-length'], body.length]).toEqual([200, '300000', 0]);
@@ -192,8 +186,10 @@ describe('a shared cache in front', () => {
 
   it('keeps nothing of an answer that a browser has the document already', async () => {
     const { headers } = await anna.get(urlOf(PICTURE));
-    const again = await anna.get(urlOf(PICTURE), { 'if-none-match': String(headers.etag) });
-    expect([again.status, again.headers['cache-control']]).toEqual([304, 'private, no-cache']);
+    for (const tags of [String(headers.etag), `"other", W/${headers.etag}`]) {
+      const again = await anna.get(urlOf(PICTURE), { 'if-none-match': tags });
+      expect([again.status, again.body.length, again.headers['cache-control']]).toEqual([304, 0, 'private, no-cache']);
+    }
   });
 
   it('keeps no public document either: the same address may be for subscribers tomorrow', async () => {

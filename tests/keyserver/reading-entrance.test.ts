@@ -123,20 +123,19 @@ describe('the code', () => {
     expect((await anna.get('/-/enter?challenge=short&to=/')).status).toBe(403);
   });
 
-  it('attack 93: is neither logged nor stored, nor are the tokens', async () => {
+  it('attack 93: is neither logged nor stored, nor are tokens and passwords', async () => {
     const anna = await join('emma');
     signedOut(anna);
     const entrance = await entranceOf(anna);
     const code = new URLSearchParams(entrance.split('?')[1]).get('code') ?? '';
     expect(code).toHaveLength(43);
     const { database } = rig.server.state;
-    const dump = JSON.stringify([
-      await database.all('SELECT * FROM entries'),
-      await database.all('SELECT * FROM document_sessions'),
-    ]);
+    const tables = ['sessions', 'document_sessions', 'entries', 'accounts', 'invitations'];
+    const dump = JSON.stringify(await Promise.all(tables.map((table) => database.all(`SELECT * FROM ${table}`))));
+    expect(dump).not.toContain(PASSWORD);
     await anna.documents.get(entrance);
-    for (const secret of [code, ...anna.documents.cookies.values()]) {
-      expect(rig.log()).not.toContain(secret);
+    for (const secret of [code, ...anna.cookies.values(), ...anna.documents.cookies.values()]) {
+      expect(rig.log() + dump).not.toContain(secret);
       expect(dump).not.toContain(JSON.stringify([...Buffer.from(secret, 'base64url')]).slice(1, -1));
     }
   });

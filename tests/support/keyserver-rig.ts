@@ -55,6 +55,13 @@ export function temporaryFolder(): string {
   return folder;
 }
 
+/** A log, and what was written to it. */
+export function logged() {
+  const lines: string[] = [];
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+  return { log, text: () => lines.join('') };
+}
+
 export function configIn(folder: string): KeyServerConfig {
   const listen = { host: '127.0.0.1', port: 0 };
   return {
@@ -104,11 +111,11 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     fetchFrom: { [SITE]: host.origin },
     ...options.config,
   };
-  const lines: string[] = [];
+  const { log, text } = logged();
   // The clock stands still: what a test signs twice is the same, at the end of a second too.
   let now = options.startAt ?? Math.floor(Date.now() / 1000);
   const server = await startKeyServer(config, {
-    log: pino({ base: null }, { write: (line: string) => void lines.push(line) }),
+    log,
     limits: { ...GENEROUS, ...options.limits },
     now: () => now,
   });
@@ -124,7 +131,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     publisher,
     host,
     provider: { keyServer: server.url, publisher: publisher.root.id },
-    log: () => lines.join(''),
+    log: text,
     invite: (request) => inviteSubscriber(server.state, request),
     codeFor: async (name, request) => (await inviteSubscriber(server.state, { name, ...request })).code,
     join: async (name, request, password) => {
