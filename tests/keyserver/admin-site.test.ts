@@ -22,7 +22,7 @@ import { definePlan, listPlans } from '../../keyserver/subscriptions/plans.ts';
 import { findSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { askForKeys, bind } from '../support/device.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { rigForFile } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 
@@ -30,14 +30,13 @@ const HOSTILE = `"><script>document.title='taken'</script>' OR 1=1 --<%= 7*7 %>`
 const DAY = 86_400;
 const SHOTS = process.env.WISPR_SCREENSHOTS;
 
-let rig: Rig;
+const listen = { host: '127.0.0.1', port: 0 };
+const rig = rigForFile({ sets: ['day-2026-11-16', 'photos'], config: { admin: { listen } } });
 let origin: string;
 let browser: Browser;
 let page: Page;
 let code: string;
 beforeAll(async () => {
-  const listen = { host: '127.0.0.1', port: 0 };
-  rig = await startRig({ sets: ['day-2026-11-16', 'photos'], config: { admin: { listen } } });
   origin = rig.server.adminUrl ?? '';
   const { state } = rig.server;
   await definePlan(state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'] });
@@ -54,10 +53,7 @@ beforeAll(async () => {
   await state.database.run(push, 's3://bucket/news', state.now() - 90_000, state.now() - 900);
   browser = await launchChromium();
 });
-afterAll(async () => {
-  await browser?.close();
-  await rig?.close();
-});
+afterAll(() => browser?.close());
 
 /** What a publisher has handed over: the snapshot expires in 20 days, targets in 3. */
 async function publicationOf(now: number) {
@@ -243,7 +239,10 @@ describe('who is no operator', () => {
     await left.post('/sign-out', {});
     expect((await left.get('/')).status).toBe(303);
     expect((await removed.get('/')).status).toBe(200);
+    const { code: open } = await inviteOperator(rig.server.state, 'otto');
     await removeOperator(rig.server.state, 'otto');
+    expect(await findOperatorLink(rig.server.state, open)).toBe(undefined);
+    await expect(removeOperator(rig.server.state, 'otto')).rejects.toMatchObject({ code: 'argument-invalid' });
     expect((await removed.get('/')).status).toBe(303);
     const late = await operator();
     rig.passTime(12 * 3600 + 1);

@@ -1,15 +1,5 @@
-/** What the operators' pages read and write, without a page: operators, their links and sessions, the directory of subscribers, counts. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  beginOperatorSession,
-  endOperatorSession,
-  findOperator,
-  findOperatorLink,
-  inviteOperator,
-  listOperators,
-  removeOperator,
-  takeOperatorLink,
-} from '../../keyserver/admin-site/operators.ts';
+/** What the operators' pages read and write, without a page: the directory of subscribers, counts. */
+import { beforeAll, expect, it } from 'vitest';
 import { importSubscribers } from '../../keyserver/readers/import-subscribers.ts';
 import { countsSince } from '../../keyserver/storage/counts.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
@@ -17,15 +7,14 @@ import { countSubscribers, listSubscribers, SUBSCRIBER_STATES } from '../../keys
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { askForKeys, bind } from '../support/device.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { rigForFile } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 
 const DAY = 86_400;
 
-let rig: Rig;
+const rig = rigForFile({ sets: ['day-2026-11-16', 'photos'] });
 let state: KeyServerState;
 beforeAll(async () => {
-  rig = await startRig({ sets: ['day-2026-11-16', 'photos'] });
   ({ state } = rig.server);
   await definePlan(state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'] });
   const rows = Array.from({ length: 60 }, (_, index) => `reader${String(index).padStart(2, '0')}@example.org,daily,,`);
@@ -33,28 +22,6 @@ beforeAll(async () => {
     state,
     Buffer.from(`name,plan,from,until\nlate,daily,2019-01-01,2020-01-01\n${rows.join('\n')}\n`),
   );
-});
-afterAll(() => rig?.close());
-
-it('an operator has links that are good once and for a day, and sessions until removed', async () => {
-  const { code } = await inviteOperator(state, 'odile');
-  const { code: second } = await inviteOperator(state, 'odile');
-  expect(await listOperators(state)).toMatchObject([{ name: 'odile', passkeys: 0, lastUsed: null }]);
-  const operator = await findOperatorLink(state, code);
-  expect(operator).toMatchObject({ name: 'odile' });
-  expect([await takeOperatorLink(state, code), await takeOperatorLink(state, code)]).toEqual([true, false]);
-  for (const bad of [code, 'nonsense', '']) expect(await findOperatorLink(state, bad)).toBe(undefined);
-  const [left, kept] = [
-    await beginOperatorSession(state, operator?.id ?? 0),
-    await beginOperatorSession(state, operator?.id ?? 0),
-  ];
-  await endOperatorSession(state, left);
-  expect(await findOperator(state, left)).toBe(undefined);
-  expect(await findOperator(state, kept)).toEqual(operator);
-  await removeOperator(state, 'odile');
-  expect(await findOperator(state, kept)).toBe(undefined);
-  expect(await findOperatorLink(state, second)).toBe(undefined);
-  await expect(removeOperator(state, 'odile')).rejects.toMatchObject({ code: 'argument-invalid' });
 });
 
 it('the directory pages, searches and filters', async () => {

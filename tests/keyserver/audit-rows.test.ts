@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { signInPerson } from '../../keyserver/openid/identities.ts';
 import { joinWithCode } from '../../keyserver/readers/accounts.ts';
 import { exportSubscriber, moveSubscriber, signUp } from '../../keyserver/readers/own-account.ts';
@@ -6,15 +6,14 @@ import { newestAudit } from '../../keyserver/storage/audit.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { bind } from '../support/device.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { rigForFile } from '../support/keyserver-rig.ts';
 import { createReader } from '../support/reading-site-visitor.ts';
 import { runWispr } from '../support/wispr.ts';
 
-let rig: Rig;
+const rig = rigForFile();
 let state: KeyServerState;
 let reader: ReturnType<typeof createReader>;
 beforeAll(async () => {
-  rig = await startRig();
   ({ state } = rig.server);
   rig.writeConfig();
   await definePlan(state, { name: 'daily', sets: ['day-*'] });
@@ -22,7 +21,6 @@ beforeAll(async () => {
   const { code } = await rig.invite({ name: 'ada', plan: 'daily' });
   await reader.post('/-/join', { code, to: '' });
 });
-afterAll(() => rig?.close());
 
 const command = async (...args: string[]) => {
   const { code, stderr } = await runWispr(args, { cwd: rig.folder });

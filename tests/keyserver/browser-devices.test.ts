@@ -1,5 +1,5 @@
 /** Browsers as devices, request by request: docs/spec/web-reader.md, sections 3 and 4. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import {
@@ -18,20 +18,18 @@ import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
 import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { bind, post } from '../support/device.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { rigForFile } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 import { createReader, type Reader } from '../support/reading-site-visitor.ts';
 
 const DAY = 86_400;
-let rig: Rig;
+const listen = { host: '127.0.0.1', port: 0 };
+const rig = rigForFile({ config: { reading: { listen, documents: { listen, inBrowser: true } } } });
 let vault: string;
 beforeAll(async () => {
   await writeWebReader();
-  const listen = { host: '127.0.0.1', port: 0 };
-  rig = await startRig({ config: { reading: { listen, documents: { listen, inBrowser: true } } } });
   vault = rig.server.readingUrl;
 });
-afterAll(() => rig.close());
 
 const now = () => rig.server.state.now();
 const provider = () => ({ keyServer: vault, publisher: rig.publisher.root.id });
@@ -39,11 +37,7 @@ const day1 = () => setOf(rig.publisher, 'day-1').id;
 const subscriber = (name: string) => rig.idOf(name);
 
 /** A browser that joined by an invitation alone. */
-async function join(name: string): Promise<Reader> {
-  const reader = createReader(rig.server);
-  expect((await reader.join(await rig.codeFor(name))).status).toBe(303);
-  return reader;
-}
+const join = (name: string) => rig.join(name);
 
 /** As a page of the vault sends it. */
 function send(reader: Reader, path: string, body: Uint8Array, headers: Record<string, string> = { origin: vault }) {

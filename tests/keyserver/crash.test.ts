@@ -1,6 +1,5 @@
-import { rmSync } from 'node:fs';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
 import { overview } from '../../keyserver/operators/overview.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
@@ -26,7 +25,6 @@ beforeAll(async () => {
   store = await storeIn(folder);
   writeServerConfig(folder, store);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing; the devices bind again', async () => {
   const server = await startWispr(['keyserver', '--dev'], { cwd: folder });

@@ -1,5 +1,5 @@
 /** The contract of keyserver/storage/database.ts; on-postgres.test.ts holds PostgreSQL to it. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../keyserver/storage/database.ts';
@@ -17,10 +17,7 @@ beforeAll(async () => {
   one = (await openState(config)).database;
   two = (await openState(config)).database;
 });
-afterAll(async () => {
-  await Promise.all([one.close(), two.close()]);
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => Promise.all([one.close(), two.close()]));
 beforeEach(async () => {
   for (const table of ['settings', 'subscribers', 'publication', 'pushes']) await one.run(`DELETE FROM ${table}`);
 });

@@ -1,13 +1,12 @@
 /** Whole key servers, one of them the dispatcher. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
 import { forDevelopment, type KeyServerConfig, readConfig } from '../../keyserver/config/config.ts';
 import { configTemplate } from '../../keyserver/config/template.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
-import { configIn, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, logged, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { createReader } from '../support/reading-site-visitor.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -15,7 +14,7 @@ const metrics = { listen: { host: '127.0.0.1', port: 0 } };
 let rig: Rig;
 let other: RunningKeyServer;
 let port: number;
-const lines: string[] = [];
+const { log, text } = logged();
 beforeAll(async () => {
   port = await freePort();
   rig = await startRig({ config: { dispatcher: { listen: { host: '127.0.0.1', port } }, metrics } });
@@ -27,11 +26,10 @@ afterAll(async () => {
 });
 
 function start(config: KeyServerConfig): Promise<RunningKeyServer> {
-  const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
   return startKeyServer({ ...config, dispatcher: { connect: `127.0.0.1:${port}` } }, { log });
 }
 
-const said = () => lines.join('') + rig.log();
+const said = () => text() + rig.log();
 
 async function metric(name: string, server = other): Promise<number> {
   const text = await (await fetch(server.metricsUrl ?? '')).text();
@@ -86,9 +84,11 @@ it('attack 125: a key server of another database is refused, and works alone', a
   await expect.poll(said).toContain('"msg":"the dispatcher has another database or master key"');
   await expect.poll(said).toContain('"msg":"refused a key server that has another database or master key"');
   expect(await metric('wispr_dispatcher_connected', stranger)).toBe(0);
+  expect((await createReader(stranger).signIn('ada', 'a password for strangers')).status).toBe(403);
+  expect([await metric(outcome('local'), stranger), await metric(outcome('dispatched'), stranger)]).toEqual([1, 0]);
+  expect(said()).not.toContain('for strangers');
   expect(await metric('wispr_dispatcher_connected', rig.server)).toBe(1);
   await stranger.close();
-  rmSync(folder, { recursive: true });
 });
 
 it('a dispatcher whose port is taken does not start', async () => {
@@ -101,7 +101,6 @@ it('a dispatcher whose port is taken does not start', async () => {
 it('one that starts before its dispatcher works alone, and finds it when it is there', async () => {
   const later = await freePort();
   const config = (name: string) => ({ ...rig.config, publicKey: join(rig.folder, `${name}.pub`), metrics });
-  const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
   const early = await startKeyServer({ ...config('early'), dispatcher: { connect: `127.0.0.1:${later}` } }, { log });
   await expect.poll(said).toContain('"reason":"ECONNREFUSED","msg":"the dispatcher is lost');
   expect(await metric('wispr_dispatcher_connected', early)).toBe(0);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
 import { importSubscribers } from '../../keyserver/readers/import-subscribers.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
@@ -6,23 +6,21 @@ import { findSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/
 import { endSubscriptions } from '../../keyserver/subscriptions/subscriptions.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, type BoundDevice, bind, createDeviceKeys, post } from '../support/device.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { rigForFile } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 import { createVisitor } from '../support/reading-site-visitor.ts';
 import { runWispr } from '../support/wispr.ts';
 
 const PASSWORD = 'a long password';
 const GROUP = 'Library of Rope Walk';
-let rig: Rig;
+// Behind the clock of this machine, which commands go by, also after a second that a test lets pass.
+const startAt = nowInSeconds() - 10;
+const rig = rigForFile({ sets: ['photos-1'], config: { limits: { devices: 2 } }, startAt });
 let configFile: string;
 beforeAll(async () => {
-  // Behind the clock of this machine, which commands go by, also after a second that a test lets pass.
-  const startAt = nowInSeconds() - 10;
-  rig = await startRig({ sets: ['photos-1'], config: { limits: { devices: 2 } }, startAt });
   await definePlan(rig.server.state, { name: 'institution', title: 'For libraries', sets: ['photos-*'] });
   configFile = rig.writeConfig();
 });
-afterAll(() => rig?.close());
 
 const photos = () => setOf(rig.publisher, 'photos-1').id;
 const readsWith = async (device: BoundDevice) => (await askForKeys(device, [photos()])).refused[0]?.reason ?? 'reads';

@@ -1,18 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { createServer, request as httpsRequest, type RequestOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { cutConnection, rememberConnections } from '../../keyserver/http/cut.ts';
 import { currentTicketKey, followTicketKey, TICKET_KEY_LIFETIME } from '../../keyserver/http/ticket-keys.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
-import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, logged, temporaryFolder } from '../support/keyserver-rig.ts';
 
 const KEYS = 'keys.news.example';
 const READ = 'read.news.example';
@@ -23,7 +23,6 @@ beforeAll(() => {
   for (const host of [KEYS, READ, PAGES]) makeCertificate(host, host);
   makeExpired('expired', KEYS);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const openssl = (command: string, ...args: string[]) =>
   execFileSync('openssl', [...command.split(' '), ...args], { stdio: 'ignore' });
@@ -137,7 +136,7 @@ describe('with certificates', () => {
     });
   });
 
-  it('answers under its own host only', async () => {
+  it('attack 61: answers under its own host only', async () => {
     await withServer({}, async ({ keyServer: keys, reading: read, documents }) => {
       const headers = { host: 'evil.example' };
       expect((await get(PAGES, documents, { path: '/', headers: { host: READ } })).statusCode).toBe(421);
@@ -146,26 +145,20 @@ describe('with certificates', () => {
     });
   });
 
-  it('sets a session cookie that only this host can have set', async () => {
-    await withServer({}, async ({ reading: read }) => {
-      const headers = { host: READ, cookie: 'wispr=x', origin: `https://${READ}` };
-      const response = await get(READ, read, { path: '/-/sign-out', method: 'POST', headers });
-      expect(response.statusCode).toBe(303);
-      expect(response.headers['set-cookie']?.[0]).toMatch(
+  it('sets cookies that no script reads and only this host can have set; the mark of a known browser for a year', async () => {
+    await withServer({}, async ({ reading: read }, { state }) => {
+      const send = (path: string, more: Record<string, string>, body = '') =>
+        get(READ, read, { path, method: 'POST', headers: { host: READ, origin: `https://${READ}`, ...more } }, body);
+      const left = await send('/-/sign-out', { cookie: 'wispr=x' });
+      expect(left.statusCode).toBe(303);
+      expect(left.headers['set-cookie']?.[0]).toMatch(
         /^__Host-wispr=; Path=\/; Expires=.*; HttpOnly; Secure; SameSite=Lax$/,
       );
-    });
-  });
-
-  it('sets the mark of a known browser for a year, that no script reads and only this host can have set', async () => {
-    await withServer({}, async ({ reading: read }, { state }) => {
-      const { code: accountCode } = await inviteSubscriber(state, { name: 'anna' });
-      const body = new URLSearchParams({ code: accountCode, password: 'correct horse battery' }).toString();
-      const type = { 'content-type': 'application/x-www-form-urlencoded' };
-      const headers = { host: READ, origin: `https://${READ}`, ...type };
-      const response = await get(READ, read, { path: '/-/join', method: 'POST', headers }, body);
-      expect(response.statusCode).toBe(303);
-      expect(response.headers['set-cookie']?.[1]).toMatch(
+      const { code } = await inviteSubscriber(state, { name: 'anna' });
+      const body = new URLSearchParams({ code, password: 'correct horse battery' }).toString();
+      const joined = await send('/-/join', { 'content-type': 'application/x-www-form-urlencoded' }, body);
+      expect(joined.statusCode).toBe(303);
+      expect(joined.headers['set-cookie']?.[1]).toMatch(
         /^__Host-wispr-known=[\w-]{70}; Max-Age=31536000; Path=\/; Expires=.*; HttpOnly; Secure; SameSite=Lax$/,
       );
     });
@@ -197,12 +190,11 @@ describe('with certificates', () => {
   it('keeps the ticket key while the database cannot be reached', async () => {
     await withServer({}, async (_, { state }) => {
       const used: Uint8Array[] = [];
-      const lines: string[] = [];
-      const log = pino({}, { write: (line: string) => void lines.push(line) });
+      const { log, text: said } = logged();
       const broken = { ...state, database: { ...state.database, first: () => Promise.reject(new Error('gone')) } };
       await (await followTicketKey(broken, log, (key) => void used.push(key)))();
       expect(used).toEqual([]);
-      expect(lines.join('')).toContain('stays as it was');
+      expect(said()).toContain('stays as it was');
     });
   });
 
@@ -245,23 +237,11 @@ it('attack 9: a connection that is cut over TLS does not look like the end of a 
   await new Promise((resolve) => server.close(resolve));
 });
 
-describe('refuses', () => {
-  const start = (tls: KeyServerConfig['tls']) => startKeyServer(configure({ tls }));
-
-  it('a certificate that is not there', async () => {
-    await expect(start(files('none'))).rejects.toMatchObject({ code: 'configuration-invalid' });
-  });
-
-  it("another host's certificate, another certificate's key, and what is neither", async () => {
-    const mixed = { certificate: files(KEYS).certificate, key: files(READ).key };
-    const swapped = { certificate: files(KEYS).key, key: files(KEYS).certificate };
-    for (const tls of [files(READ), mixed, swapped])
-      await expect(start(tls)).rejects.toMatchObject({ code: 'configuration-invalid' });
-  });
-
-  it('an expired certificate', async () => {
-    await expect(start(files('expired'))).rejects.toMatchObject({ code: 'configuration-invalid' });
-  });
+it('refuses a certificate that is missing, expired, of another host or of another key, and what is none', async () => {
+  const mixed = { certificate: files(KEYS).certificate, key: files(READ).key };
+  const swapped = { certificate: files(KEYS).key, key: files(KEYS).certificate };
+  for (const tls of [files('none'), files('expired'), files(READ), mixed, swapped])
+    await expect(startKeyServer(configure({ tls }))).rejects.toMatchObject({ code: 'configuration-invalid' });
 });
 
 it('behind a proxy, counts attempts by the address that the proxy names; others cannot connect', async () => {

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
@@ -29,10 +28,7 @@ beforeEach(async () => {
   state = await openState(config);
   publisher = await createPublisher();
 });
-afterEach(async () => {
-  await state.database.close();
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => state.database.close());
 
 function seal(options: Partial<BundleOptions> = {}, by = publisher): Promise<Uint8Array> {
   return sealBundle(by, state.recipient.publicKey, { ...ORIGINS, content: 'https://cdn.example', ...options });
@@ -94,20 +90,13 @@ describe('a later bundle', () => {
     expect(await importBundle(state, bytes, ORIGINS)).toMatchObject({ outcome: 'unchanged', newSets: 0 });
   });
 
-  it('attack 90: an older one is refused', async () => expectRefused(await seal({ serial: 4 }), 'bundle-older'));
-
-  it('attack 90: one from another workspace is refused', async () => {
-    const workspace = toBase64url(randomBytes(16));
-    await expectRefused(await seal({ serial: 9 }, { ...publisher, workspace }), 'bundle-foreign');
-  });
-
-  it('attack 90: another one with the same serial is refused', async () =>
-    expectRefused(await seal({ serial: 5 }), 'bundle-older'));
-
-  it('of another publisher is refused, whatever key it is signed with', async () => {
+  it('attack 90: of a serial that is over, another workspace or another publisher is refused, whatever key it is signed with', async () => {
     const other = { ...(await createPublisher()), workspace: publisher.workspace };
-    await expectRefused(await seal({ serial: 9 }, other), 'bundle-foreign');
-    await expectRefused(await seal({ serial: 9 }, { ...other, identity: publisher.identity }), 'bundle-foreign');
+    await expectRefused(await seal({ serial: 4 }), 'bundle-older');
+    await expectRefused(await seal({ serial: 5 }), 'bundle-older');
+    const elsewhere = { ...publisher, workspace: toBase64url(randomBytes(16)) };
+    for (const by of [elsewhere, other, { ...other, identity: publisher.identity }])
+      await expectRefused(await seal({ serial: 9 }, by), 'bundle-foreign');
   });
 
   it('attack 90: signed by another publisher key is refused, until the operator names that key', async () => {

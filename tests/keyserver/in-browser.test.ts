@@ -1,11 +1,10 @@
 /** The in-browser reader at the documents' origin, request by request. */
 import { createHash } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
 import { versionOfProgram } from '../../core/publication/reader-program.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
@@ -15,7 +14,7 @@ import { programOf, readWebReader } from '../../node-support/web-reader-files.ts
 import { verifyUrl } from '../../publisher/verify/verify.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import type { ContentHost } from '../support/content-host.ts';
-import { configIn, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, logged, rigForFile, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { publish, SITE, sealBundle } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
@@ -25,18 +24,16 @@ const FRONT = { path: '/index.html', content: '<h1>Front</h1>', mediaType: 'text
 const OPENED = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
 const BEGINNING = 'Opening the page';
 
-let rig: Rig;
+const listen = { host: '127.0.0.1', port: 0 };
+const rig = rigForFile({ config: { reading: { listen, documents: { listen } } } });
 let documents: Visitor;
 beforeAll(async () => {
   await writeWebReader();
-  const listen = { host: '127.0.0.1', port: 0 };
-  rig = await startRig({ config: { reading: { listen, documents: { listen } } } });
   documents = createVisitor(rig.server.documentsUrl);
   const { descriptor } = (await readProviderRow(rig.server.state.database)) ?? {};
   if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
   for (const document of [LETTER, FRONT]) await publish(rig.publisher, rig.host, document);
 });
-afterAll(() => rig.close());
 
 describe('the page that starts the reader', () => {
   it.each(['/', '/letter.html?a=b', '/nothing.html'])('stands for %s where it is opened in a window', async (path) => {
@@ -100,8 +97,7 @@ describe('the program that the publication names', () => {
   it('is compared with the one that is served, by who verifies the site and for who reads it', async () => {
     const files = readWebReader();
     if (!files) throw new Error('it was built');
-    const reader = createReader(rig.server);
-    await reader.join(await rig.codeFor('berta'), 'correct horse battery');
+    const reader = await rig.join('berta');
     const account = async () =>
       /<p class="(\w+)"[^>]* id="program">(.*)<\/p>/.exec((await reader.get('/-/account')).text)?.slice(1);
     const { readingUrl: reading } = rig.server;
@@ -250,8 +246,7 @@ describe('below /-/', () => {
 });
 
 it('links lead to the document, where the reader asks for keys itself', async () => {
-  const reader = createReader(rig.server);
-  await reader.join(await rig.codeFor('berta'), 'correct horse battery');
+  const reader = await rig.join('berta');
   const cookie = [...reader.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const led = await fetch(`${rig.server.readingUrl}/index.html?q=1`, { headers: { cookie }, redirect: 'manual' });
   expect(led.headers.get('location')).toBe(`${rig.server.documentsUrl}/index.html?q=1`);
@@ -270,16 +265,14 @@ it('documents are decrypted here where a content host cannot be asked by a page 
 
 describe('where the in-browser reader is not built', () => {
   const empty = temporaryFolder();
-  afterAll(() => rmSync(empty, { recursive: true }));
 
   it('documents are decrypted here, and the log says why', async () => {
-    const lines: string[] = [];
-    const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+    const { log, text: said } = logged();
     const config = configIn(empty);
     const reading = { ...config.reading, documents: { listen: config.listen } };
     const server = await startKeyServer({ ...config, reading }, { log, webReader: empty });
     expect((await fetch(`${server.documentsUrl}/-/worker.js`)).status).toBe(404);
-    expect(lines.join('')).toContain('the in-browser reader is not built');
+    expect(said()).toContain('the in-browser reader is not built');
     await server.close();
   });
 

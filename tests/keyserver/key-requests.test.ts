@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { randomBytes } from '#primitives';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
@@ -8,15 +8,11 @@ import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, type BoundDevice, bind, bytesOf, post, sendKeyRequest } from '../support/device.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { rigForFile } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 
 const DAY = 86_400;
-let rig: Rig;
-beforeAll(async () => {
-  rig = await startRig();
-});
-afterAll(() => rig.close());
+const rig = rigForFile();
 
 async function connect(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<BoundDevice> {
   return bind(rig.provider, await rig.codeFor(name, grant));
@@ -24,6 +20,10 @@ async function connect(name: string, grant: { sets?: string[]; until?: number } 
 
 const day1 = () => setOf(rig.publisher, 'day-1');
 const day2 = () => setOf(rig.publisher, 'day-2');
+
+/** A request for the key of a set. */
+const requestBy = (key: NamedKey, time = nowInSeconds(), { id } = day1()) =>
+  encodeKeyRequest(key, rig.server.url, [id], time);
 
 /** Everything of an answer that a stranger could compare. */
 async function observe(body: Uint8Array): Promise<unknown> {
@@ -49,7 +49,7 @@ describe('a key request', () => {
 
   it('gets raw bytes that no cache keeps', async () => {
     const device = await connect('bert');
-    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], nowInSeconds());
+    const request = await requestBy(device.deviceKey);
     const response = await post(rig.server.url, KEY_REQUEST_PATH, request);
     expect(response.headers.get('content-type')).toBe('application/octet-stream');
     expect(response.headers.get('cache-control')).toBe('no-store');
@@ -69,7 +69,7 @@ describe('a key request', () => {
     expect(answer.keys.map(({ id }) => id)).toEqual([day1().id]);
     expect(answer.refused).toEqual([day2().id, unknown].map((id) => ({ id, reason: 'not-entitled' })));
     rig.passTime(DAY + 10);
-    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], nowInSeconds() + DAY + 10);
+    const request = await requestBy(device.deviceKey, nowInSeconds() + DAY + 10);
     const later = await sendKeyRequest(rig.server.url, device.deviceKey, request);
     rig.passTime(-DAY - 10);
     expect(later).toMatchObject({ keys: [], refused: [{ id: day1().id, reason: 'lapsed' }] });
@@ -77,13 +77,8 @@ describe('a key request', () => {
 
   it('of a revoked subscriber is refused with the reason, and a new invitation does not revive the old device', async () => {
     const device = await connect('emil');
-    expect(await revokeSubscriber(rig.server.state, 'EMIL')).toEqual({
-      name: 'emil',
-      members: 0,
-      devices: 1,
-      sessions: 0,
-      invitations: 0,
-    });
+    const revoked = { name: 'emil', members: 0, devices: 1, sessions: 0, invitations: 0 };
+    expect(await revokeSubscriber(rig.server.state, 'EMIL')).toEqual(revoked);
     expect((await askForKeys(device, [day1().id])).refused).toEqual([{ id: day1().id, reason: 'revoked' }]);
     const again = await connect('emil');
     expect((await askForKeys(device, [day1().id])).refused).toEqual([{ id: day1().id, reason: 'revoked' }]);
@@ -92,59 +87,43 @@ describe('a key request', () => {
 
   it('attack 42: keys and answers for one device are of no use to another', async () => {
     const [mine, other] = [await connect('frieda'), await connect('gustav')];
-    const request = await encodeKeyRequest(mine.deviceKey, rig.server.url, [day1().id], nowInSeconds());
+    const request = await requestBy(mine.deviceKey);
     const sealed = await bytesOf(await post(rig.server.url, KEY_REQUEST_PATH, request));
     await expect(openKeyAnswer(sealed, request, other.deviceKey.key)).rejects.toMatchObject({
       code: 'answer-unreadable',
     });
     const [wrapped] = (await openKeyAnswer(sealed, request, mine.deviceKey.key)).keys;
     if (!wrapped) throw new Error('no key');
-    await expect(unwrapKey(other.deviceKey, wrapped, nowInSeconds())).rejects.toMatchObject({
-      code: 'wrapped-key-invalid',
-    });
-    const relabelled = { ...wrapped, under: other.deviceKey.id };
-    await expect(unwrapKey(other.deviceKey, relabelled, nowInSeconds())).rejects.toMatchObject({
-      code: 'wrapped-key-invalid',
-    });
     const foreign = await wrapKey({ ...other.deviceKey, id: mine.deviceKey.id }, { ...day1(), kind: 'set' }, wrapped);
-    await expect(unwrapKey(mine.deviceKey, foreign, nowInSeconds())).rejects.toMatchObject({
-      code: 'wrapped-key-invalid',
-    });
+    for (const [by, given] of [
+      [other, wrapped],
+      [other, { ...wrapped, under: other.deviceKey.id }],
+      [mine, foreign],
+    ] as const)
+      await expect(unwrapKey(by.deviceKey, given, nowInSeconds())).rejects.toMatchObject({
+        code: 'wrapped-key-invalid',
+      });
   });
 
   it('attack 44: the same request again, an old one, one from the future and a reused nonce are refused inside the answer', async () => {
     const device = await connect('hanna');
-    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], nowInSeconds());
+    const request = await requestBy(device.deviceKey);
     expect((await sendKeyRequest(rig.server.url, device.deviceKey, request)).keys).toHaveLength(1);
     const replayed = await sendKeyRequest(rig.server.url, device.deviceKey, request);
     expect(replayed).toMatchObject({ keys: [], refused: [{ reason: 'replayed-request' }] });
     for (const time of [nowInSeconds() - 310, nowInSeconds() + 310]) {
-      const stale = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], time);
+      const stale = await requestBy(device.deviceKey, time);
       const answer = await sendKeyRequest(rig.server.url, device.deviceKey, stale);
       expect(answer).toMatchObject({ keys: [], refused: [{ reason: 'stale-request' }] });
     }
-  });
-
-  it('attack 44: of many copies sent at once, one is answered', async () => {
-    const device = await connect('ida');
-    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], nowInSeconds());
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () => sendKeyRequest(rig.server.url, device.deviceKey, request)),
-    );
-    expect(answers.filter(({ keys }) => keys.length === 1)).toHaveLength(1);
   });
 
   it('attack 45: unknown device and wrong proof get the same answer, byte for byte', async () => {
     const device = await connect('jens');
     const wrongKey = randomBytes(32);
     const stranger = { id: await keyIdOf('device', wrongKey), key: wrongKey };
-    const unknown = await encodeKeyRequest(stranger, rig.server.url, [day1().id], nowInSeconds());
-    const unproved = await encodeKeyRequest(
-      { ...device.deviceKey, key: wrongKey },
-      rig.server.url,
-      [day1().id],
-      nowInSeconds(),
-    );
+    const unknown = await requestBy(stranger);
+    const unproved = await requestBy({ ...device.deviceKey, key: wrongKey });
     const elsewhere = await encodeKeyRequest(device.deviceKey, 'https://other.example', [day1().id], nowInSeconds());
     const answer = await observe(unknown);
     expect(answer).toMatchObject({ status: 403, body: '{"error":"request-refused"}' });
@@ -162,7 +141,7 @@ describe('a key request', () => {
     const [open, seal] = [vi.spyOn(vault, 'open'), vi.spyOn(vault, 'seal')];
     const opened = async (key: NamedKey) => {
       open.mockClear();
-      const request = await encodeKeyRequest(key, rig.server.url, [day1().id], nowInSeconds());
+      const request = await requestBy(key);
       expect(await observe(request)).toMatchObject({ status: 403 });
       return open.mock.calls.map(([place, sealed]) => [
         place.table,
@@ -183,17 +162,15 @@ describe('a key request', () => {
 
   it('attack 74: a request that comes back as an answer, or the answer to another request, is not accepted', async () => {
     const device = await connect('kora');
-    const [first, second] = [
-      await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], nowInSeconds()),
-      await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], nowInSeconds()),
-    ];
+    const [first, second] = [await requestBy(device.deviceKey), await requestBy(device.deviceKey)];
     const answer = await bytesOf(await post(rig.server.url, KEY_REQUEST_PATH, first));
-    await expect(openKeyAnswer(first, first, device.deviceKey.key)).rejects.toMatchObject({
-      code: 'answer-unreadable',
-    });
-    await expect(openKeyAnswer(answer, second, device.deviceKey.key)).rejects.toMatchObject({
-      code: 'answer-unreadable',
-    });
+    for (const [given, request] of [
+      [first, first],
+      [answer, second],
+    ] as const)
+      await expect(openKeyAnswer(given, request, device.deviceKey.key)).rejects.toMatchObject({
+        code: 'answer-unreadable',
+      });
   });
 
   it('that is malformed or too large is refused without a look at the database', async () => {
@@ -210,13 +187,13 @@ describe('a key request', () => {
       await database.run(`UPDATE ${table} SET sealed = ? WHERE ${column} = ?`, first, two);
     };
     await swap('sets', 'id', day1().id, day2().id);
-    const forSet = await encodeKeyRequest(thief.deviceKey, rig.server.url, [day1().id], nowInSeconds());
+    const forSet = await requestBy(thief.deviceKey);
     expect(await observe(forSet)).toMatchObject({ status: 500, body: '{"error":"internal"}' });
     await swap('sets', 'id', day1().id, day2().id);
     expect((await askForKeys(thief, [day1().id])).keys).toHaveLength(1);
     await swap('devices', 'key_id', anna.deviceKey.id, thief.deviceKey.id);
     const asAnna = { id: anna.deviceKey.id, key: thief.deviceKey.key };
-    const forDevice = await encodeKeyRequest(asAnna, rig.server.url, [day2().id], nowInSeconds());
+    const forDevice = await requestBy(asAnna, undefined, day2());
     expect(await observe(forDevice)).toMatchObject({ status: 500, body: '{"error":"internal"}' });
     expect(rig.log()).toContain('store-unusable');
     await swap('devices', 'key_id', anna.deviceKey.id, thief.deviceKey.id);
@@ -228,7 +205,7 @@ describe('a key request', () => {
     const place = { table: 'sets', row: day2().id, keyId: day2().id };
     const right = await sealedIn('sets', 'id', day2().id);
     await database.run('UPDATE sets SET sealed = ? WHERE id = ?', await vault.seal(place, randomBytes(32)), day2().id);
-    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day2().id], nowInSeconds());
+    const request = await requestBy(device.deviceKey, undefined, day2());
     expect(await observe(request)).toMatchObject({ status: 500 });
     await database.run('UPDATE sets SET sealed = ? WHERE id = ?', right, day2().id);
   });
@@ -255,18 +232,6 @@ describe('the rest of the API', () => {
       `${rig.server.readingUrl}/-/join`,
       'no-store',
     ]);
-  });
-
-  it('writes logs without ids, codes and queries', async () => {
-    const deviceCode = await rig.codeFor('olga');
-    const device = await bind(rig.provider, deviceCode);
-    await fetch(`${rig.server.url}/somewhere?code=${deviceCode}`);
-    await askForKeys(device, [day1().id]);
-    const log = rig.log();
-    expect(log).toContain('"route":"/v1/keys"');
-    for (const secret of [deviceCode, deviceCode.replaceAll('-', ''), device.deviceKey.id, 'somewhere', 'olga']) {
-      expect(log).not.toContain(secret);
-    }
   });
 });
 

@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { SMTPServerOptions } from 'smtp-server';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificates.ts';
-import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import { runWispr } from '../support/wispr.ts';
 
@@ -15,18 +15,16 @@ const ELSEWHERE = '[::ffff:127.0.0.1]';
 const FROM = 'The Saltmere Packet <reader@news.example>';
 const PASSWORD = 'mail-server-password';
 
-let rig: Rig;
+const rig = rigForFile();
 let passwordFile: string;
 let good: TestCertificate;
 let other: TestCertificate;
 beforeAll(async () => {
-  rig = await startRig();
   passwordFile = join(rig.folder, 'smtp.password');
   writeFileSync(passwordFile, `${PASSWORD}\n`, { mode: 0o600 });
   good = await makeCertificate(rig.folder, ['IP:127.0.0.1', 'IP:::ffff:127.0.0.1']);
   other = await makeCertificate(temporaryFolder(), ['DNS:mail.another.example']);
 });
-afterAll(() => rig.close());
 
 async function start({ key, cert }: TestCertificate, options: SMTPServerOptions = {}): Promise<MailServer> {
   const server = await startMailServer({ key, cert, ...options });

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import type { Database } from '../../keyserver/storage/database.ts';
@@ -32,7 +31,6 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
   });
   afterEach(async () => {
     for (const database of opened) await database.close();
-    rmSync(folder, { recursive: true });
   });
 
   const settings = (database: Database) => database.all('SELECT * FROM settings ORDER BY name');

@@ -48,7 +48,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.close();
   await publisher.remove();
-  rmSync(folder, { recursive: true });
 });
 
 async function start(): Promise<void> {
@@ -108,9 +107,12 @@ async function reads(): Promise<boolean> {
   const all = async () => (await askForKeys(device, ids)).keys.length === ids.length && ids.length > 0;
   return all().catch(async () => {
     const { keys, provider } = device;
-    const request = encodeRenewalRequest(keys, provider.publisher, nowInSeconds());
-    const response = await post(provider.keyServer, RENEWAL_PATH, request);
-    device = { keys, provider, deviceKey: await acceptBinding(request, await bytesOf(response), keys, provider) };
+    // The first answer is lost.
+    for (const { publisher } of [provider, provider]) {
+      const request = encodeRenewalRequest(keys, publisher, nowInSeconds());
+      const response = await post(provider.keyServer, RENEWAL_PATH, request);
+      device = { keys, provider, deviceKey: await acceptBinding(request, await bytesOf(response), keys, provider) };
+    }
     return all();
   });
 }
@@ -194,7 +196,6 @@ it('the playbook for a dead publisher machine: another one goes on from copies',
   publisher = { ...publisher, directory: copy };
   await play('A dead publisher machine', 0);
   expect(await reads()).toBe(true);
-  rmSync(copy, { recursive: true });
   publisher = { ...publisher, directory: dead };
 });
 

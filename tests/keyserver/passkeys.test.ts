@@ -2,7 +2,7 @@ import type { Browser, CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { launchChromium } from '../support/chromium.ts';
-import { configIn, type Rig, startRig } from '../support/keyserver-rig.ts';
+import { configIn, rigForFile } from '../support/keyserver-rig.ts';
 import { createReader } from '../support/reading-site-visitor.ts';
 
 const AUTHENTICATOR = {
@@ -13,19 +13,13 @@ const AUTHENTICATOR = {
   isUserVerified: true,
   automaticPresenceSimulation: true,
 } as const;
-let rig: Rig;
+// Passkeys belong to names, not to addresses.
+const rig = rigForFile({ config: { reading: { ...configIn('').reading, listen: { host: 'localhost', port: 0 } } } });
 let browser: Browser;
 beforeAll(async () => {
-  // Passkeys belong to names, not to addresses.
-  const listen = { host: 'localhost', port: 0 };
-  const { reading } = configIn('');
-  rig = await startRig({ config: { reading: { ...reading, listen } } });
   browser = await launchChromium();
 });
-afterAll(async () => {
-  await browser?.close();
-  await rig.close();
-});
+afterAll(() => browser?.close());
 
 interface Person {
   readonly page: Page;

@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../keyserver/config/config.ts';
 import { createPaywall } from '../../keyserver/paywall/paywall.ts';
-import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { inviteAgain } from '../../keyserver/readers/invitations.ts';
 import { openState } from '../../keyserver/storage/state.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { findSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { plansOf } from '../../keyserver/subscriptions/subscriptions.ts';
 import { askForKeys, bind } from '../support/device.ts';
-import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
 import { type Paywall, startPaywall } from '../support/paywall.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 import { createVisitor } from '../support/reading-site-visitor.ts';
@@ -26,14 +25,15 @@ const [TODAY, LATER] = [`day-${dateOf(START)}`, `day-${dateOf(START + 20 * DAY)}
 const SETS = [TODAY, LATER, 'photos'];
 
 let paywall: Paywall;
-let rig: Rig;
-let now: number;
-beforeAll(async () => {
+const rig = rigForFile(async () => {
   paywall = await startPaywall(SECRET);
   const secretFile = join(temporaryFolder(), 'paywall.secret');
   writeFileSync(secretFile, `${SECRET}\n`, { mode: 0o600 });
   const entitlement = { url: paywall.url, secretFile, cacheMinutes: 15, outageHours: 72 };
-  rig = await startRig({ sets: SETS, config: { entitlement }, startAt: START });
+  return { sets: SETS, config: { entitlement }, startAt: START };
+});
+let now: number;
+beforeAll(async () => {
   now = START;
   await definePlan(rig.server.state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'], zone: 'UTC' });
   await definePlan(rig.server.state, { name: 'pictures', sets: ['photos'] });
@@ -44,25 +44,14 @@ afterEach(() => {
   paywall.answer = { plans: [] };
   paywall.asked.length = 0;
 });
-afterAll(async () => {
-  await rig?.close();
-  await paywall?.close();
-});
+afterAll(() => paywall?.close());
 
 const pass = (seconds: number) => {
   rig.passTime(seconds);
   now += seconds;
 };
 
-/** Which sets a subscriber gets keys of, as a key request finds it. */
-async function readableBy(name: string): Promise<string[]> {
-  const subscriber = await findSubscriber(rig.server.state.database, name);
-  if (!subscriber) throw new Error(`no ${name}`);
-  const ids = SETS.map((set) => setOf(rig.publisher, set).id);
-  const { state } = rig.server;
-  const decisions = await decideKeys(state, await standingRights(state, subscriber), ids);
-  return SETS.filter((_set, index) => decisions[index]?.denied === undefined);
-}
+const readableBy = (name: string) => rig.readableBy(name);
 
 /** A subscriber of whom nothing is noted yet. */
 async function known(name: string): Promise<string> {

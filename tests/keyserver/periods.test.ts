@@ -1,5 +1,5 @@
 /** Who gets period keys, and when: docs/spec/keys.md, "Period keys". By a real key server, as devices find it. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
@@ -13,7 +13,7 @@ import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { endSubscriptions, subscribe } from '../../keyserver/subscriptions/subscriptions.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type BoundDevice, bind, sendKeyRequest } from '../support/device.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { rigForFile } from '../support/keyserver-rig.ts';
 import { SITE, sealBundle, setOf } from '../support/publisher-with-sets.ts';
 
 const ZONE = 'Pacific/Auckland';
@@ -24,12 +24,11 @@ const NOVEMBER = periodAt('month', ZONE, START);
 const DECEMBER = periodAt('month', ZONE, NOVEMBER.end);
 const AHEAD = NOVEMBER.end - (DECEMBER.end - DECEMBER.start) / 4;
 
-let rig: Rig;
+const rig = rigForFile({ sets: ['day-2026-11-16', 'day-2026-12-01', 'photos'], startAt: START });
 let now = START;
 let serial = 2;
 let periods: BundledPeriod[];
 beforeAll(async () => {
-  rig = await startRig({ sets: ['day-2026-11-16', 'day-2026-12-01', 'photos'], startAt: START });
   await definePlan(rig.server.state, { name: 'daily', sets: ['day-*', 'extra'], zone: ZONE });
   await definePlan(rig.server.state, { name: 'library', sets: ['photos'] });
   periods = await Promise.all([
@@ -39,7 +38,6 @@ beforeAll(async () => {
   ]);
   await handOver(periods);
 });
-afterAll(() => rig?.close());
 
 async function periodOf(plan: string, sets: string[], span: typeof NOVEMBER, zone?: string): Promise<BundledPeriod> {
   const key = randomBytes(32);

@@ -2,22 +2,21 @@
 import { writeFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { overview } from '../../keyserver/operators/overview.ts';
 import { whyCanRead } from '../../keyserver/operators/why.ts';
-import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
 import { definePlan, listPlans, removePlan } from '../../keyserver/subscriptions/plans.ts';
-import { findSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import {
   endSubscriptions,
   noteKeptElsewhere,
   plansOf,
   subscribe,
 } from '../../keyserver/subscriptions/subscriptions.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
-import { publish, setOf } from '../support/publisher-with-sets.ts';
+import { rigForFile } from '../support/keyserver-rig.ts';
+import { publish } from '../support/publisher-with-sets.ts';
 
 const DAY = 86_400;
 const START = Math.floor(Date.now() / 1000);
@@ -27,25 +26,15 @@ const END_OF_TODAY = Date.parse(`${TODAY}T23:59:59Z`) / 1000;
 const [YESTERDAYS, TODAYS, TOMORROWS] = [`day-${BEFORE}`, `day-${TODAY}`, `day-${AFTER}`];
 const ISSUES = [YESTERDAYS, TODAYS, TOMORROWS, 'photos'];
 
-let rig: Rig;
+const rig = rigForFile({ sets: ISSUES, startAt: START });
 let now: number;
 beforeAll(async () => {
-  rig = await startRig({ sets: ISSUES, startAt: START });
   now = START;
   await definePlan(rig.server.state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'], zone: 'UTC' });
   await definePlan(rig.server.state, { name: 'pictures', sets: ['photos'] });
 });
-afterAll(() => rig?.close());
 
-/** Which of the sets a subscriber gets keys of. */
-async function readableBy(name: string): Promise<string[]> {
-  const subscriber = await findSubscriber(rig.server.state.database, name);
-  if (!subscriber) throw new Error(`no ${name}`);
-  const ids = ISSUES.map((set) => setOf(rig.publisher, set).id);
-  const { state } = rig.server;
-  const decisions = await decideKeys(state, await standingRights(state, subscriber), ids);
-  return ISSUES.filter((_set, index) => decisions[index]?.denied === undefined);
-}
+const readableBy = (name: string) => rig.readableBy(name);
 
 const passDays = (days: number) => {
   rig.passTime(days * DAY);

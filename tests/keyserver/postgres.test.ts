@@ -1,9 +1,8 @@
 /** What is PostgreSQL's alone: addresses, passwords, other programs' databases, and a server that goes away. */
-import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { isPostgresUrl } from '../../keyserver/config/schema.ts';
@@ -13,7 +12,7 @@ import { startKeyServer } from '../../keyserver/server.ts';
 import { openState } from '../../keyserver/storage/state.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { makeCertificate } from '../support/certificates.ts';
-import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, logged, temporaryFolder } from '../support/keyserver-rig.ts';
 import { GUARDED, newPostgresUrl } from '../support/postgres.ts';
 import { startCluster } from '../support/postgres-cluster.ts';
 import { runWispr, startWispr } from '../support/wispr.ts';
@@ -26,7 +25,6 @@ beforeEach(async () => {
   url = await newPostgresUrl();
   config = { ...configIn(folder), data: undefined, database: url };
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 /** As another program. */
 async function asked(sql: string): Promise<unknown[]> {
@@ -177,8 +175,7 @@ it('TLS is as the address says: verify-full takes no other authority and no othe
 });
 
 it('a connection that is cut ends neither the key server nor what it has stored', async () => {
-  const lines: string[] = [];
-  const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+  const { log, text: said } = logged();
   const server = await startKeyServer(config, { log });
   await inviteSubscriber(server.state, { name: 'ada' });
   const begun = server.state.database.transaction(async () => {
@@ -194,5 +191,5 @@ it('a connection that is cut ends neither the key server nor what it has stored'
   expect((await overview(server.state)).subscribers.map(({ name }) => name)).toEqual(['ada', 'ben']);
   expect(await asked("SELECT name FROM settings WHERE name IN ('cut', 'after')")).toEqual([]);
   await server.close();
-  expect(lines.join('')).not.toMatch(/INSERT|SELECT/);
+  expect(said()).not.toMatch(/INSERT|SELECT/);
 });

@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
 import { BUNDLE_PATH, encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
@@ -49,7 +49,6 @@ beforeAll(async () => {
     bundle = await seal(2);
   });
 });
-afterAll(() => rmSync(parent, { recursive: true }));
 
 async function inState<Result>(place: string, work: (state: KeyServerState) => Promise<Result>): Promise<Result> {
   const state = await openState(configIn(place));

@@ -170,7 +170,6 @@ describe('a greater pair at a push target', () => {
     putFile(B, 'timestamp.json', await the.timestamp(8, snapshot));
     await the.run();
     expect([await publicationAt(A), await publicationAt(B)]).toEqual([8, 8]);
-    for (const folder of [A, B]) rmSync(folder, { recursive: true });
   });
 
   it('is not adopted without its snapshot, nor with one that the snapshot key has not signed; nor is it replaced', async () => {
@@ -249,7 +248,6 @@ describe('a greater pair at a push target', () => {
     expect((await the.read(bytes)).snapshot.version).toBe(8);
     expect((await overview(restarted.state)).publication?.withdrawn).toBe(true);
     await restarted.close();
-    rmSync(copy, { recursive: true });
   });
 });
 
@@ -273,7 +271,6 @@ describe('one target that hangs', () => {
     vi.unstubAllEnvs();
     await keeper.stop();
     await server.close();
-    rmSync(site, { recursive: true });
   });
 
   /** A keeper with two targets, of which the first is the bucket. */

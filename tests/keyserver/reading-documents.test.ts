@@ -1,13 +1,12 @@
-import { rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { urlPathOf } from '../../core/site/path.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
-import { configIn, type Rig, rigForTest, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, rigForFile, rigForTest, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { createPublisher, fileOf, publish, SITE, type TestDocument } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Reader, type Visitor } from '../support/reading-site-visitor.ts';
 
@@ -41,23 +40,17 @@ const FRONT: TestDocument = {
 };
 const EMPTY: TestDocument = { path: '/2026/11/20/empty.txt', content: '', mediaType: 'text/plain', set: 'day-1' };
 
-let rig: Rig;
+const rig = rigForFile();
 let anna: Reader;
 beforeAll(async () => {
-  rig = await startRig();
   anna = await join('anna');
 });
 beforeEach(async () => {
   rig.host.handlers.clear();
   for (const document of [ARTICLE, PICTURE, FILM, FRONT, EMPTY]) await publish(rig.publisher, rig.host, document);
 });
-afterAll(() => rig.close());
 
-async function join(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<Reader> {
-  const reader = createReader(rig.server);
-  await reader.join(await rig.codeFor(name, grant), PASSWORD);
-  return reader;
-}
+const join = (name: string, grant = {}) => rig.join(name, grant, PASSWORD);
 
 const urlOf = ({ path }: TestDocument) => urlPathOf(path);
 
@@ -107,12 +100,6 @@ describe('a document', () => {
       expect(plain.headers.etag).not.toBe(coded.headers.etag);
       expect(plain.headers.vary).toBe('accept-encoding');
     }
-  });
-
-  it('is not sent again to a browser that has it', async () => {
-    const { headers } = await anna.get(urlOf(PICTURE));
-    const again = await anna.get(urlOf(PICTURE), { 'if-none-match': `"other", W/${headers.etag}` });
-    expect([again.status, again.body.length]).toEqual([304, 0]);
   });
 
   it('answers HEAD with the headers alone', async () => {
@@ -199,8 +186,10 @@ describe('a shared cache in front', () => {
 
   it('keeps nothing of an answer that a browser has the document already', async () => {
     const { headers } = await anna.get(urlOf(PICTURE));
-    const again = await anna.get(urlOf(PICTURE), { 'if-none-match': String(headers.etag) });
-    expect([again.status, again.headers['cache-control']]).toEqual([304, 'private, no-cache']);
+    for (const tags of [String(headers.etag), `"other", W/${headers.etag}`]) {
+      const again = await anna.get(urlOf(PICTURE), { 'if-none-match': tags });
+      expect([again.status, again.body.length, again.headers['cache-control']]).toEqual([304, 0, 'private, no-cache']);
+    }
   });
 
   it('keeps no public document either: the same address may be for subscribers tomorrow', async () => {
@@ -227,15 +216,17 @@ describe('a shared cache in front', () => {
     }
   });
 
-  it('keeps no error of the API: that there is no publisher is over with the first bundle', async () => {
+  it('keeps no error from before there is a publisher', async () => {
     const folder = temporaryFolder();
     const empty = await startKeyServer(configIn(folder), { log: pino({ enabled: false }) });
     for (const path of ['/.well-known/wispr-provider', '/nothing']) {
       const { status, headers } = await fetch(empty.url + path);
       expect([status, headers.get('cache-control')]).toEqual([404, 'no-store']);
     }
+    const page = await createVisitor(empty.documentsUrl).get('/');
+    expect([page.status, page.headers['cache-control']]).toEqual([503, 'no-store']);
+    expect(page.text).toContain('Nothing to read here yet');
     await empty.close();
-    rmSync(folder, { recursive: true });
   });
 });
 
@@ -384,16 +375,6 @@ describe('the reading site', () => {
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  it('attack 61: answers under its own host only', async () => {
-    const status = await new Promise((resolve) => {
-      const options = { headers: { host: 'evil.example' } };
-      httpRequest(`${rig.server.readingUrl}/-/sign-in`, options, (response) =>
-        resolve(response.resume().statusCode),
-      ).end();
-    });
-    expect(status).toBe(421);
-  });
-
   it('attack 65: turns away an address that asks for too many documents, and no other', async () => {
     const limited = await rigForTest({ limits: { documentsPerAddress: 3 } });
     const { host, server } = limited;
@@ -414,15 +395,6 @@ describe('the reading site', () => {
   it('has no page of its own that is not known', async () => {
     await expectRefusal(anna, '/-/nothing', 404, 'not-found');
     expect((await anna.get('/-/')).headers.location).toBe('/-/account');
-  });
-
-  it('says so when no publisher was connected yet', async () => {
-    const folder = temporaryFolder();
-    const empty = await startKeyServer(configIn(folder), { log: pino({ enabled: false }) });
-    const page = await createVisitor(empty.documentsUrl).get('/');
-    expect([page.status, page.text.includes('Nothing to read here yet')]).toEqual([503, true]);
-    await empty.close();
-    rmSync(folder, { recursive: true });
   });
 
   it('says so when the content host is not there', async () => {

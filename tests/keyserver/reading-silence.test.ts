@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { postFrom } from '../support/device.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { rigForFile, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { signOnto } from '../support/signed-publication.ts';
 import { runs } from '../support/tier.ts';
@@ -19,18 +19,16 @@ const METADATA = 16;
 const FILM = { path: '/film.mp4', content: randomBytes(24_000_000), mediaType: 'video/mp4' };
 const PASSWORD = 'correct horse battery';
 
-let rig: Rig;
+const rig = rigForFile({
+  limits: { openDocumentsPerAddress: PLACES, readerSilence: SILENCE, documentWait: 2 * SILENCE },
+});
 const clients: Socket[] = [];
 beforeAll(async () => {
-  rig = await startRig({
-    limits: { openDocumentsPerAddress: PLACES, readerSilence: SILENCE, documentWait: 2 * SILENCE },
-  });
   await publish(rig.publisher, rig.host, FILM);
   await publish(rig.publisher, rig.host, { path: '/index.html', content: '<h1>Front</h1>', mediaType: 'text/html' });
 });
 afterAll(async () => {
   for (const client of clients) client.destroy();
-  await rig.close();
 });
 
 /** A client that asks for the film, and reads nothing of it, not even that its connection has ended. */

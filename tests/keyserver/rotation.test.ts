@@ -1,10 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { acceptBinding, encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
-import { encodeKeyRequest, KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { findKnownBrowser, markKnownBrowser } from '../../keyserver/readers/known-browsers.ts';
-import { rotateDevices } from '../../keyserver/rotation/devices.ts';
 import { removeOlderKeys, rotateMasterKey } from '../../keyserver/rotation/master-key.ts';
 import { rotateRecipient } from '../../keyserver/rotation/recipient.ts';
 import { SEALED_TABLES } from '../../keyserver/rotation/sealed-rows.ts';
@@ -13,17 +11,15 @@ import { readSecret } from '../../keyserver/storage/secrets.ts';
 import { type KeyServerState, openState } from '../../keyserver/storage/state.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { askForKeys, type BoundDevice, bind, bytesOf, post } from '../support/device.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { askForKeys, type BoundDevice, bind, post } from '../support/device.ts';
+import { rigForFile } from '../support/keyserver-rig.ts';
 import { sealBundle, setOf } from '../support/publisher-with-sets.ts';
 
-let rig: Rig;
+const rig = rigForFile();
 let device: BoundDevice;
 beforeAll(async () => {
-  rig = await startRig();
   device = await bind(rig.provider, await rig.codeFor('Ada'));
 });
-afterAll(() => rig.close());
 
 const keysOf = async (bound: BoundDevice) => (await askForKeys(bound, [setOf(rig.publisher, 'day-1').id])).keys.length;
 
@@ -149,23 +145,6 @@ describe('the recipient key', () => {
 });
 
 describe('device keys', () => {
-  it('are renewed by the device itself; what a thief has taken is refused', async () => {
-    const stolen = device.deviceKey;
-    expect(await beside(rotateDevices)).toBeGreaterThan(1);
-    const ask = await encodeKeyRequest(
-      stolen,
-      rig.provider.keyServer,
-      [setOf(rig.publisher, 'day-1').id],
-      nowInSeconds(),
-    );
-    expect((await post(rig.provider.keyServer, KEY_REQUEST_PATH, ask)).status).toBe(403);
-    device = await renew(device);
-    expect(device.deviceKey).not.toEqual(stolen);
-    expect(await keysOf(device)).toBe(1);
-    device = await renew(device); // an answer that was lost
-    expect(await keysOf(device)).toBe(1);
-  });
-
   it('are given to no device that is unknown or was removed, and not for a signature by another', async () => {
     const other = await bind(rig.provider, await rig.codeFor('Cleo'));
     const mixed = { ...other.keys, ed25519: { ...other.keys.ed25519, publicKey: device.keys.ed25519.publicKey } };
@@ -178,12 +157,5 @@ describe('device keys', () => {
   async function statusOf(keys: BoundDevice['keys']): Promise<number> {
     const request = encodeRenewalRequest(keys, rig.provider.publisher, nowInSeconds());
     return (await post(rig.provider.keyServer, RENEWAL_PATH, request)).status;
-  }
-
-  async function renew({ keys, provider }: BoundDevice): Promise<BoundDevice> {
-    const request = encodeRenewalRequest(keys, provider.publisher, nowInSeconds());
-    const response = await post(provider.keyServer, RENEWAL_PATH, request);
-    expect(response.status).toBe(200);
-    return { keys, provider, deviceKey: await acceptBinding(request, await bytesOf(response), keys, provider) };
   }
 });

@@ -3,26 +3,25 @@ import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../keyserver/api/subscriptions.ts';
 import { createToken } from '../../keyserver/publication/tokens.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { openApiText } from '../../scripts/openapi.ts';
-import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
 
 const SECRET = 'whsec_of_this_test';
 
-let rig: Rig;
+const rig = rigForFile(() => {
+  const secretFile = join(temporaryFolder(), 'stripe.secret');
+  writeFileSync(secretFile, `${SECRET}\n`, { mode: 0o600 });
+  return { config: { stripe: { secretFile, plans: { price_daily: 'daily' } } } };
+});
 let token: string;
 beforeAll(async () => {
-  const folder = temporaryFolder();
-  const secretFile = join(folder, 'stripe.secret');
-  writeFileSync(secretFile, `${SECRET}\n`, { mode: 0o600 });
-  rig = await startRig({ config: { stripe: { secretFile, plans: { price_daily: 'daily' } } } });
   token = (await createToken(rig.server.state, 'shop', 30, 'subscriptions')).token;
   await definePlan(rig.server.state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'], zone: 'Europe/Berlin' });
 });
-afterAll(() => rig?.close());
 
 async function post(
   path: string,
@@ -142,36 +141,29 @@ it('docs/openapi.json is made from the operations (npm run openapi)', () => {
 });
 
 describe('Stripe', () => {
-  const send = (object: Record<string, unknown>, { created = rig.server.state.now(), secret = SECRET } = {}) => {
-    const now = rig.server.state.now();
-    const event = {
-      id: 'evt_1',
-      created,
-      type: 'customer.subscription.updated',
-      data: {
-        object: {
-          id: 'sub_1',
-          status: 'active',
-          start_date: now - 60,
-          metadata: { subscriber: 'emil@example.org' },
-          items: { data: [{ price: { id: 'price_daily' }, current_period_end: now + 1_000_000 }] },
-          ...object,
-        },
-      },
-    };
-    const body = JSON.stringify(event);
-    const v1 = createHmac('sha256', secret).update(`${now}.${body}`).digest('hex');
-    return post('/v1/stripe', body, { 'stripe-signature': `t=${now},v1=${v1}` });
+  const EMIL = 'emil@example.org';
+  const now = () => rig.server.state.now();
+  /** As Stripe sends it, of API version 2025-03-31 and later. */
+  const eventOf = (object: Record<string, unknown>, created = now(), type = 'customer.subscription.updated') => {
+    const items = { data: [{ price: { id: 'price_daily' }, current_period_end: now() + 1_000_000 }] };
+    const plain = { id: 'sub_1', status: 'active', start_date: now() - 60, metadata: { subscriber: EMIL }, items };
+    return JSON.stringify({ id: 'evt_1', created, type, data: { object: { ...plain, ...object } } });
   };
-  const held = async () => (await ask('show', { subscriber: 'emil@example.org' })).subscriptions;
+  const sign = (body: string, time = now(), secret = SECRET) => {
+    const v1 = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex');
+    return `t=${time},v1=${v1},v0=${'0'.repeat(64)}`;
+  };
+  const sendText = (body: string, signature: string | undefined = sign(body)) =>
+    post('/v1/stripe', body, { 'stripe-signature': signature });
+  const send = (...event: Parameters<typeof eventOf>) => sendText(eventOf(...event));
+  const held = async (subscriber = EMIL) => (await ask('show', { subscriber })).subscriptions;
 
   it('begins and ends a subscription by its signed events, in whichever order they come', async () => {
-    const now = rig.server.state.now();
     expect(await send({})).toEqual({ status: 204 });
-    expect(await held()).toMatchObject([{ plan: 'daily', until: now + 1_086_400 }]);
-    expect(await send({ status: 'canceled', ended_at: now })).toEqual({ status: 204 });
-    expect(await send({}, { created: now - 100 })).toEqual({ status: 204 });
-    expect(await held()).toMatchObject([{ plan: 'daily', until: now }]);
+    expect(await held()).toMatchObject([{ plan: 'daily', from: now() - 60, until: now() + 1_086_400 }]);
+    expect(await send({ status: 'canceled', ended_at: now() })).toEqual({ status: 204 });
+    expect(await send({}, now() - 100)).toEqual({ status: 204 });
+    expect(await held()).toMatchObject([{ plan: 'daily', until: now() }]);
     expect(rig.log()).not.toContain('emil');
   });
 
@@ -184,11 +176,56 @@ describe('Stripe', () => {
     expect(await ask('show', { subscriber: 'zoe@example.org' })).toMatchObject({ status: 404 });
   });
 
-  it('is not believed without its signature, and passes over what is not ours', async () => {
-    expect(await send({}, { secret: 'whsec_other' })).toEqual({ status: 401, error: 'token-refused' });
-    expect(await send({ items: { data: [{ price: { id: 'price_other' }, current_period_end: 1 }] } })).toEqual({
-      status: 204,
-    });
-    expect(await send({ metadata: {} })).toEqual({ status: 204 });
+  /** Times are seconds from now. */
+  it.each([
+    ['that has ended', { status: 'canceled' }, { ended_at: -10 }, -10],
+    ['that is not paid', { status: 'unpaid' }, {}, -5],
+    ['whose payment is late', { status: 'past_due' }, {}, 1_086_400],
+    [
+      'of an older version of the API',
+      { items: { data: [{ price: { id: 'price_daily' } }] } },
+      { current_period_end: 100 },
+      86_500,
+    ],
+  ])('gives a subscription %s its end', async (what, object, times, until) => {
+    const subscriber = `${what.replaceAll(' ', '-')}@example.org`;
+    const moved = Object.fromEntries(Object.entries(times).map(([name, time]) => [name, now() + time]));
+    expect(await send({ ...object, ...moved, id: what, metadata: { subscriber } }, now() - 5)).toEqual({ status: 204 });
+    expect(await held(subscriber)).toMatchObject([{ plan: 'daily', until: now() + until }]);
+  });
+
+  it('is believed only with a signature by its secret, over these bytes, a short while ago', async () => {
+    const body = eventOf({});
+    for (const signature of [
+      '',
+      't=1',
+      sign(body, now(), 'whsec_other'),
+      sign(eventOf({ status: 'canceled' })),
+      sign(body, now() - 301),
+      sign(body, now() + 301),
+      sign(body).replace('v1=', 'v0='),
+      sign(body).replace(`t=${now()}`, `t=${now() + 1}`),
+      sign(body).replace(/v1=../, 'v1='),
+    ])
+      expect([signature, await sendText(body, signature)]).toEqual([
+        signature,
+        { status: 401, error: 'token-refused' },
+      ]);
+    expect(await post('/v1/stripe', body, {})).toEqual({ status: 401, error: 'token-refused' });
+    const twoSecrets = `${sign(body, now(), 'whsec_old')},${sign(body).split(',')[1]}`;
+    expect(await sendText(body, twoSecrets)).toEqual({ status: 204 });
+  });
+
+  it('passes over what is not ours, and refuses what is no event', async () => {
+    const items = { data: [{ price: { id: 'price_other' }, current_period_end: 1 }] };
+    const others = [
+      eventOf({ items }),
+      eventOf({ metadata: {} }),
+      eventOf({ id: 'in_1' }, now(), 'invoice.paid'),
+      'null',
+    ];
+    for (const text of others) expect(await sendText(text)).toEqual({ status: 204 });
+    for (const text of ['{', '{"type":"customer.subscription.created","created":1}'])
+      expect(await sendText(text)).toEqual({ status: 400, error: 'argument-invalid' });
   });
 });

@@ -1,13 +1,12 @@
 /** The real key server of one publisher on loopback, for tests of the reader. */
 import { rm } from 'node:fs/promises';
-import { pino } from 'pino';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { invitationLink, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
-import { configIn, temporaryFolder } from './keyserver-rig.ts';
+import { configIn, logged, temporaryFolder } from './keyserver-rig.ts';
 import type { DescriptorWish, TestPublisher } from './test-publisher.ts';
 
 export interface TestKeyServer {
@@ -32,8 +31,7 @@ export async function startKeyServerOf(
   const folder = temporaryFolder();
   const config = { ...configIn(folder), ...own };
   const reading = { ...config.reading, origin: publisher.reading };
-  const lines: string[] = [];
-  const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+  const { log, text } = logged();
   const server = await startKeyServer({ ...config, reading }, { log });
   const door = server.httpcrypt && { httpcrypt: server.httpcrypt };
   const bundle = await publisher.bundle(server.url, server.state.recipient.publicKey, { ...door, ...wish });
@@ -50,7 +48,7 @@ export async function startKeyServerOf(
     invite: async () =>
       invitationLink(await inviteSubscriber(server.state, { name: 'ada' }), server.url, publisher.root.id),
     revoke: async () => void (await revokeSubscriber(server.state, 'ada')),
-    log: () => lines.join(''),
+    log: text,
     devices: async () =>
       (await server.state.database.first<{ count: number }>('SELECT count(*) AS count FROM devices'))?.count ?? 0,
     close: () => {

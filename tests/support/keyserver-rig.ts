@@ -3,16 +3,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Provider } from '../../core/keys/device.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import type { RequestLimits } from '../../keyserver/http/limits.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
+import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { type Invitation, type InvitationRequest, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { findSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { type ContentHost, startContentHost } from './content-host.ts';
 import { createPublisher, type PublisherWithSets, SITE, sealBundle } from './publisher-with-sets.ts';
+import { createReader, type Reader } from './reading-site-visitor.ts';
 import { storeIn } from './store.ts';
 
 export interface Rig {
@@ -28,6 +30,10 @@ export interface Rig {
   readonly invite: (request: InvitationRequest) => Promise<Invitation>;
   /** The code of an invitation. */
   readonly codeFor: (name: string, request?: Omit<InvitationRequest, 'name'>) => Promise<string>;
+  /** A browser that has joined by an invitation. */
+  readonly join: (name: string, request?: Omit<InvitationRequest, 'name'>, password?: string) => Promise<Reader>;
+  /** Which of the publisher's sets a subscriber gets keys of, as a key request finds it. */
+  readonly readableBy: (name: string) => Promise<string[]>;
   /** The number of a subscriber; 0, if there is none. */
   readonly idOf: (name: string) => Promise<number>;
   /** Writes the configuration, as commands read it. @returns the file */
@@ -37,8 +43,23 @@ export interface Rig {
   readonly close: () => Promise<void>;
 }
 
+const folders: string[] = [];
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** Is gone when the process ends. */
 export function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'wispr-test-'));
+  const folder = mkdtempSync(join(tmpdir(), 'wispr-test-'));
+  folders.push(folder);
+  return folder;
+}
+
+/** A log, and what was written to it. */
+export function logged() {
+  const lines: string[] = [];
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+  return { log, text: () => lines.join('') };
 }
 
 export function configIn(folder: string): KeyServerConfig {
@@ -68,19 +89,19 @@ export function writeConfigAt(folder: string, [keys, reading, documents = 0]: re
   writeServerConfig(folder, { ...doors, ...changes });
 }
 
-export async function startRig(
-  options: {
-    limits?: Partial<RequestLimits>;
-    sets?: readonly string[];
-    config?: Partial<KeyServerConfig>;
-    /** Content hosts that are asked before the good one. */
-    before?: readonly string[];
-    /** Origins of the content hosts, instead of the good one's. */
-    content?: readonly string[];
-    /** What the clock says, in seconds since 1970. */
-    startAt?: number;
-  } = {},
-): Promise<Rig> {
+export interface RigOptions {
+  limits?: Partial<RequestLimits>;
+  sets?: readonly string[];
+  config?: Partial<KeyServerConfig>;
+  /** Content hosts that are asked before the good one. */
+  before?: readonly string[];
+  /** Origins of the content hosts, instead of the good one's. */
+  content?: readonly string[];
+  /** What the clock says, in seconds since 1970. */
+  startAt?: number;
+}
+
+export async function startRig(options: RigOptions = {}): Promise<Rig> {
   const folder = temporaryFolder();
   const host = await startContentHost();
   const publisher = await createPublisher(options.sets);
@@ -90,11 +111,11 @@ export async function startRig(
     fetchFrom: { [SITE]: host.origin },
     ...options.config,
   };
-  const lines: string[] = [];
+  const { log, text } = logged();
   // The clock stands still: what a test signs twice is the same, at the end of a second too.
   let now = options.startAt ?? Math.floor(Date.now() / 1000);
   const server = await startKeyServer(config, {
-    log: pino({ base: null }, { write: (line: string) => void lines.push(line) }),
+    log,
     limits: { ...GENEROUS, ...options.limits },
     now: () => now,
   });
@@ -110,9 +131,26 @@ export async function startRig(
     publisher,
     host,
     provider: { keyServer: server.url, publisher: publisher.root.id },
-    log: () => lines.join(''),
+    log: text,
     invite: (request) => inviteSubscriber(server.state, request),
     codeFor: async (name, request) => (await inviteSubscriber(server.state, { name, ...request })).code,
+    join: async (name, request, password) => {
+      const reader = createReader(server);
+      const { status } = await reader.join((await inviteSubscriber(server.state, { name, ...request })).code, password);
+      if (status !== 303) throw new Error(`${name} cannot join: ${status}`);
+      return reader;
+    },
+    readableBy: async (name) => {
+      const subscriber = await findSubscriber(server.state.database, name);
+      if (!subscriber) throw new Error(`no ${name}`);
+      const [sets, rights] = [[...publisher.sets], await standingRights(server.state, subscriber)];
+      const decisions = await decideKeys(
+        server.state,
+        rights,
+        sets.map(([, { id }]) => id),
+      );
+      return sets.flatMap(([set], index) => (decisions[index]?.denied === undefined ? [set] : []));
+    },
     idOf: async (name) => (await findSubscriber(server.state.database, name))?.id ?? 0,
     writeConfig: () => {
       const file = join(folder, 'keyserver.json');
@@ -134,6 +172,16 @@ export async function startRig(
 export async function rigForTest(...options: Parameters<typeof startRig>): Promise<Rig> {
   const rig = await startRig(...options);
   onTestFinished(rig.close);
+  return rig;
+}
+
+/** A key server for all tests of a file; it is there once its hooks run. @param options - or what makes them, once hooks run */
+export function rigForFile(options: RigOptions | (() => RigOptions | Promise<RigOptions>) = {}): Rig {
+  const rig = {} as Rig;
+  beforeAll(
+    async () => void Object.assign(rig, await startRig(typeof options === 'function' ? await options() : options)),
+  );
+  afterAll(() => rig.close?.());
   return rig;
 }
 
