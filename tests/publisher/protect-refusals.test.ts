@@ -133,18 +133,6 @@ describe('a site is refused, by name and before anything is written, for', () =>
 });
 
 describe('a workspace is refused', () => {
-  const configure = async (settings: object) => {
-    const text = {
-      site: 'news.example',
-      source: 'site',
-      out: 'protected',
-      content: 'http://news.example',
-      keyServer: 'https://keys.news.example',
-      reading: 'https://read.news.example',
-    };
-    await writeFile(workspace.configurationFile, JSON.stringify({ ...text, ...settings }));
-  };
-
   it.each([
     [{ out: 'site' }, 'inside the source'],
     [{ out: 'site/protected' }, 'inside the source'],
@@ -155,17 +143,17 @@ describe('a workspace is refused', () => {
     [{ source: '..' }, 'inside the source'],
   ])('with %j', async (settings, reason) => {
     await symlink('site', join(workspace.directory, 'link'));
-    await configure(settings);
+    await workspace.configure(settings);
     await expectRefusal('configuration-invalid', reason);
   });
 
   it('without its source', async () => {
-    await configure({ source: 'elsewhere' });
+    await workspace.configure({ source: 'elsewhere' });
     await expectRefusal('source-refused', 'elsewhere', 'there is no ');
   });
 
   it('whose keys would be published with it', async () => {
-    await configure({
+    await workspace.configure({
       source: '../'.concat(workspace.directory.split('/').at(-1) ?? ''),
       out: join(tmpdir(), 'wispr-never-made'),
     });

@@ -18,7 +18,7 @@ import { asOrdinaryUser } from '../support/ordinary-user.ts';
 import { startCommand } from '../support/programs.ts';
 import { Publishing, pairAt, publicationAt, targetsOf } from '../support/publishing.ts';
 import { TargetPlaces } from '../support/target-places.ts';
-import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 const page = (text: string) => `<!doctype html><title>A page</title><p data-wispr-excerpt>${text}</p><p>Rest.</p>`;
 const places = new TargetPlaces();
@@ -106,7 +106,7 @@ describe('publishing to a directory', () => {
     await the.publish();
     const copy = `${made.directory}-copy`;
     await cp(made.directory, copy, { recursive: true });
-    await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
+    await rotateRole(made.keyOptions, 'timestamp');
     await the.publish();
     const before = await snapshot(place);
     const stale = new Publishing({ ...made, configurationFile: join(copy, 'wispr.json') });
@@ -176,7 +176,7 @@ describe('publishing to a directory', () => {
     await the.publish();
     the.changes = {};
     await expect(the.publish()).rejects.toMatchObject({ code: 'clock-off' });
-    await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
+    await rotateRole(made.keyOptions, 'timestamp');
     expect((await the.publish()).summary).toMatchObject({ behind: [] });
     expect(await found()).toEqual([]);
   });

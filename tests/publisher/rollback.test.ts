@@ -10,7 +10,7 @@ import { verifyTree } from '../../publisher/verify/verify.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 import { Publishing, publicationAt, targetsOf } from '../support/publishing.ts';
 import { TargetPlaces } from '../support/target-places.ts';
-import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 const places = new TargetPlaces();
 let A: string;
@@ -140,7 +140,7 @@ it('refuses documents under keys that were replaced: new readers could not open 
 });
 
 it('refuses documents that a replaced publisher key has signed', async () => {
-  await rotatePublisherKey({ configurationFile: made.configurationFile, passphrase: PASSPHRASE });
+  await rotatePublisherKey(made.keyOptions);
   await the.publish();
   await expect(rollback(2)).rejects.toMatchObject({ code: 'publication-missing' });
 });
