@@ -134,32 +134,11 @@ describe('files of an earlier time', () => {
 });
 
 describe('a signed file', () => {
-  it.each(['1.documents.json', '1.documents-0.json', '1.targets.json', '1.snapshot.json'])(
-    'that was altered is signed again: %s',
-    async (name) => {
-      await workspace.protect();
-      const bytes = await readFile(metadata(name));
-      bytes[bytes.length - 3] = (bytes[bytes.length - 3] ?? 0) ^ 1;
-      await writeFile(metadata(name), bytes);
-      expect((await workspace.protect()).publication).toMatchObject({ version: 2, isNew: true });
-      await expectWhole();
-    },
-  );
-
   it('that was copied is the same, and nothing is signed', async () => {
     await workspace.protect();
     await copyAll();
     await restore('protected');
     expect((await workspace.protect()).publication.isNew).toBe(false);
-  });
-
-  it('that is a root is written again as the key store has it', async () => {
-    await workspace.protect();
-    await rotateRole(workspace.keyOptions, 'targets');
-    await workspace.protect();
-    await writeFile(metadata('2.root.json'), '{}');
-    await workspace.protect();
-    await expectWhole();
   });
 });
 
