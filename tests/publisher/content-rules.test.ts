@@ -10,20 +10,7 @@ import { HeaderRules } from '../../publisher/site/headers.ts';
 import { isCompressible, mediaTypeOf } from '../../publisher/site/media-type.ts';
 import { problemsOfRedirects, SiteMap } from '../../publisher/site/redirects.ts';
 import { type LookUpDocument, siteSettingsOf } from '../../publisher/site/site-settings.ts';
-import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
-import type { Configuration, ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
-
-function configured(changes: Partial<ConfigurationInput>): Configuration {
-  const good = {
-    site: 'news.example',
-    source: 'site',
-    out: 'protected',
-    content: 'http://news.example',
-    keyServer: 'https://keys.news.example',
-    reading: 'https://read.news.example',
-  };
-  return parseConfiguration(JSON.stringify({ ...good, ...changes }), 'wispr.json');
-}
+import { configured } from '../support/configured.ts';
 
 const documents =
   (...paths: string[]): LookUpDocument =>

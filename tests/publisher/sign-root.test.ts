@@ -156,12 +156,4 @@ describe('gathering signatures', () => {
     await sign('late', 'ada.key');
     await expect(finishDraft(workspace.keyOptions, [at('late')])).rejects.toMatchObject({ code: 'draft-refused' });
   });
-
-  it('refuses public keys that are none', async () => {
-    await writeFile(at('none.pub'), '# nothing\n');
-    await expect(readSigner(at('none.pub'))).rejects.toMatchObject({ code: 'key-file-refused' });
-    await expect(readSigner(at('nowhere.pub'))).rejects.toMatchObject({ code: 'key-file-refused' });
-    await newSigner('ada.key');
-    await expect(newSigner('ada.key')).rejects.toMatchObject({ code: 'output-failed' });
-  });
 });

@@ -1,12 +1,11 @@
 /** Publishing to a list of targets, withdrawing, confirming: without a key server. */
 import { cp, rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import type { SignedSnapshot } from '../../publisher/publication/signed.ts';
 import type { Site } from '../../publisher/publish/site.ts';
 import { withdrawSite } from '../../publisher/publish/withdraw.ts';
-import { alteredTarget } from '../support/altered-target.ts';
+import { alteredTarget, unreachable } from '../support/altered-target.ts';
 import { Publishing, pairAt, publicationAt, targetsOf } from '../support/publishing.ts';
 import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
@@ -26,18 +25,10 @@ afterEach(() => made.remove());
 
 const shown = () => Promise.all([publicationAt(A), publicationAt(B)]);
 
-/** A target that cannot be reached, by its name. */
-const unreachable = (name: string) => (target: Target) => {
-  if (target.name !== name) return target;
-  const fail = () => Promise.reject(new StorageError('target-unreachable', `${name} does not answer`));
-  return alteredTarget(target, { get: fail, head: fail, put: fail, list: () => Promise.reject as never });
-};
-
 /** A target that never answers, by its name. */
 const hanging = (name: string) => (target: Target) => {
-  if (target.name !== name) return target;
   const hang = () => new Promise<never>(() => undefined);
-  return alteredTarget(target, { get: hang, head: hang, put: hang });
+  return target.name === name ? alteredTarget(target, { get: hang, head: hang, put: hang }) : target;
 };
 
 describe('wispr publish', () => {
@@ -140,17 +131,6 @@ describe('wispr withdraw', () => {
     the.changes = {};
     expect(await the.withdraw()).toMatchObject({ outcome: 'already withdrawn', publication: 2, behind: [] });
     expect(await shown()).toEqual([2, 2]);
-  });
-
-  it('of a version: only the current one', async () => {
-    await the.publish();
-    await made.write('a.html', '<p>2');
-    await the.publish();
-    expect(await the.withdraw(1)).toEqual({ outcome: 'replaced', publication: 2 });
-    await expect(the.withdraw(3)).rejects.toMatchObject({ code: 'argument-invalid' });
-    expect(await shown()).toEqual([2, 2]);
-    expect(await the.withdraw(2)).toMatchObject({ publication: 3 });
-    expect(await the.withdraw(2)).toMatchObject({ outcome: 'already withdrawn', publication: 3 });
   });
 
   it('is not delayed by a target that hangs', async () => {
