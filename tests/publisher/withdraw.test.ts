@@ -1,5 +1,5 @@
 /** Publishing to a list of targets, withdrawing, confirming: without a key server. */
-import { cp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Target } from '../../node-support/storage/target.ts';
 import type { SignedSnapshot } from '../../publisher/publication/signed.ts';
@@ -156,15 +156,13 @@ describe('wispr withdraw', () => {
 
   it('goes above a target that another copy of the workspace has published to', async () => {
     await the.publish();
-    await cp(made.directory, `${made.directory}-copy`, { recursive: true });
+    const stale = await the.copy();
     await made.write('a.html', '<p>2');
     await the.publish();
     await made.write('a.html', '<p>3');
     await the.publish();
-    const stale = new Publishing({ ...made, configurationFile: `${made.directory}-copy/wispr.json` });
     expect(await stale.withdraw()).toMatchObject({ publication: 2, behind: [{ target: A }, { target: B }] });
     expect(await stale.withdraw()).toMatchObject({ publication: 4, behind: [] });
-    await rm(`${made.directory}-copy`, { recursive: true });
   });
 });
 
