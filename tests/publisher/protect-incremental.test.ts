@@ -163,15 +163,6 @@ describe('a second run', () => {
     expect(await readFile(join(workspace.out, 'b.css'), 'utf8')).toBe('b');
     expect((await workspace.published({ now: NOW + 2 })).paths).toHaveLength(3);
   });
-
-  it('takes what was public out of everybody’s sight once it is not', async () => {
-    workspace = await createWorkspace({ 'a.txt': 'the text', 'b.txt': 'b' }, { public: ['a.txt'] });
-    await workspace.protect({ now: NOW });
-    await workspace.configure({ public: ['b.txt'] });
-    expect((await workspace.protect({ now: NOW + 1 })).changes).toMatchObject({ moved: 2 });
-    expect(await readdir(workspace.out)).not.toContain('a.txt');
-    expect(await readdir(workspace.out)).toContain('b.txt');
-  });
 });
 
 describe('old files', () => {
