@@ -1,17 +1,13 @@
 /** A head that has passed once need not be checked again for the same bytes; anything else is checked as if nothing were known. */
 import { expect, it } from 'vitest';
-import { ed25519KeyPair, randomBytes } from '#primitives';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import { toHex } from '../../core/encoding/hex.ts';
 import type { KnownDocument } from '../../core/object/document-reader.ts';
 import { headBytes, headDigest } from '../../core/object/head.ts';
 import { openDocument } from '../../core/object/open-document.ts';
-import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';
+import { encodeObject } from '../../core/object/writer.ts';
+import { key, publisher, set } from '../support/own-objects.ts';
 
-const publisher = await publisherIdentity(ed25519KeyPair(randomBytes(32)));
-const key = randomBytes(32);
-const set = { id: await keyIdOf('set', key), key };
 const expected = { site: 'news.example', path: '/a.html', publisherKey: publisher.publicKey };
 
 function encode(text: string, path = '/a.html'): Promise<Uint8Array> {

@@ -1,23 +1,22 @@
 /** An object whose chunk counter needs three bytes: of its gigabyte, the first block and the last two are made and read. */
 import { createDecipheriv } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { CHUNK_LENGTH, ed25519KeyPair, randomBytes, sha256 } from '#primitives';
+import { CHUNK_LENGTH, randomBytes, sha256 } from '#primitives';
 import type { MessageKeys } from '../../core/crypto/chunked-encryption.ts';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { ByteReader, collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { blockCount, blockRange } from '../../core/object/geometry.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { contentOfBlock, sealBlock } from '../../core/object/sealing.ts';
-import { ObjectWriter, publisherIdentity } from '../../core/object/writer.ts';
+import { ObjectWriter } from '../../core/object/writer.ts';
+
+import { key, publisher, set } from '../support/own-objects.ts';
 
 const CHUNKS = 65_537;
 
 it('attack 13: 65,537 chunks are carried past two bytes of the chunk counter', async () => {
-  const publisher = await publisherIdentity(ed25519KeyPair(randomBytes(32)));
-  const key = randomBytes(32);
   const metadata = { contentLength: (CHUNKS - 1) * CHUNK_LENGTH + 1000, mediaType: 'video/mp4' };
   const expected = { site: 'news.example', path: '/film.mp4', publisherKey: publisher.publicKey };
-  const writer = new ObjectWriter({ ...expected, publisher, metadata, set: { id: await keyIdOf('set', key), key } });
+  const writer = new ObjectWriter({ ...expected, publisher, metadata, set });
   const plan = await writer.plan();
   const last = blockCount(plan.shape) - 1;
   const content = randomBytes(2 * plan.shape.blockChunks * CHUNK_LENGTH);

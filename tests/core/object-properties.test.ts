@@ -1,21 +1,18 @@
 /** What must hold for every protected object, tried on many. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ed25519KeyPair, randomBytes } from '#primitives';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
+import { randomBytes } from '#primitives';
 import { ByteReader, collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { encodeHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
 import type { OpenedDocument } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import { openDocument } from '../../core/object/open-document.ts';
-import { encodeObject, type ObjectOptions, publisherIdentity } from '../../core/object/writer.ts';
+import { encodeObject, type ObjectOptions } from '../../core/object/writer.ts';
+import { key, publisher, set } from '../support/own-objects.ts';
 import { IS_RELEASE, runs } from '../support/tier.ts';
 import { splitObject } from '../vectors/make/forge.ts';
 
 const EXPECTED = { site: 'news.example', path: '/a/é b.html' };
-const publisher = await publisherIdentity(ed25519KeyPair(randomBytes(32)));
-const key = randomBytes(32);
-const set = { id: await keyIdOf('set', key), key };
 
 /** From one flipped bit to the next: in `npm test` one of each byte, and another one of the next byte. */
 const STEP = IS_RELEASE ? 1 : 7;

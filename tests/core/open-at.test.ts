@@ -1,29 +1,24 @@
 /** What a content host serves, opened as every door opens it: rows 21, 26 and 92 of the attack list. */
 import { describe, expect, it } from 'vitest';
-import { ed25519KeyPair, randomBytes, sha256 } from '#primitives';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
+import { sha256 } from '#primitives';
 import { ByteReader, collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { concat, utf8 } from '../../core/encoding/bytes.ts';
 import { toHex } from '../../core/encoding/hex.ts';
+import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
 import { readUnverifiedHead } from '../../core/object/read-head.ts';
-import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';
+import { encodeObject } from '../../core/object/writer.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { openAt } from '../../core/reading/open-at.ts';
+import { publisher } from '../support/own-objects.ts';
+import { createSetKey } from '../support/publisher-with-sets.ts';
 
-const publisher = await publisherIdentity(ed25519KeyPair(randomBytes(32)));
 const FALLBACK = utf8('<p>fallback</p>');
 const TEXT = 'for subscribers only';
 
-async function createSet() {
-  const key = randomBytes(32);
-  return { id: await keyIdOf('set', key), key };
-}
-const [cheap, dear] = [await createSet(), await createSet()];
+const [cheap, dear] = [await createSetKey(), await createSetKey()];
 
-type Set = Awaited<ReturnType<typeof createSet>>;
-
-function encode(set: Set | undefined, path = '/a.html', text = TEXT): Promise<Uint8Array> {
+function encode(set: NamedKey | undefined, path = '/a.html', text = TEXT): Promise<Uint8Array> {
   const metadata = { contentLength: text.length, mediaType: 'text/plain' };
   return encodeObject({ site: 'news.example', path, publisher, metadata, ...(set && { set }) }, utf8(text));
 }

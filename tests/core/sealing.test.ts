@@ -1,17 +1,13 @@
 /** Blocks made one by one, in any order, make the object that a reader opens. */
 import { describe, expect, it } from 'vitest';
-import { ed25519KeyPair, randomBytes, sha256 } from '#primitives';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
+import { randomBytes, sha256 } from '#primitives';
 import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { concatAll } from '../../core/encoding/bytes.ts';
 import { blockCount } from '../../core/object/geometry.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { contentOfBlock, sealBlock, sealedBlockLength } from '../../core/object/sealing.ts';
-import { ObjectWriter, publisherIdentity } from '../../core/object/writer.ts';
-
-const publisher = await publisherIdentity(ed25519KeyPair(randomBytes(32)));
-const key = randomBytes(32);
-const set = { id: await keyIdOf('set', key), key };
+import { ObjectWriter } from '../../core/object/writer.ts';
+import { key, publisher, set } from '../support/own-objects.ts';
 
 function writerOf(contentLength: number, paddingLength: number | 'padme', encrypted: boolean): ObjectWriter {
   return new ObjectWriter({

@@ -4,6 +4,7 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { binMetadata, ROLE_VALIDITY, signMetadata } from '../../core/publication/writer.ts';
 import { readerOf } from '../support/publication-source.ts';
+import type { TestPublication } from '../support/test-publication.ts';
 import {
   DAY,
   expectRefused,
@@ -19,19 +20,13 @@ import {
 } from './reading.ts';
 
 describe('metadata that are old', () => {
-  it('attack 28: a timestamp that is older than the one before', async () => {
+  it.each([
+    ['of a publication before', publishMore],
+    ['of the very same publication', (publication: TestPublication, now: number) => publication.publishTimestamp(now)],
+  ])('attack 28: a timestamp that is older than the one before, %s', async (_, move) => {
     const site = await readSite();
     const old = site.publication.files.get(TIMESTAMP_PATH) as Uint8Array;
-    await publishMore(site.publication, LATER);
-    await site.site.refresh(LATER);
-    site.publication.files.set(TIMESTAMP_PATH, old);
-    await expectRefused(site, 'metadata-rollback', LATER);
-  });
-
-  it('attack 28: an older timestamp of the very same publication', async () => {
-    const site = await readSite();
-    const old = site.publication.files.get(TIMESTAMP_PATH) as Uint8Array;
-    await site.publication.publishTimestamp(LATER);
+    await move(site.publication, LATER);
     await site.site.refresh(LATER);
     site.publication.files.set(TIMESTAMP_PATH, old);
     await expectRefused(site, 'metadata-rollback', LATER);

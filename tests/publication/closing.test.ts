@@ -103,20 +103,28 @@ describe('a closing publication', () => {
   });
 });
 
-it('a closing publication that every host hides comes from the key server', async () => {
-  const { publication } = await readSite();
-  const hiding = new Map(publication.files);
-  await publication.close(LATER);
+/** What a reader finds through hosts that answer so, and a key server that has everything. */
+async function found(
+  { publication, store }: { publication: TestPublication; store: MemoryStore },
+  answer: FetchFile<string>,
+): Promise<string | undefined> {
   const source = new HostedSource({
     hosts: () => ['a', 'b'],
-    fetch: async (_, { path }) => hiding.get(path),
+    fetch: answer,
     own: () => undefined,
     keyServer: async (file) => publication.files.get(METADATA_PATH + file),
     times: { metadataTimeout: 1000, timestampTimeout: 1000, hedgeAfter: 1000 },
   });
-  const site = new SitePublication({ rootId: publication.rootId, source, store: new MemoryStore() });
+  const site = new SitePublication({ rootId: publication.rootId, source, store });
   await site.refresh(LATER);
-  expect(await outcome(site, LATER)).toBe(CODE);
+  return outcome(site, LATER);
+}
+
+it('a closing publication that every host hides comes from the key server', async () => {
+  const { publication } = await readSite();
+  const hiding = new Map(publication.files);
+  await publication.close(LATER);
+  expect(await found({ publication, store: new MemoryStore() }, async (_, { path }) => hiding.get(path))).toBe(CODE);
 });
 
 describe('a host that answers the question for the next root', () => {
@@ -128,36 +136,22 @@ describe('a host that answers the question for the next root', () => {
     'with other bytes': () => new TextEncoder().encode('<html>not here</html>'),
     'with too many bytes': () => new Uint8Array(PUBLICATION_LIMITS.rootLength + 1),
   };
-  const sourceOf = (publication: TestPublication, hosts: readonly string[], answer: FetchFile<string>) =>
-    new HostedSource({
-      hosts: () => hosts,
-      fetch: answer,
-      own: () => undefined,
-      keyServer: async (file) => publication.files.get(METADATA_PATH + file),
-      times: { metadataTimeout: 1000, timestampTimeout: 1000, hedgeAfter: 1000 },
-    });
 
   it.each(Object.keys(answers))('%s does not hide a withdrawal that the key server has', async (how) => {
-    const { publication, store } = await readSite();
-    const hiding = new Map(publication.files);
-    await publication.close(LATER);
-    const source = sourceOf(publication, ['a'], async (_, { path }) =>
-      ROOT.test(path) ? answers[how]?.() : hiding.get(path),
+    const made = await readSite();
+    const hiding = new Map(made.publication.files);
+    await made.publication.close(LATER);
+    expect(await found(made, async (_, { path }) => (ROOT.test(path) ? answers[how]?.() : hiding.get(path)))).toBe(
+      CODE,
     );
-    const site = new SitePublication({ rootId: publication.rootId, source, store });
-    await site.refresh(LATER);
-    expect(await outcome(site, LATER)).toBe(CODE);
   });
 
   it('with other bytes does not keep readers from what the other hosts have', async () => {
-    const { publication, store } = await readSite();
-    await publication.close(LATER);
-    const source = sourceOf(publication, ['bad', 'good'], async (host, { path }) =>
-      host === 'bad' && ROOT.test(path) ? answers['with other bytes']?.() : publication.files.get(path),
-    );
-    const site = new SitePublication({ rootId: publication.rootId, source, store });
-    await site.refresh(LATER);
-    expect(await outcome(site, LATER)).toBe(CODE);
+    const made = await readSite();
+    await made.publication.close(LATER);
+    const answer: FetchFile<string> = async (host, { path }) =>
+      host === 'a' && ROOT.test(path) ? answers['with other bytes']?.() : made.publication.files.get(path);
+    expect(await found(made, answer)).toBe(CODE);
   });
 });
 

@@ -64,82 +64,64 @@ async function check(role: string, change: Change): Promise<void> {
 }
 
 const documentsOf = ({ delegations }: List) => delegations.roles.at(-1) as Delegations['roles'][number];
+const firstOf = ({ delegations }: List) => delegations.roles[0] as Delegations['roles'][number];
 const ids = () => by.roleKeys.keyids as string[];
 const otherKey = () => encodeTufKey(stranger.signers[0]?.publicKey ?? new Uint8Array(32));
 const bins = () => ({ keyids: ids(), threshold: 2, bit_length: 4, name_prefix: 'documents' });
 const section = (name: string) => ({ name, keyids: ids(), threshold: 2, paths: ['a/*'], terminating: true });
 
+const changes =
+  (to: object): Change =>
+  ({ delegations }) =>
+    Object.assign(delegations, to);
+const binsAre =
+  (to: object): Change =>
+  ({ delegations }) =>
+    Object.assign(delegations.succinct_roles, to);
+const keyIs =
+  (id: () => string): Change =>
+  ({ delegations }) =>
+    Object.assign(delegations.keys, { [id()]: otherKey() });
+const moreSections =
+  (count: number): Change =>
+  ({ delegations }) => {
+    for (let number = 1; number <= count; number++) delegations.roles.unshift(section(`s${number}`));
+  };
+/** In a list that delegates nothing. */
+const delegating =
+  (what: () => object): Change =>
+  (list) =>
+    Object.assign(list, { delegations: { keys: {}, ...what() } });
+const binsOf = () => ({ succinct_roles: bins() });
+const sectionOf = () => ({ roles: [section('x')] });
+
 const REFUSED: readonly (readonly [role: string, what: string, change: Change])[] = [
-  ['targets', 'bins', ({ delegations }) => Object.assign(delegations, { roles: undefined, succinct_roles: bins() })],
+  ['targets', 'bins', (list) => changes({ roles: undefined, ...binsOf() })(list)],
   ['targets', 'no documents', ({ delegations }) => delegations.roles.pop()],
   ['targets', 'no delegations', (list) => Object.assign(list, { delegations: undefined })],
   ['targets', 'documents with a lower threshold', (list) => Object.assign(documentsOf(list), { threshold: 1 })],
   ['targets', 'documents with fewer keys', (list) => documentsOf(list).keyids.pop()],
   ['targets', 'documents with another key', (list) => documentsOf(list).keyids.splice(0, 1, 'cd'.repeat(32))],
-  [
-    'targets',
-    'documents with another value of a key',
-    ({ delegations }) => {
-      delegations.keys[ids()[0] ?? ''] = otherKey();
-    },
-  ],
-  [
-    'targets',
-    'a section of a name that is none',
-    ({ delegations }) => Object.assign(delegations.roles[0] ?? {}, { name: 'A' }),
-  ],
-  [
-    'targets',
-    '17 sections',
-    ({ delegations }) => {
-      for (let number = 1; number < 17; number++) delegations.roles.unshift(section(`s${number}`));
-    },
-  ],
-  [
-    'targets',
-    'a key of an id that is none',
-    ({ delegations }) => {
-      delegations.keys['ab,cd'] = otherKey();
-    },
-  ],
-  [
-    'targets',
-    'a section with a key id that is none',
-    ({ delegations }) => delegations.roles[0]?.keyids.push('AB'.repeat(32)),
-  ],
-  ['documents', 'no bins', ({ delegations }) => Object.assign(delegations, { succinct_roles: undefined })],
-  [
-    'documents',
-    'bins of another name',
-    ({ delegations }) => Object.assign(delegations.succinct_roles, { name_prefix: 'sports' }),
-  ],
-  ['documents', 'too many bins', ({ delegations }) => Object.assign(delegations.succinct_roles, { bit_length: 17 })],
-  [
-    'documents',
-    'bins with a lower threshold',
-    ({ delegations }) => Object.assign(delegations.succinct_roles, { threshold: 1 }),
-  ],
+  ['targets', 'documents with another value of a key', keyIs(() => ids()[0] ?? '')],
+  ['targets', 'a section of a name that is none', (list) => Object.assign(firstOf(list), { name: 'A' })],
+  ['targets', '17 sections', moreSections(16)],
+  ['targets', 'a key of an id that is none', keyIs(() => 'ab,cd')],
+  ['targets', 'a section with a key id that is none', (list) => firstOf(list).keyids.push('AB'.repeat(32))],
+  ['documents', 'no bins', changes({ succinct_roles: undefined })],
+  ['documents', 'bins of another name', binsAre({ name_prefix: 'sports' })],
+  ['documents', 'too many bins', binsAre({ bit_length: 17 })],
+  ['documents', 'bins with a lower threshold', binsAre({ threshold: 1 })],
   ['documents', 'bins with a key twice, and so fewer', ({ delegations }) => delegations.succinct_roles.keyids.pop()],
   ['documents', 'bins with one key more', ({ delegations }) => delegations.succinct_roles.keyids.push('cd'.repeat(32))],
-  [
-    'documents',
-    'bins with another value of a key',
-    ({ delegations }) => {
-      delegations.keys[ids()[1] ?? ''] = otherKey();
-    },
-  ],
+  ['documents', 'bins with another value of a key', keyIs(() => ids()[1] ?? '')],
   ['documents', 'bins with a key id that is none', ({ delegations }) => delegations.succinct_roles.keyids.push('x')],
   ['documents', 'a target', (list) => Object.assign(list.targets, { a: TARGET })],
-  [
-    'documents',
-    'a section',
-    ({ delegations }) => Object.assign(delegations, { succinct_roles: undefined, roles: [section('x')] }),
-  ],
-  ['documents', 'bins and a section', ({ delegations }) => Object.assign(delegations, { roles: [section('x')] })],
-  ['documents-0', 'bins', (list) => Object.assign(list, { delegations: { keys: {}, succinct_roles: bins() } })],
-  ['documents-0', 'a section', (list) => Object.assign(list, { delegations: { keys: {}, roles: [section('x')] } })],
-  ['sports', 'bins', (list) => Object.assign(list, { delegations: { keys: {}, succinct_roles: bins() } })],
-  ['sports', 'a section', (list) => Object.assign(list, { delegations: { keys: {}, roles: [section('x')] } })],
+  ['documents', 'a section', (list) => changes({ succinct_roles: undefined, ...sectionOf() })(list)],
+  ['documents', 'bins and a section', (list) => changes(sectionOf())(list)],
+  ['documents-0', 'bins', delegating(binsOf)],
+  ['documents-0', 'a section', delegating(sectionOf)],
+  ['sports', 'bins', delegating(binsOf)],
+  ['sports', 'a section', delegating(sectionOf)],
 ];
 
 describe('attack 36: what a list delegates', () => {
@@ -148,9 +130,7 @@ describe('attack 36: what a list delegates', () => {
   });
 
   it('is taken with 16 sections', async () => {
-    await check('targets', ({ delegations }) => {
-      for (let number = 1; number < 16; number++) delegations.roles.unshift(section(`s${number}`));
-    });
+    await check('targets', moreSections(15));
   });
 
   it.each(REFUSED)('%s is refused with %s', async (role, _what, change) => {

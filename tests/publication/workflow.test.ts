@@ -39,14 +39,6 @@ describe('a publication', () => {
     ]);
   });
 
-  it('is kept over a new start, and asked for nothing then', async () => {
-    const { publication, store } = await readSite();
-    const { site, source } = readerOf(publication, store);
-    await site.load();
-    expect(await site.document(PAGE, NOW)).toMatchObject({ set: SET });
-    expect(source.requests).toEqual([]);
-  });
-
   it('is as fresh as the first place that has a fresh timestamp says', async () => {
     const { publication, site, source } = await readSite();
     const old = publication.files.get('/.well-known/wispr/timestamp.json');

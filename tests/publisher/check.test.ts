@@ -12,6 +12,7 @@ import { addressesOfSrcset, referencesOfStyle } from '../../publisher/check/scan
 import { SourceWalk } from '../../publisher/site/walk.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
+import { GOOD } from '../support/configured.ts';
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
 
@@ -23,15 +24,7 @@ afterEach(async () => {
 async function siteOf(files: Files, settings: Partial<ConfigurationInput> = {}): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'wispr-check-'));
   made.push(directory);
-  const configuration = {
-    site: 'news.example',
-    source: 'site',
-    out: 'protected',
-    content: ['http://news.example', 'https://cdn.example'],
-    keyServer: 'https://keys.news.example',
-    reading: 'https://read.news.example',
-    ...settings,
-  };
+  const configuration = { ...GOOD, content: [GOOD.content, 'https://cdn.example'], ...settings };
   await writeFile(join(directory, 'wispr.json'), JSON.stringify(configuration));
   await mkdir(join(directory, 'site'));
   for (const [path, content] of Object.entries(files)) {

@@ -5,24 +5,15 @@ import { describe, expect, it } from 'vitest';
 import { parseConfiguration, readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { configurationJsonSchema } from '../../publisher/workspace/configuration/schema.ts';
 import { configurationTemplate } from '../../publisher/workspace/configuration/template.ts';
+import { configured, GOOD } from '../support/configured.ts';
 
-const GOOD = {
-  site: 'news.example',
-  source: 'site',
-  out: 'protected',
-  content: 'http://news.example',
-  keyServer: 'https://keys.news.example',
-  reading: 'https://read.news.example',
-};
-
-function parse(changes: object): ReturnType<typeof parseConfiguration> {
-  return parseConfiguration(JSON.stringify({ ...GOOD, ...changes }, null, 2), 'wispr.json');
-}
+const redirect = (from: string, to: string) => ({ redirects: [{ from, to }] });
+const header = (path: string, set: object) => ({ headers: [{ path, set }] });
 
 const refusal = (text: string | object) => {
   try {
     if (typeof text === 'string') parseConfiguration(text, 'wispr.json');
-    else parse(text);
+    else configured(text);
   } catch (error) {
     expect(error).toMatchObject({ code: 'configuration-invalid' });
     return (error as Error).message;
@@ -36,7 +27,7 @@ describe('wispr.json', () => {
   });
 
   it('needs six members, and has defaults for the rest', () => {
-    expect(parse({})).toEqual({
+    expect(configured({})).toEqual({
       ...GOOD,
       plans: [],
       public: [],
@@ -123,15 +114,7 @@ describe('wispr.json', () => {
     [{ titles: [{ set: 'a{b}', title: 'A' }] }, 'no other braces than {yyyy}, {mm}, {dd}'],
     [{ titles: [{ set: '{dd}{dd}', title: 'A' }] }, 'one placeholder twice'],
     [{ titles: [{ set: 'a', title: '' }] }, '"title" must be 1 to 100 characters'],
-    [
-      {
-        titles: [
-          { set: 'a', title: 'A' },
-          { set: 'a', title: 'B' },
-        ],
-      },
-      '"titles" name one set twice',
-    ],
+    [{ titles: ['A', 'B'].map((title) => ({ set: 'a', title })) }, '"titles" name one set twice'],
     [{ sets: [{ name: 'day-{d}', path: 'a/**' }] }, '"sets[0].name" may have no other braces than {yyyy}, {mm}, {dd}'],
     [{ sets: [{ name: '{yyyy}', path: 'a/**' }] }, '"sets[0].name" has {yyyy}, which its path does not have'],
     [{ sets: [{ name: 'public', path: 'a/**' }] }, '"sets[0].name" must be 1 to 64 letters'],
@@ -139,20 +122,14 @@ describe('wispr.json', () => {
     [{ defaultSet: 'Public' }, '"defaultSet" must be 1 to 64 letters'],
     [{ name: 'x'.repeat(101) }, '"name" is too large: at most 100'],
     [
-      { headers: [{ path: '**', set: { 'Set-Cookie': 'a' } }] },
+      header('**', { 'Set-Cookie': 'a' }),
       '"headers[0].set" has no member "Set-Cookie"; the members are Cache-Control, Content-Disposition',
     ],
-    [{ headers: [{ path: '**', set: { link: 'a' } }] }, '"headers[0].set" has no member "link"'],
-    [{ headers: [{ path: '**', set: {} }] }, '"headers[0].set" names no header'],
-    [{ headers: [{ path: '', set: { Link: 'a' } }] }, '"headers[0].path" is empty'],
-    [
-      { headers: [{ path: '**', set: { Link: 'a\r\nb: c' } }] },
-      'line 12: "headers[0].set.Link" must be 1 to 4,096 visible',
-    ],
-    [
-      { headers: [{ path: '**', set: { 'Cache-Control': 'public' } }] },
-      '"headers[0].set.Cache-Control" must be "max-age=N"',
-    ],
+    [header('**', { link: 'a' }), '"headers[0].set" has no member "link"'],
+    [header('**', {}), '"headers[0].set" names no header'],
+    [header('', { Link: 'a' }), '"headers[0].path" is empty'],
+    [header('**', { Link: 'a\r\nb: c' }), 'line 12: "headers[0].set.Link" must be 1 to 4,096 visible'],
+    [header('**', { 'Cache-Control': 'public' }), '"headers[0].set.Cache-Control" must be "max-age=N"'],
     [
       {
         headers: ['Link', 'Permissions-Policy', 'Referrer-Policy', 'Content-Language'].map((name) => ({
@@ -162,26 +139,18 @@ describe('wispr.json', () => {
       },
       '"headers" hold more than 15,000 characters',
     ],
-    [{ redirects: [{ from: 'old', to: '/new' }] }, '"redirects[0].from" must be a path as it stands in a URL'],
-    [{ redirects: [{ from: '/old?a', to: '/new' }] }, '"redirects[0].from" must be a path'],
-    [{ redirects: [{ from: '/a//b', to: '/new' }] }, '"redirects[0].from" must be a path'],
-    [{ redirects: [{ from: '/a', to: '//new.example/' }] }, '"redirects[0].to" must be a path'],
-    [{ redirects: [{ from: '/a', to: '/\\new.example/' }] }, '"redirects[0].to" must be a path'],
-    [{ redirects: [{ from: '/a', to: 'javascript:alert(1)' }] }, '"redirects[0].to" must be a path'],
-    [{ redirects: [{ from: '/a', to: 'http://other.example/' }] }, '"redirects[0].to" must be a path'],
-    [{ redirects: [{ from: '/a', to: 'b.html' }] }, '"redirects[0].to" must be a path'],
-    [
-      { redirects: [{ from: '/a', to: 'https://news.example/b' }] },
-      'line 11: "redirects[0].to" must be a path: with the host',
-    ],
+    [redirect('old', '/new'), '"redirects[0].from" must be a path as it stands in a URL'],
+    [redirect('/old?a', '/new'), '"redirects[0].from" must be a path'],
+    [redirect('/a//b', '/new'), '"redirects[0].from" must be a path'],
+    [redirect('/a', '//new.example/'), '"redirects[0].to" must be a path'],
+    [redirect('/a', '/\\new.example/'), '"redirects[0].to" must be a path'],
+    [redirect('/a', 'javascript:alert(1)'), '"redirects[0].to" must be a path'],
+    [redirect('/a', 'http://other.example/'), '"redirects[0].to" must be a path'],
+    [redirect('/a', 'b.html'), '"redirects[0].to" must be a path'],
+    [redirect('/a', 'https://news.example/b'), 'line 11: "redirects[0].to" must be a path: with the host'],
     [{ redirects: [{ from: '/a', to: '/b', status: 200 }] }, '"redirects[0].status" must be 301, 302, 307 or 308'],
     [
-      {
-        redirects: [
-          { from: '/a/', to: '/b' },
-          { from: '/%61/index.html', to: '/c' },
-        ],
-      },
+      { redirects: ['/a/', '/%61/index.html'].map((from) => ({ from, to: '/b' })) },
       '"redirects[1].from" is redirected by an earlier rule',
     ],
     [{ notFound: '../404.html' }, '"notFound" must be the path of a document'],
@@ -239,7 +208,7 @@ describe('wispr.json', () => {
   it.each(['http://localhost:8003', 'http://127.0.0.1:8003', 'http://[::1]:8003'])(
     'attack 24: %s is a reading site for development',
     (reading) => {
-      expect(parse({ reading }).reading).toBe(reading);
+      expect(configured({ reading }).reading).toBe(reading);
     },
   );
 

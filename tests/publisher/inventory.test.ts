@@ -7,11 +7,10 @@ import { Inventory, roomForListing } from '../../publisher/publish/inventory.ts'
 import { alteredTarget } from '../support/altered-target.ts';
 
 /** A target that lists sixty such files. */
-async function listing(pathOf: (number: number) => string, tag: string) {
+async function listing(pathOf: (number: number) => string, tag: string, digest?: string) {
   return alteredTarget(await openTarget('/nowhere'), {
     list: async function* (): AsyncGenerator<StoredFile> {
-      for (let number = 0; number < 60; number++)
-        yield { path: pathOf(number), length: 1, modified: 1, tag, digest: undefined };
+      for (let number = 0; number < 60; number++) yield { path: pathOf(number), length: 1, modified: 1, tag, digest };
     },
   });
 }
@@ -20,10 +19,8 @@ it.each([
   ['long names', (number: number) => `${METADATA_PATH}${'n'.repeat(100)}${number}`, '"x"'],
   ['long tags', (number: number) => `${METADATA_PATH}${number}`, 't'.repeat(100)],
 ])('refuses a target that lists more metadata than can be kept: %s', async (_, pathOf, tag) => {
-  const target = await listing(pathOf, tag);
-  await expect(Inventory.of(target, { room: 40_000 })).rejects.toMatchObject({
-    code: 'target-failed',
-  });
+  const inventory = Inventory.of(await listing(pathOf, tag), { room: 40_000 });
+  await expect(inventory).rejects.toMatchObject({ code: 'target-failed' });
 });
 
 it.each([
@@ -31,12 +28,7 @@ it.each([
   ['documents with digests', (number: number) => `/${number}.html`, 'd'.repeat(32), 364],
   ['objects', (number: number) => `/${'a'.repeat(64)}.${number}.protected`, 'd'.repeat(32), 300],
 ])('counts all that it keeps: of %s', async (_, pathOf, digest, bytes) => {
-  const target = alteredTarget(await openTarget('/nowhere'), {
-    list: async function* (): AsyncGenerator<StoredFile> {
-      for (let number = 0; number < 60; number++)
-        yield { path: pathOf(number), length: 1, modified: 1, tag: '', digest };
-    },
-  });
+  const target = await listing(pathOf, '', digest);
   expect((await Inventory.of(target, { room: 60 * bytes })).size).toBe(60);
   await expect(Inventory.of(target, { room: 60 * bytes - 1 })).rejects.toMatchObject({ code: 'target-failed' });
 });

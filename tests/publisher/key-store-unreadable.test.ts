@@ -15,7 +15,6 @@ beforeEach(async () => {
 afterEach(() => workspace.remove());
 
 const at = (name: string) => join(workspace.directory, name);
-const options = () => ({ configurationFile: workspace.configurationFile, passphrase: PASSPHRASE });
 
 describe('the key store', () => {
   it('is to be restored where it is gone, and not where something stands in its way', async () => {
@@ -33,9 +32,9 @@ describe('root keys that cannot be read', () => {
     await rm(at('root.keys'));
     await mkdir(at('root.keys'));
     const unreadable = { code: 'key-file-refused' };
-    await expect(renewRoot(options())).rejects.toMatchObject(unreadable);
+    await expect(renewRoot(workspace.keyOptions)).rejects.toMatchObject(unreadable);
     await expect(listKeys(workspace.configurationFile, PASSPHRASE)).rejects.toMatchObject(unreadable);
-    await expect(changePassphrase(options(), 'another passphrase')).rejects.toMatchObject(unreadable);
+    await expect(changePassphrase(workspace.keyOptions, 'another passphrase')).rejects.toMatchObject(unreadable);
     await expect(readSigningKeys(at('nothing'))).rejects.toMatchObject(unreadable);
   });
 });

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
 import { checkSite } from '../../publisher/check/check-site.ts';
-import { planSite } from '../../publisher/protect/dry-run.ts';
 import { namedBy } from '../../publisher/site/named.ts';
 import { readPage } from '../../publisher/site/page.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
@@ -58,7 +57,7 @@ describe('a site', () => {
     await workspace.protect();
     expect(await publicPaths()).toEqual(['/b/a.png', '/z.png']);
     await workspace.write('a.html', page('/c.png'));
-    expect((await planSite({ configurationFile: workspace.configurationFile })).changes).toMatchObject({ moved: 2 });
+    expect((await workspace.plan()).changes).toMatchObject({ moved: 2 });
     await workspace.protect();
     expect(await publicPaths()).toEqual(['/b/a.png', '/c.png']);
     await rm(join(workspace.source, 'b/b.html'));

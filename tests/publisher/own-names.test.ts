@@ -1,16 +1,19 @@
 /** Published files can never take the place of targets: by their names, by two writers, or by damage that stays. */
 import { hash } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ed25519KeyPair, randomBytes } from '#primitives';
+import { publisherIdentity } from '../../core/object/writer.ts';
 import { SETTINGS_PATH } from '../../core/publication/names.ts';
 import { isDocumentPath } from '../../core/site/path.ts';
 import { immutableFilesOf } from '../../publisher/protect/files.ts';
+import type { WriteTask } from '../../publisher/protect/writers/jobs.ts';
+import { DocumentWriters } from '../../publisher/protect/writers/writers.ts';
 import { problemOfFile } from '../../publisher/site/names.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
-import { WritersRig } from '../support/document-writers.ts';
 import { targetsOf } from '../support/publishing.ts';
 import { runWispr } from '../support/wispr.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
@@ -122,13 +125,18 @@ describe('attack 101: two writers of one file', () => {
   });
 
   it('is refused where documents are written, whatever a walk has found', async () => {
-    await using rig = await WritersRig.create();
-    const writers = rig.start();
+    const out = await mkdtemp(join(tmpdir(), 'wispr-out-'));
+    const publisher = await publisherIdentity(ed25519KeyPair(randomBytes(32)));
+    const writers = new DocumentWriters({ out, site: 'news.example', publisher, sets: new Map() });
     const path = `/${'a'.repeat(64)}.report.html`;
     const refusal = expect.objectContaining({ code: 'source-refused', message: expect.stringContaining(path) });
-    await expect(writers.write(await rig.task(path, 'EVIL'))).rejects.toEqual(refusal);
+    const source = { path, file: join(out, 'site'), size: 4, lastModified: 1, identity: '' };
+    const task = { path, source, mediaType: 'text/html', compress: false, padding: false } as unknown as WriteTask;
+    await expect(writers.write(task)).rejects.toEqual(refusal);
     await expect(writers.place({ kind: 'page', path, page: 'EVIL' })).rejects.toEqual(refusal);
-    expect(await rig.files()).toEqual([]);
+    expect(await readdir(out)).toEqual([]);
+    await writers.close();
+    await rm(out, { recursive: true });
   });
 });
 

@@ -39,13 +39,6 @@ beforeEach(async () => {
 });
 afterEach(() => made.remove());
 
-async function changePlans(plans: object[]): Promise<void> {
-  const text = await readFile(made.configurationFile, 'utf8');
-  const changed = text.replace(/"plans": \[.*?\n {2}\],/s, `"plans": ${JSON.stringify(plans)},`);
-  expect(changed).not.toBe(text);
-  await writeFile(made.configurationFile, changed);
-}
-
 /** The periods in the key store, in their order: of each plan the current one and the next. */
 async function periods(): Promise<NamedPeriod[]> {
   return namePeriods((await made.keyStore()).contents.periods);
@@ -148,7 +141,7 @@ describe('protecting', () => {
   it('attack 47: makes new period keys where the plan is another one: those who have the old key get no more by it', async () => {
     await made.protect({ now: START });
     const [before] = (await periods()) as [NamedPeriod];
-    await changePlans([{ ...PLANS[0], sets: ['*'] }]);
+    await made.configure({ plans: [{ ...PLANS[0], sets: ['*'] } as (typeof PLANS)[number]] });
     const { publication } = await made.protect({ now: START + 60 });
     const [after, ...rest] = (await periods()) as [NamedPeriod];
     expect([after.id === before.id, rest.length]).toEqual([false, 1]);

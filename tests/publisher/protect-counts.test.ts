@@ -1,9 +1,7 @@
 /** What a run says of its output: how much it holds, what waits there to be removed, and why documents changed whose sources did not. */
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parse } from 'jsonc-parser';
 import { afterEach, describe, expect, it } from 'vitest';
-import { planSite } from '../../publisher/protect/dry-run.ts';
 import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;
@@ -17,11 +15,6 @@ async function bytesOf(pattern: RegExp): Promise<number> {
   const paths = [...(await snapshot(workspace.out)).keys()].filter((path) => pattern.test(path));
   const sizes = await Promise.all(paths.map(async (path) => (await stat(join(workspace.out, path))).size));
   return sizes.reduce((sum, size) => sum + size, 0);
-}
-
-async function configure(settings: object): Promise<void> {
-  const before: object = parse(await readFile(workspace.configurationFile, 'utf8'), [], { allowTrailingComma: true });
-  await writeFile(workspace.configurationFile, JSON.stringify({ ...before, ...settings }));
 }
 
 describe('the bytes of an output', () => {
@@ -45,16 +38,15 @@ describe('why documents changed whose sources did not', () => {
   it('is said by a run, and by a dry run before it', async () => {
     workspace = await createWorkspace({ 'a.html': page('a'), 'b.txt': 'b', 'c.txt': 'c' });
     await workspace.protect({ now: NOW });
-    const { configurationFile } = workspace;
-    const look = () => planSite({ configurationFile, now: NOW + 1 });
+    const look = () => workspace.plan(NOW + 1);
     expect(await look()).toMatchObject({ reasons: { remade: 0, restored: 0 }, settingsChanged: false });
     await workspace.write('c.txt', 'another');
     await rm(await workspace.objectFile('/a.html'));
-    await configure({ headers: [{ path: 'b.txt', set: { 'Content-Language': 'de' } }] });
+    await workspace.configure({ headers: [{ path: 'b.txt', set: { 'Content-Language': 'de' } }] });
     const expected = { changes: { changed: 3 }, reasons: { remade: 1, restored: 1 } };
     expect(await look()).toMatchObject({ ...expected, settingsChanged: false });
     expect(await workspace.protect({ now: NOW + 1 })).toMatchObject(expected);
-    await configure({ cleanUrls: true });
+    await workspace.configure({ cleanUrls: true });
     expect(await look()).toMatchObject({ changes: { changed: 0 }, settingsChanged: true });
     const { publication } = await workspace.protect({ now: NOW + 2 });
     expect(publication).toMatchObject({ isNew: true, reasons: ['settings'] });

@@ -6,6 +6,7 @@ import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import type { ProtectOptions } from '../../publisher/protect/protect.ts';
 import { isLeftoverName } from '../../publisher/protect/writers/files.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { asOrdinaryUser } from '../support/ordinary-user.ts';
@@ -44,6 +45,14 @@ async function expectFailure(code: string, interfere: () => void): Promise<Error
   return error as Error;
 }
 
+/** The error of a run by a user for whom `name` has this mode. */
+function protectAsOrdinaryUser(options: Partial<ProtectOptions> = {}, name = '', mode?: number): Promise<unknown> {
+  return asOrdinaryUser(workspace.directory, () => {
+    if (mode !== undefined) chmodSync(join(workspace.directory, name), mode);
+    return workspace.protect(options).catch((each: unknown) => each);
+  });
+}
+
 /** What the publication says, and every document in it. */
 async function readersView(): Promise<Map<string, string>> {
   const published = await workspace.published();
@@ -54,15 +63,11 @@ async function readersView(): Promise<Map<string, string>> {
 }
 
 describe('a file of the source that, during the work,', () => {
-  it('vanishes', async () => {
-    const error = await expectFailure('source-refused', () => rmSync(join(workspace.source, '39.txt')));
-    expect(error.message).toContain('/39.txt');
-  });
-
-  it('changes', async () => {
-    const error = await expectFailure('source-refused', () =>
-      writeFileSync(join(workspace.source, '39.txt'), 'text XX'),
-    );
+  it.each<[string, (file: string) => void]>([
+    ['vanishes', (file) => rmSync(file)],
+    ['changes', (file) => writeFileSync(file, 'text XX')],
+  ])('%s', async (_, interfere) => {
+    const error = await expectFailure('source-refused', () => interfere(join(workspace.source, '39.txt')));
     expect(error.message).toContain('/39.txt');
   });
 
@@ -84,7 +89,7 @@ describe('a file of the source that, during the work,', () => {
     await workspace.write('99-private.txt', 'x');
     await chmod(join(workspace.source, '99-private.txt'), 0);
     const before = await readersView();
-    const error = await asOrdinaryUser(workspace.directory, () => workspace.protect().catch((each: unknown) => each));
+    const error = await protectAsOrdinaryUser();
     expect(error).toMatchObject({ code: 'source-refused', message: expect.stringContaining('/99-private.txt') });
     expect(await readersView()).toEqual(before);
   });
@@ -115,9 +120,7 @@ describe('an output that', () => {
   it('attack 67: lies where nothing can be written leaves everything as it was', async () => {
     await mkdir(join(workspace.directory, 'locked'), { mode: 0o555 });
     const before = await readersView();
-    const error = await asOrdinaryUser(workspace.directory, () =>
-      workspace.protect({ out: 'locked/out' }).catch((each: unknown) => each),
-    );
+    const error = await protectAsOrdinaryUser({ out: 'locked/out' });
     expect(error).toMatchObject({ code: 'output-failed', message: expect.stringContaining('permission denied') });
     expect(await readersView()).toEqual(before);
   });
@@ -132,20 +135,16 @@ describe('an output that', () => {
     await workspace.write('new.txt', 'new');
     const before = await readersView();
     for (const directory of [workspace.out, join(workspace.out, '.well-known/wispr')]) await chmod(directory, 0o555);
-    const error = await asOrdinaryUser(workspace.directory, () => workspace.protect().catch((each: unknown) => each));
+    const error = await protectAsOrdinaryUser();
     for (const directory of [workspace.out, join(workspace.out, '.well-known/wispr')]) await chmod(directory, 0o755);
     expect(error).toMatchObject({ code: 'output-failed', message: expect.stringContaining('permission denied') });
     expect(await readersView()).toEqual(before);
   });
 
   it('attack 67: has an index that may not be changed is not begun', async () => {
-    const index = join(workspace.directory, 'publisher.db');
     await workspace.write('new.txt', 'new');
     const before = await readersView();
-    const error = await asOrdinaryUser(workspace.directory, () => {
-      chmodSync(index, 0o400);
-      return workspace.protect().catch((each: unknown) => each);
-    });
+    const error = await protectAsOrdinaryUser({}, 'publisher.db', 0o400);
     expect(error).toMatchObject({ code: 'output-failed', message: expect.stringContaining('publisher.db') });
     expect(await readersView()).toEqual(before);
   });
@@ -218,14 +217,8 @@ describe('two runs at a time', () => {
 });
 
 describe('a workspace', () => {
-  const protectAsOrdinaryUser = (name: string, mode: number) =>
-    asOrdinaryUser(workspace.directory, () => {
-      chmodSync(join(workspace.directory, name), mode);
-      return workspace.protect().catch((each: unknown) => each);
-    });
-
   it('whose keys may not be read says that nothing is lost: no backup is to take their place', async () => {
-    const error = await protectAsOrdinaryUser('publisher.keys', 0);
+    const error = await protectAsOrdinaryUser({}, 'publisher.keys', 0);
     expect(error).toMatchObject({
       code: 'key-store-refused',
       remedy: expect.stringContaining('if it exists, make it readable'),
@@ -233,7 +226,7 @@ describe('a workspace', () => {
   });
 
   it('where nothing can be written says so', async () => {
-    const error = await protectAsOrdinaryUser('.', 0o555);
+    const error = await protectAsOrdinaryUser({}, '.', 0o555);
     chmodSync(workspace.directory, 0o755);
     expect(error).toMatchObject({ code: 'output-failed' });
   });

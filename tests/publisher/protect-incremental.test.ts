@@ -7,11 +7,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-roots.ts';
-import { planSite } from '../../publisher/protect/dry-run.ts';
 import type { Progress } from '../../publisher/protect/run.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import type { TrustedStore } from '../support/published.ts';
-import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;
 afterEach(() => workspace.remove());
@@ -19,10 +18,6 @@ afterEach(() => workspace.remove());
 const NOW = Math.floor(Date.now() / 1000);
 const DAY = 86_400;
 const NOTHING = { added: 0, changed: 0, moved: 0, rekeyed: 0, removed: 0 };
-
-async function createCheap(...about: Parameters<typeof createWorkspace>): Promise<void> {
-  workspace = await createWorkspace(...about);
-}
 
 /** Names and time stamps of all files of the output, but for the timestamp. */
 async function times(): Promise<Map<string, number>> {
@@ -40,7 +35,10 @@ describe('an index that another program has written to', () => {
     `pageSet = 'public', setName = NULL, setId = NULL, head = ''`,
     `pageSet = NULL, setName = NULL, setId = NULL, form = 'copy', content = ''`,
   ])('makes nothing public: %s', async (change) => {
-    await createCheap({ 'a.html': '<meta name="wispr-set" content="few"><p>secret', 'b.txt': 'b' }, { public: ['**'] });
+    workspace = await createWorkspace(
+      { 'a.html': '<meta name="wispr-set" content="few"><p>secret', 'b.txt': 'b' },
+      { public: ['**'] },
+    );
     await workspace.protect({ now: NOW });
     const index = new DatabaseSync(join(workspace.directory, 'publisher.db'));
     index.exec(`UPDATE document SET ${change} WHERE path = '/a.html'`);
@@ -53,30 +51,21 @@ describe('an index that another program has written to', () => {
 });
 
 describe('a second run', () => {
-  it('over the same site signs nothing but the timestamp', async () => {
-    await createCheap({ 'a.html': PAGE, 'b.txt': 'b', 'c.css': 'c', 'd/e.txt': 'e' }, { public: ['*.css'] });
+  it('keeps the bytes of everything that did not change, and of what was only touched', async () => {
+    workspace = await createWorkspace(
+      { 'a.html': PAGE, 'b.txt': 'b', 'c.css': 'c', 'd.txt': 'd' },
+      { public: ['*.css'] },
+    );
     const first = await workspace.protect({ now: NOW });
     expect(first).toMatchObject({ changes: { ...NOTHING, added: 4 }, publication: { version: 1, isNew: true } });
-    const before = await times();
-    const second = await workspace.protect({ now: NOW + 10 });
-    expect(second).toMatchObject({
-      changes: { ...NOTHING, unchanged: 4 },
-      publication: { version: 1, isNew: false, signed: 1 },
-    });
-    expect(await times()).toEqual(before);
-    expect((await workspace.published({ now: NOW + 10 })).paths).toEqual(['/a.html', '/b.txt', '/c.css', '/d/e.txt']);
-  });
-
-  it('keeps the bytes of everything that did not change, and of what was only touched', async () => {
-    await createCheap({ 'a.html': PAGE, 'b.txt': 'b', 'c.css': 'c', 'd.txt': 'd' }, { public: ['*.css'] });
-    await workspace.protect({ now: NOW });
     const before = await times();
     for (const path of ['a.html', 'b.txt', 'c.css']) {
       await workspace.write(path, await readFile(join(workspace.source, path)));
       await utimes(join(workspace.source, path), NOW + 5, NOW + 5);
     }
     const touched = await workspace.protect({ now: NOW + 10 });
-    expect(touched).toMatchObject({ changes: { ...NOTHING, unchanged: 4 }, publication: { version: 1 } });
+    const publication = { version: 1, isNew: false, signed: 1 };
+    expect(touched).toMatchObject({ changes: { ...NOTHING, unchanged: 4 }, publication });
     expect(await times()).toEqual(before);
     await workspace.write('d.txt', 'other');
     const changed = await workspace.protect({ now: NOW + 20 });
@@ -91,14 +80,14 @@ describe('a second run', () => {
   });
 
   it('says what was added, changed, moved and removed, and a dry run says it before', async () => {
-    await createCheap({ 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c', 'd.html': PAGE });
+    workspace = await createWorkspace({ 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c', 'd.html': PAGE });
     await workspace.protect({ now: NOW });
     await workspace.write('b.txt', 'changed');
     await workspace.write('d.html', `<meta name="wispr-set" content="gold">${PAGE}`);
     await workspace.write('new.txt', 'new');
     await rm(join(workspace.source, 'c.txt'));
     const before = await snapshot(workspace.directory);
-    const dry = await planSite({ configurationFile: workspace.configurationFile, now: NOW });
+    const dry = await workspace.plan(NOW);
     expect(await snapshot(workspace.directory)).toEqual(before);
     const changes = { added: 1, changed: 1, moved: 1, rekeyed: 0, removed: 1, unchanged: 1 };
     expect(dry.changes).toEqual(changes);
@@ -115,16 +104,15 @@ describe('a second run', () => {
   });
 
   it('a dry run says that keys were changed, whose consequences it cannot know', async () => {
-    await createCheap({ 'a.txt': 'a' });
-    const { configurationFile } = workspace;
-    const look = async () => (await planSite({ configurationFile, now: NOW })).keysChanged;
+    workspace = await createWorkspace({ 'a.txt': 'a' });
+    const look = async () => (await workspace.plan(NOW)).keysChanged;
     expect(await look()).toBe(false);
     await workspace.protect({ now: NOW });
     expect(await look()).toBe(false);
-    await rotatePublisherKey({ configurationFile, passphrase: PASSPHRASE, now: NOW });
+    await rotatePublisherKey({ ...workspace.keyOptions, now: NOW });
     expect(await look()).toBe(true);
     expect((await workspace.protect({ now: NOW + 1 })).changes).toMatchObject({ changed: 1, unchanged: 0 });
-    await rotateRole({ configurationFile, passphrase: PASSPHRASE, now: NOW }, 'targets');
+    await rotateRole({ ...workspace.keyOptions, now: NOW }, 'targets');
     expect(await look()).toBe(true);
     expect((await workspace.protect({ now: NOW + 1 })).publication).toMatchObject({ isNew: true, reasons: ['keys'] });
     expect(await look()).toBe(false);
@@ -133,7 +121,7 @@ describe('a second run', () => {
   });
 
   it('writes again what is missing, and takes away what no document has any more', async () => {
-    await createCheap({ 'a.html': PAGE, 'b.css': 'b', 'c.txt': 'c' }, { public: ['*.css'] });
+    workspace = await createWorkspace({ 'a.html': PAGE, 'b.css': 'b', 'c.txt': 'c' }, { public: ['*.css'] });
     await workspace.protect({ now: NOW });
     await rm(await workspace.objectFile('/a.html'));
     for (const name of ['a.html', 'b.css']) await rm(join(workspace.out, name));
@@ -151,7 +139,10 @@ describe('a second run', () => {
   });
 
   it('after the machine was started anew, writes again what a power cut left cut short', async () => {
-    await createCheap({ 'a.html': PAGE, 'b.css': 'b', 'c.txt': 'c'.repeat(900) }, { public: ['*.css'] });
+    workspace = await createWorkspace(
+      { 'a.html': PAGE, 'b.css': 'b', 'c.txt': 'c'.repeat(900) },
+      { public: ['*.css'] },
+    );
     await workspace.protect({ now: NOW });
     const restart = () => {
       using index = new DatabaseSync(join(workspace.directory, 'publisher.db'));
@@ -172,23 +163,13 @@ describe('a second run', () => {
     expect(await readFile(join(workspace.out, 'b.css'), 'utf8')).toBe('b');
     expect((await workspace.published({ now: NOW + 2 })).paths).toHaveLength(3);
   });
-
-  it('takes what was public out of everybody’s sight once it is not', async () => {
-    await createCheap({ 'a.txt': 'the text', 'b.txt': 'b' }, { public: ['a.txt'] });
-    await workspace.protect({ now: NOW });
-    const settings = await readFile(workspace.configurationFile, 'utf8');
-    await writeFile(workspace.configurationFile, settings.replace('"a.txt"', '"b.txt"'));
-    expect((await workspace.protect({ now: NOW + 1 })).changes).toMatchObject({ moved: 2 });
-    expect(await readdir(workspace.out)).not.toContain('a.txt');
-    expect(await readdir(workspace.out)).toContain('b.txt');
-  });
 });
 
 describe('old files', () => {
   const later = NOW + 60 * DAY;
 
   it('stay as long as a reader may hold the publication that names them, and go then', async () => {
-    await createCheap({ 'a.txt': 'one', 'deep/b.txt': 'b', 'c.txt': 'c' });
+    workspace = await createWorkspace({ 'a.txt': 'one', 'deep/b.txt': 'b', 'c.txt': 'c' });
     await workspace.protect({ now: NOW });
     const old = await workspace.objectFile('/a.txt');
     await workspace.write('a.txt', 'two');
@@ -203,7 +184,7 @@ describe('old files', () => {
   });
 
   it('come back when their content does', async () => {
-    await createCheap({ 'a.css': 'one' }, { public: ['*.css'] });
+    workspace = await createWorkspace({ 'a.css': 'one' }, { public: ['*.css'] });
     for (const [index, text] of ['one', 'two', 'one'].entries()) {
       await workspace.write('a.css', text);
       await utimes(join(workspace.source, 'a.css'), NOW, NOW);
@@ -217,7 +198,7 @@ describe('old files', () => {
 
 describe('a new key for a set', () => {
   it('is made when it is asked for, and nothing else is written', async () => {
-    await createCheap({ 'a.txt': 'a', 'b.html': `<meta name="wispr-set" content="gold">${PAGE}` });
+    workspace = await createWorkspace({ 'a.txt': 'a', 'b.html': `<meta name="wispr-set" content="gold">${PAGE}` });
     const first = await workspace.protect({ now: NOW });
     const second = await workspace.protect({ now: NOW + 1, rekey: ['gold'] });
     expect(second.changes).toEqual({ ...NOTHING, rekeyed: 1, unchanged: 1 });
@@ -228,7 +209,7 @@ describe('a new key for a set', () => {
   });
 
   it('that a run made and then stopped is named by the next, which encrypts with it', async () => {
-    await createCheap({ 'a.txt': 'a', 'b.html': `<meta name="wispr-set" content="gold">${PAGE}` });
+    workspace = await createWorkspace({ 'a.txt': 'a', 'b.html': `<meta name="wispr-set" content="gold">${PAGE}` });
     await writeFile(join(workspace.directory, 'keyserver.pub'), toBase64url(xwingKeyPair(randomBytes(32)).publicKey));
     await workspace.protect();
     const onProgress = ({ stage }: Progress) => {
@@ -245,37 +226,37 @@ describe('a new key for a set', () => {
   });
 
   it('is made by itself on schedule', async () => {
-    await createCheap({ 'a.txt': 'a' }, { sets: [{ name: 'daily', path: '**', rekeyDays: 30 }] });
+    workspace = await createWorkspace({ 'a.txt': 'a' }, { sets: [{ name: 'daily', path: '**', rekeyDays: 30 }] });
     await workspace.protect();
     const now = Math.floor(Date.now() / 1000);
     expect((await workspace.protect({ now: now + 29 * DAY })).changes.rekeyed).toBe(0);
-    const { configurationFile } = workspace;
-    expect((await planSite({ configurationFile, now: now + 31 * DAY })).changes.rekeyed).toBe(1);
+    expect((await workspace.plan(now + 31 * DAY)).changes.rekeyed).toBe(1);
     expect((await workspace.protect({ now: now + 31 * DAY })).changes.rekeyed).toBe(1);
   });
 
   it.each(['/a.txt', '/b.txt'])(
     'a dry run goes by the newest of two keys of a set, where %s is under the old',
     async (path) => {
-      await createCheap({ 'a.txt': 'a', 'b.txt': 'b' }, { sets: [{ name: 'daily', path: '**', rekeyDays: 30 }] });
+      workspace = await createWorkspace(
+        { 'a.txt': 'a', 'b.txt': 'b' },
+        { sets: [{ name: 'daily', path: '**', rekeyDays: 30 }] },
+      );
       await workspace.protect({ now: NOW });
       using index = new DatabaseSync(join(workspace.directory, 'publisher.db'));
       index.prepare('UPDATE document SET setId = ? WHERE path = ?').run('old', path);
       index.prepare('INSERT INTO set_key VALUES (?, ?)').run('old', NOW - 31 * DAY);
-      const { configurationFile } = workspace;
-      expect((await planSite({ configurationFile, now: NOW + 1 })).changes.rekeyed).toBe(0);
-      expect((await planSite({ configurationFile, now: NOW + 31 * DAY })).changes.rekeyed).toBe(2);
+      expect((await workspace.plan(NOW + 1)).changes.rekeyed).toBe(0);
+      expect((await workspace.plan(NOW + 31 * DAY)).changes.rekeyed).toBe(2);
     },
   );
 });
 
 describe('the index', () => {
   const lose = () => rm(join(workspace.directory, 'publisher.db'));
-  const look = (now: number) => planSite({ configurationFile: workspace.configurationFile, now });
 
   it('attack 84: a document edited after it was lost is encrypted under another salt', async () => {
     const text = 'It was a dark and stormy night. '.repeat(10);
-    await createCheap({ 'a.bin': text, 'b.bin': text });
+    workspace = await createWorkspace({ 'a.bin': text, 'b.bin': text });
     const salts = new Set<string>();
     const collect = async () => {
       for (const path of ['/a.bin', '/b.bin']) {
@@ -299,14 +280,14 @@ describe('the index', () => {
   });
 
   it('that was lost takes nothing from readers, and the old files go in time', async () => {
-    await createCheap({ 'a.html': PAGE, 'b.css': 'b' }, { public: ['*.css'] });
+    workspace = await createWorkspace({ 'a.html': PAGE, 'b.css': 'b' }, { public: ['*.css'] });
     const store: TrustedStore = new Map();
     await workspace.protect({ now: NOW });
     await workspace.published({ now: NOW, store });
     const old = await workspace.objectFile('/a.html');
-    expect((await look(NOW)).indexLost).toBeUndefined();
+    expect((await workspace.plan(NOW)).indexLost).toBeUndefined();
     await lose();
-    expect(await look(NOW + 1)).toMatchObject({ indexLost: 'missing', changes: { ...NOTHING, added: 2 } });
+    expect(await workspace.plan(NOW + 1)).toMatchObject({ indexLost: 'missing', changes: { ...NOTHING, added: 2 } });
     expect(await workspace.protect({ now: NOW + 1 })).toMatchObject({
       ...{ publication: { version: 2 }, pruned: 0 },
       recovered: [expect.stringContaining('publisher.db is missing')],
@@ -318,7 +299,7 @@ describe('the index', () => {
   });
 
   it('that was lost together with the object of a page does not make its fallback page a stranger', async () => {
-    await createCheap({ 'a.html': PAGE });
+    workspace = await createWorkspace({ 'a.html': PAGE });
     await workspace.protect({ now: NOW });
     await rm(await workspace.objectFile('/a.html'));
     await lose();
@@ -331,18 +312,18 @@ describe('the index', () => {
   });
 
   it('that was lost leaves a dry run to judge by what lies there: nothing but an output of some publisher passes', async () => {
-    await createCheap({ 'a.txt': 'a' });
+    workspace = await createWorkspace({ 'a.txt': 'a' });
     await workspace.protect({ now: NOW });
     await lose();
     const proof = join(workspace.out, '.well-known/wispr-site');
     await writeFile(proof, 'wispr/1 root=nobody\n');
-    await expect(look(NOW)).rejects.toMatchObject({ code: 'output-foreign' });
+    await expect(workspace.plan(NOW)).rejects.toMatchObject({ code: 'output-foreign' });
     await rm(proof);
-    await expect(look(NOW)).rejects.toMatchObject({ code: 'output-foreign' });
+    await expect(workspace.plan(NOW)).rejects.toMatchObject({ code: 'output-foreign' });
   });
 
   it('does not know files that a killed run had just begun: they are ours, and no others with such names', async () => {
-    await createCheap({ 'a.txt': 'a' });
+    workspace = await createWorkspace({ 'a.txt': 'a' });
     await workspace.protect({ now: NOW });
     const begun = { 'b.txt.protected': '', 'c.txt.protected': 'wispr', 'd.css': 'h1 {', 'd.css.protected': 'wis' };
     for (const [name, text] of Object.entries(begun))
@@ -355,7 +336,7 @@ describe('the index', () => {
   });
 
   it('does not know files that a killed run had not begun to write: they are taken away at once', async () => {
-    await createCheap({ 'a.txt': 'a', 'b.css': 'b' }, { public: ['*.css'] });
+    workspace = await createWorkspace({ 'a.txt': 'a', 'b.css': 'b' }, { public: ['*.css'] });
     await workspace.protect({ now: NOW });
     const begun = { 'a.txt.protected': '', 'b.css.protected': 'wis', 'b.css': '', 'new/c.txt.protected': '' };
     await mkdir(join(workspace.out, 'new'));
@@ -377,10 +358,10 @@ describe('the index', () => {
   });
 
   it('that is damaged is made anew, and said to be', async () => {
-    await createCheap({ 'a.txt': 'a' });
-    expect([(await look(NOW)).indexLost, (await workspace.protect()).recovered]).toEqual([undefined, []]); // the first run has none to miss
+    workspace = await createWorkspace({ 'a.txt': 'a' });
+    expect([(await workspace.plan(NOW)).indexLost, (await workspace.protect()).recovered]).toEqual([undefined, []]); // the first run has none to miss
     await writeFile(join(workspace.directory, 'publisher.db'), randomBytes(8192));
-    expect(await look(NOW)).toMatchObject({ indexLost: 'damaged', changes: { ...NOTHING, added: 1 } });
+    expect(await workspace.plan(NOW)).toMatchObject({ indexLost: 'damaged', changes: { ...NOTHING, added: 1 } });
     const { recovered, publication } = await workspace.protect();
     expect(recovered).toEqual([expect.stringContaining('publisher.db is damaged')]);
     expect(publication.version).toBe(2);
@@ -392,7 +373,7 @@ describe('the index', () => {
     ['PRAGMA user_version = 99', 'output-foreign'],
     ['PRAGMA application_id = 1', 'output-foreign'],
   ])('that is not ours or newer is left alone: %s', async (sql, code) => {
-    await createCheap({ 'a.txt': 'a' });
+    workspace = await createWorkspace({ 'a.txt': 'a' });
     await workspace.protect();
     const database = new DatabaseSync(join(workspace.directory, 'publisher.db'));
     database.exec(sql);
@@ -403,7 +384,7 @@ describe('the index', () => {
 
 describe('bins', () => {
   it('attack 83: become more, never fewer, and readers go on', async () => {
-    await createCheap({ 'a.txt': 'a' });
+    workspace = await createWorkspace({ 'a.txt': 'a' });
     const store: TrustedStore = new Map();
     await workspace.protect({ now: NOW });
     const small = await workspace.published({ now: NOW, store });
@@ -420,7 +401,7 @@ describe('bins', () => {
   });
 
   it('and all roles are signed again in time', async () => {
-    await createCheap({ 'a.txt': 'a' });
+    workspace = await createWorkspace({ 'a.txt': 'a' });
     await workspace.protect({ now: NOW });
     expect((await workspace.protect({ now: NOW + 300 * DAY })).publication).toMatchObject({ version: 1, signed: 1 });
     const { publication } = await workspace.protect({ now: NOW + 320 * DAY });

@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;
 beforeEach(async () => {
@@ -133,18 +133,6 @@ describe('a site is refused, by name and before anything is written, for', () =>
 });
 
 describe('a workspace is refused', () => {
-  const configure = async (settings: object) => {
-    const text = {
-      site: 'news.example',
-      source: 'site',
-      out: 'protected',
-      content: 'http://news.example',
-      keyServer: 'https://keys.news.example',
-      reading: 'https://read.news.example',
-    };
-    await writeFile(workspace.configurationFile, JSON.stringify({ ...text, ...settings }));
-  };
-
   it.each([
     [{ out: 'site' }, 'inside the source'],
     [{ out: 'site/protected' }, 'inside the source'],
@@ -155,37 +143,21 @@ describe('a workspace is refused', () => {
     [{ source: '..' }, 'inside the source'],
   ])('with %j', async (settings, reason) => {
     await symlink('site', join(workspace.directory, 'link'));
-    await configure(settings);
+    await workspace.configure(settings);
     await expectRefusal('configuration-invalid', reason);
   });
 
-  it('without its source', async () => {
-    await configure({ source: 'elsewhere' });
-    await expectRefusal('source-refused', 'elsewhere', 'there is no ');
-  });
-
   it('whose keys would be published with it', async () => {
-    await configure({
+    await workspace.configure({
       source: '../'.concat(workspace.directory.split('/').at(-1) ?? ''),
       out: join(tmpdir(), 'wispr-never-made'),
     });
     await expectRefusal('configuration-invalid', 'publisher.keys lies inside the source');
   });
 
-  it('with a wrong passphrase, in one line', async () => {
-    const before = await stateOf(workspace);
-    const refusal = workspace.protect({ passphrase: `${PASSPHRASE}!` });
-    await expect(refusal).rejects.toMatchObject({ code: 'passphrase-wrong' });
-    expect(await stateOf(workspace)).toEqual(before);
-  });
-
-  it.each([
-    ['not a key', 'key-file-refused'],
-    ['A'.repeat(1622), 'key-file-refused'],
-    ['', 'key-file-refused'],
-  ])('with the key server’s key %j', async (text, code) => {
+  it.each(['not a key', 'A'.repeat(1622), ''])('with the key server’s key %j', async (text) => {
     await writeFile(join(workspace.directory, 'keyserver.pub'), text);
-    await expectRefusal(code, 'keyserver.pub is not the public key of a key server');
+    await expectRefusal('key-file-refused', 'keyserver.pub is not the public key of a key server');
   });
 });
 

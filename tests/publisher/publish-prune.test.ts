@@ -15,10 +15,9 @@ import { PathSet } from '../../publisher/publish/inventory.ts';
 import { pruneTarget } from '../../publisher/publish/prune.ts';
 import type { PublishedTarget } from '../../publisher/publish/publish.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
-import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 import { Publishing, targetsOf } from '../support/publishing.ts';
-import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 const PAGE = '<!doctype html><title>A page</title><p data-wispr-excerpt>Teaser.</p><p>Rest.</p>';
 let workspace: TestWorkspace;
@@ -57,7 +56,7 @@ async function age(which: RegExp): Promise<void> {
 
 it.each(['snapshot', 'targets'] as const)('removes what is gone although the key of %s has changed', async (role) => {
   await publish();
-  await rotateRole({ configurationFile: workspace.configurationFile, passphrase: PASSPHRASE }, role);
+  await rotateRole(workspace.keyOptions, role);
   await removeDocuments();
   expect((await publish()).removed).toBe(2);
   // Readers may still ask for the objects and the content, and not for page and copy.
@@ -98,14 +97,10 @@ it('removes nothing immutable while a publication that readers may hold cannot b
 });
 
 it('keeps what a section named that was given up, as long as readers may hold the publication before', async () => {
-  const configure = async (sections: unknown) => {
-    const { $schema: _, ...settings } = await readConfiguration(workspace.configurationFile);
-    await writeFile(workspace.configurationFile, JSON.stringify({ ...settings, sections }));
-  };
-  await configure([{ name: 'other', paths: ['gone.*'] }]);
+  await workspace.configure({ sections: [{ name: 'other', paths: ['gone.*'] }] });
   await publish();
   await age(/gone/); // they have been there for long
-  await configure([]);
+  await workspace.configure({ sections: [] });
   await removeDocuments();
   expect((await publish()).removed).toBe(2); // page and copy
   expect(await gone()).toHaveLength(3);

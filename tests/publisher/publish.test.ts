@@ -1,5 +1,5 @@
 /** What `wispr publish` sends, in which order, and what it refuses. */
-import { chmod, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
@@ -18,7 +18,7 @@ import { asOrdinaryUser } from '../support/ordinary-user.ts';
 import { startCommand } from '../support/programs.ts';
 import { Publishing, pairAt, publicationAt, targetsOf } from '../support/publishing.ts';
 import { TargetPlaces } from '../support/target-places.ts';
-import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 const page = (text: string) => `<!doctype html><title>A page</title><p data-wispr-excerpt>${text}</p><p>Rest.</p>`;
 const places = new TargetPlaces();
@@ -104,24 +104,19 @@ describe('publishing to a directory', () => {
 
   it('refuses a target with signing keys that were changed elsewhere', async () => {
     await the.publish();
-    const copy = `${made.directory}-copy`;
-    await cp(made.directory, copy, { recursive: true });
-    await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
+    const stale = await the.copy();
+    await rotateRole(made.keyOptions, 'timestamp');
     await the.publish();
     const before = await snapshot(place);
-    const stale = new Publishing({ ...made, configurationFile: join(copy, 'wispr.json') });
     await expect(stale.publish()).rejects.toMatchObject({ code: 'publication-other' });
     expect(await snapshot(place)).toEqual(before);
-    await rm(copy, { recursive: true });
   });
 
   it('of two copies of a workspace that make the same number, one is refused, and goes above the other next time', async () => {
     await the.publish();
-    const copy = `${made.directory}-copy`;
-    await cp(made.directory, copy, { recursive: true });
+    const other = await the.copy();
     await made.write('a.html', page('From here.'));
-    const other = new Publishing({ ...made, configurationFile: join(copy, 'wispr.json') });
-    await writeFile(join(copy, 'site/a.html'), page('From there.'));
+    await writeFile(join(other.made.source, 'a.html'), page('From there.'));
     const isMoment = (what: string) => what.endsWith('.snapshot.json');
     the.changes = { target: (target) => interrupted(target, () => other.publish(), isMoment) };
     await expect(the.publish()).rejects.toMatchObject({
@@ -130,7 +125,6 @@ describe('publishing to a directory', () => {
     expect(await found()).toEqual([]);
     the.changes = {};
     expect((await the.publish()).summary).toMatchObject({ publication: 3, behind: [] });
-    await rm(copy, { recursive: true });
   });
 
   it('attack 28: confirms no older publication, whatever a host shows', async () => {
@@ -176,7 +170,7 @@ describe('publishing to a directory', () => {
     await the.publish();
     the.changes = {};
     await expect(the.publish()).rejects.toMatchObject({ code: 'clock-off' });
-    await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
+    await rotateRole(made.keyOptions, 'timestamp');
     expect((await the.publish()).summary).toMatchObject({ behind: [] });
     expect(await found()).toEqual([]);
   });

@@ -2,15 +2,13 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
-import { StorageError } from '../../node-support/storage/errors.ts';
-import type { Target } from '../../node-support/storage/target.ts';
 import { rotatePublisherKey } from '../../publisher/keys/change-roots.ts';
 import { type Rollback, type RollbackPlan, rollBack } from '../../publisher/publish/rollback.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
-import { alteredTarget } from '../support/altered-target.ts';
+import { unwritable } from '../support/altered-target.ts';
 import { Publishing, publicationAt, targetsOf } from '../support/publishing.ts';
 import { TargetPlaces } from '../support/target-places.ts';
-import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 const places = new TargetPlaces();
 let A: string;
@@ -35,11 +33,6 @@ afterEach(() => made.remove());
 const rollback = (version?: number, confirm: (plan: RollbackPlan) => Promise<void> = async () => undefined) =>
   the.on((site) => rollBack(site, version, confirm)) as Promise<Rollback>;
 const wrong = async (target = A) => (await verifyTree(target)).findings.map(({ path, code }) => `${path} ${code}`);
-
-const unreachable = (target: Target) => {
-  const fail = () => Promise.reject(new StorageError('target-unreachable', `${target.name} does not answer`));
-  return alteredTarget(target, { put: fail });
-};
 
 it('publishes the previous documents as a higher publication, and the source again with the next one', async () => {
   const { plan, summary } = await rollback();
@@ -98,7 +91,7 @@ it('refuses what is gone, and what never was', async () => {
 });
 
 it('is finished by the same command with the number, where a target was left behind', async () => {
-  the.changes = { target: (target) => (target.name === B ? unreachable(target) : target) };
+  the.changes = { target: unwritable(B) };
   expect((await rollback()).summary).toMatchObject({ publication: 3, behind: [{ target: B }] });
   the.changes = {};
   const { plan, summary } = await rollback(1);
@@ -109,7 +102,7 @@ it('is finished by the same command with the number, where a target was left beh
 });
 
 it('that is interrupted leaves nothing to the next publication', async () => {
-  the.changes = { target: unreachable };
+  the.changes = { target: unwritable() };
   await expect(rollback()).rejects.toMatchObject({ code: 'target-unreachable' });
   the.changes = {};
   await made.protect();
@@ -140,7 +133,7 @@ it('refuses documents under keys that were replaced: new readers could not open 
 });
 
 it('refuses documents that a replaced publisher key has signed', async () => {
-  await rotatePublisherKey({ configurationFile: made.configurationFile, passphrase: PASSPHRASE });
+  await rotatePublisherKey(made.keyOptions);
   await the.publish();
   await expect(rollback(2)).rejects.toMatchObject({ code: 'publication-missing' });
 });

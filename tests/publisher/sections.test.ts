@@ -15,7 +15,6 @@ import { METADATA_PATH, metadataFile } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { addSigner, rotatePublisherKey } from '../../publisher/keys/change-roots.ts';
 import { addSectionSigner, removeSectionSigner, rotateSection } from '../../publisher/keys/change-sections.ts';
-import { planSite } from '../../publisher/protect/dry-run.ts';
 import { listKeys } from '../../publisher/publication/list-keys.ts';
 import { placeInDirectory } from '../../publisher/publication/places.ts';
 import { expiriesOf } from '../../publisher/publication/roles.ts';
@@ -23,8 +22,6 @@ import { openShown, openSnapshot } from '../../publisher/publication/signed.ts';
 import { Sections, targetPatterns } from '../../publisher/site/sections.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { SECTION_DEPTH } from '../../publisher/workspace/configuration/names.ts';
-import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
-import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
 import type { TrustedStore } from '../support/published.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
@@ -46,21 +43,13 @@ beforeEach(async () => {
 });
 afterEach(() => workspace.remove());
 
-const options = () => ({ configurationFile: workspace.configurationFile, passphrase: PASSPHRASE });
 const newSigner = () => roleSigner(ed25519KeyPair(randomBytes(32)));
-
-async function configure(change: (settings: ConfigurationInput) => void): Promise<void> {
-  const text = await readFile(workspace.configurationFile, 'utf8');
-  const settings = structuredClone(parseConfiguration(text, 'wispr.json')) as ConfigurationInput;
-  change(settings);
-  await writeFile(workspace.configurationFile, JSON.stringify(settings));
-}
 
 /** Gives the section to another signer altogether. */
 async function handOver(section = 'sports'): Promise<RoleSigner> {
   const desk = await newSigner();
-  const { own = '' } = await addSectionSigner(options(), section, desk.publicKey);
-  await removeSectionSigner(options(), section, own);
+  const { own = '' } = await addSectionSigner(workspace.keyOptions, section, desk.publicKey);
+  await removeSectionSigner(workspace.keyOptions, section, own);
   return desk;
 }
 
@@ -138,7 +127,7 @@ describe('a section', () => {
     await workspace.protect();
     const [before] = (await role('targets')).delegations;
     await pathsRead();
-    await rotateSection(options(), 'sports');
+    await rotateSection(workspace.keyOptions, 'sports');
     expect((await workspace.protect()).publication.isNew).toBe(true);
     const [after] = (await role('targets')).delegations;
     expect(after?.keyids).not.toEqual(before?.keyids);
@@ -161,8 +150,7 @@ describe('a section whose key is elsewhere', () => {
     const summary = await workspace.protect();
     expect(summary.sections).toEqual([{ name: 'sports', documents: 1, waiting: 3 }]);
     expect(summary.changes).toMatchObject({ changed: 1, added: 0, removed: 0 });
-    const { configurationFile } = workspace;
-    expect(await planSite({ configurationFile })).toMatchObject({
+    expect(await workspace.plan()).toMatchObject({
       changes: { changed: 1, added: 1, removed: 1 },
       sections: [{ name: 'sports', documents: 2, waiting: 0 }],
     });
@@ -249,7 +237,7 @@ describe('a section whose key is elsewhere', () => {
       await workspace.protect();
       const desk = await handOver();
       await workspace.protect({ signers: [desk] });
-      await rotatePublisherKey(options());
+      await rotatePublisherKey(workspace.keyOptions);
       const kill = ({ stage }: { stage: string }) => {
         if (stage === 'writing') throw new Error('killed');
       };
@@ -265,7 +253,7 @@ describe('a section whose key is elsewhere', () => {
   it('takes two of its keys where it needs two; and a key of no section is refused', async () => {
     await workspace.protect();
     const [one, two] = [await handOver(), await newSigner()];
-    await addSectionSigner(options(), 'sports', two.publicKey, 2);
+    await addSectionSigner(workspace.keyOptions, 'sports', two.publicKey, 2);
     await expect(workspace.protect({ signers: [one] })).rejects.toMatchObject({ code: 'signatures-missing' });
     await expect(workspace.protect({ signers: [one, one] })).rejects.toMatchObject({ code: 'signatures-missing' });
     await expect(workspace.protect({ signers: [one, two, await newSigner()] })).rejects.toMatchObject({
@@ -283,18 +271,14 @@ describe('several sections', () => {
   it('the first that fits a path signs for it', async () => {
     await workspace.write('sports/chess/game.html', '<title>Game</title>');
     await workspace.write('one.pgn', '1. e4 e5');
-    await configure((settings) => {
-      settings.sections = [CHESS, SPORTS];
-    });
+    await workspace.configure({ sections: [CHESS, SPORTS] });
     await workspace.protect();
     expect((await role('chess')).targetPaths().sort()).toEqual([
       'one.pgn.protected',
       'sports/chess/game.html.protected',
     ]);
     expect(await pathsRead()).toHaveLength(ALL.length + 2);
-    await configure((settings) => {
-      settings.sections = [SPORTS, CHESS];
-    });
+    await workspace.configure({ sections: [SPORTS, CHESS] });
     await workspace.protect();
     expect((await role('chess')).targetPaths()).toEqual(['one.pgn.protected']);
     expect(await pathsRead()).toHaveLength(ALL.length + 2);
@@ -304,17 +288,13 @@ describe('several sections', () => {
   it('one that is removed gives its documents back, and names nothing old when it returns', async () => {
     await workspace.protect();
     await pathsRead();
-    await configure((settings) => {
-      settings.sections = [];
-    });
+    await workspace.configure({ sections: [] });
     await workspace.protect();
     expect((await role('targets')).delegations.map(({ name }) => name)).toEqual(['documents']);
     expect(await pathsRead()).toEqual(ALL);
     await rm(join(workspace.source, 'sports'), { recursive: true });
     await workspace.protect();
-    await configure((settings) => {
-      settings.sections = [SPORTS];
-    });
+    await workspace.configure({ sections: [SPORTS] });
     const { unusedPatterns } = await workspace.protect();
     expect(unusedPatterns).toContain('sports/**');
     expect((await role('sports')).targetPaths()).toEqual([]);
@@ -332,7 +312,7 @@ describe('the role targets', () => {
   it('takes a threshold above one, where the other signer is at hand', async () => {
     await workspace.protect();
     const ada = await newSigner();
-    expect(await addSigner(options(), 'targets', ada.publicKey, 2)).toMatchObject({ outcome: 'changed' });
+    expect(await addSigner(workspace.keyOptions, 'targets', ada.publicKey, 2)).toMatchObject({ outcome: 'changed' });
     await expect(workspace.protect()).rejects.toMatchObject({ code: 'signatures-missing' });
     expect(await pathsRead()).toEqual(ALL);
     await workspace.protect({ signers: [ada] });
@@ -379,9 +359,7 @@ describe('patterns', () => {
     [{ name: 'sports', paths: ['sports/[ab]/*'] }],
     [{ name: 'sports', paths: ['sports/{a,b}/*'] }],
   ])('that other clients would read otherwise are refused: %j', async (section) => {
-    await configure((settings) => {
-      settings.sections = [section];
-    });
+    await workspace.configure({ sections: [section] });
     await expect(workspace.protect()).rejects.toMatchObject({ code: 'configuration-invalid' });
   });
 });

@@ -2,19 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { compilePattern } from '../../publisher/site/patterns.ts';
 import { SetRules } from '../../publisher/site/sets.ts';
 import { isSetName } from '../../publisher/workspace/configuration/names.ts';
-import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
+import { configured } from '../support/configured.ts';
 
-function rules(settings: object): SetRules {
-  const required = {
-    site: 'news.example',
-    source: 'site',
-    out: 'out',
-    content: 'http://news.example',
-    keyServer: 'https://keys.news.example',
-    reading: 'https://read.news.example',
-  };
-  return new SetRules(parseConfiguration(JSON.stringify({ ...required, ...settings }), 'wispr.json'));
-}
+const rules = (settings: object) => new SetRules(configured(settings));
 
 describe('a path pattern', () => {
   it.each([

@@ -20,7 +20,6 @@ beforeEach(async () => {
 });
 afterEach(() => workspace.remove());
 
-const options = () => ({ configurationFile: workspace.configurationFile, passphrase: PASSPHRASE });
 const at = (name: string) => join(workspace.directory, name);
 const newSigner = (name: string) => createSigner(at(name), SIGNER_PASSPHRASE, CHEAP);
 const sign = async (file: string, key: string) =>
@@ -30,7 +29,7 @@ const versions = async () => (await workspace.keyStore()).roots.length;
 /** A root that two of two have to sign. */
 async function demandTwo(): Promise<void> {
   await newSigner('ada.key');
-  const outcome = await addSigner(options(), 'root', await readSigner(at('ada.key.pub')), 2);
+  const outcome = await addSigner(workspace.keyOptions, 'root', await readSigner(at('ada.key.pub')), 2);
   expect(outcome).toMatchObject({
     outcome: 'draft',
     version: 2,
@@ -42,7 +41,10 @@ async function demandTwo(): Promise<void> {
     keyids: [expect.any(String)],
     missing: { before: 0, after: 0 },
   });
-  expect(await finishDraft(options(), [at('root.2.json')])).toMatchObject({ outcome: 'changed', version: 2 });
+  expect(await finishDraft(workspace.keyOptions, [at('root.2.json')])).toMatchObject({
+    outcome: 'changed',
+    version: 2,
+  });
   expect(existsSync(at('root.2.json'))).toBe(false);
 }
 
@@ -57,44 +59,52 @@ describe('gathering signatures', () => {
   it('keeps the keys that a change made until all have signed it, and takes them into use then', async () => {
     await demandTwo();
     const before = (await workspace.keyStore()).signers.targets.keyid;
-    const { missing, after } = await rotateRole(options(), 'targets');
+    const { missing, after } = await rotateRole(workspace.keyOptions, 'targets');
     expect(missing).toEqual({ before: 1, after: 1 });
     expect((await workspace.keyStore()).signers.targets.keyid).toBe(before);
     expect((await workspace.keyStore()).contents.pending).toHaveLength(1);
     await writeFile(at('root.2.json'), 'of before');
     expect((await listKeys(workspace.configurationFile, PASSPHRASE)).waiting).toEqual(['root.3.json']);
     await sign('root.3.json', 'ada.key');
-    await finishDraft(options(), [at('root.3.json')]);
+    await finishDraft(workspace.keyOptions, [at('root.3.json')]);
     const now = await workspace.keyStore();
     expect(after.roles.targets.keyids).toEqual([now.signers.targets.keyid]);
     expect(now.contents.pending).toEqual([]);
     expect((await listKeys(workspace.configurationFile, PASSPHRASE)).waiting).toEqual([]);
-    expect(await rotateRole(options(), 'root')).toMatchObject({ outcome: 'draft' });
+    expect(await rotateRole(workspace.keyOptions, 'root')).toMatchObject({ outcome: 'draft' });
     await sign('root.4.json', 'ada.key');
-    expect(await finishDraft(options(), [at('root.4.json')])).toMatchObject({ outcome: 'changed', version: 4 });
-    expect(await renewRoot(options())).toMatchObject({ outcome: 'draft', missing: { before: 1, after: 1 } });
+    expect(await finishDraft(workspace.keyOptions, [at('root.4.json')])).toMatchObject({
+      outcome: 'changed',
+      version: 4,
+    });
+    expect(await renewRoot(workspace.keyOptions)).toMatchObject({ outcome: 'draft', missing: { before: 1, after: 1 } });
   });
 
   it('says how many are missing, keeps what was gathered, and joins copies', async () => {
     await demandTwo();
     await newSigner('bea.key');
-    await addSigner(options(), 'root', await readSigner(at('bea.key.pub')), 3);
+    await addSigner(workspace.keyOptions, 'root', await readSigner(at('bea.key.pub')), 3);
     for (const name of ['for-ada', 'for-bea']) await copyFile(at('root.3.json'), at(name));
     await sign('for-ada', 'ada.key');
     await sign('for-bea', 'bea.key');
-    await expect(finishDraft(options(), [at('for-ada')])).rejects.toMatchObject({ code: 'signatures-missing' });
+    await expect(finishDraft(workspace.keyOptions, [at('for-ada')])).rejects.toMatchObject({
+      code: 'signatures-missing',
+    });
     expect((await readDraft(at('root.3.json'))).signatures).toHaveLength(2);
-    await expect(renewRoot(options())).rejects.toMatchObject({ code: 'draft-refused' });
-    const done = await finishDraft(options(), [at('root.3.json'), at('for-bea')]);
+    await expect(renewRoot(workspace.keyOptions)).rejects.toMatchObject({ code: 'draft-refused' });
+    const done = await finishDraft(workspace.keyOptions, [at('root.3.json'), at('for-bea')]);
     expect(done).toMatchObject({ outcome: 'changed', version: 3 });
-    expect(await finishDraft(options(), [at('for-bea')])).toMatchObject({ outcome: 'continued', version: 3 });
+    expect(await finishDraft(workspace.keyOptions, [at('for-bea')])).toMatchObject({
+      outcome: 'continued',
+      version: 3,
+    });
     expect(await versions()).toBe(3);
   });
 
   it('shows a signer what changes, and signs only what its key may sign', async () => {
     await newSigner('ada.key');
     await newSigner('stranger.key');
-    await addSigner(options(), 'root', await readSigner(at('ada.key.pub')), 2);
+    await addSigner(workspace.keyOptions, 'root', await readSigner(at('ada.key.pub')), 2);
     const draft = await readDraft(at('root.2.json'));
     expect(describeChanges(draft.before, draft.after)).toEqual([
       expect.stringMatching(/^root: the key [0-9a-f]{32} may sign from now on$/),
@@ -106,7 +116,7 @@ describe('gathering signatures', () => {
 
   it('attack 36: refuses a draft that says something else than what a signer is shown', async () => {
     await newSigner('ada.key');
-    await addSigner(options(), 'root', await readSigner(at('ada.key.pub')), 2);
+    await addSigner(workspace.keyOptions, 'root', await readSigner(at('ada.key.pub')), 2);
     const draft = JSON.parse(await readFile(at('root.2.json'), 'utf8'));
     const [targets] = draft.signed.roles.targets.keyids;
     const [ada] = draft.signed.roles.root.keyids.slice(-1);
@@ -125,7 +135,7 @@ describe('gathering signatures', () => {
 
   it('refuses drafts that were altered, or overtaken', async () => {
     await newSigner('ada.key');
-    await addSigner(options(), 'root', await readSigner(at('ada.key.pub')), 2);
+    await addSigner(workspace.keyOptions, 'root', await readSigner(at('ada.key.pub')), 2);
     const text = await readFile(at('root.2.json'), 'utf8');
     for (const bad of [
       text.replace('"chain":["', '"chain":["AAAA'),
@@ -142,16 +152,8 @@ describe('gathering signatures', () => {
     expect((await readDraft(at('bad'))).signatures).toEqual([]);
     await copyFile(at('root.2.json'), at('late'));
     await rm(at('root.2.json'));
-    await renewRoot(options());
+    await renewRoot(workspace.keyOptions);
     await sign('late', 'ada.key');
-    await expect(finishDraft(options(), [at('late')])).rejects.toMatchObject({ code: 'draft-refused' });
-  });
-
-  it('refuses public keys that are none', async () => {
-    await writeFile(at('none.pub'), '# nothing\n');
-    await expect(readSigner(at('none.pub'))).rejects.toMatchObject({ code: 'key-file-refused' });
-    await expect(readSigner(at('nowhere.pub'))).rejects.toMatchObject({ code: 'key-file-refused' });
-    await newSigner('ada.key');
-    await expect(newSigner('ada.key')).rejects.toMatchObject({ code: 'output-failed' });
+    await expect(finishDraft(workspace.keyOptions, [at('late')])).rejects.toMatchObject({ code: 'draft-refused' });
   });
 });

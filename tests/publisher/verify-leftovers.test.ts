@@ -9,7 +9,7 @@ import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-root
 import { rotateSection } from '../../publisher/keys/change-sections.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { makeTwoPublications } from '../support/two-publications.ts';
-import { createWorkspace, PASSPHRASE } from '../support/workspace.ts';
+import { createWorkspace } from '../support/workspace.ts';
 
 const METADATA = '.well-known/wispr';
 const PAGE = '<!doctype html><title>A page</title><p data-wispr-excerpt>Teaser.</p><p>Rest.</p>';
@@ -19,10 +19,9 @@ it('counts what earlier keys of the publisher signed among what earlier publicat
   const renewed = await createWorkspace({ 'a/index.html': PAGE, 'style.css': 'p {}', 'desk/a.txt': 'a' }, settings);
   await renewed.protect();
   const old = await renewed.objectFile('/a/index.html');
-  const options = { configurationFile: renewed.configurationFile, passphrase: PASSPHRASE };
-  await rotatePublisherKey(options);
-  await rotateRole(options, 'targets');
-  await rotateSection(options, 'desk');
+  await rotatePublisherKey(renewed.keyOptions);
+  await rotateRole(renewed.keyOptions, 'targets');
+  await rotateSection(renewed.keyOptions, 'desk');
   await renewed.protect();
   const report = await verifyTree(renewed.out);
   expect(report).toMatchObject({ findings: [], encrypted: 2, signed: 1 });

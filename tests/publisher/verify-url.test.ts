@@ -18,16 +18,20 @@ beforeAll(async () => {
   host = await startContentHost();
 });
 beforeEach(async () => {
-  host.files.clear();
   host.handlers.clear();
   host.requests.length = 0;
-  for (const [path, content] of await snapshot(workspace.out))
-    host.files.set(urlPathOf(`/${path}`), Buffer.from(content, 'base64'));
+  await serve(workspace);
 });
 afterAll(async () => {
   await host.close();
   await workspace.remove();
 });
+
+async function serve({ out }: TestWorkspace): Promise<void> {
+  host.files.clear();
+  for (const [path, content] of await snapshot(out))
+    host.files.set(urlPathOf(`/${path}`), Buffer.from(content, 'base64'));
+}
 
 const verify = (options: VerifyUrlOptions = {}) => verifyUrl(new URL(host.origin), options);
 const findings = ({ findings: found }: VerifyReport) => found.map(({ path, code }) => `${path} ${code}`);
@@ -70,9 +74,7 @@ describe('a published site', () => {
   it('passes with pages that carry themselves', async () => {
     const carried = await createWorkspace({ 'a.html': PAGE }, { carrier: 'html' });
     await carried.protect();
-    host.files.clear();
-    for (const [path, content] of await snapshot(carried.out))
-      host.files.set(urlPathOf(`/${path}`), Buffer.from(content, 'base64'));
+    await serve(carried);
     expect(await verify()).toMatchObject({ encrypted: 1, findings: [] });
     await carried.remove();
   });
@@ -133,9 +135,7 @@ describe('a published site', () => {
       { carrier: 'html', public: ['style.css'] },
     );
     await carried.protect();
-    host.files.clear();
-    for (const [path, content] of await snapshot(carried.out))
-      host.files.set(urlPathOf(`/${path}`), Buffer.from(content, 'base64'));
+    await serve(carried);
     const endless = (start: Uint8Array) => (_: unknown, response: ServerResponse) => {
       const more = () => {
         while (response.write(Buffer.alloc(65_536, ' ')));

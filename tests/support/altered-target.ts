@@ -1,3 +1,4 @@
+import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 
 /** A real target of which some operations are done differently: by a misbehaving host, or while another program writes there. */
@@ -35,3 +36,17 @@ export function interrupted(
     },
   });
 }
+
+/** A target that nothing can be put to: of this name, or any. */
+export const unwritable = (name?: string) => (target: Target) =>
+  name === undefined || target.name === name ? alteredTarget(target, { put: failing(target) }) : target;
+
+/** A target that cannot be reached, by its name. */
+export const unreachable = (name: string) => (target: Target) => {
+  const fail = failing(target);
+  const changes = { get: fail, head: fail, put: fail, list: () => Promise.reject as never };
+  return target.name === name ? alteredTarget(target, changes) : target;
+};
+
+const failing = (target: Target) => () =>
+  Promise.reject(new StorageError('target-unreachable', `${target.name} does not answer`));

@@ -1,6 +1,7 @@
 /** A workspace that publishes to several targets, step by step as `wispr publish`, `timestamp` and `withdraw` do. */
-import { readFile } from 'node:fs/promises';
+import { cp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import type { Target } from '../../node-support/storage/target.ts';
 import { readTimestamp } from '../../publisher/authority/authority.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
@@ -37,6 +38,15 @@ export class Publishing {
 
   constructor(made: TestWorkspace) {
     this.made = made;
+  }
+
+  /** Publishes from a copy of the workspace, as it is now. */
+  async copy(): Promise<Publishing> {
+    const directory = `${this.made.directory}-copy`;
+    await cp(this.made.directory, directory, { recursive: true });
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const [source, configurationFile] = [join(directory, 'site'), join(directory, 'wispr.json')];
+    return new Publishing({ ...this.made, directory, source, configurationFile });
   }
 
   async places(target?: string): Promise<PublishPlaces> {

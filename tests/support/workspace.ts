@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { createGunzip } from 'node:zlib';
+import { parse } from 'jsonc-parser';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import type { OpenedDocument } from '../../core/object/document-reader.ts';
@@ -11,6 +12,7 @@ import { headTargetOf, targetFile } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { initWorkspace } from '../../publisher/init.ts';
 import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
+import { planSite } from '../../publisher/protect/dry-run.ts';
 import type { ProtectOptions } from '../../publisher/protect/protect.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
@@ -34,6 +36,12 @@ export interface TestWorkspace {
   readonly configurationFile: string;
   /** Writes a file of the source. */
   readonly write: (path: string, content: string | Uint8Array) => Promise<void>;
+  /** Changes members of `wispr.json`. */
+  readonly configure: (settings: Partial<ConfigurationInput>) => Promise<void>;
+  /** What commands about keys are given. */
+  readonly keyOptions: { readonly configurationFile: string; readonly passphrase: string };
+  /** A dry run. */
+  readonly plan: (now?: number) => ReturnType<typeof planSite>;
   readonly protect: (options?: Partial<ProtectOptions>) => Promise<ProtectSummary>;
   readonly keyStore: () => Promise<OpenKeyStore>;
   /** The publication that is in the output, verified as by a reader who holds every key. */
@@ -81,6 +89,12 @@ export async function createWorkspace(
     out,
     configurationFile,
     write,
+    configure: async (changes) => {
+      const before = parse(await readFile(configurationFile, 'utf8'), [], { allowTrailingComma: true }) as object;
+      await writeFile(configurationFile, JSON.stringify({ ...before, ...changes }));
+    },
+    keyOptions: { configurationFile, passphrase: PASSPHRASE },
+    plan: (now = nowInSeconds()) => planSite({ configurationFile, now }),
     protect: (options) => protectSite({ configurationFile, passphrase: PASSPHRASE, ...options }),
     keyStore,
     published,
