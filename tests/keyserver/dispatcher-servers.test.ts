@@ -6,24 +6,22 @@ import { freePort } from '../../cache-config/child.ts';
 import { forDevelopment, type KeyServerConfig, readConfig } from '../../keyserver/config/config.ts';
 import { configTemplate } from '../../keyserver/config/template.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
-import { configIn, logged, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, logged, rigForFile, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { createReader } from '../support/reading-site-visitor.ts';
 
 const PASSWORD = 'correct horse battery';
 const metrics = { listen: { host: '127.0.0.1', port: 0 } };
-let rig: Rig;
 let other: RunningKeyServer;
 let port: number;
+const rig = rigForFile(async () => {
+  port = await freePort();
+  return { config: { dispatcher: { listen: { host: '127.0.0.1', port } }, metrics } };
+});
 const { log, text } = logged();
 beforeAll(async () => {
-  port = await freePort();
-  rig = await startRig({ config: { dispatcher: { listen: { host: '127.0.0.1', port } }, metrics } });
   other = await start({ ...rig.config, publicKey: join(rig.folder, 'other.pub'), metrics });
 });
-afterAll(async () => {
-  await other.close();
-  await rig.close();
-});
+afterAll(() => other.close());
 
 function start(config: KeyServerConfig): Promise<RunningKeyServer> {
   return startKeyServer({ ...config, dispatcher: { connect: `127.0.0.1:${port}` } }, { log });

@@ -1,6 +1,6 @@
 /** The HTTPCrypt door of the key server, with the Reader's side of the channel, through real name servers, nginx and Squid. Attacks by the numbers of docs/threat-model.md. */
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -190,6 +190,18 @@ describe('HTTPCrypt through Squid and nginx', () => {
 });
 
 describe('attacks on HTTPCrypt', () => {
+  /** A Reader whose parent proxy is a hop that a test plays. */
+  async function readerThrough(hop: Server, to = door) {
+    await new Promise<void>((resolve) => hop.listen(0, '127.0.0.1', resolve));
+    const upstream = new Upstream({ parentProxy: `http://127.0.0.1:${(hop.address() as AddressInfo).port}` });
+    const reader = new HttpcryptChannel({ dispatcher: upstream.plain, dnsServers: [silent.address], door: to });
+    const end = async () => {
+      await upstream.close();
+      await new Promise((resolve) => hop.close(resolve));
+    };
+    return { reader, end };
+  }
+
   it('attack 109: a binding request is taken once, and with a ticket only; a replayed key request brings no keys', async () => {
     const device = await createDeviceKeys(rig.provider);
     const code = await rig.codeFor('dora');
@@ -303,17 +315,14 @@ describe('attacks on HTTPCrypt', () => {
       const came = await sendRaw(near, request.method ?? '', cookie, body);
       response.writeHead(came.status).end(came.body);
     });
-    await new Promise<void>((resolve) => hop.listen(0, '127.0.0.1', resolve));
-    const upstream = new Upstream({ parentProxy: `http://127.0.0.1:${(hop.address() as AddressInfo).port}` });
-    const reader = new HttpcryptChannel({ dispatcher: upstream.plain, dnsServers: [silent.address], door });
+    const { reader, end } = await readerThrough(hop);
     for (const messages of [1, 3]) {
       const asked = await ask(deviceKey);
       const { body } = await reader.post(KEY_REQUEST_PATH, asked);
       expect((await openKeyAnswer(body, asked, deviceKey.key)).keys).toHaveLength(1);
       expect(cookies).toHaveLength(messages); // the first, the ticket that failed, and a fresh key
     }
-    await upstream.close();
-    await new Promise((resolve) => hop.close(resolve));
+    await end();
   });
 
   it('attack 113: a key is announced for an hour, taken for two, and gone with its tickets after that', async () => {
@@ -346,16 +355,12 @@ describe('attacks on HTTPCrypt', () => {
       const [status, text] = request.method === 'OPTIONS' ? [200, hop.record] : [hop.status ?? 200, hop.text];
       response.writeHead(status, { location: rig.server.url }).end(text);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const upstream = new Upstream({ parentProxy: `http://127.0.0.1:${port}` });
-    const reader = new HttpcryptChannel({ dispatcher: upstream.plain, dnsServers: [silent.address], door: to });
+    const { reader, end } = await readerThrough(server, to);
     const outcome = await reader.post(KEY_REQUEST_PATH, body).then(
       ({ status }) => String(status),
       ({ code }: { code: string }) => code,
     );
-    await upstream.close();
-    await new Promise((resolve) => server.close(resolve));
+    await end();
     return { outcome, seen };
   }
 

@@ -5,15 +5,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isMailAddress } from '../../keyserver/mail/address.ts';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
-import { type Rig, rigForTest, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { rigForFile, rigForTest, temporaryFolder } from '../support/keyserver-rig.ts';
 import { codeInMail as codeIn, type MailServer, startMailServer } from '../support/mail-server.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 
 const FROM = 'The Saltmere Packet <reader@news.example>';
 let mailServer: MailServer;
-let rig: Rig;
 let url: string;
-beforeAll(async () => {
+const rig = rigForFile(async () => {
   mailServer = await startMailServer({
     disabledCommands: ['STARTTLS'],
     onAuth: ({ username, password }, _session, done) =>
@@ -21,14 +20,13 @@ beforeAll(async () => {
     onRcptTo: ({ address }, _session, done) => done(address.startsWith('refused@') ? new Error('no') : undefined),
   });
   url = `smtp://127.0.0.1:${mailServer.port}`;
-  rig = await startRig({ config: { mail: { smtp: url, from: FROM }, signUp: { plan: 'daily', days: 7 } } });
+  return { config: { mail: { smtp: url, from: FROM }, signUp: { plan: 'daily', days: 7 } } };
+});
+beforeAll(async () => {
   await definePlan(rig.server.state, { name: 'daily', title: 'Daily', sets: ['day-*'], zone: 'UTC' });
   await rig.invite({ name: 'ada@example.org' });
 });
-afterAll(async () => {
-  await rig?.close();
-  await mailServer?.close();
-});
+afterAll(() => mailServer?.close());
 
 const browser = () => createVisitor(rig.server.readingUrl);
 const mailTo = (address: string) => mailServer.take(address);

@@ -1,25 +1,21 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
-import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
 import { CLIENT, type OpenIdProviderRig, startOpenIdProvider } from '../support/openid-provider.ts';
 import { createReader, createVisitor, type Page, type Reader } from '../support/reading-site-visitor.ts';
 
-let folder: string;
-let rig: Rig;
 let provider: OpenIdProviderRig;
-beforeAll(async () => {
+const rig = rigForFile(async () => {
   provider = await startOpenIdProvider(() => `${rig.server.readingUrl}/-/openid/back`);
-  folder = temporaryFolder();
-  const clientSecretFile = join(folder, 'client.secret');
+  const clientSecretFile = join(temporaryFolder(), 'client.secret');
   writeFileSync(clientSecretFile, CLIENT.secret, { mode: 0o600 });
   const openid = { issuer: provider.issuer, clientId: CLIENT.id, clientSecretFile, title: 'School', plan: 'daily' };
-  rig = await startRig({ config: { openid } });
-  await definePlan(rig.server.state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'] });
+  return { config: { openid } };
 });
-afterAll(() => rig.close());
+beforeAll(() => definePlan(rig.server.state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'] }));
 afterEach(() => {
   provider.person = undefined;
 });
