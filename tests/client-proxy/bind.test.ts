@@ -54,12 +54,9 @@ beforeAll(async () => {
 beforeEach(async () => {
   storage = storageIn(await temporaryFolder(cleanUp));
   publisher = await TestPublisher.create();
-  keyServer = await HostileKeyServer.start(publisher, { tls: certificate });
-  cleanUp.add(() => keyServer.close());
-  dns = await startDnsServer();
-  cleanUp.add(dns.close);
-  host = await startContentHost();
-  cleanUp.add(host.close);
+  keyServer = cleanUp.use(await HostileKeyServer.start(publisher, { tls: certificate }));
+  dns = cleanUp.use(await startDnsServer());
+  host = cleanUp.use(await startContentHost());
   await publisher.sign(host.files);
 });
 afterEach(() => cleanUp.run());
@@ -78,10 +75,8 @@ const bind = async ({ connectTo = [], ...options }: Partial<BindOptions> = {}) =
 /** Another publisher, of the same site if not said otherwise, with a key server and a content host of its own. */
 async function startRival(site = 'news.example') {
   const rival = await TestPublisher.create(site);
-  const server = await HostileKeyServer.start(rival, { tls: certificate });
-  cleanUp.add(() => server.close());
-  const content = await startContentHost();
-  cleanUp.add(content.close);
+  const server = cleanUp.use(await HostileKeyServer.start(rival, { tls: certificate }));
+  const content = cleanUp.use(await startContentHost());
   await rival.sign(content.files);
   return { server, connectTo: [parseConnectTo(`:80:127.0.0.1:${content.port}`)] };
 }
@@ -128,8 +123,7 @@ function confirming(...sites: string[]) {
 /** A Reader that runs on what was connected. */
 async function startReader(content = host): Promise<RunningProxy> {
   const connectTo = [parseConnectTo(`:80:127.0.0.1:${content.port}`)];
-  const proxy = await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca });
-  cleanUp.add(() => proxy.close());
+  const proxy = cleanUp.use(await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca }));
   return proxy;
 }
 
@@ -239,8 +233,7 @@ describe('two bindings never share a host', () => {
   it('attack 70: a host bound to another publisher, or through another key server, is refused', async () => {
     await bind({ trustSites });
     for (const other of [await TestPublisher.create(), publisher]) {
-      const server = await HostileKeyServer.start(other, { tls: certificate });
-      cleanUp.add(() => server.close());
+      const server = cleanUp.use(await HostileKeyServer.start(other, { tls: certificate }));
       await expect(bind({ link: await server.invite(), trustSites })).rejects.toMatchObject({ code: 'site-taken' });
       expect(server.bodies).toHaveLength(0);
     }

@@ -13,8 +13,7 @@ import { CleanUp, proxyCommand, type ReaderRig, startHostileReaderRig } from '..
 const cleanUp = new CleanUp();
 let rig: ReaderRig<HostileKeyServer>;
 beforeEach(async () => {
-  rig = await startHostileReaderRig();
-  cleanUp.add(() => rig.close());
+  rig = cleanUp.use(await startHostileReaderRig());
 });
 afterEach(() => cleanUp.run());
 

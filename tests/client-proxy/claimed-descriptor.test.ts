@@ -16,8 +16,7 @@ const FAR = 4_000_000_000;
 let rig: ReaderRig<HostileKeyServer>;
 const cleanUp = new CleanUp();
 beforeEach(async () => {
-  rig = await startHostileReaderRig();
-  cleanUp.add(() => rig.close());
+  rig = cleanUp.use(await startHostileReaderRig());
 });
 afterEach(() => cleanUp.run());
 
@@ -47,8 +46,7 @@ function newcomer() {
 
 it('attack 99: a descriptor by a foreign key that names the genuine root is refused before anything is sent, shown or stored', async () => {
   const { publisher } = rig;
-  const attacker = await HostileKeyServer.start(publisher);
-  cleanUp.add(() => attacker.close());
+  const attacker = cleanUp.use(await HostileKeyServer.start(publisher));
   rig.publisher.setDescriptor(rig.keyServer.descriptor); // the publisher's own, as before
   await publisher.sign(rig.host.files);
   const content = await startContentHost(); // the attacker's, with a copy of the genuine publication
@@ -64,7 +62,11 @@ it('attack 99: a descriptor by a foreign key that names the genuine root is refu
   attacker.descriptor = publisher.descriptor(attacker.origin, { issued: nowInSeconds() });
   await expect(bind(await attacker.invite())).rejects.toMatchObject({ code: 'descriptor-foreign' });
   expect([attacker.bodies, shown]).toEqual([[], []]);
+<<<<<<< HEAD
   const proxy = await rig.another({ ...storage, connectTo });
+=======
+  const proxy = cleanUp.use(await startProxy({ ...storage, port: 0, connectTo }));
+>>>>>>> refs/heads/prd
   expect(await proxy.sites()).toEqual([]);
   expect((await send(proxy.port, rig.url('/none.html'))).text).not.toContain('evil.example');
 });

@@ -24,14 +24,15 @@ import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
-import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { CleanUp, type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
+const cleanUp = new CleanUp();
 let rig: ReaderRig<HostileKeyServer>;
 beforeEach(async () => {
-  rig = await startHostileReaderRig();
+  rig = cleanUp.use(await startHostileReaderRig());
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'for subscribers' });
 });
-afterEach(() => rig.close());
+afterEach(() => cleanUp.run());
 
 const read = () => send(rig.proxy.port, rig.url('/a.html'));
 const never = async () => expect.unreachable();
@@ -41,7 +42,7 @@ const setPassphrase = (passphrase: string) =>
 /** With its own passphrase function, which only the store holds. */
 async function openByPassphrase(text: string) {
   const passphrase = async () => text;
-  const store = await ReaderStore.open({ ...storeOptions(rig.storage), passphrase });
+  const store = cleanUp.use(await ReaderStore.open({ ...storeOptions(rig.storage), passphrase }));
   return { store, passphrase: new WeakRef(passphrase) };
 }
 
@@ -114,49 +115,40 @@ describe('a locked Reader', () => {
 
   it('holds nothing that reading takes from that moment on, before anybody asks', async () => {
     await rig.proxy.close();
-    const store = await ReaderStore.open(storeOptions(rig.storage));
-    const upstream = new Upstream();
-    try {
-      const sites = new BoundSites(store, upstream, new HostHealth(), nowInSeconds);
-      await sites.refresh();
-      expect([sites.all().map(({ site }) => site), sites.find('news.example')?.site]).toEqual([
-        ['news.example'],
-        'news.example',
-      ]);
-      const memory = new RunMemory();
-      const [free, lent] = [memory.take(LIMITS.run), memory.take(LIMITS.run)];
-      for (const piece of [free, lent]) new Uint8Array(piece).fill(7);
-      memory.giveBack(free);
-      const lock = new ReaderLock(store, sites, memory);
-      await lock.lock();
-      expect(sites.all()).toEqual([]);
-      expect(() => sites.find('news.example')).toThrow(expect.objectContaining({ code: 'reader-locked' }));
-      await expect(store.bindings()).rejects.toMatchObject({ code: 'reader-locked' });
-      memory.giveBack(lent); // it was on its way
-      for (const piece of [free, lent]) expect(new Uint8Array(piece).every((byte) => byte === 0)).toBe(true);
-      await lock.unlock();
-      expect(sites.all()).toHaveLength(1);
-    } finally {
-      await upstream.close();
-      store.close();
-    }
+    const store = cleanUp.use(await ReaderStore.open(storeOptions(rig.storage)));
+    const upstream = cleanUp.use(new Upstream());
+    const sites = new BoundSites(store, upstream, new HostHealth(), nowInSeconds);
+    await sites.refresh();
+    expect([sites.all().map(({ site }) => site), sites.find('news.example')?.site]).toEqual([
+      ['news.example'],
+      'news.example',
+    ]);
+    const memory = new RunMemory();
+    const [free, lent] = [memory.take(LIMITS.run), memory.take(LIMITS.run)];
+    for (const piece of [free, lent]) new Uint8Array(piece).fill(7);
+    memory.giveBack(free);
+    const lock = new ReaderLock(store, sites, memory);
+    await lock.lock();
+    expect(sites.all()).toEqual([]);
+    expect(() => sites.find('news.example')).toThrow(expect.objectContaining({ code: 'reader-locked' }));
+    await expect(store.bindings()).rejects.toMatchObject({ code: 'reader-locked' });
+    memory.giveBack(lent); // it was on its way
+    for (const piece of [free, lent]) expect(new Uint8Array(piece).every((byte) => byte === 0)).toBe(true);
+    await lock.unlock();
+    expect(sites.all()).toHaveLength(1);
   });
 
   it('keeps no way to its passphrase: nothing of it is left in memory', async () => {
     await setPassphrase('the right one');
     await rig.proxy.close();
     const { store, passphrase } = await openByPassphrase('the right one');
-    try {
-      await store.deviceSeed();
-      const isThere = async () => {
-        await new Promise(setImmediate); // what was looked at is held to the end of the turn
-        collectGarbage();
-        return passphrase.deref() !== undefined;
-      };
-      await expect.poll(isThere).toBe(false);
-    } finally {
-      store.close();
-    }
+    await store.deviceSeed();
+    const isThere = async () => {
+      await new Promise(setImmediate); // what was looked at is held to the end of the turn
+      collectGarbage();
+      return passphrase.deref() !== undefined;
+    };
+    await expect.poll(isThere).toBe(false);
   });
 
   it('is what starts where there is no terminal to ask for the passphrase', async () => {

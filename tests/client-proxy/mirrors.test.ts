@@ -19,8 +19,7 @@ let rig: ReaderRig;
 
 beforeEach(async () => {
   told.length = 0;
-  first = await startContentHost();
-  cleanUp.add(first.close);
+  first = cleanUp.use(await startContentHost());
   await start([first.origin]);
 });
 afterEach(() => cleanUp.run());

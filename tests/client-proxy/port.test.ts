@@ -19,8 +19,7 @@ beforeEach(async () => {
 afterEach(() => cleanUp.run());
 
 async function start(options: Partial<ProxyOptions> = {}) {
-  const proxy = await startProxy({ ...storage, ...options });
-  cleanUp.add(() => proxy.close());
+  const proxy = cleanUp.use(await startProxy({ ...storage, ...options }));
   return proxy;
 }
 

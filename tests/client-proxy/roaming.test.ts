@@ -209,8 +209,7 @@ describe('attack 105: a roaming file by another author', () => {
 
   it('connects no host that cannot be proved, takes no seed, and replaces nothing by it', async () => {
     await leave();
-    const dns = await startDnsServer();
-    cleanUp.add(dns.close);
+    const dns = cleanUp.use(await startDnsServer());
     const how = { confirm, trustSites: [], dnsServers: [dns.address], connectTo: [parseConnectTo(':443:127.0.0.1:9')] };
     await expect(arrive(how)).rejects.toMatchObject({ code: 'host-unreachable' });
     dns.records.set('_wispr.news.example', [`wispr/1 root=${'A'.repeat(43)}`]);
@@ -320,8 +319,7 @@ describe('where there is something already', () => {
 describe('a roaming file on the web', () => {
   let host: ContentHost;
   beforeEach(async () => {
-    host = await startContentHost();
-    cleanUp.add(host.close);
+    host = cleanUp.use(await startContentHost());
   });
   const fromWeb = (path: string) =>
     arrive({ from: `http://store.example${path}`, connectTo: [parseConnectTo(`:80:127.0.0.1:${host.port}`)] });

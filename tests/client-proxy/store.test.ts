@@ -28,8 +28,14 @@ beforeEach(async () => {
 });
 afterEach(() => cleanUp.run());
 
-const open = (passphrase?: string) =>
-  ReaderStore.open({ directory, keyFile, ...(passphrase !== undefined && { passphrase: async () => passphrase }) });
+const open = async (passphrase?: string) =>
+  cleanUp.use(
+    await ReaderStore.open({
+      directory,
+      keyFile,
+      ...(passphrase !== undefined && { passphrase: async () => passphrase }),
+    }),
+  );
 
 const fill = (passphrase?: string) =>
   fillStore({ ...storage, ...(passphrase !== undefined && { passphrase: async () => passphrase }) });
@@ -58,7 +64,6 @@ it('does not grow by what is written after room was taken for it', async () => {
   const sites = [{ site: 'news.example', label: 'news-example-x', proof: 'host' as const }];
   await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites, firstRoot }, 1);
   expect(sizes()).toEqual(before);
-  store.close();
 });
 
 describe("the reader's store", () => {
@@ -70,7 +75,6 @@ describe("the reader's store", () => {
     expect(binding?.sites).toEqual([{ site: 'news.example', label: 'news-example-x', proof: 'host' as const }]);
     expect(await store.setKeys.get(1, set.id)).toMatchObject({ key: Buffer.from(set.key), notBefore: 5, notAfter: 10 });
     expect(Buffer.from(await store.deviceSeed()).equals(seed)).toBe(true);
-    store.close();
   });
 
   it('writes no secret in clear, and no file that others may read', async () => {
@@ -97,20 +101,18 @@ describe("the reader's store", () => {
     expect(store.version).not.toBe(before);
     await store.setKeys.save(1, new Map([[set.id, { key: set.key, notBefore: 0, notAfter: 1 }]]));
     expect(store.setKeys.times(1)).toEqual([]); // nothing of a binding that was forgotten meanwhile
-    store.close();
   });
 
   it('makes one seed, however often it is asked for', async () => {
     const store = await open();
     const seeds = await Promise.all([store.deviceSeed(), store.deviceSeed(), store.deviceSeed()]);
     expect(new Set(seeds.map(toBase64url)).size).toBe(1);
-    store.close();
   });
 
   it('refuses rows that were swapped or changed', async () => {
     const { set } = await fill();
     const other = await createSetKey();
-    const store = await open();
+    const store = await ReaderStore.open({ directory, keyFile });
     await store.setKeys.save(1, new Map([[other.id, { key: other.key, notBefore: 5, notAfter: 10 }]]));
     store.close();
     alter(`UPDATE set_keys SET key = (SELECT key FROM set_keys WHERE id = '${set.id}') WHERE id = '${other.id}';
@@ -119,7 +121,6 @@ describe("the reader's store", () => {
     for (const { id } of [other, set])
       await expect(changed.setKeys.get(1, id)).rejects.toMatchObject({ code: 'store-damaged' });
     await expect(changed.bindings()).rejects.toMatchObject({ code: 'store-damaged' });
-    changed.close();
   });
 });
 
@@ -161,7 +162,6 @@ describe('the storage key', () => {
     chmodSync(keyFile, 0o600);
     const store = await open();
     expect(await store.setKeys.get(1, set.id)).toBeDefined();
-    store.close();
   });
 
   it('in another file, or in none, opens nothing and changes nothing', async () => {
@@ -175,7 +175,7 @@ describe('the storage key', () => {
     await expect(open()).rejects.toMatchObject({ code: 'storage-key-refused' });
     expect(existsSync(keyFile)).toBe(false);
     writeFileSync(keyFile, good, { mode: 0o600 });
-    (await open()).close();
+    await open();
   });
 
   it('out of a passphrase is on no disk, and a wrong passphrase opens nothing', async () => {
@@ -185,7 +185,6 @@ describe('the storage key', () => {
     await expect(open()).rejects.toMatchObject({ code: 'passphrase-needed' });
     const store = await open('correct horse');
     expect(await store.bindings()).toHaveLength(1);
-    store.close();
   });
 
   it('in a file cannot be replaced by a passphrase in passing', async () => {
@@ -213,7 +212,7 @@ describe('the storage key', () => {
 describe('a kept publication', () => {
   it('waits for the disk with what keeps a publication from going back, and not with what can be fetched again', async () => {
     await fill();
-    const { database } = openDatabase(directory);
+    const database = cleanUp.use(openDatabase(directory).database);
     const level = () => Number(database.prepare('PRAGMA synchronous').get()?.synchronous);
     const written: [name: string, level: number][] = [];
     database.function('seen', (name) => written.push([String(name), level()]));
@@ -237,25 +236,20 @@ describe('a kept publication', () => {
     await expect(store.write('id root', new Uint8Array(1))).rejects.toMatchObject({ code: 'store-unwritable' });
     expect(store.failure).toMatchObject({ code: 'store-unwritable' });
     expect(level()).toBe(FULL);
-    database.close();
   });
 
   it('stays within its bound: sections and bins that were written first go first, nothing else', async () => {
     await fill();
     const store = await open();
     const kept = new PublicationStore(store.database, 'news.example', 3000);
-    try {
-      for (const name of ['root', 'snapshot', 'documents', 'wispr:settings'])
-        await kept.write(`id ${name}`, randomBytes(2000));
-      for (const name of ['a', 'b', 'c']) await kept.write(`id documents-${name}`, randomBytes(1000));
-      await kept.write('id documents-d', randomBytes(1000));
-      expect(await kept.read('id documents-a')).toBeUndefined();
-      for (const name of ['b', 'c', 'd']) expect(await kept.read(`id documents-${name}`)).toHaveLength(1000);
-      for (const name of ['root', 'snapshot', 'documents', 'wispr:settings'])
-        expect(await kept.read(`id ${name}`)).toHaveLength(2000);
-      expect(kept.firstRoot()?.length).toBeGreaterThan(100);
-    } finally {
-      store.close();
-    }
+    for (const name of ['root', 'snapshot', 'documents', 'wispr:settings'])
+      await kept.write(`id ${name}`, randomBytes(2000));
+    for (const name of ['a', 'b', 'c']) await kept.write(`id documents-${name}`, randomBytes(1000));
+    await kept.write('id documents-d', randomBytes(1000));
+    expect(await kept.read('id documents-a')).toBeUndefined();
+    for (const name of ['b', 'c', 'd']) expect(await kept.read(`id documents-${name}`)).toHaveLength(1000);
+    for (const name of ['root', 'snapshot', 'documents', 'wispr:settings'])
+      expect(await kept.read(`id ${name}`)).toHaveLength(2000);
+    expect(kept.firstRoot()?.length).toBeGreaterThan(100);
   });
 });

@@ -25,10 +25,8 @@ interface House {
 
 async function open(site: string): Promise<House> {
   const publisher = await TestPublisher.create(site);
-  const host = await startContentHost();
-  cleanUp.add(host.close);
-  const keyServer = await startKeyServerOf(publisher);
-  cleanUp.add(() => keyServer.close());
+  const host = cleanUp.use(await startContentHost());
+  const keyServer = cleanUp.use(await startKeyServerOf(publisher));
   await publisher.publish(host.files, '/a.html', { content: `of ${site}` });
   const port = Number(new URL(keyServer.origin).port);
   const relay = await listenIn(port);

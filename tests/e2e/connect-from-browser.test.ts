@@ -25,8 +25,7 @@ let page: Page;
 /** Who was asked for the proof of a host. */
 let proofs = 0;
 beforeAll(async () => {
-  rig = await startRig();
-  cleanUp.add(rig.close);
+  rig = cleanUp.use(await startRig());
   const descriptor = descriptorOf(rig.publisher, { ...rig.server.origins, content: rig.host.origin });
   rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
   await publish(rig.publisher, rig.host, { path: '/a.html', content: '<h1>Fog</h1>', mediaType: 'text/html' });
@@ -38,16 +37,16 @@ beforeAll(async () => {
   });
   const proofPort = await listenOnLoopback(proofServer);
   cleanUp.add(() => closeServer(proofServer));
-  reader = await startProxy({
-    ...storageIn(directory),
-    port: 0,
-    connectTo: [`:443:127.0.0.1:${proofPort}`].map(parseConnectTo),
-    ca: certificate.ca,
-    dnsServers: ['127.0.0.1:9'],
-  });
-  cleanUp.add(() => reader.close());
-  browser = await launchChromium();
-  cleanUp.add(() => browser.close());
+  reader = cleanUp.use(
+    await startProxy({
+      ...storageIn(directory),
+      port: 0,
+      connectTo: [`:443:127.0.0.1:${proofPort}`].map(parseConnectTo),
+      ca: certificate.ca,
+      dnsServers: ['127.0.0.1:9'],
+    }),
+  );
+  browser = cleanUp.use(await launchChromium());
   page = await browser.newPage();
   // Pages name the usual port, which a test cannot be sure to get.
   await page.route(

@@ -36,10 +36,8 @@ export async function startInvitedReader(): Promise<InvitedReader> {
   const directory = await temporaryFolder(cleanUp);
   const storage = storageIn(directory);
   const publisher = await TestPublisher.create();
-  const host = await startContentHost();
-  cleanUp.add(host.close);
-  const keyServer = await HostileKeyServer.start(publisher);
-  cleanUp.add(() => keyServer.close());
+  const host = cleanUp.use(await startContentHost());
+  const keyServer = cleanUp.use(await HostileKeyServer.start(publisher));
   await publisher.sign(host.files);
   certified ??= makeCertificate(
     directory,

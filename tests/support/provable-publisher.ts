@@ -15,10 +15,8 @@ export interface ProvablePublisher {
 
 export async function startProvablePublisher(cleanUp: CleanUp, site = 'news.example'): Promise<ProvablePublisher> {
   const publisher = await TestPublisher.create(site);
-  const server = await HostileKeyServer.start(publisher);
-  cleanUp.add(() => server.close());
-  const host = await startContentHost();
-  cleanUp.add(host.close);
+  const server = cleanUp.use(await HostileKeyServer.start(publisher));
+  const host = cleanUp.use(await startContentHost());
   await publisher.sign(host.files);
   return { publisher, server, host, connectTo: parseConnectTo(`${site}:80:127.0.0.1:${host.port}`) };
 }

@@ -32,10 +32,8 @@ export interface ReaderHome {
 export async function startReaderHome(cleanUp: CleanUp): Promise<ReaderHome> {
   const home = await temporaryFolder(cleanUp);
   const publisher = await TestPublisher.create();
-  const keyServer = await startKeyServerOf(publisher);
-  cleanUp.add(() => keyServer.close());
-  const host = await startContentHost();
-  cleanUp.add(host.close);
+  const keyServer = cleanUp.use(await startKeyServerOf(publisher));
+  const host = cleanUp.use(await startContentHost());
   await publisher.sign(host.files);
   const runtime = join(home, 'run');
   await mkdir(runtime, { mode: 0o700 });

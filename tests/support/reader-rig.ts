@@ -52,6 +52,12 @@ export class CleanUp {
     this.#tasks.push(task);
   }
 
+  /** Closes the thing when the test is over. @returns the thing */
+  use<T extends { close(): unknown }>(thing: T): T {
+    this.add(async () => thing.close());
+    return thing;
+  }
+
   async run(): Promise<void> {
     for (const task of this.#tasks.splice(0).reverse()) await task();
   }
@@ -132,10 +138,8 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
   const limits = { ...DEFAULT_LIMITS };
   const storage = { ...storageIn(directory), limits };
   const publisher = await TestPublisher.create();
-  const host = await startContentHost();
-  cleanUp.add(host.close);
-  const keyServer = await startKeyServer(publisher, host);
-  cleanUp.add(() => keyServer.close());
+  const host = cleanUp.use(await startContentHost());
+  const keyServer = cleanUp.use(await startKeyServer(publisher, host));
   await publisher.sign(host.files);
   const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)]; // every host, on port 80
   await bindSite({

@@ -17,13 +17,10 @@ export interface TwoSites {
 
 export async function startTwoSites(): Promise<TwoSites> {
   const cleanUp = new CleanUp();
-  const rig = await startReaderRig();
-  cleanUp.add(rig.close);
-  const host = await startContentHost();
-  cleanUp.add(host.close);
+  const rig = cleanUp.use(await startReaderRig());
+  const host = cleanUp.use(await startContentHost());
   const publisher = await TestPublisher.create('other.example');
-  const keyServer = await startKeyServerOf(publisher);
-  cleanUp.add(keyServer.close);
+  const keyServer = cleanUp.use(await startKeyServerOf(publisher));
   await publisher.sign(host.files);
   const connectTo = [`other.example:80:127.0.0.1:${host.port}`, `:80:127.0.0.1:${rig.host.port}`].map(parseConnectTo);
   await bindSite({ ...rig.storage, connectTo, link: await keyServer.invite(), trustSites: [publisher.site] });

@@ -22,8 +22,7 @@ let pid: number;
 const asked: (string | undefined)[] = [];
 
 beforeAll(async () => {
-  rig = await startReaderRig();
-  cleanUp.add(() => rig.close());
+  rig = cleanUp.use(await startReaderRig());
   await publishFilm();
   const program = await startWispr<{ proxy: string }>([
     ...proxyCommand({ storage: await rig.anotherStorage() }, rig.host.port),

@@ -56,8 +56,7 @@ export const FIXTURES: Readonly<Record<string, Verb>> = {
   /** `host DIRECTORY`: a content host has the files in it; `${host}` is its origin. */
   host: async (run, [directory = '']) => {
     const { folder, cleanUp, variables } = run;
-    const host = await startContentHost();
-    cleanUp.add(host.close);
+    const host = cleanUp.use(await startContentHost());
     for (const [path, content] of await snapshot(resolve(folder, directory)))
       host.files.set(encodeURI(`/${path}`), Buffer.from(content, 'base64'));
     variables.set('host', host.origin);
@@ -72,8 +71,7 @@ export const FIXTURES: Readonly<Record<string, Verb>> = {
   /** `dns [NAME]`: a DNS server, `${dns}`, that has the proof of the publisher at NAME, or as yet nothing. */
   dns: async ({ services, cleanUp, variables }, [name]) => {
     if (!services.has('dns')) {
-      const dns = await startDnsServer();
-      cleanUp.add(dns.close);
+      const dns = cleanUp.use(await startDnsServer());
       services.set('dns', dns);
       variables.set('dns', dns.address);
     }

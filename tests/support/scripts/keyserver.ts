@@ -33,8 +33,7 @@ export const KEY_SERVER: Readonly<Record<string, Verb>> = {
     const config = { listen, reading: { listen, documents: { listen } }, ...paths, fetchFrom };
     await writeFile(join(folder, 'keyserver.json'), JSON.stringify(config));
     const development = forDevelopment(readConfig(join(folder, 'keyserver.json')));
-    const server = await startKeyServer(development, { log: pino({ level: 'silent' }) });
-    cleanUp.add(() => server.close());
+    const server = cleanUp.use(await startKeyServer(development, { log: pino({ level: 'silent' }) }));
     const publisher = await createPublisher();
     for (const { key } of publisher.sets.values()) run.secrets.push(toBase64url(key));
     const { url: origin, readingUrl: reading } = server;
