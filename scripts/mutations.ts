@@ -12,6 +12,12 @@ const ROOT = join(import.meta.dirname, '..');
 /** What set-up installs; the copy uses the same. */
 const INSTALLED = ['node_modules', '.cache'];
 
+/** Scripts of commands, and the test file that runs each as a test with its first line as title. */
+const RUNS_SCRIPTS: Readonly<Record<string, string>> = {
+  'tests/cli/scripts/': 'tests/cli/scripts.test.ts',
+  'tests/keyserver/scripts/': 'tests/keyserver/commands.test.ts',
+};
+
 const rows = process.argv.slice(2).map(Number);
 const wanted = MUTATIONS.filter(({ attacks }) => rows.length === 0 || attacks.some((row) => rows.includes(row)));
 const files = execFileSync('git', ['ls-files', '-z', '-co', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' })
@@ -49,6 +55,12 @@ function isOfNpmTest(name: string): boolean {
   return name.endsWith('.test.ts') && !/^tests\/(?:release|browsers)\//.test(name);
 }
 
+/** The file that runs a script of commands; any other runs itself. */
+function testFileOf(name: string): string {
+  const folder = Object.keys(RUNS_SCRIPTS).find((scripts) => name.startsWith(scripts) && name.endsWith('.txt'));
+  return folder === undefined ? name : (RUNS_SCRIPTS[folder] ?? name);
+}
+
 function copySources(): void {
   for (const file of files) {
     mkdirSync(dirname(join(copy, file)), { recursive: true });
@@ -74,9 +86,8 @@ function testsFailWithout({ attacks, file, find, replace }: Mutation): boolean {
 /** What Vitest says of the first test that fails; `undefined` if all pass. */
 function failureOf(attacks: readonly number[]): string | undefined {
   const title = `attack (${attacks.join('|')})\\b`;
-  const about = files.filter(
-    (name) => isOfNpmTest(name) && new RegExp(title).test(readFileSync(join(copy, name), 'utf8')),
-  );
+  const fitting = files.filter((name) => new RegExp(title).test(readFileSync(join(copy, name), 'utf8')));
+  const about = [...new Set(fitting.map(testFileOf))].filter(isOfNpmTest);
   if (about.length === 0) throw new Error(`no test has "attack ${attacks.join(' or ')}" in its title`);
   const vitest = join(copy, 'node_modules/.bin/vitest');
   const run = spawnSync(vitest, ['run', '--bail', '1', '-t', title, ...about], { cwd: copy, encoding: 'utf8' });
