@@ -62,11 +62,7 @@ it('attack 99: a descriptor by a foreign key that names the genuine root is refu
   attacker.descriptor = publisher.descriptor(attacker.origin, { issued: nowInSeconds() });
   await expect(bind(await attacker.invite())).rejects.toMatchObject({ code: 'descriptor-foreign' });
   expect([attacker.bodies, shown]).toEqual([[], []]);
-<<<<<<< HEAD
   const proxy = await rig.another({ ...storage, connectTo });
-=======
-  const proxy = cleanUp.use(await startProxy({ ...storage, port: 0, connectTo }));
->>>>>>> refs/heads/prd
   expect(await proxy.sites()).toEqual([]);
   expect((await send(proxy.port, rig.url('/none.html'))).text).not.toContain('evil.example');
 });

@@ -29,12 +29,7 @@ const objects: Uint8Array[] = [];
 const answers = new Map<string, MalformedAnswer>();
 
 beforeAll(async () => {
-<<<<<<< HEAD
-  rig = await startHostileReaderRig();
-  cleanUp.add(() => rig.close());
-=======
-  rig = cleanUp.use(await startReaderRig());
->>>>>>> refs/heads/prd
+  rig = cleanUp.use(await startHostileReaderRig());
   for (let index = 0; index < AT_ONCE; index++)
     objects.push(await rig.publisher.publish(rig.host.files, `/${index}.bin`, { content: CONTENT }));
   const host = cleanUp.use(await startRawHost(answer));
