@@ -36,7 +36,7 @@ export const PARTS: readonly Part[] = [
     name: 'pages',
     minutes: 0,
     sources: ['web-reader/', ...PROGRAMS],
-    tests: ['tests/release/pages/', 'gateway/browser', 'reading-origins'],
+    tests: ['tests/release/pages/', 'tests/e2e/', 'gateway/browser', 'reading-origins'],
   },
   { name: 'browsers', minutes: 0, sources: ['web-reader/', 'keyserver/'], tests: ['tests/browsers/'] },
   { name: 'postgres', minutes: 0, sources: ['keyserver/'] },

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type InvitedReader, twoSites } from '../support/invited-reader.ts';
 import { ReaderPages } from '../support/pages/reader-pages.ts';
+import { inRelease } from '../support/tier.ts';
 
 let pages: ReaderPages;
 let reader: InvitedReader;
@@ -68,12 +69,14 @@ describe('a reader with an invitation', () => {
     expect(await pages.heading()).toBe('Fog');
   });
 
-  it('uses an invitation once: the page says what became of it', async () => {
-    await page.goBack();
-    await page.goBack();
-    await page.goBack();
-    expect(await pages.heading()).toBe('Connect with a publisher');
-    expect(await pages.alert()).toContain('has been used');
+  inRelease(() => {
+    it('uses an invitation once: the page says what became of it', async () => {
+      await page.goBack();
+      await page.goBack();
+      await page.goBack();
+      expect(await pages.heading()).toBe('Connect with a publisher');
+      expect(await pages.alert()).toContain('has been used');
+    });
   });
 });
 
@@ -90,29 +93,31 @@ describe('attack 71: a site that the publisher adds', () => {
     await pages.look('asks');
   });
 
-  it('can be declined: the question does not return, and can be accepted later', async () => {
-    await pages.press('No, thank you');
-    expect(await pages.status()).toContain('will not be asked');
-    expect(await page.locator('.box h3').count()).toBe(0);
-    await reader.restart();
-    await pages.open();
-    expect(await page.locator('.box h3').count()).toBe(0);
-    await page.locator('summary', { hasText: 'Details' }).click();
-    await pages.press('Connect second.example after all');
-    expect(await pages.alert()).toContain('host-proof');
-    expect((await reader.proxy.sites()).map(({ site }) => site)).toEqual(['news.example']);
-  });
+  inRelease(() => {
+    it('can be declined: the question does not return, and can be accepted later', async () => {
+      await pages.press('No, thank you');
+      expect(await pages.status()).toContain('will not be asked');
+      expect(await page.locator('.box h3').count()).toBe(0);
+      await reader.restart();
+      await pages.open();
+      expect(await page.locator('.box h3').count()).toBe(0);
+      await page.locator('summary', { hasText: 'Details' }).click();
+      await pages.press('Connect second.example after all');
+      expect(await pages.alert()).toContain('host-proof');
+      expect((await reader.proxy.sites()).map(({ site }) => site)).toEqual(['news.example']);
+    });
 
-  it('is connected after a look at what it means, where it names this publisher', async () => {
-    reader.proofs.set('second.example', `wispr/1 root=${reader.publisher.root.id}`);
-    await pages.open();
-    await page.locator('summary', { hasText: 'Details' }).click();
-    await pages.press('Connect second.example after all');
-    expect(await pages.heading()).toBe('More sites of The Morning Paper?');
-    await pages.look('more');
-    await pages.press('Connect');
-    expect((await reader.proxy.sites()).map(({ site }) => site)).toEqual(['news.example', 'second.example']);
-    expect(reader.keyServer.devices.size).toBe(1);
+    it('is connected after a look at what it means, where it names this publisher', async () => {
+      reader.proofs.set('second.example', `wispr/1 root=${reader.publisher.root.id}`);
+      await pages.open();
+      await page.locator('summary', { hasText: 'Details' }).click();
+      await pages.press('Connect second.example after all');
+      expect(await pages.heading()).toBe('More sites of The Morning Paper?');
+      await pages.look('more');
+      await pages.press('Connect');
+      expect((await reader.proxy.sites()).map(({ site }) => site)).toEqual(['news.example', 'second.example']);
+      expect(reader.keyServer.devices.size).toBe(1);
+    });
   });
 });
 

@@ -16,6 +16,7 @@ import {
   refusalOf,
   ServerlessSite,
 } from '../support/pages/serverless-site.ts';
+import { inRelease } from '../support/tier.ts';
 import { runWispr } from '../support/wispr.ts';
 
 let site: ServerlessSite;
@@ -47,25 +48,27 @@ describe('who may read', () => {
     await page.context().close();
   });
 
-  it('without an invitation, a teaser leads to the page that takes one', async () => {
-    const page = await site.newPage();
-    const rest = '?from=newsletter&a=b#high-water';
-    await page.goto(site.originOf() + ARTICLE + rest);
-    expect(await page.getAttribute('#read', 'href')).toBe(`${site.originOf()}/-/open.html#to=${ARTICLE}${rest}`);
-    await takePictures(page, 'serverless-teaser');
-    await page.click('#read');
-    await page.waitForSelector('#ask:not([hidden])');
-    expect(await page.textContent('h1:visible')).toBe('Open the link of your invitation');
-    expect(await accessibilityProblems(page)).toEqual([]);
-    await takePictures(page, 'serverless-no-invitation');
-    await page.fill('#answer', 'https://elsewhere.example/');
-    await page.click('#ask button');
-    expect(await refusalOf(page)).toBe(ENDED);
-    await page.fill('#answer', `Here you are: <${site.linkAt('ada')}>. Bye `);
-    await page.click('#ask button');
-    await page.waitForURL(site.originOf() + ARTICLE + rest);
-    await expectReading(page);
-    await page.context().close();
+  inRelease(() => {
+    it('without an invitation, a teaser leads to the page that takes one', async () => {
+      const page = await site.newPage();
+      const rest = '?from=newsletter&a=b#high-water';
+      await page.goto(site.originOf() + ARTICLE + rest);
+      expect(await page.getAttribute('#read', 'href')).toBe(`${site.originOf()}/-/open.html#to=${ARTICLE}${rest}`);
+      await takePictures(page, 'serverless-teaser');
+      await page.click('#read');
+      await page.waitForSelector('#ask:not([hidden])');
+      expect(await page.textContent('h1:visible')).toBe('Open the link of your invitation');
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await takePictures(page, 'serverless-no-invitation');
+      await page.fill('#answer', 'https://elsewhere.example/');
+      await page.click('#ask button');
+      expect(await refusalOf(page)).toBe(ENDED);
+      await page.fill('#answer', `Here you are: <${site.linkAt('ada')}>. Bye `);
+      await page.click('#ask button');
+      await page.waitForURL(site.originOf() + ARTICLE + rest);
+      await expectReading(page);
+      await page.context().close();
+    });
   });
 });
 
@@ -121,15 +124,20 @@ describe('a host that is not honest', () => {
   });
 });
 
-it('connects no Reader, and says where the site is read instead', async () => {
-  const home = await mkdtemp(join(tmpdir(), 'wispr-home-'));
-  const env = { PATH: process.env.PATH, HOME: home, XDG_RUNTIME_DIR: home };
-  for (const link of [site.originOf(), site.linkAt('ada')]) {
-    const { code, stderr } = await runWispr(['bind', link, '--yes', '--allow-local', '127.0.0.1'], { cwd: home, env });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('[read-in-browser]')]);
-    expect(stderr).not.toContain(link.split('#i=')[1] ?? '#i=');
-  }
-  await rm(home, { recursive: true });
+inRelease(() => {
+  it('connects no Reader, and says where the site is read instead', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'wispr-home-'));
+    const env = { PATH: process.env.PATH, HOME: home, XDG_RUNTIME_DIR: home };
+    for (const link of [site.originOf(), site.linkAt('ada')]) {
+      const { code, stderr } = await runWispr(['bind', link, '--yes', '--allow-local', '127.0.0.1'], {
+        cwd: home,
+        env,
+      });
+      expect([code, stderr]).toEqual([2, expect.stringContaining('[read-in-browser]')]);
+      expect(stderr).not.toContain(link.split('#i=')[1] ?? '#i=');
+    }
+    await rm(home, { recursive: true });
+  });
 });
 
 it('leaves an output in which verify and check find nothing', async () => {

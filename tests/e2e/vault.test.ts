@@ -17,6 +17,7 @@ import {
   type Vault,
 } from '../support/pages/vault.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
+import { inRelease } from '../support/tier.ts';
 
 let vault: Vault;
 let rig: Vault['rig'];
@@ -50,62 +51,64 @@ describe('an invitation', () => {
 });
 
 describe('a device', () => {
-  it('attack 47: gets no keys once the operator has ended the subscription', async () => {
-    const { context, page } = await vault.newPage();
-    await vault.joinAs(page, 'ida');
-    await page.goto(`${VAULT}/-/account`);
-    const session = await context.cookies(VAULT);
-    await revokeSubscriber(rig.server.state, 'ida');
-    await page.goto(`${CONTENT}/letter.html`);
-    await page.waitForSelector('text=Sign in to read');
-    expect(session.map(({ name }) => name)).toContain('__Host-wispr');
-    expect((await contentKeys(context)).ids).toEqual([]);
-    await context.close();
-  });
+  inRelease(() => {
+    it('attack 47: gets no keys once the operator has ended the subscription', async () => {
+      const { context, page } = await vault.newPage();
+      await vault.joinAs(page, 'ida');
+      await page.goto(`${VAULT}/-/account`);
+      const session = await context.cookies(VAULT);
+      await revokeSubscriber(rig.server.state, 'ida');
+      await page.goto(`${CONTENT}/letter.html`);
+      await page.waitForSelector('text=Sign in to read');
+      expect(session.map(({ name }) => name)).toContain('__Host-wispr');
+      expect((await contentKeys(context)).ids).toEqual([]);
+      await context.close();
+    });
 
-  it('attack 47: of a subscriber who can still sign in gets none either, and the page says why', async () => {
-    const { context, page } = await vault.newPage();
-    await page.goto(`${VAULT}/-/join#${(await rig.invite({ name: 'jens' })).code}`);
-    await page.click('text=Read in this browser');
-    await heading(page, 'Front');
-    await page.goto(`${VAULT}/-/account`);
-    await page.fill('#password', 'correct horse battery');
-    await page.click('form#set-password button');
-    await page.waitForSelector('text=You are signed in as');
-    await page.goto(`${CONTENT}/letter.html`);
-    await heading(page, 'Letter');
-    await revokeSubscriber(rig.server.state, 'jens');
-    await clearKeys(page);
-    await page.goto(`${CONTENT}/letter.html`);
-    await page.waitForSelector('text=Sign in to read');
-    await page.fill('#name', 'jens');
-    await page.fill('#password', 'correct horse battery');
-    await page.click('form#sign-in button');
-    await page.waitForSelector('#problem:not([hidden])');
-    expect(await page.textContent('h1')).toBe('The publisher has ended your access');
-    expect(await page.textContent('#problem')).toContain('new invitation');
-    await takePictures(page, 'vault-withdrawn');
-    expect((await contentKeys(context)).ids).toEqual([]);
-    expect((await vault.devicesOf('jens')).filter(({ revoked }) => revoked === null)).toEqual([]);
-    await context.close();
-  });
+    it('attack 47: of a subscriber who can still sign in gets none either, and the page says why', async () => {
+      const { context, page } = await vault.newPage();
+      await page.goto(`${VAULT}/-/join#${(await rig.invite({ name: 'jens' })).code}`);
+      await page.click('text=Read in this browser');
+      await heading(page, 'Front');
+      await page.goto(`${VAULT}/-/account`);
+      await page.fill('#password', 'correct horse battery');
+      await page.click('form#set-password button');
+      await page.waitForSelector('text=You are signed in as');
+      await page.goto(`${CONTENT}/letter.html`);
+      await heading(page, 'Letter');
+      await revokeSubscriber(rig.server.state, 'jens');
+      await clearKeys(page);
+      await page.goto(`${CONTENT}/letter.html`);
+      await page.waitForSelector('text=Sign in to read');
+      await page.fill('#name', 'jens');
+      await page.fill('#password', 'correct horse battery');
+      await page.click('form#sign-in button');
+      await page.waitForSelector('#problem:not([hidden])');
+      expect(await page.textContent('h1')).toBe('The publisher has ended your access');
+      expect(await page.textContent('#problem')).toContain('new invitation');
+      await takePictures(page, 'vault-withdrawn');
+      expect((await contentKeys(context)).ids).toEqual([]);
+      expect((await vault.devicesOf('jens')).filter(({ revoked }) => revoked === null)).toEqual([]);
+      await context.close();
+    });
 
-  it('that is forgotten leaves nothing: no device, no session, no keys at either origin', async () => {
-    const { context, page } = await vault.newPage();
-    await vault.joinAs(page, 'lena');
-    await page.goto(`${CONTENT}/letter.html`);
-    await heading(page, 'Letter');
-    await page.goto(`${VAULT}/-/account`);
-    await page.click('text=Forget this browser');
-    await page.waitForURL(`${VAULT}/-/sign-in?left=1`);
-    expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
-    expect((await context.cookies()).filter(({ name }) => name === '__Host-wispr')).toEqual([]);
-    expect((await vault.devicesOf('lena')).map(({ revoked }) => revoked === null)).toEqual([false]);
-    await page.goto(`${VAULT}/-/style.css`);
-    await page.goto(`${CONTENT}/-/style.css`);
-    expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
-    expect(await page.evaluate('navigator.serviceWorker.getRegistrations().then((all) => all.length)')).toBe(0);
-    await context.close();
+    it('that is forgotten leaves nothing: no device, no session, no keys at either origin', async () => {
+      const { context, page } = await vault.newPage();
+      await vault.joinAs(page, 'lena');
+      await page.goto(`${CONTENT}/letter.html`);
+      await heading(page, 'Letter');
+      await page.goto(`${VAULT}/-/account`);
+      await page.click('text=Forget this browser');
+      await page.waitForURL(`${VAULT}/-/sign-in?left=1`);
+      expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
+      expect((await context.cookies()).filter(({ name }) => name === '__Host-wispr')).toEqual([]);
+      expect((await vault.devicesOf('lena')).map(({ revoked }) => revoked === null)).toEqual([false]);
+      await page.goto(`${VAULT}/-/style.css`);
+      await page.goto(`${CONTENT}/-/style.css`);
+      expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
+      expect(await page.evaluate('navigator.serviceWorker.getRegistrations().then((all) => all.length)')).toBe(0);
+      await context.close();
+    });
   });
 });
 
@@ -197,36 +200,39 @@ describe('the vault hands keys', () => {
     await context.close();
   });
 
-  it('attack 43: as keys that nothing at the content origin can take out, and not twice', async () => {
-    const { context, page } = await vault.newPage();
-    await vault.joinAs(page, 'paula');
-    const arrivals: string[] = [];
-    page.on('request', (request) => {
-      if (request.method() === 'POST' && request.url() === `${CONTENT}/-/keys`) arrivals.push(request.postData() ?? '');
+  inRelease(() => {
+    it('attack 43: as keys that nothing at the content origin can take out, and not twice', async () => {
+      const { context, page } = await vault.newPage();
+      await vault.joinAs(page, 'paula');
+      const arrivals: string[] = [];
+      page.on('request', (request) => {
+        if (request.method() === 'POST' && request.url() === `${CONTENT}/-/keys`)
+          arrivals.push(request.postData() ?? '');
+      });
+      await page.goto(`${CONTENT}/letter.html`);
+      await heading(page, 'Letter');
+      // Neither the way there nor the way back is left in the history of the window.
+      expect(await page.evaluate('navigation.entries().filter(({ url }) => /sealed|key=/.test(url)).length')).toBe(0);
+      expect(arrivals).toEqual([expect.stringMatching(/^sealed=[\w-]{100,}&to=/)]);
+      await clearKeys(page);
+      await page.goto('about:blank');
+      const fields = Object.fromEntries(new URLSearchParams(arrivals[0]));
+      const inputs = Object.entries(fields).map(([name, value]) => `<input name="${name}" value="${value}">`);
+      const body = `<form method="post" action="${CONTENT}/-/keys">${inputs}</form><script>document.forms[0].submit()</script>`;
+      const headers = { 'referrer-policy': 'strict-origin' };
+      const other = await context.newPage();
+      for (const [from, status] of [
+        [vault.foreign, 403],
+        [VAULT, 200],
+      ] as const) {
+        await other.route(`${from}/-/again`, (route) => route.fulfill({ contentType: 'text/html', headers, body }));
+        const answered = other.waitForResponse(`${CONTENT}/-/keys`);
+        await other.goto(`${from}/-/again`);
+        expect((await answered).status()).toBe(status);
+      }
+      await other.waitForSelector('html[data-state=failed]');
+      expect((await contentKeys(context)).ids).toEqual([]);
+      await context.close();
     });
-    await page.goto(`${CONTENT}/letter.html`);
-    await heading(page, 'Letter');
-    // Neither the way there nor the way back is left in the history of the window.
-    expect(await page.evaluate('navigation.entries().filter(({ url }) => /sealed|key=/.test(url)).length')).toBe(0);
-    expect(arrivals).toEqual([expect.stringMatching(/^sealed=[\w-]{100,}&to=/)]);
-    await clearKeys(page);
-    await page.goto('about:blank');
-    const fields = Object.fromEntries(new URLSearchParams(arrivals[0]));
-    const inputs = Object.entries(fields).map(([name, value]) => `<input name="${name}" value="${value}">`);
-    const body = `<form method="post" action="${CONTENT}/-/keys">${inputs}</form><script>document.forms[0].submit()</script>`;
-    const headers = { 'referrer-policy': 'strict-origin' };
-    const other = await context.newPage();
-    for (const [from, status] of [
-      [vault.foreign, 403],
-      [VAULT, 200],
-    ] as const) {
-      await other.route(`${from}/-/again`, (route) => route.fulfill({ contentType: 'text/html', headers, body }));
-      const answered = other.waitForResponse(`${CONTENT}/-/keys`);
-      await other.goto(`${from}/-/again`);
-      expect((await answered).status()).toBe(status);
-    }
-    await other.waitForSelector('html[data-state=failed]');
-    expect((await contentKeys(context)).ids).toEqual([]);
-    await context.close();
   });
 });

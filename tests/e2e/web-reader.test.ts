@@ -7,6 +7,7 @@ import { takePictures } from '../support/pages/browser.ts';
 import { expectRefusal, expectStory, putState, readerWith, startStories } from '../support/pages/stories.ts';
 import { fileOf, publish, setOf } from '../support/publisher-with-sets.ts';
 import { signOnto } from '../support/signed-publication.ts';
+import { inRelease } from '../support/tier.ts';
 import { visit, type WebReaderRig } from '../support/web-reader-rig.ts';
 
 const HTML = 'text/html; charset=utf-8';
@@ -41,27 +42,29 @@ describe('a reader', () => {
     await expectStory(page);
   });
 
-  it('attack 76: gets the signed headers and no others, no unsigned path, and no cookie', async () => {
-    page = await readerWith(rig, 'day-1');
-    rig.host.files.set('/unsigned.html', utf8('<h1>Unsigned</h1>'));
-    const headers = (await open('/20/story.html'))?.headers() ?? {};
-    expect(headers).toMatchObject({
-      'content-type': HTML,
-      'content-language': 'en-GB',
-      'cache-control': 'private, no-cache',
-      'cross-origin-resource-policy': 'same-origin',
-      'x-content-type-options': 'nosniff',
+  inRelease(() => {
+    it('attack 76: gets the signed headers and no others, no unsigned path, and no cookie', async () => {
+      page = await readerWith(rig, 'day-1');
+      rig.host.files.set('/unsigned.html', utf8('<h1>Unsigned</h1>'));
+      const headers = (await open('/20/story.html'))?.headers() ?? {};
+      expect(headers).toMatchObject({
+        'content-type': HTML,
+        'content-language': 'en-GB',
+        'cache-control': 'private, no-cache',
+        'cross-origin-resource-policy': 'same-origin',
+        'x-content-type-options': 'nosniff',
+      });
+      expect(headers['content-security-policy']).toBe("default-src 'self' 'unsafe-inline', frame-ancestors 'self'");
+      expect(headers).not.toHaveProperty('x-from-host');
+      expect(headers).not.toHaveProperty('content-encoding');
+      expect(await page.context().cookies()).toEqual([]);
+      await expectRefusal(page, await open('/unsigned.html'), 404, 'no-such-document');
+      await expectRefusal(page, await open('/a%00b.html'), 404, 'path-refused');
+      rig.host.handlers.set(fileOf(rig.publisher, '/20/long.txt'), (_request, response) =>
+        response.writeHead(302, { location: rig.host.origin, 'access-control-allow-origin': '*' }).end(),
+      );
+      await expectRefusal(page, await open('/20/long.txt'), 502, 'content-host-answer');
     });
-    expect(headers['content-security-policy']).toBe("default-src 'self' 'unsafe-inline', frame-ancestors 'self'");
-    expect(headers).not.toHaveProperty('x-from-host');
-    expect(headers).not.toHaveProperty('content-encoding');
-    expect(await page.context().cookies()).toEqual([]);
-    await expectRefusal(page, await open('/unsigned.html'), 404, 'no-such-document');
-    await expectRefusal(page, await open('/a%00b.html'), 404, 'path-refused');
-    rig.host.handlers.set(fileOf(rig.publisher, '/20/long.txt'), (_request, response) =>
-      response.writeHead(302, { location: rig.host.origin, 'access-control-allow-origin': '*' }).end(),
-    );
-    await expectRefusal(page, await open('/20/long.txt'), 502, 'content-host-answer');
   });
 
   it('is led to the vault for a key, and told that the subscription does not include the page where it gave none', async () => {
@@ -131,43 +134,47 @@ describe('a hostile content host', () => {
     expect(await outcome({})).toBe('200, 600000');
   });
 
-  it('attack 92: a correctly signed object that the current publication does not name is not shown', async () => {
-    page = await readerWith(rig, 'day-1');
-    const { publisher, host } = rig;
-    const draft = { path: '/20/draft.html', content: '<h1>Draft</h1>', mediaType: HTML };
-    await publish(publisher, host, draft);
-    const old = Buffer.from(host.files.get(fileOf(publisher, draft.path)) ?? []);
-    await publish(publisher, host, { ...draft, content: '<h1>Corrected</h1>' });
-    await page.waitForTimeout(1100); // a look a second
-    host.handlers.set(fileOf(publisher, draft.path), (_request, response) =>
-      response.writeHead(200, { 'access-control-allow-origin': '*' }).end(old),
-    );
-    await expectRefusal(page, await open('/20/draft.html'), 502, 'head-unexpected');
-    publisher.publication.remove('/20/draft.html');
-    await signOnto(publisher.publication, host.files);
-    await page.waitForTimeout(1100); // a look a second
-    await expectRefusal(page, await open('/20/draft.html'), 404, 'no-such-document');
+  inRelease(() => {
+    it('attack 92: a correctly signed object that the current publication does not name is not shown', async () => {
+      page = await readerWith(rig, 'day-1');
+      const { publisher, host } = rig;
+      const draft = { path: '/20/draft.html', content: '<h1>Draft</h1>', mediaType: HTML };
+      await publish(publisher, host, draft);
+      const old = Buffer.from(host.files.get(fileOf(publisher, draft.path)) ?? []);
+      await publish(publisher, host, { ...draft, content: '<h1>Corrected</h1>' });
+      await page.waitForTimeout(1100); // a look a second
+      host.handlers.set(fileOf(publisher, draft.path), (_request, response) =>
+        response.writeHead(200, { 'access-control-allow-origin': '*' }).end(old),
+      );
+      await expectRefusal(page, await open('/20/draft.html'), 502, 'head-unexpected');
+      publisher.publication.remove('/20/draft.html');
+      await signOnto(publisher.publication, host.files);
+      await page.waitForTimeout(1100); // a look a second
+      await expectRefusal(page, await open('/20/draft.html'), 404, 'no-such-document');
+    });
   });
 });
 
-it('attack 92: takes nothing from the reading site, at its first visit either, that the publisher did not sign', async () => {
-  const { publications } = rig.server;
-  const honest = publications.bundleOf;
-  const file = (name: string) => `/.well-known/wispr/${name}`;
-  const textOf = (path: string) => Buffer.from(rig.host.files.get(path) ?? '').toString();
-  const newer = (text: string) => text.replace(/"version":(\d+)/, (_, version) => `"version":${Number(version) + 1}`);
-  const files = [...rig.host.files.keys()].filter((path) => path.startsWith(file('')));
-  const altered = Object.fromEntries(files.map((path) => [path, newer(textOf(path))]));
-  for (const forged of [altered, { ...altered, [file('1.root.json')]: textOf(file('1.root.json')) }, [1], 'x']) {
-    publications.bundleOf = async () => gzipSync(JSON.stringify(forged));
-    page = await rig.newPage();
-    const before = rig.host.requests.length;
-    await visit(page, `${rig.documents}/`, 'h1:text("Front")');
-    const asked = rig.host.requests.slice(before).map(({ url }) => url);
-    expect(asked).toContain(file('timestamp.json'));
-    await page.context().close();
-  }
-  publications.bundleOf = honest;
+inRelease(() => {
+  it('attack 92: takes nothing from the reading site, at its first visit either, that the publisher did not sign', async () => {
+    const { publications } = rig.server;
+    const honest = publications.bundleOf;
+    const file = (name: string) => `/.well-known/wispr/${name}`;
+    const textOf = (path: string) => Buffer.from(rig.host.files.get(path) ?? '').toString();
+    const newer = (text: string) => text.replace(/"version":(\d+)/, (_, version) => `"version":${Number(version) + 1}`);
+    const files = [...rig.host.files.keys()].filter((path) => path.startsWith(file('')));
+    const altered = Object.fromEntries(files.map((path) => [path, newer(textOf(path))]));
+    for (const forged of [altered, { ...altered, [file('1.root.json')]: textOf(file('1.root.json')) }, [1], 'x']) {
+      publications.bundleOf = async () => gzipSync(JSON.stringify(forged));
+      page = await rig.newPage();
+      const before = rig.host.requests.length;
+      await visit(page, `${rig.documents}/`, 'h1:text("Front")');
+      const asked = rig.host.requests.slice(before).map(({ url }) => url);
+      expect(asked).toContain(file('timestamp.json'));
+      await page.context().close();
+    }
+    publications.bundleOf = honest;
+  });
 });
 
 describe('a published page that is hostile', () => {

@@ -46,7 +46,7 @@ describe.each([false, true])('with a key server: %s', (withKeyServer) => {
         await world.checkKeys();
         await world.close();
       }),
-      { numRuns: runs(4, 20), examples: [[EVERY_PAIR]] },
+      { numRuns: runs(2, 20), examples: [[EVERY_PAIR]] },
     );
   });
 });
