@@ -50,8 +50,8 @@ describe('an invitation', () => {
   });
 });
 
-describe('a device', () => {
-  inRelease(() => {
+inRelease(() => {
+  describe('a device', () => {
     it('attack 47: gets no keys once the operator has ended the subscription', async () => {
       const { context, page } = await vault.newPage();
       await vault.joinAs(page, 'ida');
