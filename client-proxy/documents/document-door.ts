@@ -13,6 +13,7 @@ import { CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
 import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
 import { isNotModified, preconditionFails, rangeApplies } from '../../core/reading/validators.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { onceClosed } from '../../node-support/once-closed.ts';
 import type { GatewayLinks } from '../gateway/links.ts';
 import { type Rewriting, rewritingOf, rewrittenFields, rewrittenRepresentation } from '../gateway/rewriting.ts';
 import { LIMITS } from '../limits.ts';
@@ -87,13 +88,12 @@ export async function serveDocument(access: DeliveryAccess, wanted: DocumentRequ
   const header = request.method === 'GET' && wanted.status === 200 ? request.headers.range : undefined;
   const range = isSingleRange(header) ? header : undefined;
   const exchange = { ...access, ...wanted, site: bound.site, source, range };
-  const stop = () => source.end(CLIENT_LEFT);
-  response.once('close', stop);
+  const goOn = onceClosed(response, () => source.end(CLIENT_LEFT));
   try {
     if (!(await serveRemembered(exchange))) await serveFresh(exchange);
     return source.wasAsked ? 'host' : 'cache';
   } finally {
-    response.off('close', stop);
+    goOn();
     source.end(NOTHING_MORE);
   }
 }

@@ -1,6 +1,7 @@
 /** Every limit on requests, in one place: docs/keyserver.md, "Limits". Failures are counted where guessing is the danger, all requests where load is. */
 import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
+import { onceClosed } from '../../node-support/once-closed.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { nameKey } from '../subscriptions/subscribers.ts';
 import { CountStore } from './count-store.ts';
@@ -113,8 +114,8 @@ export function limitFailures(
       attempt.end(false);
       return refuse(request, response, next);
     }
-    // Who leaves before the answer has failed: else attempts that are broken off would cost the server work, and not count.
-    response.once('close', () => attempt.end(all || !response.writableEnded || isFailure(response.statusCode)));
+    // A client that leaves before the answer has failed: otherwise broken-off attempts would cost the server work without being counted.
+    onceClosed(response, () => attempt.end(all || !response.writableEnded || isFailure(response.statusCode)));
     next();
   };
 }

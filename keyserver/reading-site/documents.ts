@@ -15,6 +15,7 @@ import { openAt } from '../../core/reading/open-at.ts';
 import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
 import { isNotModified, rangeApplies } from '../../core/reading/validators.ts';
 import { createDecoder } from '../../node-support/content-coding.ts';
+import { onceClosed } from '../../node-support/once-closed.ts';
 import { KeyServerError } from '../errors.ts';
 import { cutConnection } from '../http/cut.ts';
 import type { Provider } from '../publication/provider.ts';
@@ -56,7 +57,7 @@ export async function sendDocument(
   response: Response,
 ): Promise<void> {
   const transfer = new AbortController();
-  response.once('close', () => transfer.abort());
+  onceClosed(response, () => transfer.abort());
   const timer = setTimeout(() => transfer.abort(), OPENING_TIMEOUT);
   try {
     const wanted = { site: site.site, path, publisherKey: provider.descriptor.publisherKeyBytes, entry };

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import express from 'express';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { FailureCounts, pruneFailures } from '../../keyserver/http/failure-counts.ts';
 import { limitFailures } from '../../keyserver/http/limits.ts';
 import { openState } from '../../keyserver/storage/state.ts';
@@ -87,6 +87,35 @@ describe.each(['sqlite', 'postgres'] as const)('failures that key servers count 
     expect(await status(there)).toBe(429);
     for (const server of servers) server.closeAllConnections();
     await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  });
+
+  it('end an attempt whose client left while its failures were looked up', async () => {
+    const [state] = states as [(typeof states)[0]];
+    const { database } = state;
+    const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const first = database.first.bind(database) as typeof database.first;
+    vi.spyOn(database, 'first').mockImplementation(async (sql, ...values) => {
+      asked.resolve();
+      await left.promise;
+      return first(sql, ...values);
+    });
+    const counts = limitFailures(state, { kind: 'left', limit: 1, countedBy: 'address' }, (_request, response) => {
+      response.status(429).end();
+    });
+    const app = express().use(counts, (_request, response) => void response.status(403).end());
+    const server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await asked.promise;
+    socket.destroy();
+    const isGone = () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count === 0)));
+    await expect.poll(isGone).toBe(true);
+    left.resolve();
+    vi.restoreAllMocks();
+    const [here] = pair('left');
+    await expect.poll(() => hits(here, '127.0.0.1')).toBe(2);
+    server.close();
   });
 
   it('attack 107: keep a bounded number of rows, those with most failures', async () => {
