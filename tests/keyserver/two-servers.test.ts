@@ -152,9 +152,14 @@ describe('failures', () => {
   });
 
   it('attack 107: take a bounded number of rows, those with most', async () => {
+    the.rig.passTime(QUARTER);
+    await pruneFailures(states[0]);
+    await guesses(other, '127.0.9.4', LIMIT);
+    await guesses(other, '127.0.9.5', LIMIT - 1);
+    await expect.poll(rows).toHaveLength(2);
     await pruneFailures(states[0], 1);
     expect(await rows()).toHaveLength(1);
-    expect([await guess(other, '127.0.9.3'), await guess(other, '127.0.9.2')]).toEqual([429, 400]);
+    expect([await guess(other, '127.0.9.4'), await guess(other, '127.0.9.5')]).toEqual([429, 400]);
     the.rig.passTime(QUARTER);
     await pruneFailures(states[0]);
     expect(await rows()).toEqual([]);
