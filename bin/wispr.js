@@ -1,38 +1,51 @@
 #!/usr/bin/env node
-// Plain JavaScript, so that an old Node.js says what it lacks instead of a syntax error.
+// Plain JavaScript, so that an old Node.js says what it lacks instead of a syntax error. A clone runs its sources as they are; the npm
+// package has them in lib/, without their types (scripts/build-package.ts).
+import { existsSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname ?? new URL('.', import.meta.url).pathname, '..');
+const isClone = existsSync(join(ROOT, 'cli/main.ts'));
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
-  process.exitCode = await runWithOwnNode();
+  process.exitCode = await runWithNewerNode();
 } else {
-  await keepCompiledSources(); // first of all: without it, Node.js loads its compiler for TypeScript
-  const { startFrugally } = await import('../cli/start-frugally.ts');
+  endWithParent();
+  keepCompiledSources(); // first of all: without it, Node.js loads its compiler for TypeScript
+  const { startFrugally } = await import(isClone ? '../cli/start-frugally.ts' : '../lib/cli/start-frugally.js');
   startFrugally();
-  await import('../cli/main.ts');
+  await import(isClone ? '../cli/main.ts' : '../lib/cli/main.js');
 }
 
-// The version that the project brings along, from whichever directory it is started. A terminal's Ctrl-C reaches it by itself.
-async function runWithOwnNode() {
-  const { existsSync } = await import('node:fs');
-  const { spawn } = await import('node:child_process');
-  const { fileURLToPath } = await import('node:url');
-  const own = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
-  if (!existsSync(own)) {
+// In a clone, the version that npm has installed there.
+async function runWithNewerNode() {
+  const own = join(ROOT, 'node_modules/.bin/node');
+  if (!isClone || !existsSync(own)) {
+    const how = isClone ? 'run "npm ci" in the clone, which brings one along' : 'install it from https://nodejs.org';
     process.stderr.write(
-      `wispr: needs Node.js 24.15 or newer, this is ${process.versions.node}\n` +
-        'wispr: hint: run "npm ci" in the clone, which brings one along\n',
+      `wispr: needs Node.js 24.15 or newer, this is ${process.versions.node}\nwispr: hint: ${how}\n`,
     );
     return 1;
   }
-  const child = spawn(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  const { spawn } = await import('node:child_process');
+  const child = spawn(own, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   process.on('SIGINT', () => undefined);
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
 }
 
-// Saves a third of a second at each start. Kept with the program's own packages, and not where Node.js would: other users can write to a
-// directory for temporary files, and what is read from here is run. Threads learn of it by the environment. Without it, all goes on, slower.
-async function keepCompiledSources() {
-  const { enableCompileCache } = await import('node:module');
-  process.env.NODE_COMPILE_CACHE ??= `${import.meta.dirname}/../node_modules/.cache/wispr-compiled`;
+// Where an older Node.js is the parent, its end is this program's too, however it comes: the channel between them closes then.
+function endWithParent() {
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.channel?.unref();
+}
+
+// Saves a third of a second at each start. In the clone, or in the user's own folder, and not where Node.js would put it: other users can write
+// to a directory for temporary files, and what is read from here is run. Threads learn of it by the environment. Without it, all goes on, slower.
+function keepCompiledSources() {
+  const folder = isClone ? join(ROOT, 'node_modules/.cache') : process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  process.env.NODE_COMPILE_CACHE ??= join(folder, 'wispr-compiled');
   enableCompileCache();
 }

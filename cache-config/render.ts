@@ -3,7 +3,7 @@
  * what operators, the tests and the demonstration use, as they are.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readProgramFile } from '../node-support/program-files.ts';
 import {
   type CompleteParameters,
   type ConfigName,
@@ -58,7 +58,7 @@ export function renderConfig<Name extends ConfigName>(name: Name, parameters: Co
         .join(' '),
     }),
   };
-  const template = readFileSync(new URL(`templates/${FILES[name]}`, import.meta.url), 'utf8');
+  const template = readProgramFile(`templates/${FILES[name]}`, import.meta.url).toString();
   return template.replace(/\{\{(\w+)\}\}/g, (_, key: string) => {
     const value = values[key];
     if (value === undefined) throw new Error(`no value for {{${key}}} in ${FILES[name]}`);

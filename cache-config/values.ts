@@ -1,5 +1,5 @@
 /** What stands in the templates in place of `{{name}}`, for each configuration. */
-import { readFileSync } from 'node:fs';
+import { readProgramFile } from '../node-support/program-files.ts';
 import { typeLines } from './media-types.ts';
 import type { CompleteParameters, ConfigName } from './parameters.ts';
 
@@ -102,7 +102,7 @@ export const VALUES: { readonly [Name in ConfigName]: (p: CompleteParameters[Nam
 
 /** For hosts that cannot redirect: the page they answer with where there is no file. */
 function notFound({ readingOrigin }: { readonly readingOrigin: string }): Values {
-  const page = readFileSync(new URL('templates/not-found.html', import.meta.url), 'utf8');
+  const page = readProgramFile('templates/not-found.html', import.meta.url).toString();
   return { notFoundPage: page.trimEnd().replaceAll('{{readingOrigin}}', readingOrigin) };
 }
 

@@ -1,7 +1,5 @@
-/** The `wispr` of the single file for readers: their commands, and what licences ask for. `npm run build:single` makes it. */
-import { getAsset } from 'node:sea';
-import type { Command } from 'commander';
-import { outliveOutputErrors, print } from './io/voice.ts';
+/** The `wispr` of the single file for readers: their commands. `npm run build:single` makes it. */
+import { outliveOutputErrors } from './io/voice.ts';
 import { type CommandTable, runCommandLine } from './run.ts';
 import { startFrugally } from './start-frugally.ts';
 
@@ -13,18 +11,11 @@ const COMMANDS: CommandTable = {
   fetch: async () => (await import('./commands/fetch.ts')).addFetchCommand,
   sync: async () => (await import('./commands/sync.ts')).addSyncCommand,
   identity: async () => (await import('./commands/identity.ts')).addIdentityCommand,
-  licenses: async () => addLicensesCommand,
+  licenses: async () => (await import('./commands/licenses.ts')).addLicensesCommand,
 };
 
 const ABOUT = `This file is for readers. Publishing, the key server and the configuration of
 caches are not in it; they are in the repository.`;
-
-function addLicensesCommand(program: Command): void {
-  program
-    .command('licenses')
-    .description('print the licences of what this file is made of')
-    .action(() => print(getAsset('licenses.txt', 'utf8')));
-}
 
 outliveOutputErrors();
 process.exitCode = await runCommandLine(COMMANDS, {}, ABOUT);

@@ -50,6 +50,10 @@ export const KEY_SERVER_ERRORS = {
     means: 'no proof of possession of a device key of this key server',
     remedy: 'connect again',
   },
+  'package-missing': {
+    means: 'this installation of wispr has no client for PostgreSQL',
+    remedy: '`npm install -g {packages}`; without `-g` where wispr was installed without it',
+  },
   busy: {
     means: 'too many people are signing in at this moment',
     remedy: 'try again in a minute',

@@ -2,12 +2,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { ReaderProgram } from '../core/publication/reader-program.ts';
-
-/** Where `scripts/build-web-reader.ts` puts them. */
-export const WEB_READER_FOLDER = fileURLToPath(new URL('../dist/web-reader/', import.meta.url));
+import { readProgramFile } from './program-files.ts';
 
 export type WebReaderScript = (typeof SCRIPTS)[number];
 
@@ -33,11 +30,11 @@ export interface WebReaderFile {
 
 export type WebReaderFiles = Readonly<Record<WebReaderScript, WebReaderFile>>;
 
-/** `undefined` where they were not built. */
-export function readWebReader(folder: string = WEB_READER_FOLDER): WebReaderFiles | undefined {
+/** `undefined` where scripts/build-web-reader.ts has not built them. @param folder - for tests */
+export function readWebReader(folder?: string): WebReaderFiles | undefined {
   const files: Partial<Record<WebReaderScript, WebReaderFile>> = {};
   for (const name of SCRIPTS) {
-    const content = readIfThere(join(folder, `${name}.js`));
+    const content = readIfThere(`${name}.js`, folder);
     if (content === undefined) return undefined;
     files[name] = fileOf(content);
   }
@@ -107,9 +104,10 @@ function fileOf(content: Buffer): WebReaderFile {
   };
 }
 
-function readIfThere(file: string): Buffer | undefined {
+function readIfThere(file: string, folder: string | undefined): Buffer | undefined {
   try {
-    return readFileSync(file);
+    if (folder !== undefined) return readFileSync(join(folder, file));
+    return readProgramFile(`../dist/web-reader/${file}`, import.meta.url);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

@@ -1,11 +1,11 @@
 /** `wispr init`: a commented configuration and an encrypted key store, made once and never overwritten. */
-import { existsSync, rmSync } from 'node:fs';
-import { join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { KeyId } from '../core/crypto/key-id.ts';
 import { utf8 } from '../core/encoding/bytes.ts';
 import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
 import type { Argon2idCost } from '../node-support/argon2id.ts';
+import { readProgramFile } from '../node-support/program-files.ts';
 import { PublishError } from './errors.ts';
 import { createKeys, type NewKeys } from './keys/create-keys.ts';
 import { createFile } from './keys/file-update.ts';
@@ -38,7 +38,8 @@ export interface InitResult {
   readonly sourceExists: boolean;
 }
 
-const SCHEMA_FILE = fileURLToPath(new URL('./wispr.schema.json', import.meta.url));
+/** The description of the settings, for editors: a copy beside them, because the program can be anywhere. */
+const SCHEMA = 'wispr.schema.json';
 
 /** Where a site commonly lies; the first that is there is taken. */
 const SOURCE_DIRECTORIES = ['site', 'public', '_site', 'dist', 'build', 'www', 'html'];
@@ -53,10 +54,11 @@ export async function initWorkspace(options: InitOptions): Promise<InitResult> {
   const workspace = workspaceOf(join(directory, CONFIGURATION_FILE));
   checkNothingThere(workspace);
   const settings = { ...guessSettings(directory, options), ...options.settings };
-  const text = configurationTemplate(settings, relative(directory, SCHEMA_FILE).replaceAll('\\', '/'));
+  const text = configurationTemplate(settings, `./${SCHEMA}`);
   parseConfiguration(text, CONFIGURATION_FILE);
   const keys = await createKeys(passphrase, options.cost);
   createFiles(workspace, keys, utf8(text));
+  writeFileSync(join(directory, SCHEMA), readProgramFile(SCHEMA, import.meta.url));
   const sourceExists = existsSync(join(directory, settings.source));
   return { workspace, publisher: keys.rootId, settings, sourceExists };
 }

@@ -3,12 +3,13 @@
 // sources and packages give the same program.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { FRUGAL_FLAGS } from '../cli/start-frugally.ts';
+import { licencesOf, packagesIn } from './licenses.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
@@ -26,7 +27,7 @@ try {
   mkdirSync(out, { recursive: true });
   const packages = await bundle('cli/single.ts', join(work, 'wispr.mjs'), REQUIRE);
   await bundle('client-proxy/documents/opening/opening-thread.ts', join(work, THREAD)); // nothing in it that is not in the other
-  writeFileSync(join(work, 'licenses.txt'), licenses(packages));
+  writeFileSync(join(work, 'licenses.txt'), licencesOf([...packages, relative(ROOT, pinnedNode())]));
   inject();
   report();
 } finally {
@@ -47,24 +48,7 @@ async function bundle(entry, outfile, banner = '') {
     logLevel: 'warning',
     banner: { js: banner },
   });
-  const folders = Object.keys(metafile.inputs).flatMap(
-    (file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [],
-  );
-  return [...new Set(folders)].sort();
-}
-
-/** Their licences require their texts to be included. */
-function licenses(packages) {
-  const texts = packages.map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'));
-    const [file] = globSync('{LICENSE,LICENCE,license,licence}*', { cwd: join(ROOT, folder) }).sort();
-    const text =
-      file === undefined ? `(no text in the package; ${license})` : readFileSync(join(ROOT, folder, file), 'utf8');
-    return `${name} ${version}\n\n${text.trim()}\n`;
-  });
-  const own = `wispr ${version}\n\n${readFileSync(join(ROOT, 'LICENSE'), 'utf8').trim()}\n`;
-  const node = `Node.js ${process.versions.node}\n\n${readFileSync(join(pinnedNode(), 'LICENSE'), 'utf8').trim()}\n`;
-  return [own, node, ...texts].join(`\n${'-'.repeat(80)}\n\n`);
+  return packagesIn(Object.keys(metafile.inputs));
 }
 
 /** The package of Node.js for this platform: the lock file has its hash, so readers get what was reviewed. */
@@ -93,7 +77,7 @@ function inject() {
     execArgv: FRUGAL_FLAGS,
     execArgvExtension: 'none', // NODE_OPTIONS adds no code
     assets: {
-      'licenses.txt': 'licenses.txt',
+      'dist/web-reader/licenses.txt': 'licenses.txt',
       [THREAD]: THREAD,
       [WORDS]: join(ROOT, 'client-proxy/identity', WORDS),
     },

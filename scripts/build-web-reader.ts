@@ -6,24 +6,32 @@ import { globSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'no
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
-import { readWebReader, WEB_READER_FOLDER } from '../node-support/web-reader-files.ts';
+import { readWebReader } from '../node-support/web-reader-files.ts';
+import { licencesOf, packagesIn } from './licenses.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const FOLDER = join(ROOT, 'dist/web-reader');
 
-/** By file name, such as `worker.js`. */
-async function bundleWebReader(): Promise<Map<string, Uint8Array>> {
+/** By file name, such as `worker.js`; with the licences of what is in them. */
+async function bundleWebReader(): Promise<Map<string, Uint8Array | string>> {
   const entries = globSync('web-reader/*/main.ts', { cwd: ROOT }).sort();
-  const bundled = new Map<string, Uint8Array>();
-  for (const entry of entries) bundled.set(`${basename(dirname(entry))}.js`, await bundle(entry));
-  return bundled;
+  const bundled = new Map<string, Uint8Array | string>();
+  const inputs: string[] = [];
+  for (const entry of entries) {
+    const { outputFiles, metafile } = await bundle(entry);
+    for (const { contents } of outputFiles) bundled.set(`${basename(dirname(entry))}.js`, contents);
+    inputs.push(...Object.keys(metafile.inputs));
+  }
+  return bundled.set('licenses.txt', licencesOf(packagesIn(inputs)));
 }
 
-async function bundle(entry: string): Promise<Uint8Array> {
-  const { outputFiles } = await build({
+function bundle(entry: string) {
+  return build({
     absWorkingDir: ROOT,
     entryPoints: [entry],
     bundle: true,
     write: false,
+    metafile: true,
     minify: true,
     format: 'iife', // classic scripts: a worker that is a module is not known everywhere
     platform: 'browser',
@@ -32,9 +40,6 @@ async function bundle(entry: string): Promise<Uint8Array> {
     logLevel: 'error',
     plugins: [withoutWords],
   });
-  const [output] = outputFiles;
-  if (output === undefined) throw new Error(`esbuild wrote nothing for ${entry}`);
-  return output.contents;
 }
 
 /**
@@ -57,14 +62,14 @@ const withoutWords: Plugin = {
   },
 };
 
-/** Writes all bundles; each file is whole at every moment. */
-export async function writeWebReader(): Promise<void> {
+/** Writes all bundles; each file is whole at every moment. @param folder - where to; it is made */
+export async function writeWebReader(folder = FOLDER): Promise<void> {
   const bundles = await bundleWebReader();
-  mkdirSync(WEB_READER_FOLDER, { recursive: true });
+  mkdirSync(folder, { recursive: true });
   for (const [name, contents] of bundles) {
-    const temporary = join(WEB_READER_FOLDER, `.${name}.${process.pid}`);
+    const temporary = join(folder, `.${name}.${process.pid}`);
     writeFileSync(temporary, contents);
-    renameSync(temporary, join(WEB_READER_FOLDER, name));
+    renameSync(temporary, join(folder, name));
   }
 }
 

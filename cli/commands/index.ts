@@ -21,5 +21,6 @@ export const COMMANDS: CommandTable = {
   sync: async () => (await import('./sync.ts')).addSyncCommand,
   identity: async () => (await import('./identity.ts')).addIdentityCommand,
   'cache-config': async () => (await import('./cache-config.ts')).addCacheConfigCommand,
+  licenses: async () => (await import('./licenses.ts')).addLicensesCommand,
   link: async () => (await import('./link.ts')).addLinkCommand,
 };

@@ -3,19 +3,16 @@
  * was published, by Joseph Bonneau and the Electronic Frontier Foundation, 2016 (https://www.eff.org/dice), under the licence Creative Commons
  * Attribution 3.0 United States: in each line the numbers of five dice, and a word.
  */
-import { readFileSync } from 'node:fs';
-import { getAsset, isSea } from 'node:sea';
 import { randomBytes } from '#primitives';
 import { lazily } from '../../node-support/lazily.ts';
 import { nearestWords } from '../../node-support/nearest-words.ts';
+import { readProgramFile } from '../../node-support/program-files.ts';
 import { ReaderError } from '../errors.ts';
 
 const WORD_COUNT = 7;
-/** Also its name in the single file, where scripts/build-single.mjs puts it. */
-const LIST = 'eff-large-wordlist.txt';
 const wordList = lazily((): readonly string[] => {
-  const text = isSea() ? getAsset(LIST, 'utf8') : readFileSync(new URL(LIST, import.meta.url), 'utf8');
-  return text.trim().split('\n').map((line) => line.split('\t')[1] ?? ''); // biome-ignore format: one pipeline
+  const text = readProgramFile('eff-large-wordlist.txt', import.meta.url);
+  return text.toString().trim().split('\n').map((line) => line.split('\t')[1] ?? ''); // biome-ignore format: one pipeline
 });
 const known = lazily((): ReadonlySet<string> => new Set(wordList()));
 /** More than a person types by mistake. */

@@ -7,6 +7,7 @@ import { isSea } from 'node:sea';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { reasonOf } from '../../core/errors.ts';
+import { programOfThread } from '../../node-support/program-files.ts';
 import { DEFAULT_LIMITS } from '../limits.ts';
 
 /** The keyring could not be asked, or did not answer in time. The message is a few words without a secret in them. */
@@ -56,7 +57,7 @@ export function whyNoKeyring(): string | undefined {
 async function ask(action: 'get' | 'set' | 'delete', entry: string, secret: string, timeout: number): Promise<string> {
   const lack = whyNoKeyring();
   if (lack !== undefined) throw new KeyringUnavailable(lack);
-  const file = fileURLToPath(new URL('./keyring-child.ts', import.meta.url));
+  const file = fileURLToPath(programOfThread('keyring-child', import.meta.url));
   const child = spawn(process.execPath, [file, action, entry], { stdio: 'pipe', timeout, killSignal: 'SIGKILL' });
   child.stdin.on('error', () => undefined).end(secret);
   try {

@@ -1,7 +1,7 @@
 /** The pages: eta templates, which escape whatever is put into them, and the words that several have in common. */
-import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
 import type { Request, Response } from 'express';
+import { readProgramFile } from '../../node-support/program-files.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import type { DoorOptions } from '../http/door.ts';
 import { queryOf } from '../http/forms.ts';
@@ -18,7 +18,7 @@ const TEMPLATES =
 
 const eta = new Eta({ autoEscape: true });
 for (const name of TEMPLATES.split(' ')) {
-  eta.loadTemplate(`@${name}`, readFileSync(new URL(`pages/${name}.eta`, import.meta.url), 'utf8'));
+  eta.loadTemplate(`@${name}`, readProgramFile(`pages/${name}.eta`, import.meta.url).toString());
 }
 
 export const ASSETS: Readonly<Record<string, { readonly type: string; readonly content: Buffer }>> = {
@@ -96,5 +96,5 @@ function distance(seconds: number): string {
 const WORDS = { day, minute, number, distance };
 
 function asset(type: string, file: string) {
-  return { type, content: readFileSync(new URL(`assets/${file}`, import.meta.url)) };
+  return { type, content: readProgramFile(`assets/${file}`, import.meta.url) };
 }

@@ -1,5 +1,6 @@
 import { AnsweringThread } from '../../node-support/answering-thread.ts';
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
+import { programOfThread } from '../../node-support/program-files.ts';
 
 /** One computation of Argon2id. It depends on nothing else, so it may be done anywhere, and twice. */
 export interface HashingWork {
@@ -9,7 +10,7 @@ export interface HashingWork {
   readonly salt: Uint8Array;
 }
 
-const PROGRAM = new URL('thread.ts', import.meta.url);
+const PROGRAM = programOfThread('thread', import.meta.url);
 
 /** As many as there were works at a time; those that queues let through are as many as there are cores. */
 let threads: AnsweringThread<HashingWork, Uint8Array>[] = [];

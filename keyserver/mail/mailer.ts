@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Eta } from 'eta';
 import type { Logger } from 'pino';
 import { lazily } from '../../node-support/lazily.ts';
+import { readProgramFile } from '../../node-support/program-files.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { type MailConfig, smtpOptions } from '../config/mail.ts';
 import { readSecretFile } from '../config/secret-file.ts';
@@ -120,7 +121,7 @@ function oneLine(text: string): string {
 
 function templateText(kind: MailKind, folder: string | undefined): string {
   const own = folder === undefined ? undefined : readIfThere(join(folder, `${kind}.eta`));
-  return own ?? readFileSync(new URL(`templates/${kind}.eta`, import.meta.url), 'utf8');
+  return own ?? readProgramFile(`templates/${kind}.eta`, import.meta.url).toString();
 }
 
 function readIfThere(file: string): string | undefined {

@@ -1,9 +1,9 @@
 /** The reading site's own pages: eta templates, which escape whatever is put into them. */
-import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
 import { type SetTitle, titleOfSet } from '../../core/publication/set-titles.ts';
 import type { Accent } from '../../core/site/accent.ts';
 import { openInReaderUrl, READER_INVITATION_URL, READER_PORT } from '../../core/site/open-in-reader.ts';
+import { readProgramFile } from '../../node-support/program-files.ts';
 import type { ScriptAddress } from '../../node-support/web-reader-files.ts';
 import type { KeyServerErrorCode } from '../errors.ts';
 import type { ListedPasskey } from '../passkeys/store.ts';
@@ -28,7 +28,7 @@ for (const name of [
   'sign-up',
   'delete',
 ]) {
-  eta.loadTemplate(`@${name}`, readFileSync(new URL(`pages/${name}.eta`, import.meta.url), 'utf8'));
+  eta.loadTemplate(`@${name}`, readProgramFile(`pages/${name}.eta`, import.meta.url).toString());
 }
 
 export const STYLE_SHEET = '/-/style.css';
@@ -293,5 +293,5 @@ function readerUrl({ site, signed }: Masthead, target: string): string | undefin
 }
 
 function asset(type: string, file: string) {
-  return { type, content: readFileSync(new URL(`assets/${file}`, import.meta.url)) };
+  return { type, content: readProgramFile(`assets/${file}`, import.meta.url) };
 }

@@ -5,6 +5,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { recipientIdOf } from '../../core/keys/bundle.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { loadOptional } from '../../node-support/optional-package.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
 import { type Hashing, localHashing } from '../hashing/hashing.ts';
@@ -60,11 +61,16 @@ function openVault({ masterKey }: KeyServerConfig): Promise<Vault> {
   return Vault.create(() => readMasterKeys(masterKey));
 }
 
-/** Only who has a PostgreSQL loads its library. */
+/** @throws KeyServerError `package-missing` */
 export async function storeOf({ data, database }: KeyServerConfig): Promise<Store> {
   if (database === undefined) return sqliteStore(data ?? '');
-  const { postgresStore } = await import('./postgres-database.ts');
+  const { postgresStore } = await loadOptional(() => import('./postgres-database.ts'), withoutPg);
   return postgresStore(database);
+}
+
+function withoutPg(cause: unknown): KeyServerError {
+  const fields = { packages: 'pg@8' };
+  return new KeyServerError('package-missing', 'PostgreSQL needs a package that is not installed', { cause, fields });
 }
 
 /** Makes the state of a new key server, and leaves it closed. */

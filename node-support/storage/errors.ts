@@ -20,6 +20,10 @@ export const STORAGE_ERRORS = {
     remedy:
       'for a directory with a colon in its name, write `./` before it; a bucket has 3 to 63 small letters, digits, hyphens and single dots',
   },
+  'package-missing': {
+    means: 'this installation of wispr has no client for buckets',
+    remedy: '`npm install -g {packages}`; without `-g` where wispr was installed without it',
+  },
   'path-refused': {
     means: 'the target cannot hold this name, or a link leads out of it',
     remedy: 'rename the document; remove the link',

@@ -1,6 +1,7 @@
 /** Finds the target that a text names. */
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { loadOptional } from '../optional-package.ts';
 import { DirectoryTarget } from './directory.ts';
 import { StorageError } from './errors.ts';
 import type { S3Target } from './s3.ts';
@@ -14,7 +15,7 @@ const BUCKET = /^(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
  *
  * @param text - a directory, a `file:` URL, or `s3://bucket/prefix`
  * @param base - what relative directories are taken from
- * @throws StorageError `argument-invalid`
+ * @throws StorageError `argument-invalid`, `package-missing`
  */
 export async function openTarget(text: string, base = '.'): Promise<Target> {
   if (isBucket(text)) return openBucket(text);
@@ -29,12 +30,17 @@ export function isBucket(text: string): boolean {
  * Opens a bucket, or a part of one. Nothing is asked of it yet.
  *
  * @param text - `s3://bucket/prefix`
- * @throws StorageError `argument-invalid`
+ * @throws StorageError `argument-invalid`, `package-missing`
  */
 export async function openBucket(text: string): Promise<S3Target> {
   const { bucket, prefix } = parseBucket(text);
-  const { S3Target } = await import('./s3.ts'); // the SDK takes a while to load, and is not needed for directories
+  const { S3Target } = await loadOptional(() => import('./s3.ts'), withoutSdk);
   return new S3Target(bucket, prefix);
+}
+
+function withoutSdk(cause: unknown): StorageError {
+  const fields = { packages: '@aws-sdk/client-s3@3 @aws-sdk/lib-storage@3' };
+  return new StorageError('package-missing', 'buckets need two packages that are not installed', { cause, fields });
 }
 
 function parseBucket(text: string): { bucket: string; prefix: string } {

@@ -1,5 +1,6 @@
 /** Reads the documents of a site for `wispr check`, in batches: on this thread, or on several. */
 import { AnsweringThread } from '../../node-support/answering-thread.ts';
+import { programOfThread } from '../../node-support/program-files.ts';
 import { mediaTypeOf } from '../site/media-type.ts';
 import { SiteMap } from '../site/redirects.ts';
 import { SetRules } from '../site/sets.ts';
@@ -107,7 +108,7 @@ export async function* readDocuments(data: SiteData, threads: number): AsyncGene
     for (const batch of batches) yield { ...batch, ...reader.read(batch) };
     return;
   }
-  const program = new URL('./check-thread.ts', import.meta.url);
+  const program = programOfThread('check-thread', import.meta.url);
   const pool = Array.from(
     { length: Math.min(threads, batches.length) },
     () => new AnsweringThread<Batch, BatchAnswer>(program, YOUNG_GENERATION),

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import runtime from '../../runtime/package.json' with { type: 'json' };
 import { PARTS, partsOf } from '../../scripts/test-release.ts';
 
 const page = readFileSync('CONTRIBUTING.md', 'utf8');
@@ -14,7 +15,7 @@ describe('CONTRIBUTING.md', () => {
     const listed = cells.flatMap((cell) => [...cell.matchAll(/`([^`…]+)`/g)].map(([, name]) => name));
     const used = Object.keys({
       ...packageJson.dependencies,
-      ...packageJson.optionalDependencies,
+      ...runtime.optionalDependencies,
       ...packageJson.devDependencies,
     });
     expect(listed.sort()).toEqual(used.filter((name) => !name.startsWith('@types/')).sort());

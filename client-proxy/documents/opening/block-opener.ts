@@ -3,8 +3,8 @@
  * with the first large document, and one that ends is replaced with the next run.
  */
 import { availableParallelism } from 'node:os';
-import { getAsset, isSea } from 'node:sea';
 import { AnsweringThread } from '../../../node-support/answering-thread.ts';
+import { programOfThread } from '../../../node-support/program-files.ts';
 import { ReaderError } from '../../errors.ts';
 import { LIMITS } from '../../limits.ts';
 import type { OpeningAnswer, OpeningJob } from './opening-thread.ts';
@@ -13,10 +13,8 @@ import { RunMemory } from './run-memory.ts';
 /** One core does HTTP. */
 const THREADS = Math.max(1, Math.min(LIMITS.openingThreads, availableParallelism() - 1));
 
-/** What runs on a thread. The single file has no files beside it, but this one inside, as scripts/build-single.mjs puts it there. */
-const PROGRAM = isSea()
-  ? new URL(`data:text/javascript,${encodeURIComponent(getAsset('opening-thread.mjs', 'utf8'))}`)
-  : new URL('./opening-thread.ts', import.meta.url);
+/** What runs on a thread. */
+const PROGRAM = programOfThread('opening-thread', import.meta.url);
 
 export class BlockOpener {
   readonly memory = new RunMemory();

@@ -2,6 +2,7 @@
 import { reasonOf } from '../../../core/errors.ts';
 import { AnsweringThread } from '../../../node-support/answering-thread.ts';
 import { lazily } from '../../../node-support/lazily.ts';
+import { programOfThread } from '../../../node-support/program-files.ts';
 import { PublishError } from '../../errors.ts';
 import { type Answer, errorOf, type Job, type JobPool, type JobResults, type ThreadData } from './jobs.ts';
 import { Performer } from './performer.ts';
@@ -132,7 +133,7 @@ function died(reason: unknown): PublishError {
 }
 
 /** What runs on a thread. */
-const THREAD_PROGRAM = new URL('./thread-main.ts', import.meta.url);
+const THREAD_PROGRAM = programOfThread('thread-main', import.meta.url);
 
 /**
  * Mebibytes of young objects, all three spaces of them together. Four times the usual, for many small documents: with 6, of which 3 were used, they
