@@ -2,18 +2,18 @@
 // Plain JavaScript, so that an old Node.js says what it lacks instead of a syntax error. A clone runs its sources as they are; the npm
 // package has them in lib/, without their types (scripts/build-package.ts).
 import { existsSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const ROOT = join(import.meta.dirname ?? new URL('.', import.meta.url).pathname, '..');
+const ROOT = join(fileURLToPath(new URL('.', import.meta.url)), '..');
 const isClone = existsSync(join(ROOT, 'cli/main.ts'));
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
   process.exitCode = await runWithNewerNode();
 } else {
   endWithParent();
-  keepCompiledSources(); // first of all: without it, Node.js loads its compiler for TypeScript
+  await keepCompiledSources(); // first of all: without it, Node.js loads its compiler for TypeScript
   const { startFrugally } = await import(isClone ? '../cli/start-frugally.ts' : '../lib/cli/start-frugally.js');
   startFrugally();
   await import(isClone ? '../cli/main.ts' : '../lib/cli/main.js');
@@ -44,7 +44,8 @@ function endWithParent() {
 
 // Saves a third of a second at each start. In the clone, or in the user's own folder, and not where Node.js would put it: other users can write
 // to a directory for temporary files, and what is read from here is run. Threads learn of it by the environment. Without it, all goes on, slower.
-function keepCompiledSources() {
+async function keepCompiledSources() {
+  const { enableCompileCache } = await import('node:module');
   const folder = isClone ? join(ROOT, 'node_modules/.cache') : process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
   process.env.NODE_COMPILE_CACHE ??= join(folder, 'wispr-compiled');
   enableCompileCache();
