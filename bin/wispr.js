@@ -7,15 +7,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = join(fileURLToPath(new URL('.', import.meta.url)), '..');
+/** Tells the program which process it ends with. */
+const PARENT = 'WISPR_PARENT';
 const isClone = existsSync(join(ROOT, 'cli/main.ts'));
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
   process.exitCode = await runWithNewerNode();
 } else {
-  endWithParent();
   await keepCompiledSources(); // first of all: without it, Node.js loads its compiler for TypeScript
   const { startFrugally } = await import(isClone ? '../cli/start-frugally.ts' : '../lib/cli/start-frugally.js');
   startFrugally();
+  endWithParent();
   await import(isClone ? '../cli/main.ts' : '../lib/cli/main.js');
 }
 
@@ -30,16 +32,17 @@ async function runWithNewerNode() {
     return 1;
   }
   const { spawn } = await import('node:child_process');
-  const child = spawn(own, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  const child = spawn(own, process.argv.slice(1), { stdio: 'inherit', env: { ...process.env, [PARENT]: `${process.pid}` } });
   process.on('SIGINT', () => undefined);
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
 }
 
-// Where an older Node.js is the parent, its end is this program's too, however it comes: the channel between them closes then.
+// Where an older Node.js is the parent, this program ends with it, however that ends.
 function endWithParent() {
-  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
-  process.channel?.unref();
+  const parent = Number(process.env[PARENT]);
+  delete process.env[PARENT];
+  if (parent > 0) setInterval(() => process.ppid !== parent && process.kill(process.pid, 'SIGTERM'), 500).unref();
 }
 
 // Saves a third of a second at each start. In the clone, or in the user's own folder, and not where Node.js would put it: other users can write

@@ -75,6 +75,16 @@ it('a terminal does not show a passphrase while it is typed', async () => {
   expect(shown).not.toContain('horse');
 });
 
+it('a program that an older Node.js has started ends when that is killed', async () => {
+  const script = `WISPR_PARENT=$$ "${process.execPath}" "${ROOT}bin/wispr.js" proxy --json --port 0 --data state --key-file reader.key & echo $!; wait`;
+  const parent = startCommand(['bash', '-c', script], { cwd: root });
+  const child = Number(await parent.line(/^\d+$/));
+  await parent.line(/^\{/);
+  process.kill(parent.pid, 'SIGKILL');
+  const isThere = () => existsSync(`/proc/${child}/exe`);
+  await expect.poll(isThere, { timeout: 10_000 }).toBe(false);
+});
+
 it('protecting leaves nothing half done when SIGTERM stops it', async () => {
   const directory = join(root, 'large');
   await mkdir(join(directory, 'site'), { recursive: true });
