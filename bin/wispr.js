@@ -32,7 +32,10 @@ async function runWithNewerNode() {
     return 1;
   }
   const { spawn } = await import('node:child_process');
-  const child = spawn(own, process.argv.slice(1), { stdio: 'inherit', env: { ...process.env, [PARENT]: `${process.pid}` } });
+  const child = spawn(own, process.argv.slice(1), {
+    stdio: 'inherit',
+    env: { ...process.env, [PARENT]: `${process.pid}` },
+  });
   process.on('SIGINT', () => undefined);
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
