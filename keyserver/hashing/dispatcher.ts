@@ -2,17 +2,33 @@
  * The dispatcher of a cluster: works of all key servers wait in one queue, and each core of each of them does one at a time. A work that is lost with
  * the key server that did it is handed out once more.
  */
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { createServer, type Server, type TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { systemCode } from '../../node-support/system-error.ts';
 import { listenAt } from '../config/listen-at.ts';
 import type { ListenAddress } from '../config/schema.ts';
 import { KeyServerError } from '../errors.ts';
-import { Asked, Connection, isAuthenticated, NotDone, serverTls, TIMING, type Timing } from './connection.ts';
 import { FairQueue } from './fair-queue.ts';
-import type { Frame } from './frames.ts';
 import { BOUNDS, type Hashing, localHashing, Tally } from './hashing.ts';
+import {
+  encodeMessage,
+  isAuthenticated,
+  MESSAGES,
+  NotDone,
+  readMessage,
+  serverTls,
+  TIMING,
+  type Timing,
+  watch,
+} from './messages.ts';
+import { RemotePlace } from './remote-place.ts';
 import { type HashingWork, hashOnThread } from './threads.ts';
 
 /** Where one work is done at a time. */
@@ -38,9 +54,10 @@ export class Dispatcher implements Hashing {
   readonly #queue: FairQueue<Place>;
   /** For works that two places have not done, in bounds of its own: there may be many of them at once. */
   readonly #local = localHashing();
-  readonly #connections = new Set<Connection>();
+  /** Key servers that have joined, with their places. */
+  readonly #members = new Map<ServerHttp2Session, readonly RemotePlace[]>();
   readonly #tally = new Tally();
-  readonly #server: Server;
+  readonly #server: Http2SecureServer;
   readonly #log: Logger;
   readonly #timing: Timing;
 
@@ -51,9 +68,15 @@ export class Dispatcher implements Hashing {
     );
     this.#log = log;
     this.#timing = timing;
-    this.#server = createServer(serverTls(secret), (socket) => this.#accept(socket));
+    this.#server = createSecureServer(serverTls(secret));
     this.#server.maxConnections = MOST_CONNECTIONS;
-    this.#server.on('tlsClientError', (error, socket) => this.#refuse(socket.remoteAddress, systemCode(error)));
+    this.#server.on('tlsClientError', (error, socket) => this.#refuse(socket, systemCode(error)));
+    this.#server.on('unknownProtocol', (socket) => this.#refuse(socket, 'protocol'));
+    this.#server.on('session', (session) => {
+      const socket = session.socket as TLSSocket;
+      if (isAuthenticated(socket)) this.#accept(session);
+      else this.#refuse(socket, 'protocol');
+    });
   }
 
   /** @throws KeyServerError `listen-failed` */
@@ -80,11 +103,11 @@ export class Dispatcher implements Hashing {
   }
 
   connected(): number {
-    return this.#connections.size;
+    return this.#members.size;
   }
 
   close(): Promise<void> {
-    for (const connection of this.#connections) connection.close('this key server stops');
+    for (const session of this.#members.keys()) session.destroy();
     return new Promise((resolve) => this.#server.close(() => resolve()));
   }
 
@@ -103,62 +126,58 @@ export class Dispatcher implements Hashing {
     }
   }
 
-  #accept(socket: TLSSocket): void {
-    const { remoteAddress: member } = socket;
-    if (!isAuthenticated(socket)) {
-      this.#refuse(member, 'protocol');
-      return void socket.on('error', () => undefined).destroy();
-    }
-    const asked = new Asked();
-    let places: readonly Place[] | undefined;
-    const frame = (given: Frame) => {
-      if (given.kind === 'offer' && places === undefined) {
-        places = placesAt(connection, asked, given.places);
-        this.#log.info({ member, places: places.length }, 'a key server came to the dispatcher');
-        for (const place of places) this.#queue.add(place);
-      } else if (!isAnswer(asked, given)) {
-        if (given.kind === 'ask') void this.#answer(connection, given);
-        else connection.close('it sent what does not fit');
-      }
-    };
-    const end = (reason: string) => {
-      this.#connections.delete(connection);
-      for (const place of places ?? []) this.#queue.remove(place);
-      const again = asked.length;
-      asked.giveUp();
+  #accept(session: ServerHttp2Session): void {
+    const { remoteAddress: member } = session.socket;
+    const end = watch(session, this.#timing, (reason) => {
+      const places = this.#members.get(session) ?? [];
+      this.#members.delete(session);
+      for (const place of places) this.#queue.remove(place);
+      const again = places.filter((place) => place.giveUp()).length;
       this.#log.warn({ member, reason, again }, 'a key server left the dispatcher');
-    };
-    const connection = new Connection(socket, { frame, end }, this.#timing);
-    this.#connections.add(connection);
+    });
+    session.on('stream', (stream, headers) => {
+      stream.on('error', () => undefined);
+      this.#answer(session, stream, headers[':path']).catch(() => {
+        if (!session.destroyed) end('it sent what does not fit');
+      });
+    });
   }
 
-  async #answer(connection: Connection, { id, address, work }: Extract<Frame, { kind: 'ask' }>): Promise<void> {
-    try {
-      const hash = await this.#handOut(address, work, () => connection.isOpen);
-      connection.send({ kind: 'done', id, hash });
-    } catch (error) {
-      connection.send({ kind: error instanceof KeyServerError ? 'busy' : 'failed', id });
-    }
+  /** @throws whatever does not fit */
+  async #answer(session: ServerHttp2Session, stream: ServerHttp2Stream, path: string | undefined): Promise<void> {
+    const known = this.#members.get(session);
+    if (path === '/join' && known === undefined) {
+      const { places: count } = await readMessage(MESSAGES.join, stream);
+      const places = Array.from({ length: count }, () => new RemotePlace());
+      this.#members.set(session, places);
+      this.#log.info({ member: session.socket.remoteAddress, places: count }, 'a key server came to the dispatcher');
+      for (const place of places) this.#queue.add(place);
+      respond(stream, 204);
+    } else if (path === '/hash') {
+      const { address, work } = await readMessage(MESSAGES.ask, stream);
+      const isWanted = () => !stream.destroyed;
+      await this.#handOut(address, work, isWanted).then(
+        (hash) => respond(stream, 200, encodeMessage(MESSAGES.answer, { hash })),
+        (error) => respond(stream, error instanceof KeyServerError ? 503 : 502),
+      );
+    } else if (path === '/work' && known) {
+      const { place, hash } = await readMessage(MESSAGES.poll, stream);
+      if (!known[place]?.poll(hash, (text) => respond(stream, 200, text))) throw new Error('no such place waits');
+    } else throw new Error('no such message');
   }
 
-  #refuse(member: string | undefined, reason: string | undefined): void {
+  #refuse(socket: TLSSocket, reason: string | undefined): void {
     const why =
       reason === OTHER_SECRET
         ? 'refused a key server that has another database or master key'
         : 'refused a connection to the dispatcher before it was authenticated';
-    this.#log.warn({ member, reason }, why);
+    this.#log.warn({ member: socket.remoteAddress, reason }, why);
+    socket.on('error', () => undefined).destroy();
   }
 }
 
-/** The places of a key server: each sends a work, and waits for its answer. */
-function placesAt(connection: Connection, asked: Asked, count: number): readonly Place[] {
-  return Array.from({ length: count }, () => ({
-    do: (work) => asked.ask((id) => connection.send({ kind: 'do', id, work })),
-  }));
-}
-
-/** Whether a frame answers a work that was handed out. */
-function isAnswer(asked: Asked, frame: Frame): boolean {
-  if (frame.kind === 'done') return asked.answer(frame.id, frame.hash);
-  return frame.kind === 'failed' && asked.answer(frame.id, new NotDone());
+function respond(stream: ServerHttp2Stream, status: number, text = ''): void {
+  if (stream.destroyed) return;
+  stream.respond({ ':status': status });
+  stream.end(text);
 }

@@ -2,14 +2,24 @@
  * A key server that has its works done by way of the dispatcher of its cluster, and does works for it. While the dispatcher is lost, it does its own
  * as if it were alone.
  */
-import { connect, type TLSSocket } from 'node:tls';
+import { type ClientHttp2Session, connect } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { systemCode } from '../../node-support/system-error.ts';
-import { OutOfTime, withinTime } from '../../node-support/within-time.ts';
-import { Asked, Connection, clientTls, isAuthenticated, NotDone, TIMING, type Timing } from './connection.ts';
 import { busy } from './fair-queue.ts';
-import type { Frame } from './frames.ts';
 import { type Hashing, localHashing, Tally } from './hashing.ts';
+import {
+  clientTls,
+  encodeMessage,
+  isAuthenticated,
+  MESSAGES,
+  NotDone,
+  post,
+  readMessage,
+  TIMING,
+  type Timing,
+  watch,
+} from './messages.ts';
 import { type HashingWork, hashOnThread } from './threads.ts';
 
 /** OpenSSL's words for what the other side says of another secret. */
@@ -32,9 +42,8 @@ export class Member implements Hashing {
   readonly #timing: Timing;
   readonly #local = localHashing();
   readonly #tally = new Tally();
-  readonly #asked = new Asked();
-  #socket: TLSSocket | undefined;
-  #connection: Connection | undefined;
+  #session: ClientHttp2Session | undefined;
+  #isJoined = false;
   #attempts = 0;
   #again: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -48,13 +57,9 @@ export class Member implements Hashing {
 
   async hash(address: string, work: HashingWork): Promise<Uint8Array> {
     try {
-      const ask = this.#asked.ask((id) => this.#connection?.send({ kind: 'ask', id, address, work }) === true);
-      return await this.#tally.of(
-        'dispatched',
-        withinTime(this.#timing.answer, () => ask),
-      );
+      return await this.#tally.of('dispatched', this.#ask(address, work));
     } catch (error) {
-      if (!(error instanceof NotDone || error instanceof OutOfTime)) throw error;
+      if (!(error instanceof NotDone)) throw error;
       return this.#local.hash(address, work);
     }
   }
@@ -65,62 +70,69 @@ export class Member implements Hashing {
   }
 
   connected(): number {
-    return this.#connection ? 1 : 0;
+    return this.#isJoined ? 1 : 0;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#again);
-    this.#connection?.close('this key server stops');
-    this.#socket?.destroy();
+    this.#session?.destroy();
+  }
+
+  /** @throws KeyServerError `busy`; NotDone */
+  async #ask(address: string, work: HashingWork): Promise<Uint8Array> {
+    const session = this.#session;
+    const text = encodeMessage(MESSAGES.ask, { address, work });
+    if (!this.#isJoined || session === undefined || text === undefined) throw new NotDone();
+    const answer = await this.#answerOf(session, text).catch((cause) => {
+      throw new NotDone('no answer', { cause });
+    });
+    if (answer === 'busy') throw busy();
+    return answer;
+  }
+
+  async #answerOf(session: ClientHttp2Session, text: string): Promise<Uint8Array | 'busy'> {
+    const { status, stream } = await post(session, '/hash', text, AbortSignal.timeout(this.#timing.answer));
+    if (status === 503) return 'busy';
+    if (status !== 200) throw new NotDone();
+    return (await readMessage(MESSAGES.answer, stream)).hash;
   }
 
   #connect(): void {
     const { host, port, secret } = this.#options;
-    const socket = connect({ host, port, ...clientTls(secret) });
-    this.#socket = socket;
-    const fail = (reason: string) => {
-      socket
-        .off('error', failed)
-        .off('close', closed)
-        .on('error', () => undefined)
-        .destroy();
+    const session = connect(`https://${host.includes(':') ? `[${host}]` : host}:${port}`, clientTls(secret));
+    this.#session = session;
+    const end = watch(session, this.#timing, (reason) => {
+      this.#isJoined = false;
       this.#lost(reason);
-    };
-    const failed = (error: Error) => fail(systemCode(error) ?? error.message);
-    const closed = () => fail('it closed the connection');
-    socket.setTimeout(this.#timing.silence, () => fail('it does not answer'));
-    socket.once('error', failed).once('close', closed);
-    socket.once('secureConnect', () => {
-      socket.setTimeout(0).removeAllListeners('timeout').off('error', failed).off('close', closed);
-      if (isAuthenticated(socket)) this.#found(socket);
-      else fail('it speaks another version');
+    });
+    session.once('connect', (_, socket) => {
+      if (!isAuthenticated(socket as TLSSocket)) return end('it speaks another version');
+      this.#join(session).catch((error) => end(systemCode(error) ?? 'it sent what does not fit'));
     });
   }
 
-  #found(socket: TLSSocket): void {
+  /** Says what this machine does, and does it until the connection ends. */
+  async #join(session: ClientHttp2Session): Promise<void> {
     const { places, log, host, port } = this.#options;
-    const end = (reason: string) => {
-      this.#connection = undefined;
-      this.#asked.giveUp();
-      this.#lost(reason);
-    };
-    let working = 0;
-    const work = async ({ id, work }: Extract<Frame, { kind: 'do' }>) => {
-      working++;
-      const hash = await this.#tally.of('for-dispatcher', hashOnThread(work)).catch(() => undefined);
-      working--;
-      connection.send(hash ? { kind: 'done', id, hash } : { kind: 'failed', id });
-    };
-    const frame = (given: Frame) => {
-      if (given.kind === 'do' && working < places) void work(given);
-      else if (!this.#isAnswer(given)) connection.close('it sent what does not fit');
-    };
-    const connection = new Connection(socket, { frame, end }, this.#timing);
-    connection.send({ kind: 'offer', places });
-    this.#connection = connection;
+    const { status, stream } = await post(session, '/join', encodeMessage(MESSAGES.join, { places }) ?? '');
+    stream.resume();
+    if (status !== 204) throw new Error(`it answered ${status}`);
+    this.#isJoined = true;
     this.#attempts = 0;
     log.info({ dispatcher: `${host}:${port}`, places }, 'the dispatcher is there');
+    await Promise.all(Array.from({ length: places }, (_, place) => this.#workAt(session, place)));
+  }
+
+  async #workAt(session: ClientHttp2Session, place: number): Promise<void> {
+    let hash: Uint8Array | undefined;
+    while (!session.destroyed) {
+      const text = encodeMessage(MESSAGES.poll, { place, ...(hash && { hash }) }) ?? '';
+      const { status, stream } = await post(session, '/work', text);
+      if (status !== 200) throw new Error(`it answered ${status}`);
+      const { work } = await readMessage(MESSAGES.task, stream);
+      hash = await this.#tally.of('for-dispatcher', hashOnThread(work)).catch(() => undefined);
+    }
   }
 
   #lost(reason: string): void {
@@ -133,14 +145,5 @@ export class Member implements Hashing {
       log.warn(about, 'the dispatcher is lost: passwords are hashed here until it is back');
     this.#attempts++;
     this.#again = setTimeout(() => this.#connect(), wait * (0.75 + Math.random() / 2)).unref();
-  }
-
-  /** Whether a frame answers what the dispatcher was asked; the answer may come too late. */
-  #isAnswer(frame: Frame): boolean {
-    if (frame.kind === 'done') this.#asked.answer(frame.id, frame.hash);
-    else if (frame.kind === 'busy') this.#asked.answer(frame.id, busy());
-    else if (frame.kind === 'failed') this.#asked.answer(frame.id, new NotDone());
-    else return false;
-    return true;
   }
 }

@@ -1,14 +1,14 @@
 /** The dispatcher of a cluster and the key servers at it, over real connections; those that are killed are processes of their own. */
 import { once } from 'node:events';
+import { connect as connectHttp2, createSecureServer } from 'node:http2';
 import { connect as connectPlain } from 'node:net';
-import { connect, createServer, type TLSSocket } from 'node:tls';
+import { connect, createServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
-import { clientTls, serverTls, TIMING, type Timing } from '../../keyserver/hashing/connection.ts';
 import { Dispatcher } from '../../keyserver/hashing/dispatcher.ts';
-import { encodeFrame, type Frame, FrameReader, LONGEST_FRAME } from '../../keyserver/hashing/frames.ts';
 import type { Hashing } from '../../keyserver/hashing/hashing.ts';
 import { Member } from '../../keyserver/hashing/member.ts';
+import { clientTls, LONGEST_MESSAGE, serverTls, TIMING, type Timing } from '../../keyserver/hashing/messages.ts';
 import type { HashingWork } from '../../keyserver/hashing/threads.ts';
 import { argon2id } from '../../node-support/argon2id.ts';
 import { makeCertificate } from '../support/certificates.ts';
@@ -230,10 +230,10 @@ describe('what is lost', () => {
     expect([member.counts().local, member.connected()]).toEqual([1, 1]);
   });
 
-  it('a work that is too long for a frame is done here', async () => {
+  it('a work that is too long for a message is done here', async () => {
     const { dispatcher } = await startDispatcher(1);
     const member = await connectedMember(dispatcher, 0);
-    const typed = 'x'.repeat(LONGEST_FRAME);
+    const typed = 'x'.repeat(LONGEST_MESSAGE);
     const asked = { ...(await work()), typed };
     expect(await hashed(member, 'a', asked)).toEqual(hex(await argon2id(typed, CHEAP, asked.salt)));
     expect([member.counts().local, dispatcher.connected()]).toEqual([1, 1]);
@@ -244,7 +244,7 @@ describe('what is lost', () => {
     await connectedMember(dispatcher, 8);
     const { hash, ...asked } = await work();
     await expect.poll(() => hashed(dispatcher, 'a', asked).catch(() => '')).toBe(hash); // so the places are known
-    const tooLong = { ...asked, typed: 'x'.repeat(LONGEST_FRAME) };
+    const tooLong = { ...asked, typed: 'x'.repeat(LONGEST_MESSAGE) };
     // All 24 get a place or wait for one, and are back before the first hash is done.
     const ends = Array.from({ length: 24 }, () =>
       hashed(dispatcher, 'a', tooLong).then(
@@ -258,21 +258,11 @@ describe('what is lost', () => {
   });
 });
 
-/** The raw side of a key server or a dispatcher, that knows the secret. */
-async function knowing(port: number): Promise<TLSSocket> {
-  const socket = connect({ host: '127.0.0.1', port, ...clientTls(SECRET) });
-  endings.push(() => socket.destroy());
-  await once(socket, 'secureConnect');
-  return socket.on('error', () => undefined);
-}
-
-const bytes = (frame: Frame) => encodeFrame(frame) ?? new Uint8Array(0);
-
 describe('a stranger', () => {
   it('attack 125: without TLS, or without the secret, is refused', async () => {
     const { dispatcher, port, text } = await startDispatcher(1);
     const plain = connectPlain(port, '127.0.0.1').on('error', () => undefined);
-    plain.write(bytes({ kind: 'offer', places: 1 }));
+    plain.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
     await once(plain, 'close');
     const withoutSecret = connect({ host: '127.0.0.1', port, minVersion: 'TLSv1.3', rejectUnauthorized: false });
     const [error] = await once(withoutSecret, 'error');
@@ -289,7 +279,7 @@ describe('a stranger', () => {
     const folder = temporaryFolder();
     const { key, cert } = await makeCertificate(folder, ['IP:127.0.0.1']);
     const received: string[] = [];
-    const server = createServer({ key, cert, ALPNProtocols: ['wispr-dispatcher/1'] }, (socket) =>
+    const server = createServer({ key, cert, ALPNProtocols: ['h2'] }, (socket) =>
       socket.on('error', () => undefined).on('data', (data) => received.push(data.toString())),
     );
     await once(server.on('tlsClientError', () => undefined).listen(0, '127.0.0.1'), 'listening');
@@ -302,83 +292,58 @@ describe('a stranger', () => {
   });
 });
 
-describe('attack 125: what is no frame, from one who knows the secret', () => {
-  const ask = bytes({ kind: 'ask', id: 1, address: 'a', work: { typed: 'x', cost: CHEAP, salt: randomBytes(16) } });
-  const changed = (offset: number, value: number) => {
-    const copy = ask.slice();
-    copy[offset] = value;
-    return copy;
-  };
-  it.each<readonly [string, Uint8Array]>([
-    ['too long', Uint8Array.of(0, 0, 0x40, 1)],
-    ['four gigabytes', Uint8Array.of(255, 255, 255, 255)],
-    ['empty', Uint8Array.of(0, 0, 0, 0)],
-    ['of no kind', Uint8Array.of(0, 0, 0, 1, 9)],
-    ['of kind 0', Uint8Array.of(0, 0, 0, 1, 0)],
-    ['a request of HTTP', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
-    ['a second offer', Buffer.concat([1, 2].map((places) => bytes({ kind: 'offer', places })))],
-    ['an offer of too much', bytes({ kind: 'offer', places: 1025 })],
-    ['an ask whose address is longer than it', changed(9, 63)],
-    ['an ask whose address is no UTF-8', changed(10, 0xff)],
-    ['an ask of too much memory', changed(11, 1)],
-    ['an ask of too many passes', changed(18, 11)],
-    ['an ask of no lanes', changed(22, 0)],
-    ['a password that is no UTF-8', changed(ask.length - 1, 0xff)],
-    ['a hash of another length', Uint8Array.of(0, 0, 0, 6, 4, 0, 0, 0, 0, 0)],
-    ['a sign of life with more in it', Uint8Array.of(0, 0, 0, 2, 7, 0)],
-    ['an answer that was not asked for', bytes({ kind: 'done', id: 3, hash: randomBytes(32) })],
-    [
-      'a work for the dispatcher',
-      bytes({ kind: 'do', id: 3, work: { typed: 'x', cost: CHEAP, salt: randomBytes(16) } }),
-    ],
-  ])('%s: the connection ends', async (_, given) => {
+describe('attack 125: what does not fit, from one who knows the secret', () => {
+  const hash = Buffer.alloc(32).toString('base64url');
+  const salt = Buffer.alloc(16).toString('base64url');
+  const ask = (change: object = {}, cost: object = CHEAP) =>
+    JSON.stringify({ address: 'a', work: { typed: 'x', cost, salt }, ...change });
+  const join = (places = 1): [string, string] => ['/join', JSON.stringify({ places })];
+
+  it.each<readonly [string, (readonly [string, string | Buffer])[]]>([
+    ['another path', [['/', '{}']]],
+    ['no JSON', [['/hash', 'hash me']]],
+    ['no UTF-8', [['/hash', Buffer.from(ask().replace('x', 'ÿ'), 'latin1')]]],
+    ['a message that is too long', [['/hash', ask({ address: 'a'.repeat(LONGEST_MESSAGE) })]]],
+    ['an address that is too long', [['/hash', ask({ address: 'a'.repeat(65) })]]],
+    ['another member', [['/hash', ask({ more: 1 })]]],
+    ['too much memory', [['/hash', ask({}, { ...CHEAP, memory: 262_145 })]]],
+    ['too many passes', [['/hash', ask({}, { ...CHEAP, passes: 11 })]]],
+    ['no lanes', [['/hash', ask({}, { ...CHEAP, parallelism: 0 })]]],
+    ['a salt of another length', [['/hash', ask({ work: { typed: 'x', cost: CHEAP, salt: hash } })]]],
+    ['too many places', [join(1025)]],
+    ['joining twice', [join(), join()]],
+    ['work without joining', [['/work', JSON.stringify({ place: 0 })]]],
+    ['work at a place that is not there', [join(), ['/work', JSON.stringify({ place: 1 })]]],
+    ['a hash that was not asked for', [join(), ['/work', JSON.stringify({ place: 0, hash })]]],
+    ['waiting twice at one place', [join(), ...Array(2).fill(['/work', JSON.stringify({ place: 0 })])]],
+  ])('%s: the connection ends', async (_, messages) => {
     const { dispatcher, port, text } = await startDispatcher(1);
-    const socket = await knowing(port);
-    socket.write(given);
-    await once(socket.resume(), 'close');
+    const session = connectHttp2(`https://127.0.0.1:${port}`, clientTls(SECRET)).on('error', () => undefined);
+    endings.push(() => session.destroy());
+    const closed = once(session, 'close');
+    for (const [path, message] of messages) {
+      const stream = session.request({ ':method': 'POST', ':path': path }).on('error', () => undefined);
+      stream.resume().end(message);
+      if (path === '/join') await Promise.race([once(stream, 'response'), closed]);
+    }
+    await closed;
     await expect.poll(() => dispatcher.connected()).toBe(0);
-    expect(text()).toMatch(/it sent what (?:is no frame|does not fit)/);
-    const { hash, ...asked } = await work();
-    expect(await hashed(dispatcher, 'a', asked)).toEqual(hash);
+    expect(text()).toContain('it sent what does not fit');
+    const { hash: expected, ...asked } = await work();
+    expect(await hashed(dispatcher, 'a', asked)).toEqual(expected);
   });
 
-  it('more works at a time than a key server has offered: it ends the connection', async () => {
-    const received: Frame[] = [];
-    const server = createServer(serverTls(SECRET), (socket) => {
-      const reader = new FrameReader();
-      socket
-        .on('error', () => undefined)
-        .on('data', (data: Uint8Array) => {
-          for (const frame of reader.read(data)) if (frame) received.push(frame);
-        });
-      const work = { typed: 'x', cost: { ...CHEAP, passes: 10 }, salt: randomBytes(16) };
-      socket.write(Buffer.concat([1, 2].map((id) => bytes({ kind: 'do', id, work }))));
+  it('a work of a dispatcher that asks too much is not done', async () => {
+    const server = createSecureServer(serverTls(SECRET), (request, response) => {
+      response.statusCode = request.url === '/join' ? 204 : 200;
+      response.end(
+        request.url === '/join' ? '' : JSON.stringify({ work: { typed: 'x', cost: { ...CHEAP, passes: 11 }, salt } }),
+      );
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     endings.push(() => server.close());
-    const { text } = startMember((server.address() as { port: number }).port, 1);
+    const { member, text } = startMember((server.address() as { port: number }).port, 1);
     await expect.poll(text).toContain('it sent what does not fit');
-    expect(received.filter(({ kind }) => kind === 'done')).toEqual([]);
+    expect(member.counts()['for-dispatcher']).toBe(0);
   });
-});
-
-it('frames come out as they went in, however they are cut', async () => {
-  const asked = await work();
-  const frames: Frame[] = [
-    { kind: 'offer', places: 3 },
-    { kind: 'ask', id: 2 ** 32 - 1, address: '2001:db8::1', work: asked },
-    { kind: 'do', id: 0, work: asked },
-    { kind: 'done', id: 7, hash: randomBytes(32) },
-    { kind: 'busy', id: 8 },
-    { kind: 'failed', id: 9 },
-    { kind: 'alive' },
-  ];
-  const whole = Buffer.concat(frames.map(bytes));
-  for (const size of [1, 3, 64, whole.length]) {
-    const reader = new FrameReader();
-    const read = [];
-    for (let offset = 0; offset < whole.length; offset += size)
-      read.push(...reader.read(whole.subarray(offset, offset + size)));
-    expect(read.map((frame) => frame && bytes(frame))).toEqual(frames.map(bytes));
-  }
 });

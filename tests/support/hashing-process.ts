@@ -6,9 +6,9 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { destination, pino } from 'pino';
-import { TIMING } from '../../keyserver/hashing/connection.ts';
 import { Dispatcher } from '../../keyserver/hashing/dispatcher.ts';
 import { Member } from '../../keyserver/hashing/member.ts';
+import { TIMING } from '../../keyserver/hashing/messages.ts';
 
 const [kind, port, places] = process.argv.slice(2);
 const secret = Buffer.from(process.env.WISPR_TEST_SECRET ?? '', 'hex');

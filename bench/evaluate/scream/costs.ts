@@ -1,12 +1,19 @@
 /** What single operations cost: whether it pays to have them done elsewhere. Processor time, because other programs may run. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { connect as connectHttp2, createSecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { connect, createServer } from 'node:tls';
+import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { randomBytes, xwingDecapsulate, xwingEncapsulate, xwingKeyPair } from '#primitives';
-import { Connection, clientTls, serverTls, TIMING } from '../../../keyserver/hashing/connection.ts';
-import type { Frame } from '../../../keyserver/hashing/frames.ts';
+import {
+  clientTls,
+  encodeMessage,
+  MESSAGES,
+  post,
+  readMessage,
+  serverTls,
+} from '../../../keyserver/hashing/messages.ts';
 import { argon2id } from '../../../node-support/argon2id.ts';
 import { type KeyKind, makeChain } from '../../../tests/support/link-chains.ts';
 import { median } from '../../measure.ts';
@@ -55,25 +62,19 @@ async function costOf(times: number, work: () => unknown): Promise<number> {
 /** Over the connection that a key server has with its dispatcher. */
 async function exchangeCost(length: number): Promise<number> {
   const secret = randomBytes(32);
-  const server = createServer(serverTls(secret), (socket) => {
-    const hash = randomBytes(32);
-    const answer = (frame: Frame) => 'id' in frame && there.send({ kind: 'done', id: frame.id, hash });
-    const there = new Connection(socket, { frame: answer, end: () => undefined }, TIMING);
+  const answer = encodeMessage(MESSAGES.answer, { hash: randomBytes(32) });
+  const server = createSecureServer(serverTls(secret), async (request, response) => {
+    await readMessage(MESSAGES.ask, request.stream);
+    response.end(answer ?? '');
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const socket = connect({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, ...clientTls(secret) });
-  await once(socket, 'secureConnect');
-  let answered = () => {};
-  const here = new Connection(socket, { frame: () => answered(), end: () => undefined }, TIMING);
+  const session = connectHttp2(`https://127.0.0.1:${(server.address() as AddressInfo).port}`, clientTls(secret));
   const work = { typed: 'x'.repeat(length), cost: FULL_COST, salt: randomBytes(16) };
-  const cost = await costOf(1000, () => {
-    const done = new Promise<void>((resolve) => {
-      answered = resolve;
-    });
-    here.send({ kind: 'ask', id: 0, address: '192.0.2.1', work });
-    return done;
-  });
-  here.close('measured');
+  const text = encodeMessage(MESSAGES.ask, { address: '192.0.2.1', work }) ?? '';
+  const cost = await costOf(1000, async () =>
+    readMessage(MESSAGES.answer, (await post(session, '/hash', text)).stream),
+  );
+  session.close();
   server.close();
   return cost;
 }
