@@ -1,38 +1,36 @@
-/** docs/evaluation.md: each figure stands between two marks, and its plots lie beside it. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+/** bench/results: a file of tables for each figure, and its plots. docs/evaluation.md says what they mean. */
+import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import { wrapped } from './wrapped.ts';
 
-const DOCUMENT = fileURLToPath(new URL('../../docs/evaluation.md', import.meta.url));
-const PLOTS = new URL('../../docs/evaluation/', import.meta.url);
+const RESULTS = new URL('../results/', import.meta.url);
 
 export interface Figure {
-  /** Markdown: what was measured, the table, and what it does not show. `{{plot NAME}}` stands for a plot. */
-  readonly text: string;
+  /** How many runs each value is from. */
+  readonly runs: string;
+  /** Each made by {@link section}. */
+  readonly sections: readonly string[];
   /** SVG by name. */
   readonly plots: Readonly<Record<string, string>>;
 }
 
-/** Puts a figure into its place. @throws Error where the document has no marks for it */
-export async function writeFigure(name: string, { text, plots }: Figure): Promise<void> {
-  await mkdir(PLOTS, { recursive: true });
-  for (const [plot, svg] of Object.entries(plots)) await writeFile(new URL(`${plot}.svg`, PLOTS), svg);
-  const shown = wrapped(text).replace(/\{\{plot ([\w-]+)\}\}/g, (_, plot) => `![${plot}](evaluation/${plot}.svg)`);
-  const document = await readFile(DOCUMENT, 'utf8');
-  const place = new RegExp(`(<!-- figure ${name} -->\n)[^]*?(\n<!-- end -->)`);
-  if (!place.test(document)) throw new Error(`docs/evaluation.md has no place for the figure ${name}`);
-  await writeFile(
-    DOCUMENT,
-    document.replace(place, (_, begin, end) => `${begin}\n${shown.trim()}\n${end}`),
-  );
+/** Writes the tables and plots of a figure, in place of those of the run before. */
+export async function writeFigure(name: string, { runs, sections, plots }: Figure): Promise<void> {
+  await mkdir(RESULTS, { recursive: true });
+  for (const [plot, svg] of Object.entries(plots)) await writeFile(new URL(`${plot}.svg`, RESULTS), svg);
+  const page = [`# ${name}`, `${ranOn()} ${runs}`, ...sections].join('\n\n');
+  await writeFile(new URL(`${name}.md`, RESULTS), `${page}\n`);
 }
 
-/** The machine and the day, for a line below a figure. */
-export function ranOn(): string {
+/** A table of Markdown below its title, and the plots of its values. */
+export function section(title: string, content: string, ...plots: string[]): string {
+  return [`## ${title}`, content, ...plots.map((plot) => `![${plot}](${plot}.svg)`)].join('\n\n');
+}
+
+/** The machine and the day. */
+function ranOn(): string {
   const [processor] = cpus();
   const day = new Date().toISOString().slice(0, 10);
-  return `\nMeasured on ${day}: ${cpus().length} cores (${processor?.model.trim()}), Node.js ${process.versions.node}.`;
+  return `Measured on ${day}: ${cpus().length} cores (${processor?.model.trim()}), Node.js ${process.versions.node}.`;
 }
 
 /** A table of Markdown; the first column is text, the others are figures. */

@@ -1,4 +1,4 @@
-/** `npm run evaluate [-- FIGURE…]`: the figures of docs/evaluation.md. Each is measured whole, and takes its place there when it is done. */
+/** `npm run evaluate [-- FIGURE…]`: the figures of docs/evaluation.md. Each is measured whole, and written when it is done. */
 import { parseArgs } from 'node:util';
 import { runCommand } from '../measure.ts';
 import { certificatesFigure } from './certificates/figure.ts';
@@ -38,7 +38,7 @@ const FIGURES: Readonly<Record<string, Evaluated>> = {
 const WIDTH = Math.max(...Object.keys(FIGURES).map((name) => name.length));
 const HELP = `npm run evaluate [-- FIGURE…]
 
-measures the figures that are named, or all, and writes them into docs/evaluation.md; needs root and /dev/net/tun, or cgroup v1 for scream
+measures the figures that are named, or all, and writes their tables into bench/results; docs/evaluation.md says what they mean; needs root and /dev/net/tun, or cgroup v1 for scream
 
 ${Object.entries(FIGURES)
   .map(([name, { what }]) => `  ${name.padEnd(WIDTH)}  ${what}\n`)

@@ -1,8 +1,7 @@
-/** The figure as text, tables and plots. */
-import { DEFAULT_LIMITS, LIMITS } from '../../../client-proxy/limits.ts';
-import { CELL, INMARSAT, IRIDIUM, LOOPBACK, MILSTAR, TCDL } from '../../link/kinds.ts';
+/** The figure as tables and plots. */
+import { CELL, INMARSAT, IRIDIUM, MILSTAR, TCDL } from '../../link/kinds.ts';
 import type { LinkKind } from '../../link/narrow-link.ts';
-import { type Figure, ranOn, table } from '../document.ts';
+import { type Figure, section, table } from '../document.ts';
 import type { Results } from '../link-results.ts';
 import { bars } from '../plot.ts';
 import { SERVER_ONLY, TLS13, WAYS, WITH_CLIENT } from './handshakes.ts';
@@ -33,52 +32,25 @@ export function described(measured: Measured): Figure {
   const names = WAYS.map(({ name }) => name);
   const columnsOf = (key: string): Column[] => names.map((name) => [name, `${key} ${name}`]);
   const keys: Column[] = KEY_WAYS.map((way) => [way, way]);
-  const text = `A handshake of \`openssl s_client\` on the near side with nginx on the far one: plain, and by way of
-\`wispr link near\` and \`wispr link far\`, whose stores are empty at the first visit. "Client
-certificate": TLS 1.2 with chains of two on both sides. TLS 1.3 stands beside it.
-
-**RSA-2048, chains of two.** Seconds until the client has the whole handshake.
-
-${seconds(measured, columnsOf('rsa'))}
-
-{{plot handshake-server}}
-
-{{plot handshake-client}}
-
-Bytes on the link, both ways, headers of IP and TCP included, without the end of the connection.
-
-${bytes(measured, columnsOf('rsa'))}
-
-{{plot handshake-bytes}}
-
-**ECDSA P-256, chains of two.** Seconds, then bytes.
-
-${seconds(measured, columnsOf('ecdsa'))}
-
-${bytes(measured, columnsOf('ecdsa'))}
-
-**Beside the paper.** Seconds of handshakes without client certificates. McVeety, *TLS Optimization
-Using Intercepting Proxies* (MIT, 2009), has the same five links.
-
-${besidePaper(measured)}
-
-${aboutPaper(measured)}
-
-**A key request.** One key of a key server: by HTTPS with TLS 1.3 (ECDSA, chain of two), and by
-[HTTPCrypt](spec/httpcrypt.md) with the Reader's messages. Each has a TCP connection of its own. The
-first one by HTTPCrypt asks the door for its key before, over the same connection. HTTPCrypt pads
-each message to whole KiB, to hide its length.
-
-Seconds until the key is there, then bytes with the end of the connection.
-
-${seconds(measured, keys)}
-
-{{plot key-request}}
-
-${bytes(measured, keys)}
-
-${limits(measured)}`;
-  return { text, plots: plots(measured, keys) };
+  const onTheLink = 'bytes on the link, both ways, headers of IP and TCP included';
+  return {
+    runs: `Medians of ${measured.runs} runs, ${measured.runsWhereSlow} on links with 2,400 bit/s; the ways take turns.`,
+    sections: [
+      section(
+        'Handshakes, RSA-2048, chains of two: seconds',
+        seconds(measured, columnsOf('rsa')),
+        'handshake-server',
+        'handshake-client',
+      ),
+      section(`The same: ${onTheLink}`, bytes(measured, columnsOf('rsa')), 'handshake-bytes'),
+      section('Handshakes, ECDSA P-256, chains of two: seconds', seconds(measured, columnsOf('ecdsa'))),
+      section(`The same: ${onTheLink}`, bytes(measured, columnsOf('ecdsa'))),
+      section('Beside McVeety (2009): seconds, no client certificate', besidePaper(measured)),
+      section('A key request: seconds', seconds(measured, keys), 'key-request'),
+      section(`The same: ${onTheLink}, end of the connection too`, bytes(measured, keys)),
+    ],
+    plots: plots(measured, keys),
+  };
 }
 
 function seconds({ kinds, pings, results }: Measured, columns: readonly Column[]): string {
@@ -102,31 +74,6 @@ function besidePaper({ results }: Measured): string {
     ...[without, by, results.seconds(kind, plain), results.seconds(kind, second)].map((each) => each.toPrecision(3)),
   ]);
   return table(['link', 'paper, plain', 'paper, proxies', 'here, plain', 'here, second visit'], rows);
-}
-
-function aboutPaper({ results }: Measured): string {
-  const [plain = '', , second = ''] = SERVER_ONLY.map(({ name }) => `rsa ${name}`);
-  const share = (kind: LinkKind) => Math.round((1 - results.bytes(kind, second) / results.bytes(kind, plain)) * 100);
-  return `The paper saves up to 50 % of the bytes. Here the second visit saves ${share(LOOPBACK)} % where nothing is sent
-twice, and ${share(IRIDIUM)} % on Iridium. The two are not the same experiment. The paper's certificate has 926 bytes and
-no chain. Its times begin with the first packet and end with the first alert; those here begin with
-the program. Its proxies pass packets on and need up to 0.45 s; these relays end TCP, and make a
-connection of their own for each client.`;
-}
-
-function limits({ runs, runsWhereSlow }: Measured): string {
-  return `Medians of ${runs} runs, ${runsWhereSlow} on links with 2,400 bit/s; the ways take turns. *loopback* is what the
-programs take alone, the start of \`openssl\` included; a busy machine lengthens it, so only where the
-link is slow do the seconds say much. Where an answer takes longer than a second, TCP sends packets
-twice, and these bytes are counted: more or fewer from run to run. What this does not show: loss and
-jitter, which such links have; other traffic on them; clients that keep connections open; name
-resolution.
-
-A program for this figure sends the key requests. The Reader resumes sessions of TLS too. It waits
-${DEFAULT_LIMITS.handshakeTimeout / 1000} s for a handshake, ${DEFAULT_LIMITS.headersTimeout / 1000} s for the next bytes, and ${LIMITS.exchangeTimeout / 1000} s for all of a request: what takes longer
-above fails there. The timestamp of a publication has ${DEFAULT_LIMITS.timestampTimeout / 1000} s: on 2,400 bit/s both ways it has to come
-from a cache on the near side.
-${ranOn()}`;
 }
 
 function plots(measured: Measured, keys: readonly Column[]): Record<string, string> {

@@ -1,5 +1,5 @@
-/** The figure as text, tables and plots. */
-import { type Figure, ranOn, table } from '../document.ts';
+/** The figure as tables and plots. */
+import { type Figure, section, table } from '../document.ts';
 import { bars } from '../plot.ts';
 import type { Measured } from './measured.ts';
 import { RUNS } from './programs.ts';
@@ -11,48 +11,17 @@ const BYTE_AT_10_GBIT = 0.8;
 
 export function described(measured: Measured): Figure {
   const { measured: gigahertz, told } = measured.clock;
-  const text = `Time of processors, user and system, of all processes and threads of a program. *Byte*: what each
-further byte of a large document takes; *document*: a small one of 1 KiB, the publisher's of 8 KiB.
-Cycles: times ${gigahertz.toFixed(2)} GHz, which is what a chain of dependent multiplications and additions, whose
-length in cycles is known, ran at (the fastest of 400 times; a virtual machine has no counters, and
-/proc/cpuinfo says ${told.toFixed(2)} GHz).
-
-${costs(measured)}
-
-{{plot cost-byte}}
-
-*Caches* answer from what they hold, over connections that are kept; *proxy* is the Reader; the
-*in-browser reader* is Chromium with all its processes, with a public document, whose hashes it
-checks, read again. The publisher hashes, encrypts, signs and writes; its figures are the difference
-of two runs, so that the program's start is not in them. Beside them \`openssl speed\`, blocks of
-64 KiB:
-
-${algorithms(measured)}
-
-${signatures(measured)}
-
-**Servers.** nginx with what a protected object is to it, bytes: as they are, by \`sendfile\`; and by
-TLS 1.3 with each cipher. Cores to fill a link with large objects, which is a lower bound: on
-loopback the kernel copies, but drives no network card.
-
-${cores(measured)}
-
-{{plot cost-cores}}
-
-**A transaction of 140 KB**, as in Kounavis and others, *Encrypting the Internet* (SIGCOMM 2010),
-over a TCP connection of its own, with a whole handshake where there is TLS.
-
-${transactions(measured)}
-
-The paper's first row counts cryptography alone, with RSA-1024 and SHA-1; the second one is a whole
-server's with TLS 1.2, as are the rows from here with TLS 1.3 and certificates of today. It needs 8
-cores at 3 GHz for 10 Gbit/s. What this does not show: network cards, and what they take from the
-processor (kernel TLS, which nginx needs another build for); memory; decryption in the browser.
-Other programs used both cores meanwhile, which makes the same work cost up to twice as much: nginx
-stands above with two figures for a byte, measured at different times. Differences below a half say
-nothing, and those between ciphers are best seen in \`openssl speed\`.
-${ranOn()} Medians of ${RUNS}.`;
-  return { text, plots: plots(measured) };
+  return {
+    runs: `Medians of ${RUNS}; cycles at ${gigahertz.toFixed(2)} GHz, as measured (/proc/cpuinfo: ${told.toFixed(2)} GHz).`,
+    sections: [
+      section('Parts: processor time, user and system, of all their processes', costs(measured), 'cost-byte'),
+      section('openssl speed, blocks of 64 KiB', algorithms(measured)),
+      section('openssl speed, signatures', signatures(measured)),
+      section('nginx: 1 KiB, a further byte, and cores to fill a link', cores(measured), 'cost-cores'),
+      section('nginx: a transaction of 140 KB, beside Kounavis and others (2010)', transactions(measured)),
+    ],
+    plots: plots(measured),
+  };
 }
 
 function costs({ costs: all, clock: { measured } }: Measured): string {

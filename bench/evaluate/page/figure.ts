@@ -10,7 +10,7 @@ import { type LinkKind, NarrowLink } from '../../link/narrow-link.ts';
 import { NearProcess } from '../../link/near-process.ts';
 import { checkLinks, isSlow } from '../../link/ping.ts';
 import { median } from '../../measure.ts';
-import { capital, type Figure, ranOn, table } from '../document.ts';
+import { capital, type Figure, section, table } from '../document.ts';
 import { bars } from '../plot.ts';
 import { IS_QUICK } from '../quick.ts';
 import { startFar } from './far.ts';
@@ -23,9 +23,7 @@ const RUNS = IS_QUICK ? 1 : 5;
 /** A load takes minutes there. */
 const RUNS_AT_LEAST_SPEED = 1;
 const SETTLING = 300;
-const RUN_HOW = IS_QUICK
-  ? 'One load each, while other programs were running: only where the link is slow do the seconds say much.'
-  : `Medians of ${RUNS} loads, ${RUNS_AT_LEAST_SPEED} on Iridium.`;
+const RUN_HOW = IS_QUICK ? 'One load each.' : `Medians of ${RUNS} loads, ${RUNS_AT_LEAST_SPEED} on Iridium.`;
 
 const PAGES = [
   { name: 'front page of the newspaper', short: 'front', path: '/' },
@@ -95,7 +93,7 @@ async function loadOver(link: NarrowLink, near: Near, kind: LinkKind, way: Way, 
 
 function described(results: ReadonlyMap<string, Results>, pings: ReadonlyMap<LinkKind, number>): Figure {
   const plots: Record<string, string> = {};
-  const parts: string[] = [];
+  const sections: string[] = [];
   for (const { name, short } of PAGES) {
     const found = results.get(name) ?? new Map();
     const groups = KINDS.map((kind) => kind.name);
@@ -114,24 +112,22 @@ function described(results: ReadonlyMap<string, Results>, pings: ReadonlyMap<Lin
       groups,
       series: series('bytes', 1024),
     });
-    parts.push(
-      `**${capital(name)}.** Seconds until the page and its pictures are there.\n`,
-      table(
-        ['link', 'ping', ...WAYS],
-        rowsOf(found, pings, 'milliseconds', (value) => (value / 1000).toPrecision(3)),
+    const measured = (of: keyof Load, form: (value: number) => string) =>
+      table(['link', 'ping', ...WAYS], rowsOf(found, pings, of, form));
+    sections.push(
+      section(
+        `${capital(name)}: seconds until the page and its pictures are there`,
+        measured('milliseconds', (value) => (value / 1000).toPrecision(3)),
+        `page-${short}`,
       ),
-      `\n{{plot page-${short}}}\n\nKiB that went over the link, both ways, IP headers included.\n`,
-      table(
-        ['link', 'ping', ...WAYS],
-        rowsOf(found, pings, 'bytes', (value) => (value / 1024).toFixed(1)),
+      section(
+        `${capital(name)}: KiB on the link, both ways, IP headers included`,
+        measured('bytes', (value) => (value / 1024).toFixed(1)),
+        `bytes-${short}`,
       ),
-      `\n{{plot bytes-${short}}}\n`,
     );
   }
-  return {
-    text: [...parts, `${RUN_HOW} ${ranOn()}`].join('\n'),
-    plots,
-  };
+  return { runs: RUN_HOW, sections, plots };
 }
 
 function rowsOf(

@@ -1,7 +1,7 @@
-/** The figure as text, tables and plots. */
+/** The figure as tables and plots. */
 import type { LinkKind } from '../../link/narrow-link.ts';
 import { runCommand } from '../../measure.ts';
-import { type Figure, ranOn, table } from '../document.ts';
+import { type Figure, section, table } from '../document.ts';
 import type { Results } from '../link-results.ts';
 import { bars } from '../plot.ts';
 import { RECORDINGS, type Recorded, type Recording } from './recorded.ts';
@@ -20,35 +20,26 @@ const [PLAIN = '', GZIP = '', , WARM = '', BOTH = '', TLS = '', TLS_GZIP = ''] =
 
 export async function described(measured: Measured): Promise<Figure> {
   const versions = await Promise.all(SITES.map(versionOf));
-  const named = SITES.map(
-    (site, index) => `- ${site.name} (${site.address}), \`${site.page}\`: \`${site.package}\` ${versions[index]}`,
-  );
-  const text = `Naylor et al., *The Cost of the “S” in HTTPS* (2014), ask what is lost where no program in the path can
-read: its caches and its compression. Here the same pages go over three links by HTTP, with a Squid
-on the near side, with a program that compresses on the far side, and by HTTPS (TLS 1.3, chain of
-two), as it is or compressed by the origin ("HTTPS, gzip"). The sites are public ones, as Debian packages have them whole:
-
-${named.join('\n')}
-
-${SITES.map((site) => ofSite(measured, site)).join('\n\n')}
-
-{{plot sites-seconds}}
-
-{{plot sites-bytes}}
-
-**What a cache and compression save.** Share of the bytes on ${measured.kinds[1]?.name} that HTTP without either takes: not
-sent again where a warm cache answers; saved by compression in the path, which HTTPS loses where the
-origin does not compress; and what HTTPS takes beside HTTP.
-
-${shares(measured)}
-
-${recordedText(measured.recorded)}
-
-${limits(measured)}`;
-  return { text, plots: plots(measured) };
+  const { kinds, recorded, runs } = measured;
+  const named = SITES.map(({ address, page, package: name }, index) => [
+    address,
+    `\`${page}\``,
+    `\`${name}\``,
+    versions[index] ?? '',
+  ]);
+  return {
+    runs: runs === 1 ? 'One load each.' : `Medians of ${runs} loads.`,
+    sections: [
+      section('Sites', table(['site', 'page', 'Debian package', 'version'], named), 'sites-seconds', 'sites-bytes'),
+      ...SITES.flatMap((site) => ofSite(measured, site)),
+      section(`Bytes on ${kinds[1]?.name}, as a share of those by HTTP`, shares(measured)),
+      ...(recorded.length > 0 ? recordedPages(recorded) : []),
+    ],
+    plots: plots(measured),
+  };
 }
 
-function ofSite({ kinds, pings, results }: Measured, site: Site): string {
+function ofSite({ kinds, pings, results }: Measured, site: Site): string[] {
   const cells = (form: (kind: LinkKind, name: string) => string) =>
     kinds.map((kind) => [
       kind.name,
@@ -56,18 +47,12 @@ function ofSite({ kinds, pings, results }: Measured, site: Site): string {
       ...WAYS.map(({ name }) => form(kind, `${site.package} ${name}`)),
     ]);
   const header = ['link', 'ping', ...WAYS.map(({ name }) => name)];
-  return `**${site.name}.** Seconds until the page is there with all that it loads, then KiB on the link, both ways,
-headers of IP and TCP included.
-
-${table(
-  header,
-  cells((kind, name) => results.seconds(kind, name).toPrecision(3)),
-)}
-
-${table(
-  header,
-  cells((kind, name) => (results.bytes(kind, name) / 1024).toFixed(1)),
-)}`;
+  const seconds = cells((kind, name) => results.seconds(kind, name).toPrecision(3));
+  const kibibytes = cells((kind, name) => (results.bytes(kind, name) / 1024).toFixed(1));
+  return [
+    section(`${site.name}: seconds until the page is there with all that it loads`, table(header, seconds)),
+    section(`${site.name}: KiB on the link, both ways, headers of IP and TCP included`, table(header, kibibytes)),
+  ];
 }
 
 function shares({ kinds, results }: Measured): string {
@@ -79,15 +64,11 @@ function shares({ kinds, results }: Measured): string {
     const more = (way: string, than: string) => percent(of(way) / of(than) - 1);
     return [site.name, saved(WARM), saved(GZIP), more(TLS, PLAIN), more(TLS_GZIP, GZIP)];
   });
-  const header = ['site', 'warm cache', 'compression', 'HTTPS beside HTTP, more', 'both compressed, more'];
+  const header = ['site', 'saved by a warm cache', 'by compression', 'HTTPS, more', 'both compressed, HTTPS more'];
   return table(header, rows);
 }
 
-function recordedText(recorded: readonly Recorded[]): string {
-  const heading = '**Recorded pages.**';
-  const from = [...new Set(RECORDINGS.map(({ repository }) => repository))].join(', ');
-  if (recorded.length === 0)
-    return `${heading} Left out in this run: clone ${from}, and name their folder in \`WISPR_RECORDED\`.`;
+function recordedPages(recorded: readonly Recorded[]): string[] {
   const rows = [...recorded, together(recorded)].map((page) => [
     page.name,
     page.on,
@@ -95,18 +76,12 @@ function recordedText(recorded: readonly Recorded[]): string {
     Math.round(page.bytes / 1024).toLocaleString('en'),
     ...[page.https, page.cacheable, page.served, page.loose].map((part) => percent(part / page.bytes)),
   ]);
+  const header = ['page', 'recorded on', 'requests', 'KiB', 'HTTPS', 'for a shared cache', 'and HTTP', 'text as it is'];
   const commits = [...new Map(RECORDINGS.map(({ repository, commit }) => [repository, commit]))];
-  return `${heading} Front pages of public sites, which others have recorded with their headers (HTTP Archive). They are
-in public repositories, for the tests of tools: ${commits.map(([repository, commit]) => `\`${repository}\` at \`${commit.slice(0, 10)}\``).join(', ')}.
-"For a shared cache": what RFC 9111 lets one give to others without asking, answers with cookies
-left out. "And by HTTP": that part which a cache in the path could have had then. What has gone over
-to HTTPS since is lost to it. "Text as it is": not compressed. The paper's cache served 14.9 % of
-requests and 15.6 % of bytes.
-
-${table(
-  ['page', 'recorded on', 'requests', 'KiB', 'by HTTPS', 'for a shared cache', 'and by HTTP', 'text as it is'],
-  rows,
-)}`;
+  return [
+    section('Recorded pages: shares of their bytes', table(header, rows)),
+    section('Where they were recorded', table(['repository', 'commit'], commits)),
+  ];
 }
 
 function together(recorded: readonly Recorded[]): Omit<Recorded, keyof Recording> & { readonly name: string } {
@@ -116,17 +91,6 @@ function together(recorded: readonly Recorded[]): Omit<Recorded, keyof Recording
     ...{ https: sum(({ https }) => https), cacheable: sum(({ cacheable }) => cacheable) },
     ...{ served: sum(({ served }) => served), loose: sum(({ loose }) => loose) },
   };
-}
-
-function limits({ runs }: Measured): string {
-  return `${runs === 1 ? 'One load each' : `Medians of ${runs} loads`}, while other programs were running: seconds below one say little. Squid has its
-defaults: where a site says nothing of how long an answer is good, it guesses from the time of the
-last change. What this does not show: pages that differ from reader to reader, whose answers no cache
-may keep, and advertising; sites of many hosts, each with a handshake of its own. Documentation has
-neither. The recorded pages have both, but they are from 2015 to 2022, and a page loaded once says
-nothing of how often others ask for the same. Images that a program in the path makes smaller are
-not looked at.
-${ranOn()}`;
 }
 
 /** On one link. */
