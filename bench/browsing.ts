@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { startNginx } from '../cache-config/servers.ts';
-import { chooseSite } from '../demo/site.ts';
-import { type Person, World } from '../demo/world.ts';
 import type { RunningKeyServer } from '../keyserver/server.ts';
+import { chooseSite } from '../serve/site.ts';
+import { type Person, World } from '../serve/world.ts';
 import { launchChromium } from './chromium.ts';
 import { type Delay, startDelay } from './delay.ts';
 

@@ -20,7 +20,7 @@ const ABOVE: Layer = {
     'link',
     'cache-config',
     'cli',
-    'demo',
+    'serve',
     'bench',
   ],
   packages: ['*', 'node:'],
@@ -48,7 +48,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   'web-reader': { folders: ['core'], packages: PRIMITIVES },
   'cache-config': { folders: ['core', 'node-support'], packages: ['node:', 'zod'] },
   cli: ABOVE,
-  demo: ABOVE,
+  serve: ABOVE,
   // Servers that tests start too: a benchmark may use what tests have, never the other way round.
   bench: { ...ABOVE, folders: [...ABOVE.folders, 'tests'] },
 };
@@ -140,7 +140,7 @@ function shortestCycle(start: string, graph: ReadonlyMap<string, ReadonlySet<str
 /** The sources of the project with what they import. */
 export function readSources(): SourceFile[] {
   return globSync(
-    '{core,node-support,publisher,keyserver,client-proxy,link,web-reader,cache-config,cli,demo,bench}/**/*.ts',
+    '{core,node-support,publisher,keyserver,client-proxy,link,web-reader,cache-config,cli,serve,bench}/**/*.ts',
   ).map((path) => {
     const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
     return { path, imports: Array.from(text.matchAll(IMPORT), ([, one, other]) => one ?? other ?? '') };

@@ -15,9 +15,9 @@ import { dirname, join } from 'node:path';
 import { request } from 'undici';
 import { type CacheServer, startNginx } from '../../cache-config/servers.ts';
 import { bindSite, parseAllowLocal, parseConnectTo, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
-import { throughProxy } from '../../demo/reading.ts';
-import { publishedObjects } from '../../demo/site.ts';
-import { World } from '../../demo/world.ts';
+import { throughProxy } from '../../serve/reading.ts';
+import { publishedObjects } from '../../serve/site.ts';
+import { World } from '../../serve/world.ts';
 
 export const SITE = 'news.example';
 export const READING = 'https://read.news.example';

@@ -43,7 +43,7 @@ describe('the structure', () => {
     ['client-proxy/x.ts', 'undici'],
     ['web-reader/start/x.ts', '../store.ts'],
     ['web-reader/worker/x.ts', '../../core/reading/open-at.ts'],
-    ['demo/x.ts', '../publisher/init.ts'],
+    ['serve/x.ts', '../publisher/init.ts'],
   ])('allows that %s imports %s', (path, from) => {
     expect(violations([{ path, imports: [from] }])).toEqual([]);
   });

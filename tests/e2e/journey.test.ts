@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accepts, freePort } from '../../cache-config/child.ts';
 import { findServer } from '../../cache-config/servers.ts';
-import { publishedObjects } from '../../demo/site.ts';
+import { publishedObjects } from '../../serve/site.ts';
 import { type Ended, ROOT, type RunningProgram, startCommand, startProgram } from '../support/programs.ts';
 import { runWispr } from '../support/wispr.ts';
 

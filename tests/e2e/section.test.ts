@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
-import type { ContentHost } from '../../demo/hosts.ts';
-import { readSite } from '../../demo/reading.ts';
-import { type Person, World } from '../../demo/world.ts';
+import type { ContentHost } from '../../serve/hosts.ts';
+import { readSite } from '../../serve/reading.ts';
+import { type Person, World } from '../../serve/world.ts';
 import { runPythonTuf } from '../publication/peers/python-tuf.ts';
 import { type PeerReading, type PeerRequest, readWithTufJs } from '../publication/peers/tuf-js.ts';
 

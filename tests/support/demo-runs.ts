@@ -6,7 +6,7 @@ import { ProxyAgent, request } from 'undici';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { type Ended, processesIn, type RunningProgram, runProgram } from './programs.ts';
 
-export const DEMO = 'demo/main.ts';
+export const DEMO = 'serve/main.ts';
 export const KEYS = ['tour', 'proxy', 'gateway', 'site', 'keyserver', 'reading', 'origin', 'cache'] as const;
 export type Addresses = Record<(typeof KEYS)[number], string>;
 

@@ -2,8 +2,8 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startNginx } from '../../../cache-config/servers.ts';
-import { chooseSite } from '../../../demo/site.ts';
 import { initWorkspace } from '../../../publisher/init.ts';
+import { chooseSite } from '../../../serve/site.ts';
 import { runCommand } from '../../measure.ts';
 import { runNginx } from '../../nginx.ts';
 import { NODE, runToReady, WISPR } from '../../processes.ts';

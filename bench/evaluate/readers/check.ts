@@ -1,7 +1,7 @@
 /** Whether the readers of this figure ask for what a Reader asks for: a real one reads the same documents. */
 import { request } from 'undici';
 import { urlPathOf } from '../../../core/site/path.ts';
-import { throughProxy } from '../../../demo/reading.ts';
+import { throughProxy } from '../../../serve/reading.ts';
 import type { Requests } from './requests.ts';
 import type { ReadSite } from './sites.ts';
 import type { Visit } from './visits.ts';

@@ -3,8 +3,8 @@ import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promi
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { chooseSite, type SiteSettings } from '../../../demo/site.ts';
-import { type Person, World } from '../../../demo/world.ts';
+import { chooseSite, type SiteSettings } from '../../../serve/site.ts';
+import { type Person, World } from '../../../serve/world.ts';
 import type { Chain } from '../chain.ts';
 import { Origin } from './origin.ts';
 import { pagesOf } from './pages.ts';

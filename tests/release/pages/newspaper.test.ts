@@ -2,11 +2,11 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stopAll } from '../../../cache-config/servers.ts';
-import type { DishonestCache } from '../../../demo/dishonest-cache.ts';
-import type { SharedCache } from '../../../demo/hosts.ts';
-import { chooseSite, publishedObjects } from '../../../demo/site.ts';
-import { type Person, World } from '../../../demo/world.ts';
 import type { RunningKeyServer } from '../../../keyserver/server.ts';
+import type { DishonestCache } from '../../../serve/dishonest-cache.ts';
+import type { SharedCache } from '../../../serve/hosts.ts';
+import { chooseSite, publishedObjects } from '../../../serve/site.ts';
+import { type Person, World } from '../../../serve/world.ts';
 import { accessibilityProblems } from '../../support/axe.ts';
 import { openBrowser, openPage, pictures, playFilm, takePictures } from '../../support/pages/browser.ts';
 

@@ -2,12 +2,12 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stopAll } from '../../../cache-config/servers.ts';
-import type { DishonestCache } from '../../../demo/dishonest-cache.ts';
-import { chooseSite, publishedObjects } from '../../../demo/site.ts';
-import { type Person, World } from '../../../demo/world.ts';
 import type { RunningKeyServer } from '../../../keyserver/server.ts';
 import { verifyUrl } from '../../../publisher/verify/verify.ts';
 import { writeWebReader } from '../../../scripts/build-web-reader.ts';
+import type { DishonestCache } from '../../../serve/dishonest-cache.ts';
+import { chooseSite, publishedObjects } from '../../../serve/site.ts';
+import { type Person, World } from '../../../serve/world.ts';
 import {
   openBrowser,
   openPage,

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { throughProxy } from '../../../demo/reading.ts';
-import { type Person, World } from '../../../demo/world.ts';
+import { throughProxy } from '../../../serve/reading.ts';
+import { type Person, World } from '../../../serve/world.ts';
 import { completeLog, differences, pathsAsked, publishWholeSite, type WholeSite } from './whole-site.ts';
 
 const PACKAGE = '/usr/share/doc/python3.11/html';

@@ -7,12 +7,12 @@ import { join, relative } from 'node:path';
 import { expect } from 'vitest';
 import { type CacheServer, type LogLine, startNginx, startSquid, startVarnish } from '../../../cache-config/servers.ts';
 import { contentTargetOf, headTargetOf, targetUrlPath } from '../../../core/publication/names.ts';
-import { type Outcome, type ReadingReport, readSite } from '../../../demo/reading.ts';
-import type { SiteSettings } from '../../../demo/site.ts';
-import { type Person, World } from '../../../demo/world.ts';
 import type { RunningKeyServer } from '../../../keyserver/server.ts';
 import { nowInSeconds } from '../../../node-support/clock.ts';
 import type { ProtectSummary } from '../../../publisher/protect/summary.ts';
+import { type Outcome, type ReadingReport, readSite } from '../../../serve/reading.ts';
+import type { SiteSettings } from '../../../serve/site.ts';
+import { type Person, World } from '../../../serve/world.ts';
 import { readPublished } from '../../support/published.ts';
 
 /** Longer than any test, so that no cache asks again because of the time. */
