@@ -1,12 +1,9 @@
-/** The content host and the shared cache of the demonstration: real servers where they are installed. */
+/** What carries protected files here: a file server or, for the demonstration, real servers where they are installed. */
 import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import express from 'express';
 import { findServer, startNginx, startSquid, startVarnish } from '../cache-config/servers.ts';
-import { documentPathOf } from '../core/site/path.ts';
 
 /** A server that carries protected files. */
 export interface Carrier {
@@ -26,7 +23,7 @@ export interface SharedCache extends Carrier {
   readonly kind: 'forward' | 'reverse';
 }
 
-/** nginx with this project's configuration where it is installed, otherwise a file server of 30 lines. */
+/** nginx with this project's configuration where it is installed, otherwise {@link startFileServer}. */
 export async function startContentHost(root: string, readingOrigin: string): Promise<ContentHost> {
   if (findServer('nginx') === undefined) return startFileServer(root);
   const nginx = await startNginx({ root, readingOrigin });
@@ -50,37 +47,33 @@ export async function startSharedCache(host: ContentHost): Promise<SharedCache |
   return { name: `Squid ${squid.version}`, kind: 'forward', url: squid.url, stop: () => squid.stop() };
 }
 
-async function startFileServer(root: string): Promise<ContentHost> {
+/** The least that a web host has to do: files as they are, objects under their media type, and open to the in-browser reader. */
+export async function startFileServer(root: string): Promise<ContentHost> {
   let requests = 0;
-  const server = createServer(async ({ url = '/' }, response) => {
+  const app = express().disable('x-powered-by');
+  app.use((_request, response, next) => {
     requests++;
-    const path = documentPathOf(url);
-    const file = path === undefined ? undefined : join(root, path);
-    const size = file === undefined ? undefined : await sizeOf(file);
-    if (file === undefined || size === undefined) {
-      response.writeHead(404).end();
-      return;
-    }
-    const mediaType = file.endsWith('.protected') ? 'application/cache-protected' : 'text/html; charset=utf-8';
-    response.writeHead(200, { 'content-type': mediaType, 'content-length': size });
-    createReadStream(file).pipe(response);
+    response.set({ 'access-control-allow-origin': '*', 'cache-control': 'no-cache' });
+    next();
   });
+  app.use(express.static(root, { cacheControl: false, dotfiles: 'allow', redirect: false, setHeaders }));
+  app.use((_request, response) => void response.status(404).end());
+  const server = createServer(app);
   return {
-    name: 'a file server on node:http (nginx is not installed)',
+    name: 'a file server (nginx is not installed)',
     url: await listen(server),
     requestCount: async () => requests,
     stop: () => close(server),
   };
 }
 
-async function sizeOf(file: string): Promise<number | undefined> {
-  const found = await stat(file).catch(() => undefined);
-  return found?.isFile() ? found.size : undefined;
+function setHeaders(response: ServerResponse, file: string): void {
+  if (file.endsWith('.protected')) response.setHeader('content-type', 'application/cache-protected');
 }
 
-/** Listens on a free port of loopback and returns the server's URL. */
-export async function listen(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1');
+/** Listens on loopback, on a free port unless one is named, and returns the server's URL. */
+export async function listen(server: Server, port = 0): Promise<string> {
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

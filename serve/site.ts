@@ -1,52 +1,74 @@
-/** Which site the demonstration publishes, and under which settings. */
-import { existsSync, statSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+/** Which site is shown, and under which settings. */
+import { existsSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { urlPathOf } from '../core/site/path.ts';
+import { headTargetOf, targetUrlPath } from '../core/publication/names.ts';
 import { readConfiguration } from '../publisher/workspace/configuration/read.ts';
-import type { ConfigurationInput } from '../publisher/workspace/configuration/schema.ts';
+import type { Configuration, ConfigurationInput } from '../publisher/workspace/configuration/schema.ts';
+import { openIndexReadOnly } from '../publisher/workspace/index/open.ts';
+import { CONFIGURATION_FILE, workspaceOf } from '../publisher/workspace/workspace.ts';
 
-/** What the publisher's own configuration would say, but for the addresses, which are this machine's. */
-export type SiteSettings = Omit<
-  ConfigurationInput,
-  'content' | 'keyServer' | 'out' | 'reading' | '$schema' | 'recipient' | 'subscribe'
->;
+/** What leads to the publisher's own servers, targets and shop: everything here runs on this machine, and nothing may reach those. Objects lie beside their pages. */
+const ELSEWHERE = [
+  '$schema',
+  'carrier',
+  'content',
+  'httpcrypt',
+  'keyServer',
+  'keyServerTokenFile',
+  'out',
+  'publish',
+  'reading',
+  'recipient',
+  'subscribe',
+  'timestampBy',
+] as const;
+
+/** What the publisher's own configuration says, but for what is elsewhere. `source` is absolute. */
+export type SiteSettings = Omit<ConfigurationInput, (typeof ELSEWHERE)[number]>;
 
 const EXAMPLE = fileURLToPath(new URL('../examples/newspaper', import.meta.url));
-const ANY_SITE = 'demo.example';
+const ANY_SITE = 'site.example';
 
 /**
- * The settings for `--site DIR`: those of the `wispr.json` in it if there is one, otherwise the whole directory as one set.
+ * The settings for a directory: those of the `wispr.json` in it, or of the one above whose source it is; otherwise the whole directory is one set.
  *
- * @throws Error if there is no such directory; PublishError if its configuration is wrong
+ * @throws PublishError if the configuration is wrong
  */
 export async function chooseSite(directory: string = EXAMPLE): Promise<SiteSettings> {
-  if (!existsSync(directory) || !statSync(directory).isDirectory())
-    throw new Error(`there is no directory ${directory}`);
-  const file = resolve(directory, 'wispr.json');
-  if (!existsSync(file)) return { site: ANY_SITE, source: resolve(directory), name: directory };
-  // No shop is behind an example's address for subscribing.
-  const { $schema, content, keyServer, out, reading, recipient, subscribe, ...settings } =
-    await readConfiguration(file);
-  const { template } = settings.fallback;
-  const fallback = {
-    ...settings.fallback,
-    ...(template !== undefined && { template: resolve(dirname(file), template) }),
-  };
-  return { ...settings, fallback, source: join(dirname(file), settings.source) };
+  const place = resolve(directory);
+  const inside = join(place, CONFIGURATION_FILE);
+  if (existsSync(inside)) return settingsOf(inside, await readConfiguration(inside));
+  const above = nearestAbove(place);
+  const configuration = above && (await readConfiguration(above));
+  if (configuration && resolve(dirname(above), configuration.source) === place) return settingsOf(above, configuration);
+  return { site: ANY_SITE, source: place, name: basename(place).slice(0, 100) || ANY_SITE };
 }
 
-const OBJECT_NAME = /^[0-9a-f]{64}\.(.+)\.protected$/;
+function nearestAbove(place: string): string | undefined {
+  const above = dirname(place);
+  if (above === place) return undefined;
+  const file = join(above, CONFIGURATION_FILE);
+  return existsSync(file) ? file : nearestAbove(above);
+}
 
-/** The path of every document, in their order, with the URL path of its object. */
-export async function publishedObjects(out: string): Promise<Map<string, string>> {
-  const entries = await readdir(out, { recursive: true, withFileTypes: true });
-  const objects = entries.flatMap((entry): [string, string][] => {
-    const [, name] = OBJECT_NAME.exec(entry.name) ?? [];
-    if (name === undefined) return [];
-    const directory = `/${relative(out, entry.parentPath)}`.replace(/\/$/, '');
-    return [[`${directory}/${name}`, urlPathOf(`${directory}/${entry.name}`)]];
-  });
+function settingsOf(file: string, configuration: Configuration): SiteSettings {
+  const here = (path: string) => resolve(dirname(file), path);
+  const entries = Object.entries(configuration).filter(([name]) => !ELSEWHERE.some((each) => each === name));
+  const settings = Object.fromEntries(entries) as Omit<Configuration, (typeof ELSEWHERE)[number]>;
+  const { template, ...fallback } = settings.fallback;
+  const withTemplate = { ...fallback, ...(template !== undefined && { template: here(template) }) };
+  return { ...settings, fallback: withTemplate, source: here(settings.source) };
+}
+
+/** Bins go by the first 16 bits. */
+const LAST_BIN = 0xffff;
+
+/** The path of every document that a workspace has published, in their order, with the URL path of its object. */
+export function publishedObjects(workspace: string): Map<string, string> {
+  using index = openIndexReadOnly(workspaceOf(join(workspace, CONFIGURATION_FILE)).database);
+  const objects = index
+    .documentsInBins(0, LAST_BIN)
+    .map(({ path, head }): [string, string] => [path, targetUrlPath(headTargetOf(path), head)]);
   return new Map(objects.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

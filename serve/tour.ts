@@ -1,43 +1,48 @@
 /**
- * The tour, the first address that `npm run demo` prints: one page as its subscriber sees it, beside what a cache holds of it, and a button that
- * changes one byte on the way. The page comes through a Reader of its own that keeps nothing, and so asks anew each time.
+ * The tour: a page as a subscriber or a stranger sees it, beside what a cache holds of it, and a button that changes one byte on the way. Following
+ * a link in the page shows that page's bytes; what is published again is shown at once.
  */
-import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { fileURLToPath } from 'node:url';
-import { request } from 'undici';
-import { urlPathOf } from '../core/site/path.ts';
+import { type Dispatcher, request } from 'undici';
+import { documentPathOf, urlPathOf } from '../core/site/path.ts';
+import { readProgramFile } from '../node-support/program-files.ts';
 import type { DishonestCache } from './dishonest-cache.ts';
+import { describeObject } from './dump.ts';
 import { close, listen } from './hosts.ts';
 import { throughProxy } from './reading.ts';
 
 export interface TourOptions {
   readonly site: string;
-  /** The document that is shown, and the URL path of its object. */
-  readonly path: string;
-  readonly object: string;
-  /** URL of the proxy of the Reader that shows it. */
+  /** Of the tour itself; 0: any free one. */
+  readonly port: number;
+  /** URL of the proxy of a Reader that keeps nothing: it asks again each time. */
   readonly proxy: string;
-  /** Between that Reader and the content host. */
+  /** What everyone asks for the site. */
   readonly cache: DishonestCache;
-  /** URL of the content host. */
-  readonly content: string;
-  /** The page in a Reader that people can go on with. */
+  /** The site in a Reader that people can go on with, without a slash at the end. */
   readonly gateway: string;
   /** Makes an invitation. @returns its link */
   readonly invite: () => Promise<string>;
 }
 
+/** What the tour shows. */
+export interface Published {
+  /** The path of every document, with the URL path of its object. */
+  readonly objects: ReadonlyMap<string, string>;
+  /** Paths of those that are signed, and not encrypted. */
+  readonly open: ReadonlySet<string>;
+  /** The document that is shown first, and again where the one on show is gone. */
+  readonly sample: string;
+}
+
 export interface Tour {
   readonly url: string;
+  /** From now on, shows this; open pages load again. */
+  show(published: Published): void;
   stop(): Promise<void>;
 }
 
-const PAGE = fileURLToPath(new URL('./tour.html', import.meta.url));
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
-
-/** Of both ends of an object: what `xxd` shows on so many lines. */
-const SHOWN = { begin: 96, end: 228 } as const;
 
 /** Not passed on: what belongs to the connection, or says that the page is in no frame. */
 const DROPPED = new Set([
@@ -48,54 +53,141 @@ const DROPPED = new Set([
   'x-frame-options',
 ]);
 
-export async function startTour(options: TourOptions): Promise<Tour> {
-  const seen = createServer();
-  const seenUrl = await listen(seen);
-  const tour = createServer();
-  const url = await listen(tour);
+/** @throws the system's error where the port is taken */
+export async function startTour(options: TourOptions, published: Published): Promise<Tour> {
+  const servers = [createServer(), createServer(), createServer()] as const;
+  const [own, subscriber, stranger] = servers;
+  const url = await listen(own, options.port);
+  const frames = { subscriber: await listen(subscriber), stranger: await listen(stranger) };
   const dispatcher = throughProxy(options.proxy);
-  answerWith(seen, async ({ url: target = '/' }, response) => {
-    const { statusCode, headers, body } = await request(`http://${options.site}${target}`, { dispatcher });
-    for (const [name, value] of Object.entries(headers))
-      if (value !== undefined && !DROPPED.has(name)) response.setHeader(name, value);
-    response.setHeader('content-security-policy', `frame-ancestors ${url}`);
-    response.writeHead(statusCode);
-    for await (const piece of body) response.write(piece);
-    response.end();
-  });
-  answerWith(tour, (incoming, response) => answerTour(options, seenUrl, incoming, response));
+  const state = new TourState(options.cache, published);
+  const policy = `frame-ancestors ${url}`;
+  answerFrame(subscriber, { origin: `http://${options.site}`, dispatcher, policy }, state);
+  answerFrame(stranger, { origin: options.cache.url, policy }, state);
+  answerWith(own, (incoming, response) => answerTour(options, frames, state, incoming, response));
   return {
     url: `${url}/`,
+    show: (next) => state.show(next),
     stop: async () => {
-      await Promise.all([close(tour), close(seen)]);
+      await Promise.all(servers.map(close));
       await dispatcher.close();
     },
   };
 }
 
+/** What is on show, and the open pages that are told when that changes. */
+class TourState {
+  readonly #cache: DishonestCache;
+  readonly #pages = new Set<ServerResponse>();
+  #published: Published;
+  path: string;
+  isTampered = false;
+
+  constructor(cache: DishonestCache, published: Published) {
+    this.#cache = cache;
+    this.#published = published;
+    this.path = published.sample;
+  }
+
+  get object(): string {
+    return this.#published.objects.get(this.path) ?? '';
+  }
+
+  get isOpen(): boolean {
+    return this.#published.open.has(this.path);
+  }
+
+  tamper(): void {
+    this.#cache.tamperWith(this.object);
+    this.isTampered = true;
+  }
+
+  restore(): void {
+    this.#cache.beHonest();
+    this.isTampered = false;
+  }
+
+  show(published: Published): void {
+    this.restore();
+    this.#published = published;
+    if (!published.objects.has(this.path)) this.path = published.sample;
+    this.#tell('published');
+  }
+
+  /** A link in the page was followed. */
+  visit(path: string): void {
+    if (path === this.path || !this.#published.objects.has(path)) return;
+    this.restore();
+    this.path = path;
+    this.#tell('visited');
+  }
+
+  /** Server-sent events, until the page is closed. */
+  listen(response: ServerResponse): void {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' }).flushHeaders();
+    this.#pages.add(response);
+    response.on('close', () => this.#pages.delete(response));
+  }
+
+  #tell(what: 'published' | 'visited'): void {
+    for (const page of this.#pages) page.write(`data: ${what}\n\n`);
+  }
+}
+
+/** Where the pages in a frame come from. */
+interface FrameSource {
+  readonly origin: string;
+  readonly dispatcher?: Dispatcher;
+  readonly policy: string;
+}
+
+function answerFrame(server: Server, { origin, dispatcher, policy }: FrameSource, state: TourState): void {
+  answerWith(server, async (incoming, response) => {
+    const { url = '/' } = incoming;
+    if (incoming.headers['sec-fetch-dest'] === 'iframe') state.visit(documentPathOf(url.split('?')[0] ?? '') ?? '');
+    const { statusCode, headers, body } = await request(origin + url, { ...(dispatcher && { dispatcher }) });
+    for (const [name, value] of Object.entries(headers))
+      if (value !== undefined && !DROPPED.has(name)) response.setHeader(name, value);
+    response.setHeader('content-security-policy', policy);
+    response.writeHead(statusCode);
+    for await (const piece of body) response.write(piece);
+    response.end();
+  });
+}
+
 async function answerTour(
-  { cache, content, gateway, invite, object, path }: TourOptions,
-  seenUrl: string,
+  { cache, gateway, invite }: TourOptions,
+  frames: Readonly<Record<'subscriber' | 'stranger', string>>,
+  state: TourState,
   { method, url }: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const addresses = { address: content + object, gateway, page: `${seenUrl}${urlPathOf(path)}` };
+  const page = urlPathOf(state.path);
   switch (`${method} ${url}`) {
     case 'GET /': {
       response.setHeader('content-type', 'text/html; charset=utf-8');
-      response.setHeader('content-security-policy', `${POLICY}; frame-src ${seenUrl}`);
-      return void response.end(await readFile(PAGE));
+      response.setHeader('content-security-policy', `${POLICY}; frame-src ${frames.subscriber} ${frames.stranger}`);
+      return void response.end(readProgramFile('tour.html', import.meta.url));
     }
     case 'GET /held': {
-      const { body } = await request(cache.url + object);
-      return sendJson(response, { ...addresses, ...describeObject(Buffer.from(await body.arrayBuffer())) });
+      const { body } = await request(cache.url + state.object);
+      return sendJson(response, {
+        ...{ open: state.isOpen, path: state.path, tampered: state.isTampered },
+        ...{ subscriber: frames.subscriber + page, stranger: frames.stranger + page },
+        ...{ reader: gateway + page, content: cache.url + page },
+        ...describeObject(Buffer.from(await body.arrayBuffer())),
+      });
     }
+    case 'GET /events':
+      return state.listen(response);
     case 'POST /change':
-      cache.tamperWith(object);
+      state.tamper();
       return sendJson(response, {});
     case 'POST /restore':
-      cache.beHonest();
+      state.restore();
       return sendJson(response, {});
+    case 'GET /object':
+      return void response.writeHead(303, { location: cache.url + state.object }).end();
     case 'GET /invitation':
       return void response.writeHead(303, { location: await invite() }).end();
     default:
@@ -103,26 +195,20 @@ async function answerTour(
   }
 }
 
-function describeObject(bytes: Buffer) {
-  const start = Math.max(SHOWN.begin, bytes.length - SHOWN.end);
-  return { length: bytes.length, begin: dump(bytes, 0, SHOWN.begin), end: dump(bytes, start, bytes.length) };
-}
-
-/** Lines of 12 bytes, as hexadecimal digits and as text. */
-function dump(bytes: Buffer, start: number, end: number): string[] {
-  const lines: string[] = [];
-  for (let at = start; at < end; at += 12) {
-    const line = bytes.subarray(at, Math.min(end, at + 12));
-    const hex = Array.from(line, (byte) => byte.toString(16).padStart(2, '0')).join(' ');
-    const text = Array.from(line, (byte) => (byte > 32 && byte < 127 ? String.fromCharCode(byte) : '·')).join('');
-    lines.push(`${hex.padEnd(36)} ${text}`);
-  }
-  return lines;
-}
-
-function answerWith(server: Server, answer: (incoming: IncomingMessage, response: ServerResponse) => Promise<void>) {
-  server.on('request', (incoming, response) => {
-    answer(incoming, response).catch(() => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+/** Only under the server's own name: a foreign site whose name leads here must not read the pages. */
+function answerWith(
+  server: Server,
+  answer: (incoming: IncomingMessage, response: ServerResponse) => Promise<void> | void,
+) {
+  server.on('request', async (incoming, response) => {
+    try {
+      const { localAddress, localPort } = incoming.socket;
+      if (incoming.headers.host === `${localAddress}:${localPort}`) await answer(incoming, response);
+      else response.writeHead(421).end();
+    } catch {
+      if (response.headersSent) response.destroy();
+      else response.writeHead(502).end();
+    }
   });
 }
 

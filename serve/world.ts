@@ -1,20 +1,13 @@
 /**
- * Everything that the demonstration starts: a publisher's workspace, a content host, a shared cache, a key server with its reading site, and
- * one Reader for each of two people. All of it on loopback, in one temporary directory, and all of it ended by `close`.
+ * Everything that is started for a site: a publisher's workspace, a content host, a shared cache, a key server with its reading site, and
+ * Readers of people. All of it on loopback, in one temporary directory, and all of it ended by `close`.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { randomBytes } from '#primitives';
-import {
-  bindSite,
-  type ProxyOptions,
-  parseAllowLocal,
-  ReaderError,
-  type RunningProxy,
-  startProxy,
-} from '../client-proxy/index.ts';
+import { bindSite, type ProxyOptions, parseAllowLocal, type RunningProxy, startProxy } from '../client-proxy/index.ts';
 import { toBase64url } from '../core/encoding/base64url.ts';
 import { normaliseCode } from '../core/keys/binding.ts';
 import { readProviderRow } from '../keyserver/publication/provider.ts';
@@ -27,12 +20,9 @@ import type { ProtectSummary } from '../publisher/protect/summary.ts';
 import { locatePlaces } from '../publisher/publish/places.ts';
 import { publishFromWorkspace } from '../publisher/publish/publish.ts';
 import { type DishonestCache, startDishonestCache } from './dishonest-cache.ts';
-import { type ContentHost, type SharedCache, startContentHost, startSharedCache } from './hosts.ts';
-import type { SiteSettings } from './site.ts';
-import { startTour, type Tour, type TourOptions } from './tour.ts';
-
-/** The port that `wispr proxy` has by default, for the first reader. */
-const READER_PORT = 8001;
+import { type ContentHost, type SharedCache, startContentHost, startFileServer, startSharedCache } from './hosts.ts';
+import { publishedObjects, type SiteSettings } from './site.ts';
+import { type Published, startTour, type Tour, type TourOptions } from './tour.ts';
 
 export interface Person {
   readonly name: string;
@@ -62,7 +52,7 @@ export class World {
   }
 
   static async create(settings: SiteSettings): Promise<World> {
-    return new World(await mkdtemp(join(tmpdir(), 'wispr-demo-')), settings);
+    return new World(await mkdtemp(join(tmpdir(), 'wispr-serve-')), settings);
   }
 
   get site(): string {
@@ -72,6 +62,11 @@ export class World {
   /** Where the protected site lies. */
   get out(): string {
     return join(this.#directory, 'protected');
+  }
+
+  /** As {@link publishedObjects}. */
+  objects(): Map<string, string> {
+    return publishedObjects(this.#directory);
   }
 
   /** @param inBrowser - whether browsers that can decrypt the documents of the reading site by themselves */
@@ -99,6 +94,12 @@ export class World {
     return this.#ending(host, () => host.stop());
   }
 
+  async startFileServer(): Promise<ContentHost> {
+    await mkdir(this.out);
+    const host = await startFileServer(this.out);
+    return this.#ending(host, () => host.stop());
+  }
+
   async startSharedCache(host: ContentHost): Promise<SharedCache | undefined> {
     const cache = await startSharedCache(host);
     return cache && this.#ending(cache, () => cache.stop());
@@ -109,8 +110,8 @@ export class World {
     return this.#ending(cache, () => cache.stop());
   }
 
-  async startTour(options: TourOptions): Promise<Tour> {
-    const tour = await startTour(options);
+  async startTour(options: TourOptions, published: Published): Promise<Tour> {
+    const tour = await startTour(options, published);
     return this.#ending(tour, () => tour.stop());
   }
 
@@ -157,7 +158,7 @@ export class World {
     const allowLocal = [parseAllowLocal('127.0.0.1')];
     const own = { dataDirectory: directory, keyFile: join(directory, 'reader.key') };
     const parent = cache?.kind === 'forward' ? { parentProxy: cache.url } : {};
-    const proxy = await startOnUsualPort({ ...own, allowLocal, ...parent, ...special });
+    const proxy = await startProxy({ ...own, port: 0, allowLocal, ...parent, ...special });
     await this.#ending(proxy, () => proxy.close());
     // On this machine no certificate speaks for the site, so the person says by hand that it is the publisher's.
     await bindSite({ ...own, link: await this.invite(name, server), trustSites: [this.site] });
@@ -183,15 +184,5 @@ export class World {
     }
     this.#endings.push(end);
     return thing;
-  }
-}
-
-/** The first Reader gets the usual port if it is free. */
-async function startOnUsualPort(options: Parameters<typeof startProxy>[0]): Promise<RunningProxy> {
-  try {
-    return await startProxy({ ...options, port: READER_PORT });
-  } catch (error) {
-    if (error instanceof ReaderError && error.code === 'listen-failed') return startProxy({ ...options, port: 0 });
-    throw error;
   }
 }

@@ -3,6 +3,7 @@ import type { CommandTable } from '../run.ts';
 /** The commands, in the order in which the help shows them. */
 export const COMMANDS: CommandTable = {
   init: async () => (await import('./init.ts')).addInitCommand,
+  serve: async () => (await import('./serve.ts')).addServeCommand,
   check: async () => (await import('./check.ts')).addCheckCommand,
   protect: async () => (await import('./protect.ts')).addProtectCommand,
   publish: async () => (await import('./publish.ts')).addPublishCommand,
@@ -21,6 +22,7 @@ export const COMMANDS: CommandTable = {
   sync: async () => (await import('./sync.ts')).addSyncCommand,
   identity: async () => (await import('./identity.ts')).addIdentityCommand,
   'cache-config': async () => (await import('./cache-config.ts')).addCacheConfigCommand,
+  demo: async () => (await import('./demo.ts')).addDemoCommand,
   licenses: async () => (await import('./licenses.ts')).addLicensesCommand,
   link: async () => (await import('./link.ts')).addLinkCommand,
 };

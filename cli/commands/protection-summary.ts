@@ -176,7 +176,7 @@ export function warnAboutBundle({ bundle, keyFiles, recipient }: ProtectSummary)
   ];
 }
 
-function describeChanges(changes: ChangeCounts): string {
+export function describeChanges(changes: ChangeCounts): string {
   const parts = CHANGES.filter(([kind]) => changes[kind] > 0).map(
     ([kind, words]) => `${changes[kind].toLocaleString('en')} ${words}`,
   );

@@ -228,7 +228,7 @@ export function addProxyOptions(command: Command): Command {
   return addConnectionOptions(addProofOptions(command));
 }
 
-function parsePort(text: string): number {
+export function parsePort(text: string): number {
   const port = Number(text);
   if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new InvalidArgumentError('a port is a number from 0 to 65535.');
   return port;

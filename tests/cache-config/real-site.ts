@@ -16,7 +16,6 @@ import { request } from 'undici';
 import { type CacheServer, startNginx } from '../../cache-config/servers.ts';
 import { bindSite, parseAllowLocal, parseConnectTo, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
 import { throughProxy } from '../../serve/reading.ts';
-import { publishedObjects } from '../../serve/site.ts';
 import { World } from '../../serve/world.ts';
 
 export const SITE = 'news.example';
@@ -82,8 +81,8 @@ export class RealSite {
   }
 
   /** URL paths of the objects, by the paths of their documents. */
-  objects(): Promise<Map<string, string>> {
-    return publishedObjects(this.root);
+  objects(): Map<string, string> {
+    return this.#world.objects();
   }
 
   /** The version of the newest snapshot. */

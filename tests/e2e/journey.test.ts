@@ -188,7 +188,7 @@ describe('reading it', () => {
     const page = await curl(`${content}/2026/11/17/the%20great%20tide.html`);
     expect(page.stdout).toContain(`${origins.reading}/2026/11/17/the%20great%20tide.html`);
     expect(page.stdout).not.toContain(FURTHER_DOWN);
-    const object = await curl(`${content}${await objectOf(ARTICLE)}`);
+    const object = await curl(`${content}${objectOf(ARTICLE)}`);
     expect(object.stdout.slice(0, 8)).toBe('wispr/1\n');
   });
 
@@ -228,7 +228,7 @@ describe('looking after it', () => {
     await good(folder, 'verify', mirror);
     await good(publisher, 'verify');
     await good(publisher, 'verify', content);
-    const object = join(mirror, decodeURIComponent(await objectOf(ARTICLE)));
+    const object = join(mirror, decodeURIComponent(objectOf(ARTICLE)));
     const bytes = readFileSync(object);
     bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1);
     writeFileSync(object, bytes);
@@ -238,7 +238,7 @@ describe('looking after it', () => {
   });
 
   test('inspect shows what a protected file says', async () => {
-    const printed = await good(publisher, 'inspect', join('protected', decodeURIComponent(await objectOf(ARTICLE))));
+    const printed = await good(publisher, 'inspect', join('protected', decodeURIComponent(objectOf(ARTICLE))));
     expect(printed).toContain(SITE);
     expect(printed).toContain(`/${ARTICLE}`);
   });
@@ -272,8 +272,8 @@ describe('looking after it', () => {
 });
 
 /** The URL path of an article's object. */
-async function objectOf(article: string): Promise<string> {
-  const object = (await publishedObjects(join(publisher, 'protected'))).get(`/${article}`);
+function objectOf(article: string): string {
+  const object = publishedObjects(publisher).get(`/${article}`);
   if (object === undefined) throw new Error(`${article} was not published`);
   return object;
 }

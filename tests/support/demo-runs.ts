@@ -1,12 +1,12 @@
-/** `npm run demo` in a folder of its own for each test, where it can be seen what a run leaves behind. */
+/** `wispr demo` and `wispr serve` in a folder of their own for each test, where it can be seen what a run leaves behind. */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ProxyAgent, request } from 'undici';
 import { afterEach, beforeEach, expect } from 'vitest';
-import { type Ended, processesIn, type RunningProgram, runProgram } from './programs.ts';
+import { type Ended, processesIn, type RunningProgram, runProgram, startProgram } from './programs.ts';
 
-export const DEMO = 'serve/main.ts';
+const PROGRAM = 'bin/wispr.js';
 export const KEYS = ['tour', 'proxy', 'gateway', 'site', 'keyserver', 'reading', 'origin', 'cache'] as const;
 export type Addresses = Record<(typeof KEYS)[number], string>;
 
@@ -16,7 +16,10 @@ export interface DemoRuns {
   /** Everything that a run writes is written below this. */
   readonly folder: () => string;
   readonly env: () => NodeJS.ProcessEnv;
-  readonly demo: (...args: string[]) => Promise<Ended>;
+  /** Runs a command to its end. */
+  readonly run: (...args: string[]) => Promise<Ended>;
+  /** Starts a command that stays, and is stopped after the test. */
+  readonly start: (...args: string[]) => RunningProgram;
   /** Stopped after the test. */
   readonly stays: (program: RunningProgram) => RunningProgram;
   /** Nothing of a run is left: no file, and no process once those that were killed are gone. */
@@ -41,15 +44,17 @@ export function demoRuns(): DemoRuns {
     running = undefined;
     for (const each of [folder, sites]) rmSync(each, { recursive: true, force: true });
   });
+  const stays = (program: RunningProgram) => {
+    running = program;
+    return program;
+  };
   return {
     sites: () => sites,
     folder: () => folder,
     env: () => env,
-    demo: (...args) => runProgram(DEMO, args, { env }),
-    stays: (program) => {
-      running = program;
-      return program;
-    },
+    run: (...args) => runProgram(PROGRAM, args, { env }),
+    start: (...args) => stays(startProgram(PROGRAM, args, { env })),
+    stays,
     expectNothingLeft: async () => {
       // npm itself keeps something there.
       expect(readdirSync(folder).filter((name) => name.startsWith('wispr-'))).toEqual([]);

@@ -38,7 +38,7 @@ let site: RealSite;
 let objects: Map<string, string>;
 beforeAll(async () => {
   site = await RealSite.publish(LARGE_BYTES);
-  objects = await site.objects();
+  objects = site.objects();
 });
 afterAll(() => site?.remove());
 
@@ -223,7 +223,7 @@ const MEASURES: { readonly [column in Column]: (rig: Rig) => Promise<boolean> } 
     done = true;
     await Promise.all(reading);
     expect([...seen].filter((hash) => hash !== old && hash !== current)).toEqual([]);
-    objects = await site.objects();
+    objects = site.objects();
     return true;
   },
   restart: async (rig) => {

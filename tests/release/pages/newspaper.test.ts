@@ -5,7 +5,7 @@ import { stopAll } from '../../../cache-config/servers.ts';
 import type { RunningKeyServer } from '../../../keyserver/server.ts';
 import type { DishonestCache } from '../../../serve/dishonest-cache.ts';
 import type { SharedCache } from '../../../serve/hosts.ts';
-import { chooseSite, publishedObjects } from '../../../serve/site.ts';
+import { chooseSite } from '../../../serve/site.ts';
 import { type Person, World } from '../../../serve/world.ts';
 import { accessibilityProblems } from '../../support/axe.ts';
 import { openBrowser, openPage, pictures, playFilm, takePictures } from '../../support/pages/browser.ts';
@@ -226,7 +226,7 @@ describe('with a cache that changes one byte', () => {
   });
 
   test('nothing of the article is shown: a page names the failed check, and leads to the reading site only', async () => {
-    cache.tamperWith(await objectOf(ARTICLE));
+    cache.tamperWith(objectOf(ARTICLE));
     const { page } = await openPage(browser);
     expect((await page.goto(gateway + ARTICLE_URL))?.status()).toBe(200); // kept, and good
     const answer = await page.goto(fetching + ARTICLE_URL);
@@ -241,7 +241,7 @@ describe('with a cache that changes one byte', () => {
   });
 
   test('an altered picture is not shown, and the page around it is', async () => {
-    cache.tamperWith(await objectOf('/2026/11/17/pictures/high-water.jpg'));
+    cache.tamperWith(objectOf('/2026/11/17/pictures/high-water.jpg'));
     const { page } = await openPage(browser);
     await page.goto(`${fetching}/2026/11/17/index.html`);
     const failed = (await pictures(page)).filter(({ width }) => width === 0);
@@ -251,6 +251,6 @@ describe('with a cache that changes one byte', () => {
   });
 });
 
-async function objectOf(path: string): Promise<string> {
-  return (await publishedObjects(world.out)).get(path) ?? '';
+function objectOf(path: string): string {
+  return world.objects().get(path) ?? '';
 }

@@ -6,7 +6,7 @@ import type { RunningKeyServer } from '../../../keyserver/server.ts';
 import { verifyUrl } from '../../../publisher/verify/verify.ts';
 import { writeWebReader } from '../../../scripts/build-web-reader.ts';
 import type { DishonestCache } from '../../../serve/dishonest-cache.ts';
-import { chooseSite, publishedObjects } from '../../../serve/site.ts';
+import { chooseSite } from '../../../serve/site.ts';
 import { type Person, World } from '../../../serve/world.ts';
 import {
   openBrowser,
@@ -110,7 +110,7 @@ test('a whole issue is kept from one of its pages, under the name that the publi
 
 test('of an article that a cache has changed, nothing is shown', async () => {
   const path = '/2026/11/16/fog-signed-for.html';
-  cache.tamperWith((await publishedObjects(world.out)).get(path) ?? '');
+  cache.tamperWith(world.objects().get(path) ?? '');
   const answer = await page.goto(keyServer.documentsUrl + path);
   expect(answer?.status()).toBe(502);
   expect(await page.textContent('code')).toBe('block-digest');

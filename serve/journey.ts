@@ -1,15 +1,13 @@
-/** The journey of a site from its publisher to two readers, told step by step. */
+/** The journey of the example newspaper from its publisher to two readers, told step by step. */
 import { request } from 'undici';
 import { urlPathOf } from '../core/site/path.ts';
-import type { RunningKeyServer } from '../keyserver/server.ts';
 import { size } from '../node-support/size.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
 import { count } from '../publisher/text.ts';
 import type { ContentHost } from './hosts.ts';
 import { type ReadingReport, readSite, throughProxy } from './reading.ts';
+import { type Serving, startServing } from './serving.ts';
 import type { SiteSettings } from './site.ts';
-import { publishedObjects } from './site.ts';
-import type { Tour, TourOptions } from './tour.ts';
 import type { Person, World } from './world.ts';
 
 /** Says a step: what was done, and its figures. */
@@ -31,97 +29,65 @@ export interface Addresses {
 /** How it ended. */
 export interface Ending {
   readonly addresses: Addresses;
-  /** Every document came back byte for byte, twice; and, with `tamper`, the altered one was refused. */
+  /** Every document came back byte for byte, twice, and the altered one was refused. */
   readonly good: boolean;
   readonly summary: Record<string, unknown>;
   /** What a person can type now. */
   readonly tries: readonly (readonly [label: string, what: string])[];
 }
 
-/** @throws whatever keeps the journey from going on: a server that does not start, a site that is refused */
-export async function tell(world: World, settings: SiteSettings, tamper: boolean, say: Teller): Promise<Ending> {
-  const server = await world.startKeyServer();
-  const host = await world.startContentHost(server.readingUrl);
-  const cache = await world.startSharedCache(host);
-  const reverse = cache?.kind === 'reverse' ? cache.url : host.url;
-  const dishonest = tamper ? await world.startDishonestCache(reverse) : undefined;
-  const content = dishonest?.url ?? reverse;
-
-  const { made, protection } = await world.publish(server, content);
-  say('made keys', `publisher ${made.publisher.slice(0, 12)}…; they would stay offline`);
+/** @throws as {@link startServing} */
+export async function tell(world: World, settings: SiteSettings, say: Teller): Promise<Ending> {
+  const serving = await startServing(world, { port: 0, real: true });
+  const { server, host, shared, cache, publisher, protection, published } = serving;
+  say('made keys', `publisher ${publisher.slice(0, 12)}…; they would stay offline`);
   say('protected the site', describeProtection(protection));
   say('started a web host', `${host.name} on ${host.url}`);
   say(
     'started a shared cache',
-    cache ? `${cache.name} on ${cache.url}` : 'none: neither Varnish nor Squid is installed',
+    shared ? `${shared.name} on ${shared.url}` : 'none: neither Varnish nor Squid is installed',
   );
   say(
     'started the key server',
     `${count(protection.sets.length, 'set key')} handed over; reading site on ${server.readingUrl}`,
   );
 
-  // What a Reader has kept it shows again, whatever the web does: for the refusal, Ada's has to fetch.
-  const ada = await world.addReader('ada', server, cache, tamper ? { cacheBytes: 0 } : {});
-  const ben = await world.addReader('ben', server, cache);
+  const ada = await world.addReader('ada', server, shared);
+  const ben = await world.addReader('ben', server, shared);
   say('connected two readers', `Ada's Reader on ${ada.proxy.url}, Ben's on ${ben.proxy.url}`);
 
-  const objects = await publishedObjects(world.out);
-  const paths = [...objects.keys()];
+  const paths = [...published.objects.keys()];
   const { first, second, asked, askedAgain } = await readTwice(paths, settings, [ada, ben], host, say);
-
-  const sample = sampleOf(paths, protection.public);
-  const object = objects.get(sample) ?? '';
-  const cipher = await lookAtCache(content, sample, object);
-  say('asked the cache without keys', cipher);
-  const refused = dishonest && (await tamperWithOne(dishonest, ada.proxy.url, settings.site, sample, object));
-  if (refused) say('the cache changed one byte', refused.text);
+  const sample = urlPathOf(published.sample);
+  const object = cache.url + published.objects.get(published.sample);
+  say('asked the cache without keys', await lookAt(object, published.sample));
+  const refused = await tamperWithOne(serving, settings.site);
+  say('the cache changed one byte', refused.text);
 
   const gateway = (await ada.proxy.gatewayUrl(settings.site)) ?? '';
-  const onGateway = `${gateway.slice(0, -1)}${urlPathOf(sample)}`;
-  const tour = await startTour(world, server, {
-    site: settings.site,
-    path: sample,
-    object,
-    content,
-    gateway: onGateway,
-  });
-  const addresses: Addresses = {
-    tour: tour.url,
-    proxy: ada.proxy.url,
-    gateway,
-    site: `http://${settings.site}/`,
-    keyserver: server.url,
-    reading: server.readingUrl,
-    origin: host.url,
-    cache: cache?.url ?? null,
-  };
   return {
-    addresses,
-    good: allSame(first) && allSame(second) && (refused?.good ?? true),
-    summary: summarise(first, second, asked, askedAgain, protection, refused?.code),
+    addresses: {
+      tour: serving.views.tour,
+      proxy: ada.proxy.url,
+      gateway,
+      site: `http://${settings.site}/`,
+      keyserver: server.url,
+      reading: server.readingUrl,
+      origin: host.url,
+      cache: shared?.url ?? null,
+    },
+    good: allSame(first) && allSame(second) && refused.good,
+    summary: summarise(first, second, [asked, askedAgain], protection, refused.code),
     tries: [
-      ['the tour', `${tour.url}   (one page, what the cache holds of it, and what one changed byte does)`],
+      ['the tour', `${serving.views.tour}   (one page, what the cache holds of it, and what one changed byte does)`],
       ['in any browser', `${await world.invite('cleo', server)}   (an invitation; nothing to install)`],
       ['the account there', `${server.readingUrl}/-/account`],
-      ['through a Reader', paths.includes('/index.html') ? addresses.gateway : onGateway],
-      ['or without one', `curl -x ${addresses.proxy} http://${settings.site}${urlPathOf(sample)}`],
-      ['what the cache holds', `curl ${content}${object} | head -c 900 | cat -v`],
-      ['as a visitor', `${content}${urlPathOf(sample)}   (sign in as ${ada.name}, ${ada.password})`],
-      ...(refused ? ([['the refusal', onGateway]] as const) : []),
+      ['through a Reader', gateway],
+      ['or without one', `curl -x ${ada.proxy.url} http://${settings.site}${sample}`],
+      ['what the cache holds', `curl ${object} | head -c 900 | cat -v`],
+      ['as a visitor', `${cache.url}${sample}   (sign in as ${ada.name}, ${ada.password})`],
     ],
   };
-}
-
-/** A third Reader is for the tour alone: it keeps nothing, and what it asks for passes a cache that may change a byte. */
-async function startTour(
-  world: World,
-  server: RunningKeyServer,
-  shown: Pick<TourOptions, 'site' | 'path' | 'object' | 'content' | 'gateway'>,
-): Promise<Tour> {
-  const cache = await world.startDishonestCache(shown.content);
-  const reader = await world.addReader('dora', server, undefined, { cacheBytes: 0, parentProxy: cache.url });
-  const invite = () => world.invite('cleo', server);
-  return world.startTour({ ...shown, cache, proxy: reader.proxy.url, invite });
 }
 
 /** Two people read the whole site, one after the other; the second should cost the web host nothing where there is a cache. */
@@ -157,10 +123,9 @@ function describeReading({ outcomes, milliseconds }: ReadingReport): string {
 function summarise(
   first: ReadingReport,
   second: ReadingReport,
-  asked: number,
-  askedAgain: number,
+  hostRequests: readonly number[],
   protection: ProtectSummary,
-  refusal: string | undefined,
+  refusal: string,
 ): Record<string, unknown> {
   const { documents, bytesIn, bytesOut, milliseconds } = protection;
   const different = [...first.outcomes, ...second.outcomes].filter(({ same }) => !same).map(({ path }) => path);
@@ -172,8 +137,8 @@ function summarise(
     readers: 2,
     same: first.outcomes.length + second.outcomes.length - different.length,
     different,
-    hostRequests: [asked, askedAgain],
-    ...(refusal !== undefined && { refusal }),
+    hostRequests,
+    refusal,
   };
 }
 
@@ -181,15 +146,8 @@ function allSame({ outcomes }: ReadingReport): boolean {
   return outcomes.length > 0 && outcomes.every(({ same }) => same);
 }
 
-/** An encrypted document, a page if there is one. */
-function sampleOf(paths: readonly string[], open: ProtectSummary['public']): string {
-  const readable = new Set(open.flatMap((group) => group.paths));
-  const encrypted = paths.filter((path) => !readable.has(path));
-  return encrypted.find((path) => path.endsWith('.html')) ?? encrypted[0] ?? '/index.html';
-}
-
-async function lookAtCache(content: string, path: string, urlPath: string): Promise<string> {
-  const { body } = await request(content + urlPath);
+async function lookAt(url: string, path: string): Promise<string> {
+  const { body } = await request(url);
   const object = Buffer.from(await body.arrayBuffer());
   const counts = new Map<number, number>();
   const payload = object.subarray(-Math.min(object.length, 4096));
@@ -202,23 +160,20 @@ async function lookAtCache(content: string, path: string, urlPath: string): Prom
 }
 
 async function tamperWithOne(
-  cache: { tamperWith(urlPath: string): void },
-  proxy: string,
+  { cache, person, published: { objects, sample } }: Serving,
   site: string,
-  path: string,
-  object: string,
 ): Promise<{ text: string; code: string; good: boolean }> {
-  cache.tamperWith(object);
-  const dispatcher = throughProxy(proxy);
-  const { statusCode, body } = await request(`http://${site}${urlPathOf(path)}`, { dispatcher });
-  const page = await body.text();
-  await dispatcher.close();
-  const code = /<code[^>]*>([a-z-]+)<\/code>/.exec(page)?.[1] ?? 'none';
-  return {
-    text: `Ada's Reader, which keeps nothing here and so fetched again, refused ${path} (${statusCode}, ${code})`,
-    code,
-    good: statusCode === 502 && code !== 'none',
-  };
+  const dispatcher = throughProxy(person.proxy.url);
+  cache.tamperWith(objects.get(sample) ?? '');
+  try {
+    const { statusCode, body } = await request(`http://${site}${urlPathOf(sample)}`, { dispatcher });
+    const code = /<code[^>]*>([a-z-]+)<\/code>/.exec(await body.text())?.[1] ?? 'none';
+    const text = `a Reader that keeps nothing, and so fetched again, refused ${sample} (${statusCode}, ${code})`;
+    return { text, code, good: statusCode === 502 && code !== 'none' };
+  } finally {
+    cache.beHonest();
+    await dispatcher.close();
+  }
 }
 
 /** Servers log a request shortly after they answered it: counts until the count stands still. */

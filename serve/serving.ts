@@ -1,0 +1,119 @@
+/** A site as strangers, subscribers and the cache see it: what `wispr serve` starts, and the demonstration around it. */
+import { urlPathOf } from '../core/site/path.ts';
+import type { RunningKeyServer } from '../keyserver/server.ts';
+import type { ProtectSummary } from '../publisher/protect/summary.ts';
+import type { DishonestCache } from './dishonest-cache.ts';
+import type { ContentHost, SharedCache } from './hosts.ts';
+import type { SiteSettings } from './site.ts';
+import type { Published } from './tour.ts';
+import { type Person, World } from './world.ts';
+
+/** Where people look. */
+export interface Views {
+  readonly tour: string;
+  readonly stranger: string;
+  readonly reader: string;
+  /** Leads to the file of the page that the tour shows. */
+  readonly cache: string;
+}
+
+export interface Serving {
+  readonly server: RunningKeyServer;
+  readonly host: ContentHost;
+  /** Behind `cache`, in front of `host`, or beside both as a proxy. */
+  readonly shared: SharedCache | undefined;
+  /** What everyone asks: honest, unless the tour has it change a byte. */
+  readonly cache: DishonestCache;
+  /** Whose Reader keeps nothing, so that it shows what the cache does. */
+  readonly person: Person;
+  /** The publisher's identity. */
+  readonly publisher: string;
+  /** Of the first publication. */
+  readonly protection: ProtectSummary;
+  readonly published: Published;
+  readonly views: Views;
+  /** Publishes what has changed in the site; open pages load it. */
+  publishAgain(): Promise<ProtectSummary>;
+}
+
+export interface ServingOptions {
+  /** Of the tour; 0: any free one. */
+  readonly port: number;
+  /** Whether a real web host and a real shared cache are started where they are installed. */
+  readonly real?: boolean;
+}
+
+/**
+ * Does `work` in a world of its own, of which nothing is left afterwards. Returns at once when `signal` is aborted; `work` then fails in a world
+ * that is gone.
+ *
+ * @returns `undefined` if it was aborted before `work` was done
+ */
+export async function withWorld<Result>(
+  settings: SiteSettings,
+  signal: AbortSignal,
+  work: (world: World) => Promise<Result>,
+): Promise<Result | undefined> {
+  const world = await World.create(settings);
+  const working = work(world);
+  try {
+    return await Promise.race([working, untilAborted(signal)]);
+  } finally {
+    await world.close();
+    await working.catch(() => undefined); // it may have written something first
+    await world.close();
+  }
+}
+
+/** Also where that was before. */
+export function untilAborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
+
+/** @throws whatever keeps a server from starting, or the site from being published; the system's error where the port is taken */
+export async function startServing(world: World, { port, real }: ServingOptions): Promise<Serving> {
+  const server = await world.startKeyServer();
+  const host = real ? await world.startContentHost(server.readingUrl) : await world.startFileServer();
+  const shared = real ? await world.startSharedCache(host) : undefined;
+  const cache = await world.startDishonestCache(shared?.kind === 'reverse' ? shared.url : host.url);
+  const { made, protection } = await world.publish(server, cache.url);
+  const person = await world.addReader('dora', server, undefined, { cacheBytes: 0 });
+  const gateway = ((await person.proxy.gatewayUrl(world.site)) ?? '').slice(0, -1);
+  const published = publishedIn(world, protection);
+  const invite = () => world.invite('cleo', server);
+  const tour = await world.startTour(
+    { site: world.site, port, proxy: person.proxy.url, cache, gateway, invite },
+    published,
+  );
+  const first = urlPathOf(published.sample).replace(/^\/index\.html$/, '/');
+  const views = {
+    ...{ tour: tour.url, stranger: cache.url + first, reader: gateway + first },
+    cache: `${tour.url}object`,
+  };
+  return {
+    ...{ server, host, shared, cache, person, protection, published, views },
+    publisher: made.publisher,
+    publishAgain: async () => {
+      const again = await world.publishAgain();
+      await person.proxy.check();
+      tour.show(publishedIn(world, again));
+      return again;
+    },
+  };
+}
+
+function publishedIn(world: World, { public: groups }: ProtectSummary): Published {
+  const objects = world.objects();
+  const open = new Set(groups.flatMap(({ paths }) => paths));
+  return { objects, open, sample: sampleOf([...objects.keys()], open) };
+}
+
+/** An encrypted document: the front page, or else any page, where there is one. */
+function sampleOf(paths: readonly string[], open: ReadonlySet<string>): string {
+  const encrypted = paths.filter((path) => !open.has(path));
+  const front = encrypted.find((path) => path === '/index.html');
+  return front ?? encrypted.find((path) => path.endsWith('.html')) ?? encrypted[0] ?? '/index.html';
+}
