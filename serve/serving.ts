@@ -44,8 +44,7 @@ export interface ServingOptions {
 }
 
 /**
- * Does `work` in a world of its own, of which nothing is left afterwards. Returns at once when `signal` is aborted; `work` then fails in a world
- * that is gone.
+ * Does `work` in a world of its own, of which nothing is left afterwards. When `signal` is aborted, the world ends at once, and `work` fails in it.
  *
  * @returns `undefined` if it was aborted before `work` was done
  */
