@@ -101,7 +101,7 @@ describe('publishing a site of one’s own', () => {
   test('init makes keys and a configuration', async () => {
     const printed = await good(publisher, 'init', `https://${SITE}`, '--passphrase-file', passphrase);
     expect(printed).toContain('wispr.json');
-    expect(readdirSync(publisher).sort()).toEqual(['publisher.keys', 'root.keys', 'wispr.json']);
+    expect(readdirSync(publisher).sort()).toEqual(['publisher.keys', 'root.keys', 'wispr.json', 'wispr.schema.json']);
     expect(modeOf(join(publisher, 'publisher.keys'))).toBe('600');
   });
 
