@@ -9,10 +9,11 @@ interface Layer {
 }
 
 const PRIMITIVES = ['#channel', '#primitives', '#random', '#signing', '#symmetric'];
-const PROGRAM: Layer = { folders: ['core', 'node-support'], packages: ['*', 'node:'] };
+const PROGRAM: Layer = { folders: ['core', 'reading', 'node-support'], packages: ['*', 'node:'] };
 const ABOVE: Layer = {
   folders: [
     'core',
+    'reading',
     'node-support',
     'publisher',
     'keyserver',
@@ -33,6 +34,7 @@ const CRYPTOGRAPHY = ['libsodium-wrappers', '@noble'];
 const LAYERS: Readonly<Record<string, Layer>> = {
   'core/primitives': { folders: ['core'], packages: ['libsodium-wrappers', '@noble', 'node:', ...PRIMITIVES] },
   core: { folders: ['core'], packages: PRIMITIVES },
+  reading: { folders: ['core', 'reading'], packages: PRIMITIVES },
   'node-support/storage': {
     folders: ['core', 'node-support'],
     packages: ['node:', '@aws-sdk/client-s3', '@aws-sdk/lib-storage', '#primitives'],
@@ -45,7 +47,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   keyserver: PROGRAM,
   'client-proxy': PROGRAM,
   link: PROGRAM,
-  'web-reader': { folders: ['core'], packages: PRIMITIVES },
+  'web-reader': { folders: ['core', 'reading'], packages: PRIMITIVES },
   'cache-config': { folders: ['core', 'node-support'], packages: ['node:', 'zod'] },
   cli: ABOVE,
   serve: ABOVE,

@@ -8,12 +8,12 @@ import type { DocumentReader, ReadingContext } from '../../core/object/document-
 import type { ByteRange } from '../../core/object/geometry.ts';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
-import { isSingleRange, parseByteRange, sliceOf } from '../../core/reading/byte-range.ts';
+import { isSingleRange, sliceOf } from '../../core/reading/byte-range.ts';
 import { CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
-import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
-import { isNotModified, preconditionFails, rangeApplies } from '../../core/reading/validators.ts';
+import type { Representation } from '../../core/reading/representation.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { onceClosed } from '../../node-support/once-closed.ts';
+import { answerContent, type ContentAnswer } from '../../reading/content.ts';
 import type { GatewayLinks } from '../gateway/links.ts';
 import { type Rewriting, rewritingOf, rewrittenFields, rewrittenRepresentation } from '../gateway/rewriting.ts';
 import { LIMITS } from '../limits.ts';
@@ -100,7 +100,7 @@ export async function serveDocument(access: DeliveryAccess, wanted: DocumentRequ
 
 /** From the beginning: head and first block are verified before anything is decided. */
 async function serveFresh(exchange: Exchange): Promise<void> {
-  const { bound, path, entry, request, response, source, range } = exchange;
+  const { bound, path, entry, request, source } = exchange;
   const expected = { site: bound.site, path, publisherKey: bound.publisherKey, entry };
   const known = bound.remembered.get(path);
   const context = { ...contextOf(exchange), known };
@@ -109,32 +109,28 @@ async function serveFresh(exchange: Exchange): Promise<void> {
   const reader = opened?.reader ?? (await describeFor(exchange, expected, context));
   source.opened();
   if (reader !== known?.reader) bound.remembered.set(path, reader, entry.head);
-  const chosen = await represent(reader, exchange);
-  if (endEarly(chosen, exchange)) return;
-  if (opened === undefined) return void response.writeHead(exchange.status, chosen.headers).end();
+  const answer = await represent(reader, exchange);
   try {
-    if (range !== undefined && chosen.ranges && rangeApplies(request.headers, chosen))
-      await serveRangeOf(opened, chosen, range, exchange);
-    else await sendWhole(opened, chosen, exchange);
+    if (endEarly(answer, exchange) || opened === undefined) return;
+    if (typeof answer.part === 'string') await sendWhole(opened, answer, exchange);
+    else await serveRangeOf(opened, answer, answer.part, exchange);
   } finally {
-    opened.payload.stopKeeping();
+    opened?.payload.stopKeeping();
   }
 }
 
-/** What needs no content: the answer to a condition, or another in place of the document. */
-function endEarly(chosen: Decorated, { request, response, status, instead }: Exchange): boolean {
+/** What needs no content, or is another in place of the document. */
+function endEarly({ status, headers, part, chosen }: Represented, { response, instead }: Exchange): boolean {
   if (instead(chosen.headers)) return true;
-  if (status !== 200) return false;
-  if (preconditionFails(request.headers, chosen)) endWithout(response, chosen, 412);
-  else if (isNotModified(request.headers, chosen)) endWithout(response, chosen, 304);
-  else return false;
+  if (part !== 'nothing') return false;
+  response.writeHead(status, headers).end();
   return true;
 }
 
 async function sendWhole(
   { content, metadata, payload }: Opened,
-  { headers, undo, rewriting }: Decorated,
-  { response, status, deliveries, noteStart }: Exchange,
+  { status, headers, chosen: { undo, rewriting } }: Represented,
+  { response, deliveries, noteStart }: Exchange,
 ): Promise<void> {
   const policy = metadata.headers?.['content-security-policy'];
   const change = rewriting && (await import('../gateway/rewriter.ts')).createRewriter(rewriting, policy);
@@ -159,19 +155,15 @@ async function* notingStart(
 }
 
 /** A range of a document that was just opened: out of what is coming, or, where much would be skipped, by a request of its own. */
-async function serveRangeOf(opened: Opened, chosen: Decorated, header: string, exchange: Exchange): Promise<void> {
+async function serveRangeOf(opened: Opened, answer: Represented, range: ByteRange, exchange: Exchange): Promise<void> {
   const { reader, content, metadata, payload } = opened;
-  const { response, source } = exchange;
-  const range = parseByteRange(header, metadata.contentLength);
-  if (range === undefined) return sendWhole(opened, chosen, exchange);
-  if (range === 'unsatisfiable') return endUnsatisfiable(response, chosen, metadata.contentLength);
   if (range.start <= LIMITS.skippedInStream) {
     if (range.end === metadata.contentLength) payload.beginKeeping();
     else payload.stopKeeping();
-    return sendRange(sliceOf(content, range), payload, chosen, range, exchange);
+    return sendRange(sliceOf(content, range), payload, answer, range, exchange);
   }
-  source.release();
-  if (!(await serveBlocks(reader, chosen, header, exchange))) await serveFresh({ ...exchange, range: undefined });
+  exchange.source.release();
+  if (!(await serveBlocks(reader, answer, range, exchange))) await serveFresh({ ...exchange, range: undefined });
 }
 
 /**
@@ -179,20 +171,15 @@ async function serveRangeOf(opened: Opened, chosen: Decorated, header: string, e
  * for anything, and ranges are fetched by themselves. `false`: nothing was sent, and the document has to be opened anew.
  */
 async function serveRemembered(exchange: Exchange): Promise<boolean> {
-  const { bound, path, entry, request, response, range, status } = exchange;
+  const { bound, path, entry, request, range, status } = exchange;
   const isHead = request.method === 'HEAD';
   const wanted = isHead || (status === 200 && (range !== undefined || isConditional(request)));
   const known = wanted ? bound.remembered.get(path) : undefined;
   if (known === undefined || known.headHash !== entry.head) return false;
   const reader = await known.reader.confirm(contextOf(exchange));
-  const chosen = await represent(reader, exchange);
-  if (endEarly(chosen, exchange)) return true;
-  if (isHead) {
-    response.writeHead(status, chosen.headers).end();
-    return true;
-  }
-  if (range === undefined || !chosen.ranges || !rangeApplies(request.headers, chosen)) return false;
-  return serveBlocks(reader, chosen, range, exchange);
+  const answer = await represent(reader, exchange);
+  if (endEarly(answer, exchange)) return true;
+  return typeof answer.part !== 'string' && serveBlocks(reader, answer, answer.part, exchange);
 }
 
 function contextOf({ bound: { keys }, past }: Exchange): ReadingContext {
@@ -214,23 +201,16 @@ function isConditional({ headers }: IncomingMessage): boolean {
  */
 async function serveBlocks(
   reader: DocumentReader,
-  chosen: Decorated,
-  header: string,
+  answer: Represented,
+  range: ByteRange,
   exchange: Exchange,
 ): Promise<boolean> {
   const { bound, path, response, source } = exchange;
-  const { contentLength } = reader.metadata;
-  const range = parseByteRange(header, contentLength);
-  if (range === undefined) return false;
-  if (range === 'unsatisfiable') {
-    endUnsatisfiable(response, chosen, contentLength);
-    return true;
-  }
   try {
     const payload = await openPart(exchange, reader, reader.payloadRange(range));
     payload.stopKeeping();
     const content = tellingWhenOpen(reader.contentRange(range, payload), source);
-    await sendRange(content, payload, chosen, range, exchange);
+    await sendRange(content, payload, answer, range, exchange);
     return true;
   } catch (error) {
     bound.remembered.forget(path);
@@ -254,43 +234,30 @@ async function* tellingWhenOpen(
 function sendRange(
   content: AsyncGenerator<Uint8Array>,
   payload: Payload,
-  { headers, total }: Decorated,
+  { status, headers }: Represented,
   { start, end }: ByteRange,
   { response }: Exchange,
 ): Promise<void> {
-  const length = end - start;
-  const fields = {
-    ...headers,
-    'content-length': String(length),
-    'content-range': `bytes ${start}-${end - 1}/${total}`,
-  };
-  return deliver(response, { status: 206, headers: fields, content, length, spend: (piece) => payload.spend(piece) });
+  return deliver(response, { status, headers, content, length: end - start, spend: (piece) => payload.spend(piece) });
 }
 
 /** A representation with the headers that leave this program. */
 interface Decorated extends Omit<Representation, 'headers'> {
   readonly headers: HeaderFields;
-  /** Bytes of the content as it is carried. */
-  readonly total: number;
   /** What the gateway changes on the way. */
   readonly rewriting: Rewriting | undefined;
 }
 
-async function represent(reader: DocumentReader, { door, links, request, confirmed }: Exchange): Promise<Decorated> {
-  const carried = await chooseRepresentation(reader, request.headers);
-  const rewriting = rewritingOf(reader.metadata.mediaType, links);
-  const chosen = rewriting ? rewrittenRepresentation(carried, rewriting) : carried;
-  const fields = links ? rewrittenFields(chosen.headers, links) : chosen.headers;
-  const headers = { ...fields, via: VIA, [CONFIRMED_HEADER]: confirmed };
-  return { ...chosen, headers: documentHeaders(headers, door), total: reader.metadata.contentLength, rewriting };
-}
+type Represented = ContentAnswer<Decorated>;
 
-function endWithout(response: ServerResponse, { headers }: Decorated, status: 304 | 412): void {
-  const { 'content-type': _type, 'content-length': _length, 'content-encoding': _coding, ...rest } = headers;
-  response.writeHead(status, status === 412 ? { ...rest, 'content-length': '0' } : rest).end();
-}
-
-function endUnsatisfiable(response: ServerResponse, { headers }: Decorated, total: number): void {
-  const { 'content-type': _type, ...rest } = headers;
-  response.writeHead(416, { ...rest, 'content-length': '0', 'content-range': `bytes */${total}` }).end();
+function represent(reader: DocumentReader, exchange: Exchange): Promise<Represented> {
+  const { door, links, request, confirmed, status, range } = exchange;
+  const asked = { method: request.method ?? '', headers: { ...request.headers, range } };
+  return answerContent(reader, asked, status, (carried) => {
+    const rewriting = rewritingOf(reader.metadata.mediaType, links);
+    const chosen = rewriting ? rewrittenRepresentation(carried, rewriting) : carried;
+    const fields = links ? rewrittenFields(chosen.headers, links) : chosen.headers;
+    const headers = { ...fields, via: VIA, [CONFIRMED_HEADER]: confirmed };
+    return { ...chosen, headers: documentHeaders(headers, door), rewriting };
+  });
 }

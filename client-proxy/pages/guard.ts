@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { equalSecrets, randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { concatAll, fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
+import { isWindow, senderOf } from '../../reading/navigation.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 
@@ -56,8 +57,7 @@ export class Guard {
    */
   async readForeignForm(request: IncomingMessage, asked: AskedHost): Promise<URLSearchParams> {
     if (!this.isOwn(asked)) throw new ReaderError('host-unknown', 'the address is not one of this program');
-    const { 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = request.headers;
-    if (mode !== 'navigate' || destination !== 'document')
+    if (!isWindow(request.headers))
       throw new ReaderError('cross-site', 'only a browser brings a form of another page, in a window of its own');
     return this.#fieldsOf(request);
   }
@@ -74,8 +74,7 @@ export class Guard {
  * @throws ReaderError `cross-site`
  */
 export function checkOwnLink({ headers }: IncomingMessage): void {
-  const site = headers['sec-fetch-site'];
-  if (site !== undefined && site !== 'same-origin' && site !== 'none')
+  if (senderOf(headers) === 'elsewhere')
     throw new ReaderError('cross-site', "only the Reader's own pages lead to this one");
 }
 

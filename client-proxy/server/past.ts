@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { PublicationError } from '../../core/publication/errors.ts';
 import type { PastPublication } from '../../core/publication/site-publication.ts';
 import type { PublicationKeeper } from '../../node-support/publication/publication-keeper.ts';
+import { senderOf } from '../../reading/navigation.ts';
 
 /** A publication as it was, and why it is not shown as it is. */
 export interface Past extends PastPublication {
@@ -24,7 +25,8 @@ function isOver(reason: unknown): boolean {
 
 /** Whether a page of the same site leads there, or loads it: the notice in front of it, above all. */
 export function isFromHere({ headers }: IncomingMessage): boolean {
-  const { referer = '', host, 'sec-fetch-site': site } = headers;
-  if (site !== undefined) return site === 'same-origin';
+  const { referer = '', host } = headers;
+  const sender = senderOf(headers);
+  if (sender !== undefined) return sender === 'here';
   return URL.canParse(referer) && new URL(referer).host === host; // over plain http, browsers say no more
 }

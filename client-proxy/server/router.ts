@@ -8,6 +8,7 @@ import type { Freshness } from '../../core/publication/site-publication.ts';
 import { asksForNewest, confirmedAt } from '../../core/reading/confirmation.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
+import { isWindow, senderOf } from '../../reading/navigation.ts';
 import type { DeliveryAccess } from '../documents/document-door.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
@@ -275,10 +276,8 @@ function checkPassages({ headers }: IncomingMessage): void {
  * @throws ReaderError `cross-site`
  */
 function welcome({ request: { headers } }: Call, ownOrigin: string): void {
-  const site = headers['sec-fetch-site'];
-  if (site === 'same-origin' || site === 'none') return;
-  if (site === undefined && (headers.origin === undefined || headers.origin === ownOrigin)) return;
-  const isFollowed = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
-  if (site !== undefined && isFollowed) return;
+  const sender = senderOf(headers);
+  const isOwn = headers.origin === undefined || headers.origin === ownOrigin;
+  if (sender === undefined ? isOwn : sender !== 'elsewhere' || isWindow(headers)) return;
   throw new ReaderError('cross-site', 'the request was made by a page of another site');
 }

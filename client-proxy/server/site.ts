@@ -1,15 +1,10 @@
-/**
- * Answers a request for a connected site: its publication decides what there is at the address. Statuses, headers and redirects of content hosts do
- * not count.
- */
+/** Answers a request for a connected site, as reading/answer.ts decides. */
 import type { IncomingMessage } from 'node:http';
-import { CodedError } from '../../core/errors.ts';
 import type { ContentCoding } from '../../core/object/metadata.ts';
-import type { Resolution } from '../../core/publication/resolve.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
-import { ReadingError } from '../../core/reading/errors.ts';
-import { localRedirect } from '../../core/reading/local-redirect.ts';
+import { answer, type FoundDocument } from '../../reading/answer.ts';
+import { openerOf } from '../../reading/navigation.ts';
 import { type DeliveryAccess, type SiteExchange, serveDocument } from '../documents/document-door.ts';
 import { documentHeaders } from '../documents/document-headers.ts';
 import { type HeaderFields, VIA } from '../network/answer-fields.ts';
@@ -18,7 +13,6 @@ import type { PublisherLook } from '../pages/look.ts';
 import type { Activity } from '../pages/noticed.ts';
 import { pageTitleOf } from '../pages/page-title.ts';
 import { sendNotice, sendPastNotice } from '../pages/refusal.ts';
-import { MissingSoFar } from '../site/missing-so-far.ts';
 import { isFromHere, type Past } from './past.ts';
 
 export interface SiteRequest extends SiteExchange {
@@ -39,45 +33,30 @@ export interface SiteRequest extends SiteExchange {
 
 /** @throws why there is no answer; if `response.headersSent`, the caller must end it visibly incomplete */
 export async function serveSite(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
-  const { bound, freshness, past, request, response } = wanted;
-  if (past && !isFromHere(request)) {
-    if (!isNavigation(request)) throw past.reason;
-    return sendPastNotice(response, wanted);
-  }
-  if (!past && freshness.stale && wanted.notices && isNavigation(request) && bound.isNoticeDue())
-    return sendNotice(response, { ...wanted, site: bound.site, now: wanted.now() });
-  try {
-    await serveResolved(access, wanted);
-  } catch (error) {
-    if (past || response.headersSent || !mayBeOutdated(error) || !(await bound.publication.hasMovedOn())) throw error;
-    await serveResolved(access, wanted);
-  }
+  const { bound, freshness, past, request, response, target, now } = wanted;
+  const asked = {
+    method: request.method ?? '',
+    target,
+    opener: openerOf(request.headers),
+    isFromHere: isFromHere(request),
+  };
+  const { site, publication } = bound;
+  const isNoticeDue = () => wanted.notices && bound.isNoticeDue();
+  await answer(
+    asked,
+    { site, publication, freshness, past, now, isNoticeDue },
+    {
+      document: (found) => serve(access, wanted, found),
+      redirect: (status, location) => sendRedirect(wanted, status, location),
+      notice: (notice) =>
+        notice === 'past' ? sendPastNotice(response, wanted) : sendNotice(response, { ...wanted, site, now: now() }),
+      hasBegun: () => response.headersSent,
+    },
+  );
 }
 
-async function serveResolved(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
-  const { past } = wanted;
-  const { publication } = wanted.bound;
-  const look = () => (past?.publication ?? publication.publication).resolve(wanted.target, past?.time ?? wanted.now());
-  let resolution = await look();
-  // The link may lead to a page that was published this minute.
-  if (!past && resolution.kind === 'missing' && isNavigation(wanted.request) && (await publication.hasMovedOn()))
-    resolution = await look();
-  switch (resolution.kind) {
-    case 'document':
-      return serve(access, wanted, resolution, 200);
-    case 'redirect':
-      return sendRedirect(wanted, resolution);
-    case 'missing':
-      return serveMissing(access, wanted);
-    case 'refused':
-      throw new ReadingError('path-refused', 'the address has a spelling that no document has');
-  }
-}
-
-type Found = Pick<Extract<Resolution, { kind: 'document' }>, 'path' | 'entry'>;
-
-async function serve(access: DeliveryAccess, wanted: SiteRequest, found: Found, status: 200 | 404): Promise<void> {
-  const { path, entry } = found;
+async function serve(access: DeliveryAccess, wanted: SiteRequest, found: FoundDocument): Promise<void> {
+  const { path, entry, status } = found;
   const { bound, verified, response, request, now, target } = wanted;
   const confirmed = confirmedAt(wanted.freshness);
   const mayNotFetch = wanted.door === 'gateway' && isFromElsewhere(request);
@@ -99,45 +78,15 @@ async function serve(access: DeliveryAccess, wanted: SiteRequest, found: Found, 
   if (isNoted) verified.record({ site: bound.site, path, title, from, time: now() });
 }
 
-/** Serves the publisher's own 404 page, if there is a public one. */
-async function serveMissing(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
-  const { publication } = wanted.bound.publication;
-  const path = publication.settings.notFound;
-  const entry = path === undefined || wanted.past ? undefined : await publication.document(path, wanted.now());
-  if (path !== undefined && entry && entry.set === undefined) return serve(access, wanted, { path, entry }, 404);
-  throw missing(wanted);
-}
-
-function missing({ bound: { publication: keeper }, freshness, now, past }: SiteRequest): ReadingError {
-  const { failure, isSlow, publication } = keeper;
-  if (past)
-    return new ReadingError('content-host-unreachable', 'there was no such document, and nothing newer is known');
-  if (failure === undefined && !isSlow)
-    return new ReadingError('no-such-document', 'the publisher signed that there is no such document');
-  const { version = freshness.version } = publication.state?.snapshot ?? {};
-  return new MissingSoFar({ version, confirmed: freshness.confirmed, now: now() }, failure);
-}
-
-function sendRedirect(
-  { bound, door, links, freshness, response }: SiteRequest,
-  { status, location }: Extract<Resolution, { kind: 'redirect' }>,
-): void {
-  const local = localRedirect(location, bound.site);
+function sendRedirect({ door, links, freshness, response }: SiteRequest, status: number, location: string): void {
   const headers = {
-    location: links?.rewrite(local) ?? local,
+    location: links?.rewrite(location) ?? location,
     'content-length': '0',
     'cache-control': 'no-cache',
     via: VIA,
     [CONFIRMED_HEADER]: confirmedAt(freshness),
   };
   response.writeHead(status, documentHeaders(headers, door)).end();
-}
-
-/** Whether a page is opened in a window of its own. */
-function isNavigation({ method, headers }: IncomingMessage): boolean {
-  const { 'sec-fetch-mode': mode, 'sec-fetch-dest': destination, accept = '' } = headers;
-  if (method !== 'GET') return false;
-  return mode === undefined ? accept.includes('text/html') : mode === 'navigate' && destination === 'document';
 }
 
 /** Whether a page of another origin leads here. */
@@ -157,9 +106,4 @@ function isShown({ 'content-type': type, 'content-disposition': disposition }: H
 function isReadable(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   return !name.includes('.') || /\.(?:x?html?|pdf|epub|txt)$/i.test(name);
-}
-
-/** Whether a newer publication could help: files of the current one were removed or replaced. */
-function mayBeOutdated(error: unknown): boolean {
-  return error instanceof CodedError && (error.code === 'head-unexpected' || error.code === 'object-missing');
 }

@@ -9,13 +9,12 @@ import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { OpenedDocument, SetKey } from '../../core/object/document-reader.ts';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
-import { parseByteRange, sliceOf } from '../../core/reading/byte-range.ts';
+import { sliceOf } from '../../core/reading/byte-range.ts';
 import { documentHeaders } from '../../core/reading/document-headers.ts';
 import { openAt } from '../../core/reading/open-at.ts';
-import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
-import { isNotModified, rangeApplies } from '../../core/reading/validators.ts';
 import { createDecoder } from '../../node-support/content-coding.ts';
 import { onceClosed } from '../../node-support/once-closed.ts';
+import { answerContent } from '../../reading/content.ts';
 import { KeyServerError } from '../errors.ts';
 import { cutConnection } from '../http/cut.ts';
 import type { Provider } from '../publication/provider.ts';
@@ -65,8 +64,7 @@ export async function sendDocument(
     const fetchContent = service.hosts.fetchFor(site, transfer.signal);
     const document = await openAt(fetchContent, wanted, { findKey, now: service.state.now() });
     clearTimeout(timer);
-    if (status === 404) await sendInstead(document, request, response);
-    else await sendOpened(document, request, response);
+    await sendOpened(document, status, request, response);
   } catch (error) {
     clearTimeout(timer);
     transfer.abort();
@@ -83,39 +81,21 @@ function keyFinder(state: KeyServerState, subscriber: Subscriber | undefined, { 
   };
 }
 
-/** The publisher's page for what does not exist: the whole of it, whatever part or version was wanted. */
-async function sendInstead(document: OpenedDocument, request: Request, response: Response): Promise<void> {
-  const chosen = await chooseRepresentation(document.reader, request.headers);
-  setHeaders(chosen, response);
-  response.removeHeader('ETag');
-  response.status(404);
-  if (request.method === 'HEAD') return endWithout(document, response, 404);
-  return stream(document.content, chosen.undo, response);
-}
-
-async function sendOpened(document: OpenedDocument, request: Request, response: Response): Promise<void> {
-  const { content, metadata, reader } = document;
-  const { contentLength } = metadata;
-  const chosen = await chooseRepresentation(reader, request.headers);
-  setHeaders(chosen, response);
-  if (isNotModified(request.headers, chosen)) return endWithout(document, response, 304);
-  if (request.method === 'HEAD') return endWithout(document, response, 200);
-  const wanted = chosen.ranges && rangeApplies(request.headers, chosen);
-  const range = wanted ? parseByteRange(request.headers.range, contentLength) : undefined;
-  if (range === undefined) return stream(content, chosen.undo, response);
-  if (range === 'unsatisfiable') {
-    return endWithout(document, response.set('Content-Range', `bytes */${contentLength}`), 416);
-  }
-  const { start, end } = range;
-  response.status(206).set('Content-Range', `bytes ${start}-${end - 1}/${contentLength}`);
-  response.set('Content-Length', String(end - start));
-  return stream(sliceOf(content, range), undefined, response);
-}
-
-function setHeaders(chosen: Representation, response: Response): void {
+async function sendOpened(
+  { reader, content }: OpenedDocument,
+  status: 200 | 404,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const answer = await answerContent(reader, request, status, (chosen) => chosen);
   response.removeHeader('Content-Security-Policy');
   // Not `set`, which adds a charset to what the publisher signed.
-  for (const [name, value] of Object.entries(documentHeaders(chosen.headers))) response.setHeader(name, value);
+  for (const [name, value] of Object.entries(documentHeaders(answer.headers))) response.setHeader(name, value);
+  response.status(answer.status);
+  if (answer.part === 'whole') return stream(content, answer.chosen.undo, response);
+  if (answer.part !== 'nothing') return stream(sliceOf(content, answer.part), undefined, response);
+  await content.return(undefined);
+  response.end();
 }
 
 async function stream(
@@ -139,14 +119,4 @@ async function* cuttingOff(response: Response, content: AsyncIterable<Uint8Array
     cutConnection(response.socket);
     throw error;
   }
-}
-
-async function endWithout(
-  { content }: OpenedDocument,
-  response: Response,
-  status: 200 | 304 | 404 | 416,
-): Promise<void> {
-  await content.return(undefined);
-  if (status === 304 || status === 416) response.removeHeader('Content-Length');
-  response.status(status).end();
 }

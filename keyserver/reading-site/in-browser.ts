@@ -15,6 +15,7 @@ import {
   type WorkerSite,
   workerFor,
 } from '../../node-support/web-reader-files.ts';
+import { openerOf } from '../../reading/navigation.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/door.ts';
 import { formOf } from '../http/forms.ts';
@@ -140,9 +141,7 @@ function isReachable(origin: string): boolean {
 
 /** Whether a browser opens a page in a window of its own. Programs do not ask for HTML, and get documents. */
 function isPage({ method, headers }: Request): boolean {
-  const { 'sec-fetch-mode': mode, 'sec-fetch-dest': destination, accept = '' } = headers;
-  if (method !== 'GET') return false;
-  return mode === undefined ? accept.includes('text/html') : mode === 'navigate' && destination === 'document';
+  return method === 'GET' && openerOf(headers) === 'window';
 }
 
 /** @param to - path and query of the document, for those who read what is decrypted here */

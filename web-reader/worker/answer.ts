@@ -3,12 +3,12 @@ import type { DocumentReader, ReadingContext } from '../../core/object/document-
 import type { ByteRange } from '../../core/object/geometry.ts';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
-import { isSingleRange, parseByteRange, sliceOf } from '../../core/reading/byte-range.ts';
+import { isSingleRange, sliceOf } from '../../core/reading/byte-range.ts';
 import { CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
 import { documentHeaders } from '../../core/reading/document-headers.ts';
-import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
+import type { Representation } from '../../core/reading/representation.ts';
 import type { RequestHeaders } from '../../core/reading/request-headers.ts';
-import { isNotModified, preconditionFails, rangeApplies } from '../../core/reading/validators.ts';
+import { answerContent, type ContentAnswer } from '../../reading/content.ts';
 import { WebReaderError } from '../errors.ts';
 import { describe, openPart, openWhole } from './documents.ts';
 import { inOrder } from './hosts.ts';
@@ -49,58 +49,38 @@ export async function answerDocument(wish: DocumentWish): Promise<Response> {
   const { request, site, path, entry, status } = wish;
   const supply = { path, entry, hosts: inOrder(site.content) };
   const exchange = { ...wish, supply, headers: Object.fromEntries(request.headers) };
-  if (request.method === 'HEAD') return answerHead(exchange);
-  const { range } = exchange.headers;
-  const whole = () => answerWhole(exchange);
-  return status === 200 && isSingleRange(range) ? answerRange(exchange, range, whole) : whole();
-}
-
-async function answerHead(exchange: Exchange): Promise<Response> {
-  const chosen = await chooseRepresentation(await readerFor(exchange), exchange.headers);
-  return unconditional(exchange, chosen) ?? respond(exchange, chosen, exchange.status, null);
+  const isHead = request.method === 'HEAD';
+  if (!isHead && !(status === 200 && isSingleRange(exchange.headers.range))) return answerWhole(exchange);
+  const reader = await readerFor(exchange);
+  const answer = await answerContent(reader, { method: request.method, headers: exchange.headers }, status, asIs);
+  if (answer.part === 'whole') return answerWhole(exchange);
+  return respond(exchange, answer, answer.part === 'nothing' ? null : await openRange(exchange, reader, answer.part));
 }
 
 async function answerWhole(exchange: Exchange): Promise<Response> {
-  const { supply, site, path, publisherKey, entry, context, status } = exchange;
+  const { supply, site, path, publisherKey, entry, context, status, headers } = exchange;
   const opened = await openWhole(supply, { site: site.site, path, publisherKey, entry }, context);
   remember(entry, opened.reader);
   const { payload, content } = opened;
   try {
-    const chosen = await chooseRepresentation(opened.reader, exchange.headers);
-    const early = unconditional(exchange, chosen);
-    if (early) {
+    const { range: _range, ...rest } = headers;
+    const answer = await answerContent(opened.reader, { method: 'GET', headers: rest }, status, asIs);
+    if (answer.part === 'nothing') {
       payload.end();
-      return early;
+      return respond(exchange, answer, null);
     }
-    const undo = decoderFor(chosen.undo);
+    const undo = decoderFor(answer.chosen.undo);
     await payload.beginKeeping();
     const body = streamOf(content, payload);
-    return respond(exchange, chosen, status, undo ? body.pipeThrough(undo) : body);
+    return respond(exchange, answer, undo ? body.pipeThrough(undo) : body);
   } catch (error) {
     payload.end();
     throw error;
   }
 }
 
-/** @param whole - answers with all of it, where a range cannot be had or is not wanted of this version */
-async function answerRange(
-  exchange: Exchange,
-  header: string | undefined,
-  whole: () => Promise<Response>,
-): Promise<Response> {
-  const reader = await readerFor(exchange);
-  const chosen = await chooseRepresentation(reader, exchange.headers);
-  const early = unconditional(exchange, chosen);
-  if (early) return early;
-  const total = reader.metadata.contentLength;
-  const range = chosen.ranges && rangeApplies(exchange.headers, chosen) ? parseByteRange(header, total) : undefined;
-  if (range === undefined) return whole();
-  if (range === 'unsatisfiable') return respond(exchange, chosen, 416, null, { 'content-range': `bytes */${total}` });
-  const body = await openRange(exchange, reader, range);
-  return respond(exchange, chosen, 206, body, {
-    'content-length': String(range.end - range.start),
-    'content-range': `bytes ${range.start}-${range.end - 1}/${total}`,
-  });
+function asIs(chosen: Representation): Representation {
+  return chosen;
 }
 
 /** The blocks that hold a range; of an object that stands in a page as text, or where all is wanted, the whole. */
@@ -134,28 +114,11 @@ function remember({ head }: DocumentEntry, reader: DocumentReader): void {
   }
 }
 
-/** The answer to a condition, where there is one. */
-function unconditional(exchange: Exchange, chosen: Representation): Response | undefined {
-  if (exchange.status !== 200) return undefined;
-  if (preconditionFails(exchange.headers, chosen)) return respond(exchange, chosen, 412, null);
-  return isNotModified(exchange.headers, chosen) ? respond(exchange, chosen, 304, null) : undefined;
-}
-
-const WITHOUT_CONTENT: readonly number[] = [304, 412, 416];
-
-function respond(
-  { confirmed }: Exchange,
-  chosen: Representation,
-  status: number,
-  body: ReadableStream | null,
-  fields: Readonly<Record<string, string>> = {},
-): Response {
+function respond({ confirmed }: Exchange, answer: ContentAnswer, body: ReadableStream | null): Response {
   const headers = new Headers({ [CONFIRMED_HEADER]: confirmed });
-  for (const [name, value] of Object.entries({ ...documentHeaders(chosen.headers), ...fields }))
+  for (const [name, value] of Object.entries(documentHeaders(answer.headers)))
     for (const each of [value].flat()) headers.append(name, each);
-  if (status === 404) headers.delete('etag');
-  if (WITHOUT_CONTENT.includes(status)) for (const name of ['content-type', 'content-length']) headers.delete(name);
-  return new Response(body, { status, headers });
+  return new Response(body, { status: answer.status, headers });
 }
 
 /** @throws WebReaderError `coding-unsupported` */

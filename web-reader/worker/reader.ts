@@ -2,14 +2,11 @@
 import { CodedError, reasonOf } from '../../core/errors.ts';
 import type { HeldSetKey } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
-import type { DocumentEntry } from '../../core/publication/document-entry.ts';
-import type { Resolution } from '../../core/publication/resolve.ts';
 import type { Freshness, PastPublication } from '../../core/publication/site-publication.ts';
 import { confirmedAt } from '../../core/reading/confirmation.ts';
-import { ReadingError } from '../../core/reading/errors.ts';
-import { localRedirect } from '../../core/reading/local-redirect.ts';
 import { accentOf } from '../../core/site/accent.ts';
 import { READING_SITE_PAGES, urlPathOf } from '../../core/site/path.ts';
+import { answer, type FoundDocument } from '../../reading/answer.ts';
 import { WebReaderError } from '../errors.ts';
 import { macOf, openStore, STATE, type Store } from '../store.ts';
 import { answerDocument } from './answer.ts';
@@ -45,7 +42,7 @@ interface Visit extends Session {
   readonly to: string;
   readonly freshness: Freshness;
   /** The publication as it was, where that is shown: only what is kept here. */
-  readonly past: PastPublication | undefined;
+  readonly past: (PastPublication & { readonly reason: unknown }) | undefined;
 }
 
 /** Reasons why there is no key that a reader can do something about. */
@@ -89,27 +86,35 @@ export class WebReader {
   }
 
   /** A document as a page gets it. @throws what keeps it from being shown */
-  async read(session: Session, found: Found): Promise<Response> {
+  async read(session: Session, found: Pick<FoundDocument, 'entry' | 'path'>): Promise<Response> {
     const freshness = await session.publication.current();
     const request = new Request(urlPathOf(found.path));
-    return show({ ...session, request, target: '', to: '', freshness, past: undefined }, found, 200);
+    return show({ ...session, request, target: '', to: '', freshness, past: undefined }, { ...found, status: 200 });
   }
 
   async #answer(request: Request, target: string, to: string): Promise<Response> {
     const { store, known, publication } = await this.#open();
     const [site, { freshness, past }] = await Promise.all([known.read(), judge(publication, request)]);
-    if (past && isOpened(request) && !isFromHere(request))
-      return pastNoticeFor(freshness, target, await this.masthead());
-    if (!past && freshness.stale && isOpened(request) && (await isNoticeDue(store)))
-      return noticeFor(freshness, site.site, target, nowInSeconds(), await this.masthead());
     const visit = { store, site, publication, request, target, to, freshness, past };
-    const answer = async () => withSheet(await resolve(visit), request, publication.publication.settings);
-    try {
-      return await answer();
-    } catch (error) {
-      if (past || !mayBeOutdated(error) || !(await publication.hasMovedOn())) throw error;
-      return answer();
-    }
+    const opener = isOpened(request) ? 'window' : 'page';
+    const asked = { method: request.method, target, opener, isFromHere: isFromHere(request) } as const;
+    const read = {
+      site: site.site,
+      publication,
+      freshness,
+      past,
+      now: nowInSeconds,
+      isNoticeDue: () => isNoticeDue(store),
+    };
+    return answer<Response>(asked, read, {
+      document: async (found) => withSheet(await show(visit, found), request, publication.publication.settings),
+      redirect: (status, location) => redirect(status, location, 'private, no-cache'),
+      notice: async (notice) => {
+        const masthead = await this.masthead();
+        if (notice === 'past') return pastNoticeFor(freshness, target, masthead);
+        return noticeFor(freshness, site.site, target, nowInSeconds(), masthead);
+      },
+    });
   }
 
   #open(): Promise<Parts> {
@@ -135,45 +140,11 @@ async function judge(publication: ReadPublication, { cache }: Request): Promise<
   } catch (error) {
     const past = await publication.past();
     if (past === undefined) throw error;
-    return { freshness: past.freshness, past };
+    return { freshness: past.freshness, past: { ...past, reason: error } };
   }
 }
 
-async function resolve(visit: Visit): Promise<Response> {
-  const { publication: keeper, past, target, request, site } = visit;
-  const look = () => (past?.publication ?? keeper.publication).resolve(target, past?.time ?? nowInSeconds());
-  let resolution: Resolution = await look();
-  // The link may lead to a page that was published this minute.
-  if (!past && resolution.kind === 'missing' && isOpened(request) && (await keeper.hasMovedOn()))
-    resolution = await look();
-  switch (resolution.kind) {
-    case 'document':
-      return show(visit, resolution, 200);
-    case 'redirect':
-      return redirect(resolution.status, localRedirect(resolution.location, site.site), 'private, no-cache');
-    case 'missing': {
-      const found = past ? undefined : await notFoundDocument(keeper);
-      if (found) return show(visit, found, 404);
-      throw new ReadingError('no-such-document', 'the publisher signed that there is no such document');
-    }
-    case 'refused':
-      throw new ReadingError('path-refused', 'the path is not one that a document can have');
-  }
-}
-
-export interface Found {
-  readonly path: string;
-  readonly entry: DocumentEntry;
-}
-
-/** The publisher's own page for what does not exist, if it is public. */
-async function notFoundDocument({ publication }: ReadPublication): Promise<Found | undefined> {
-  const path = publication.settings.notFound;
-  const entry = path === undefined ? undefined : await publication.document(path, nowInSeconds());
-  return path !== undefined && entry && entry.set === undefined ? { path, entry } : undefined;
-}
-
-async function show(visit: Visit, { path, entry }: Found, status: 200 | 404): Promise<Response> {
+async function show(visit: Visit, { path, entry, status }: FoundDocument): Promise<Response> {
   const { request, publication, store, freshness, past } = visit;
   const { set } = entry;
   const now = past?.time ?? nowInSeconds();
@@ -238,15 +209,12 @@ function redirect(status: number, location: string, cacheControl: string): Respo
   return new Response(null, { status, headers: { location, 'cache-control': cacheControl } });
 }
 
-/** Whether a page of this site leads there: the notice in front of it, above all. */
-function isFromHere({ referrer }: Request): boolean {
+/** Whether a page of this site loads it or leads there: the notice in front of it, above all. */
+function isFromHere(request: Request): boolean {
+  if (!isOpened(request)) return true;
+  const { referrer } = request;
   const { origin } = scope.location;
   return referrer.startsWith(`${origin}/`) && !referrer.startsWith(`${origin}${READING_SITE_PAGES}/`);
-}
-
-/** Whether a newer publication could help: files of the current one were removed or replaced. */
-function mayBeOutdated(error: unknown): boolean {
-  return error instanceof CodedError && (error.code === 'head-unexpected' || error.code === 'object-missing');
 }
 
 /** A fault of this program. */

@@ -1,0 +1,63 @@
+/** What HTTP says of an opened document: GET and HEAD, conditions, ranges, the stand-in for one that does not exist (RFC 9110). */
+import type { DocumentReader } from '../core/object/document-reader.ts';
+import type { ByteRange } from '../core/object/geometry.ts';
+import { parseByteRange } from '../core/reading/byte-range.ts';
+import { chooseRepresentation, type Representation } from '../core/reading/representation.ts';
+import { headerOf, type RequestHeaders } from '../core/reading/request-headers.ts';
+import { isNotModified, preconditionFails, rangeApplies } from '../core/reading/validators.ts';
+
+export interface ContentRequest {
+  readonly method: string;
+  readonly headers: RequestHeaders;
+}
+
+/** A representation as an adapter sends it: with header fields of its own. */
+type Adapted = Omit<Representation, 'headers'> & { readonly headers: Readonly<Record<string, string | string[]>> };
+
+/** What is sent of a document. */
+export interface ContentAnswer<Chosen extends Adapted = Representation> {
+  readonly status: 200 | 206 | 304 | 404 | 412 | 416;
+  readonly headers: Chosen['headers'];
+  /** Of the content as it is carried. */
+  readonly part: 'nothing' | 'whole' | ByteRange;
+  readonly chosen: Chosen;
+}
+
+/**
+ * Decides what of a document answers a request.
+ *
+ * @param status - 404: it stands for one that does not exist, and is sent whole, without a tag that would name it
+ * @param adapt - changes the representation as the adapter sends it
+ */
+export async function answerContent<Chosen extends Adapted = Representation>(
+  reader: DocumentReader,
+  request: ContentRequest,
+  status: 200 | 404,
+  adapt: (chosen: Representation) => Chosen,
+): Promise<ContentAnswer<Chosen>> {
+  const chosen = adapt(await chooseRepresentation(reader, request.headers));
+  const part = request.method === 'HEAD' ? 'nothing' : 'whole';
+  if (status === 404) return { status, headers: without(chosen, 'etag'), part, chosen };
+  const bare = () => without(chosen, 'content-type', 'content-length', 'content-encoding');
+  if (preconditionFails(request.headers, chosen))
+    return { status: 412, headers: { ...bare(), 'content-length': '0' }, part: 'nothing', chosen };
+  if (isNotModified(request.headers, chosen)) return { status: 304, headers: bare(), part: 'nothing', chosen };
+  const total = reader.metadata.contentLength;
+  const wanted = part === 'whole' && chosen.ranges && rangeApplies(request.headers, chosen);
+  const range = wanted ? parseByteRange(headerOf(request.headers, 'range'), total) : undefined;
+  if (range === undefined) return { status, headers: chosen.headers, part, chosen };
+  if (range === 'unsatisfiable') {
+    const headers = { ...bare(), 'content-length': '0', 'content-range': `bytes */${total}` };
+    return { status: 416, headers, part: 'nothing', chosen };
+  }
+  const headers = {
+    ...chosen.headers,
+    'content-length': String(range.end - range.start),
+    'content-range': `bytes ${range.start}-${range.end - 1}/${total}`,
+  };
+  return { status: 206, headers, part: range, chosen };
+}
+
+function without<Chosen extends Adapted>({ headers }: Chosen, ...names: readonly string[]): Chosen['headers'] {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name)));
+}

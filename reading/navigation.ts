@@ -1,0 +1,43 @@
+/** Who asks for a document, by Fetch Metadata (https://www.w3.org/TR/fetch-metadata/): one table for every adapter. */
+import { headerOf, type RequestHeaders } from '../core/reading/request-headers.ts';
+
+/**
+ * | Sec-Fetch-Mode | Sec-Fetch-Dest | Accept            | opener    |
+ * |----------------|----------------|-------------------|-----------|
+ * | `navigate`     | `document`     |                   | `window`  |
+ * | any other      | any other      |                   | `page`    |
+ * | none           | none           | names `text/html` | `window`  |
+ * | none           | none           |                   | `program` |
+ *
+ * Browsers send no Fetch Metadata to plain-http origins, and old ones none at all; they ask for HTML in a window, and for nothing like it elsewhere.
+ */
+export type Opener = 'window' | 'page' | 'program';
+
+/** @param headers - of a GET or HEAD */
+export function openerOf(headers: RequestHeaders): Opener {
+  if (isWindow(headers)) return 'window';
+  // Some programs name a mode and nothing else.
+  if (headerOf(headers, 'sec-fetch-dest') !== undefined || senderOf(headers) !== undefined) return 'page';
+  return (headerOf(headers, 'accept') ?? '').includes('text/html') ? 'window' : 'program';
+}
+
+/** Whether a browser says that a whole window goes there. */
+export function isWindow(headers: RequestHeaders): boolean {
+  return headerOf(headers, 'sec-fetch-mode') === 'navigate' && headerOf(headers, 'sec-fetch-dest') === 'document';
+}
+
+/** From where a request comes: a page of this origin; a page of another one; the reader, who typed it; `undefined`: nothing says so. */
+export type Sender = 'here' | 'elsewhere' | 'reader' | undefined;
+
+export function senderOf(headers: RequestHeaders): Sender {
+  switch (headerOf(headers, 'sec-fetch-site')) {
+    case undefined:
+      return undefined;
+    case 'same-origin':
+      return 'here';
+    case 'none':
+      return 'reader';
+    default:
+      return 'elsewhere';
+  }
+}
