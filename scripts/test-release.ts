@@ -45,6 +45,11 @@ export const PARTS: readonly Part[] = [
   { name: 'service', minutes: 1, sources: ['client-proxy/', 'keyserver/', 'cli/', 'docs/deploy.md'] },
   { name: 'single', minutes: 1, sources: ['cli/', 'scripts/', 'package'] },
   {
+    name: 'generators',
+    minutes: 2,
+    sources: ['publisher/', 'web-reader/', 'client-proxy/', 'tests/generators/', 'examples/ci/'],
+  },
+  {
     name: 'properties',
     minutes: 2,
     sources: [...PROGRAMS, 'link/'],
