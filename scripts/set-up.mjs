@@ -209,7 +209,10 @@ function unpackCacheTests() {
 /** What comes from npm and is no dependency of wispr, each in a folder of its own: what is to be there, and where its lock file is. */
 const NPM = {
   '--tests': [['serve', 'tests/support/static-server', '.cache/static-server']],
-  '--generators': Object.entries({ eleventy: '@11ty/eleventy' }).map(([folder, name]) => {
+  '--generators': Object.entries({
+    ...{ astro: 'astro', docusaurus: '@docusaurus/core', eleventy: '@11ty/eleventy' },
+    ...{ next: 'next', vitepress: 'vitepress' },
+  }).map(([folder, name]) => {
     return [name, `tests/generators/${folder}`, `.cache/generators/${folder}`];
   }),
 };
