@@ -5,17 +5,18 @@ import type { ConfigurationInput } from './workspace/configuration/schema.ts';
 
 interface Generator {
   readonly name: string;
-  /** Names of its configuration; the first folder that has one counts. */
+  /** Names of its configuration; one that is there is enough. */
   readonly files: readonly string[];
   readonly settings: Pick<ConfigurationInput, 'source' | 'cleanUrls'>;
 }
 
-/** `vite.config` becomes `vite.config.js`, `.mjs`, `.cjs`, `.ts`, `.mts`. */
+/** Names of a configuration that is a script. */
 const script = (name: string) => ['js', 'mjs', 'cjs', 'ts', 'mts'].map((ending) => `${name}.${ending}`);
-const any = (name: string) => ['toml', 'yaml', 'yml', 'json'].map((ending) => `${name}.${ending}`);
+/** Names of a configuration that is data. */
+const data = (name: string) => ['toml', 'yaml', 'yml', 'json'].map((ending) => `${name}.${ending}`);
 
 const GENERATORS: readonly Generator[] = [
-  { name: 'Hugo', files: [...any('hugo'), 'config.toml', 'config/_default'], settings: { source: 'public' } },
+  { name: 'Hugo', files: [...data('hugo'), 'config.toml', 'config/_default'], settings: { source: 'public' } },
   { name: 'Jekyll', files: ['_config.yml', '_config.yaml', '_config.toml'], settings: { source: '_site' } },
   { name: 'Eleventy', files: ['.eleventy.js', ...script('eleventy.config')], settings: { source: '_site' } },
   { name: 'Astro', files: script('astro.config'), settings: { source: 'dist' } },
