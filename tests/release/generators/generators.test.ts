@@ -20,7 +20,8 @@ const GENERATORS: readonly Generator[] = [
 describe.each(GENERATORS)('a site of $folder', (generator) => {
   let site: GeneratedSite;
   beforeAll(async () => {
-    site = await GeneratedSite.build(generator);
+    site = await GeneratedSite.create(generator);
+    site.build();
     await site.init();
   });
   afterAll(async () => {

@@ -24,6 +24,7 @@ export interface Generator {
   readonly article: string;
 }
 
+const INSTALLED = join(ROOT, '.cache/generators');
 const HEADLINE = 'The great tide';
 const EXCERPT = 'The water came in as announced.';
 const FURTHER_DOWN = 'bathing machine';
@@ -42,17 +43,21 @@ export class GeneratedSite {
     this.directory = directory;
   }
 
-  /** Builds the site in a folder of its own, next to the installed packages. */
-  static async build(generator: Generator): Promise<GeneratedSite> {
-    const installed = join(ROOT, '.cache/generators', generator.folder);
+  /** A folder with the source, next to the installed packages. */
+  static async create(generator: Generator): Promise<GeneratedSite> {
+    const installed = join(INSTALLED, generator.folder);
     await mkdir(installed, { recursive: true });
     const directory = await mkdtemp(join(installed, 'site-'));
     await cp(join(ROOT, 'tests/generators', generator.folder), directory, { recursive: true });
+    return new GeneratedSite(generator, directory);
+  }
+
+  build(): void {
+    const installed = join(INSTALLED, this.#generator.folder);
     const PATH = [join(installed, 'node_modules/.bin'), join(installed, 'bin'), process.env.PATH].join(':');
     const env = { ...process.env, PATH, NODE_ENV: 'production', NO_COLOR: '1' };
-    const [command = '', ...args] = generator.build.split(' ');
-    execFileSync(command, args, { cwd: directory, env, stdio: 'pipe' });
-    return new GeneratedSite(generator, directory);
+    const [command = '', ...args] = this.#generator.build.split(' ');
+    execFileSync(command, args, { cwd: this.directory, env, stdio: 'pipe' });
   }
 
   /** Makes keys and a configuration. */
