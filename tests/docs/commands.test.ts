@@ -23,9 +23,7 @@ function codeIn(page: string): string[] {
 
 /** The words behind `wispr`, for each time that it is called. */
 function callsIn(code: string): string[][] {
-  const calls = code
-    .split(/[|;&()]+/)
-    .map((call) => /^\s*wispr (.*)$/.exec(call)?.[1] ?? '');
+  const calls = code.split(/[|;&()]+/).map((call) => /^\s*wispr (.*)$/.exec(call)?.[1] ?? '');
   return calls.filter((call) => /^[a-z-]/.test(call)).map((call) => call.trim().split(/\s+/));
 }
 
@@ -40,8 +38,7 @@ function mistakesIn([...words]: string[]): string[] {
     command = next;
     words.shift();
   }
-  if (command === program && !['--help', '--version'].includes(words[0] ?? ''))
-    return [`no command "${words[0]}"`];
+  if (command === program && !['--help', '--version'].includes(words[0] ?? '')) return [`no command "${words[0]}"`];
   const known = ['--help', '-h', ...named(program), ...named(command)];
   const options = words.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.replace(/[=,].*$/, ''));
   return options.filter((option) => !known.includes(option)).map((option) => `${command.name()} ${option}`);
