@@ -64,6 +64,12 @@ it('docs/configuration.md is generated from the schemas (node scripts/configurat
   expect(withCurrentTables(page)).toBe(page);
 });
 
+it('docs/configuration.md says of every setting what it may be and what it means', () => {
+  const settings = Array.from(read('docs/configuration.md').matchAll(/^\| `[\w$.]+` \| (.*) \| .* \| (.*) \|$/gm));
+  expect(settings.length).toBeGreaterThan(90);
+  expect(settings.filter(([, value, meaning]) => value === '' || meaning === '').map(([row]) => row)).toEqual([]);
+});
+
 describe('the script that holds attack rows to their tests', () => {
   const catalogue = '## Attacks\n| 1 | x | refused |\n| 23 | y | refused |\n';
 

@@ -147,4 +147,5 @@ export const freshness = z
         'Whether readers may read on after that what they have kept, behind one click that names the date. What you withdraw later does not reach them there.',
     }),
   })
-  .prefault({});
+  .prefault({})
+  .meta({ description: 'How long readers believe a publication.' });
