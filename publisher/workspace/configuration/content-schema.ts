@@ -133,7 +133,7 @@ export const freshness = z
       .min(1)
       .max(720)
       .default(48)
-      .meta({ description: 'Hours for which a publication counts as fresh after it was last confirmed.' }),
+      .meta({ description: 'Hours for which a publication is fresh after it was last confirmed.' }),
     graceDays: z
       .int()
       .min(0)

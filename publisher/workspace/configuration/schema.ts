@@ -187,7 +187,7 @@ export const configurationSchema = z
       .meta({ description: "The file with your key server's public key, relative to this file." }),
     timestampBy: z.enum(['keyserver', 'publisher']).optional().meta({
       description:
-        'Who says which publication is current: the key server, which needs `keyServerTokenFile`; or the publisher, who runs `wispr timestamp` by cron. The key server, if there is one.',
+        'Names the party that says which publication is current: the key server, which needs `keyServerTokenFile`; or the publisher, who runs `wispr timestamp` by cron. The key server, if there is one.',
     }),
   })
   .superRefine(({ keyServer, reading, content, timestampBy, keyServerTokenFile, plans: list }, context) => {
