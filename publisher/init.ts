@@ -90,7 +90,7 @@ function checkNothingThere(workspace: Workspace): void {
 }
 
 /** Without a key server, no program confirms by the hour that nothing is newer: the publisher does, once a month. */
-const SERVERLESS_FRESHNESS = { hours: 720, graceDays: 60 };
+export const SERVERLESS_FRESHNESS = { hours: 720, graceDays: 60 };
 
 function guessSettings(
   directory: string,

@@ -25,7 +25,7 @@ export interface Part {
 const PROGRAMS = ['publisher/', 'client-proxy/', 'keyserver/'];
 
 export const PARTS: readonly Part[] = [
-  { name: 'sites', minutes: 2, sources: [...PROGRAMS, 'cache-config/'] },
+  { name: 'sites', minutes: 3, sources: [...PROGRAMS, 'web-reader/', 'cache-config/', 'docs/', 'README.md'] },
   {
     name: 'caches',
     minutes: 2,
