@@ -225,7 +225,7 @@ function webReaderFor(
   if (inBrowser === false) return undefined;
   const files = readWebReader(folder);
   if (files) return files;
-  const message = 'the in-browser reader is not built: run "node scripts/build-web-reader.ts"';
+  const message = 'the in-browser reader is not built: in a clone, `npm run build:web`';
   if (inBrowser) throw new KeyServerError('configuration-invalid', message);
   log.warn(`${message}; until then documents are decrypted here`);
   return undefined;

@@ -6,6 +6,10 @@ export const PUBLISH_ERRORS = {
     means: '`wispr.json`, its template or its directories are missing or not possible; the message says why',
     remedy: 'correct it (docs/configuration.md), or name its directory; `wispr init URL` makes a new one',
   },
+  'web-reader-missing': {
+    means: 'this copy of wispr lacks the in-browser reader, which is part of every site',
+    remedy: 'in a clone, `npm run build:web`; otherwise install wispr again',
+  },
   'passphrase-too-short': {
     means: 'a new passphrase has fewer than 8 characters',
     remedy: 'take a longer one',

@@ -7,6 +7,7 @@ import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
 import type { Argon2idCost } from '../node-support/argon2id.ts';
 import { readProgramFile } from '../node-support/program-files.ts';
 import { PublishError } from './errors.ts';
+import { generatorOf } from './generators.ts';
 import { createKeys, type NewKeys } from './keys/create-keys.ts';
 import { createFile } from './keys/file-update.ts';
 import { parseConfiguration } from './workspace/configuration/read.ts';
@@ -34,6 +35,8 @@ export interface InitResult {
   /** The root id: the publisher's identity, the fingerprint that a host proof names. */
   readonly publisher: KeyId;
   readonly settings: ConfigurationInput;
+  /** The site generator that was recognised by its configuration. */
+  readonly generator: string | undefined;
   /** Whether the source directory is there already. */
   readonly sourceExists: boolean;
 }
@@ -60,7 +63,7 @@ export async function initWorkspace(options: InitOptions): Promise<InitResult> {
   createFiles(workspace, keys, utf8(text));
   writeFileSync(join(directory, SCHEMA), readProgramFile(SCHEMA, import.meta.url));
   const sourceExists = existsSync(join(directory, settings.source));
-  return { workspace, publisher: keys.rootId, settings, sourceExists };
+  return { workspace, publisher: keys.rootId, settings, generator: generatorOf(directory)?.name, sourceExists };
 }
 
 /**
@@ -78,7 +81,7 @@ function checkNothingThere(workspace: Workspace): void {
     if (!existsSync(file)) continue;
     throw new PublishError('output-foreign', `${file} exists, and nothing was changed`);
   }
-  if (existsSync(join(workspace.directory, 'index.html'))) {
+  if (existsSync(join(workspace.directory, 'index.html')) && generatorOf(workspace.directory) === undefined) {
     throw new PublishError(
       'configuration-invalid',
       'this directory is a site itself (it has an index.html): its keys must not lie inside it',
@@ -87,16 +90,17 @@ function checkNothingThere(workspace: Workspace): void {
 }
 
 /** Without a key server, no program confirms by the hour that nothing is newer: the publisher does, once a month. */
-const SERVERLESS_FRESHNESS = { hours: 720, graceDays: 60 };
+export const SERVERLESS_FRESHNESS = { hours: 720, graceDays: 60 };
 
 function guessSettings(
   directory: string,
   { url: text, serverless }: Pick<InitOptions, 'url' | 'serverless'>,
 ): ConfigurationInput {
   const url = parseSiteUrl(text);
-  const source = SOURCE_DIRECTORIES.find((name) => existsSync(join(directory, name))) ?? 'site';
+  const found = SOURCE_DIRECTORIES.find((name) => existsSync(join(directory, name))) ?? 'site';
+  const made = generatorOf(directory)?.settings ?? { source: found };
   const domain = url.hostname.replace(/^www\./, '');
-  const place = { site: url.hostname, source, out: 'protected', content: url.origin };
+  const place = { site: url.hostname, ...made, out: 'protected', content: url.origin };
   if (serverless && !isOrigin(url.origin, { allowLoopback: true }))
     throw new PublishError('configuration-invalid', `${url.origin} is not https, and browsers read there only then`, {
       typed: true,

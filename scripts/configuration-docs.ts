@@ -7,6 +7,7 @@ import { configurationJsonSchema } from '../publisher/workspace/configuration/sc
 interface Schema {
   readonly type?: string;
   readonly format?: string;
+  readonly title?: string;
   readonly description?: string;
   readonly default?: unknown;
   readonly const?: unknown;
@@ -39,8 +40,8 @@ export function withCurrentTables(page: string): string {
   );
 }
 
-/** One row a setting; members of objects in it, and of objects in its list, follow as `setting.member`. */
-function rowsOf(schema: Schema, prefix = ''): string[][] {
+/** One row a setting; members of objects in it, and of objects in its list, follow as `setting.member`. @param whole - that may be left out */
+function rowsOf(schema: Schema, prefix = '', whole?: string): string[][] {
   const described = Object.entries(schema.properties ?? {}).filter(
     ([, property]) => meaningOf(property) !== '' || property.properties,
   );
@@ -50,22 +51,24 @@ function rowsOf(schema: Schema, prefix = ''): string[][] {
     const cells = [
       `\`${prefix}${name}\``,
       allowedIn(property),
-      required ? 'required' : defaultOf(property),
+      required ? (whole === undefined ? 'required' : `required in \`${whole}\``) : defaultOf(property),
       meaningOf(property),
     ];
-    return [cells, ...rowsOf(inner ?? {}, `${prefix}${name}.`)];
+    const left = required ? whole : `${prefix}${name}`;
+    return [cells, ...rowsOf(inner ?? {}, `${prefix}${name}.`, left)];
   });
 }
 
 function allowedIn(property: Schema): string {
   if (property.anyOf) {
-    return property.anyOf.map(allowedIn).join(property.anyOf.every((one) => 'const' in one) ? ', ' : ', or ');
+    const kinds = new Set(property.anyOf.map(allowedIn));
+    return [...kinds].join(property.anyOf.every((one) => 'const' in one) ? ', ' : ', or ');
   }
   if (property.const !== undefined) return `\`${JSON.stringify(property.const)}\``;
   if (property.enum) return property.enum.map((value) => `\`${JSON.stringify(value)}\``).join(', ');
   if (property.type === 'array') return `list${property.maxItems ? ` of up to ${property.maxItems}` : ''}`;
   if (property.type === 'integer') return `${property.minimum} to ${property.maximum}`;
-  return property.format === 'uri' ? 'origin' : (property.type ?? '');
+  return property.title ?? (property.format === 'uri' ? 'URL' : (property.type ?? ''));
 }
 
 function defaultOf(property: Schema): string {

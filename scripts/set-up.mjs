@@ -2,7 +2,7 @@
 // (20 or newer), because the pinned one is installed with the packages. Speaks on standard error only; fast when done already.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -37,6 +37,10 @@ const DEBIAN = {
     ['webkit2gtk-driver', '/usr/bin/WebKitWebDriver'],
     ['xvfb', '/usr/bin/Xvfb'],
     ['openssl', '/usr/bin/openssl'],
+  ],
+  '--generators': [
+    ['hugo', '/usr/bin/hugo'],
+    ['jekyll', '/usr/bin/jekyll'],
   ],
   '--bench': [
     ['sqlite3-doc', '/usr/share/doc/sqlite3/index.html'],
@@ -154,6 +158,9 @@ const PYTHON = {
     ['mitmproxy', 'bench/mitmproxy/requirements.txt', '.cache/mitmproxy'],
     ['the figure of batch RSA', 'bench/evaluate/scream/requirements.txt', '.cache/batch-rsa'],
   ],
+  '--generators': ['mkdocs', 'sphinx'].map((name) => {
+    return [name, `tests/generators/${name}/requirements.txt`, `.cache/generators/${name}`];
+  }),
   '--tests': [
     ['the second implementation', 'tests/second-implementation/requirements.txt', '.cache/python'],
     ['the S3 server of the tests', 'tests/support/s3-server/requirements.txt', '.cache/s3-server'],
@@ -199,16 +206,26 @@ function unpackCacheTests() {
   });
 }
 
-/** A static host as people get one from npm, for tests: in a folder of its own, because it brings sixty packages that nothing else needs. */
-function installStaticServer() {
-  const [pinned, folder] = ['tests/support/static-server', '.cache/static-server'];
+/** What comes from npm and is no dependency of wispr, each in a folder of its own: what is to be there, and where its lock file is. */
+const NPM = {
+  '--tests': [['serve', 'tests/support/static-server', '.cache/static-server']],
+  '--generators': Object.entries({
+    ...{ astro: 'astro', docusaurus: '@docusaurus/core', eleventy: '@11ty/eleventy' },
+    ...{ next: 'next', vitepress: 'vitepress' },
+  }).map(([folder, name]) => {
+    return [name, `tests/generators/${folder}`, `.cache/generators/${folder}`];
+  }),
+};
+
+function installNpmFolder([name, pinned, folder]) {
   if (!existsSync(join(ROOT, pinned))) return;
-  once(folder, 'node_modules/serve/build/main.js', `${pinned}/package-lock.json`, () => {
-    say('installing the static server of the tests');
+  once(folder, `node_modules/${name}/package.json`, `${pinned}/package-lock.json`, () => {
+    say(`installing ${name} for the tests`);
     mkdirSync(join(ROOT, folder), { recursive: true });
     for (const file of [`${pinned}/package.json`, `${pinned}/package-lock.json`, '.npmrc'])
       copyFileSync(join(ROOT, file), join(ROOT, folder, basename(file)));
-    const done = run('npm', ['ci', '--prefix', folder, '--ignore-scripts', '--no-update-notifier', '--loglevel=error']);
+    const place = realpathSync(join(ROOT, folder)); // npm knows no package behind a link
+    const done = run('npm', ['ci', '--prefix', place, '--ignore-scripts', '--no-update-notifier', '--loglevel=error']);
     if (!done) fail('npm ci failed: see above; is the npm registry reachable?');
   });
 }
@@ -219,7 +236,6 @@ buildWebReader();
 for (const [flag, packages] of Object.entries(DEBIAN)) if (wants.has(flag)) installDebianPackages(packages);
 for (const [flag, environments] of Object.entries(PYTHON))
   if (wants.has(flag)) for (const environment of environments) installPythonPackages(environment);
-if (wants.has('--tests')) {
-  unpackCacheTests();
-  installStaticServer();
-}
+for (const [flag, folders] of Object.entries(NPM))
+  if (wants.has(flag)) for (const folder of folders) installNpmFolder(folder);
+if (wants.has('--tests')) unpackCacheTests();

@@ -25,7 +25,7 @@ export interface Part {
 const PROGRAMS = ['publisher/', 'client-proxy/', 'keyserver/'];
 
 export const PARTS: readonly Part[] = [
-  { name: 'sites', minutes: 2, sources: [...PROGRAMS, 'cache-config/'] },
+  { name: 'sites', minutes: 3, sources: [...PROGRAMS, 'web-reader/', 'cache-config/', 'docs/', 'README.md'] },
   {
     name: 'caches',
     minutes: 2,
@@ -44,6 +44,11 @@ export const PARTS: readonly Part[] = [
   { name: 'load', minutes: 1, sources: ['client-proxy/', 'keyserver/'] },
   { name: 'service', minutes: 1, sources: ['client-proxy/', 'keyserver/', 'cli/', 'docs/deploy.md'] },
   { name: 'single', minutes: 1, sources: ['cli/', 'scripts/', 'package'] },
+  {
+    name: 'generators',
+    minutes: 2,
+    sources: ['publisher/', 'web-reader/', 'client-proxy/', 'tests/generators/', 'examples/ci/'],
+  },
   {
     name: 'properties',
     minutes: 2,

@@ -123,7 +123,9 @@ function withSite(name: ConfigName, options: CacheConfigOptions): CacheConfigOpt
   const configuration = parseConfiguration(readFileSync(CONFIGURATION_FILE, 'utf8'), CONFIGURATION_FILE);
   const { reading, site, publish } = configuration;
   if (options.readingOrigin === undefined && hasParameter(name, 'readingOrigin') && !hasReadingSite(configuration))
-    throw new UsageError('a site without a key server needs no configuration: any web host for plain files serves it');
+    throw new UsageError(
+      'a site without a key server needs no configuration: docs/serverless.md#web-hosts says which hosts serve it',
+    );
   const [, bucket] =
     /^s3:\/\/([^/]+)/.exec([publish ?? []].flat().find((target) => target.startsWith('s3://')) ?? '') ?? [];
   const known = Object.entries({ readingOrigin: reading, host: site, bucket });

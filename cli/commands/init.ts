@@ -32,14 +32,16 @@ async function init(url: string, { passphraseFile, json, serverless = false }: O
   print(json ? JSON.stringify(asJson(made)) : describe(made));
 }
 
-function asJson({ workspace, publisher, settings }: InitResult): unknown {
+function asJson({ workspace, publisher, settings, generator }: InitResult): unknown {
   const { configuration, keyStore, rootKeys } = workspace;
-  return { configuration, keys: keyStore, publisher, rootKeys, site: settings.site };
+  return { configuration, keys: keyStore, publisher, rootKeys, site: settings.site, generator };
 }
 
-function describe({ workspace, publisher, settings, sourceExists }: InitResult): string {
+function describe({ workspace, publisher, settings, generator, sourceExists }: InitResult): string {
   const name = (file: string) => relative(currentIo().cwd, file);
   const put = sourceExists ? `your site is in ${settings.source}/` : `put your site into ${settings.source}/`;
+  const make =
+    generator === undefined ? put : `build the site: ${generator} writes it to ${settings.source}/ by default`;
   return `Made for ${settings.site}:
 
   ${name(workspace.configuration).padEnd(15)} what to protect, and how. Every setting is explained there
@@ -53,7 +55,7 @@ Your fingerprint is ${publisher}
 (the root id, which stays yours whatever keys you change; your readers' programs check that the site names it).
 
 Next:
-  1. ${put} (or change "source" in wispr.json), and look through the settings
+  1. ${make} (or change "source" in wispr.json), and look through the settings
 ${settings.keyServer === undefined ? stepsAlone(settings) : STEPS}`;
 }
 

@@ -9,7 +9,7 @@ import { entitlementConfig, openidConfig, stripeConfig } from './subscribers.ts'
 const httpsOrigin = z
   .string()
   .refine((text) => isOrigin(text, { allowLoopback: true }), 'must be an https origin, like https://keys.news.example')
-  .meta({ format: 'uri' });
+  .meta({ format: 'uri', title: 'origin' });
 
 const listen = z
   .strictObject({ host: z.string().min(1), port: z.int().min(0).max(65_535) })
@@ -61,7 +61,8 @@ const publication = z
   .refine(({ resignMinutes, freshHours }) => resignMinutes < freshHours * 60, {
     path: ['resignMinutes'],
     message: 'must be less than the time for which a timestamp is fresh',
-  });
+  })
+  .meta({ description: 'How the publication is kept fresh (docs/keyserver.md).' });
 
 const admin = z
   .strictObject({
@@ -73,32 +74,39 @@ const admin = z
   })
   .meta({ description: "The operators' pages (docs/admin.md); off if left out." });
 
-const limits = z.strictObject({
-  devices: z.int().min(1).max(1000).meta({
-    description:
-      'Readers of one subscriber, and as many browsers; 20 if left out. A further Reader is refused; a further browser replaces the one unused for longest.',
-  }),
-});
-const metrics = z.strictObject({
-  listen: listen
-    .refine(({ host }) => host === '::1' || isLoopback(host), {
-      path: ['host'],
-      message: 'must be loopback, like 127.0.0.1',
-    })
-    .meta({ description: 'Where Prometheus reads metrics, on loopback; off if left out.' }),
-});
+const limits = z
+  .strictObject({
+    devices: z.int().min(1).max(1000).meta({
+      description:
+        'Readers of one subscriber, and as many browsers. A further Reader is refused; a further browser replaces the one unused for longest.',
+    }),
+  })
+  .meta({ description: 'Limits that you may change; if left out, `devices` is 20.' });
 
-const documents = z.strictObject({
-  origin: httpsOrigin.optional().meta({
-    description: 'The https origin that shows published documents, on a host of its own. It has no accounts.',
-  }),
-  listen,
-  tls: tls.optional(),
-  inBrowser: z.boolean().optional().meta({
-    description:
-      'Browsers fetch, check and decrypt documents by themselves. On unless `false`, where all content hosts are `https:`; else the reading site does it for them.',
-  }),
-});
+const metrics = z
+  .strictObject({
+    listen: listen
+      .refine(({ host }) => host === '::1' || isLoopback(host), {
+        path: ['host'],
+        message: 'must be loopback, like 127.0.0.1',
+      })
+      .meta({ description: 'Where Prometheus reads metrics, on loopback.' }),
+  })
+  .meta({ description: 'Metrics for Prometheus; off if left out.' });
+
+const documents = z
+  .strictObject({
+    origin: httpsOrigin.optional().meta({
+      description: 'The https origin that shows published documents, on a host of its own. It has no accounts.',
+    }),
+    listen,
+    tls: tls.optional(),
+    inBrowser: z.boolean().optional().meta({
+      description:
+        'Browsers fetch, check and decrypt documents by themselves. On unless `false`, where all content hosts are `https:`; otherwise the reading site does it for them.',
+    }),
+  })
+  .meta({ description: 'Where documents are shown.' });
 
 const httpcrypt = z.strictObject({
   url: z
@@ -111,7 +119,7 @@ const httpcrypt = z.strictObject({
   }),
   zone: z.string().min(1).optional().meta({
     description:
-      'A file for the DNS records that announce the key, for a zone to include. It is written anew with each key.',
+      'A file for the DNS records that announce the key, for a zone to include. It is written again with each key.',
   }),
 });
 
@@ -145,17 +153,19 @@ export const configuration = z
       .default([])
       .meta({
         description:
-          'Addresses and networks of proxies in front, which pass `Host` on: their `X-Forwarded-For` counts, and only they may use a door without `tls`.',
+          'Addresses and networks of proxies in front, which pass `Host` on: their `X-Forwarded-For` is believed, and only they may use a door without `tls`.',
       }),
-    reading: z.strictObject({
-      origin: httpsOrigin.optional().meta({
-        description:
-          'The https origin of the reading site, on a host of its own: where links lead, and where people sign in.',
-      }),
-      listen,
-      tls: tls.optional(),
-      documents,
-    }),
+    reading: z
+      .strictObject({
+        origin: httpsOrigin.optional().meta({
+          description:
+            'The https origin of the reading site, on a host of its own: where links lead, and where people sign in.',
+        }),
+        listen,
+        tls: tls.optional(),
+        documents,
+      })
+      .meta({ description: 'The reading site.' }),
     data: file('The database, an SQLite file.').optional(),
     database: database.optional(),
     masterKey,

@@ -27,6 +27,8 @@ const TEXT_LENGTH = 8 * 1024 * 1024;
 const STYLE = 'text/css';
 /** What scripts read, and may make links of; source maps are for tools. */
 const DATA = /^application\/(?:json|manifest\+json)$/;
+/** Site generators write it into their programs, for canonical addresses. */
+const ORIGIN = /^https?:\/\/[^/]+$/;
 const SCRIPT = /^(?:text|application)\/javascript$/;
 
 export class ContentCheck {
@@ -98,11 +100,14 @@ export class ContentCheck {
     }
   }
 
-  #script(text: string, path: string, lineAt: (offset: number) => number): void {
-    for (const { text: found, offset } of this.#hosts.inScript(text)) {
-      this.#findings.add('own-host', found.replaceAll('\\/', '/'), () => ({ path, line: lineAt(offset) }));
+  #script(script: string, path: string, lineAt: (offset: number) => number): void {
+    for (const { text, offset } of this.#hosts.inScript(script)) {
+      const found = text.replaceAll('\\/', '/');
+      const place = () => ({ path, line: lineAt(offset) });
+      if (ORIGIN.test(found)) this.#findings.add('own-host-data', path, place, `such as ${found}`);
+      else this.#findings.add('own-host', found, place);
     }
-    for (const offset of workersIn(text)) this.#findings.add('service-worker', path, { path, line: lineAt(offset) });
+    for (const offset of workersIn(script)) this.#findings.add('service-worker', path, { path, line: lineAt(offset) });
   }
 }
 

@@ -73,8 +73,8 @@ const NOTES = {
     advice: 'have your site generator put summaries into feeds',
   },
   'own-host-data': {
-    one: "data file with the site's own host in it: links that scripts make of it lead out of the reading site",
-    many: "data files with the site's own host in them: links that scripts make of them lead out of the reading site",
+    one: "data file or script with the site's own host in it: links that scripts make of it lead out of the reading site",
+    many: "data files and scripts with the site's own host in them: links that scripts make of them lead out of the reading site",
   },
   'service-worker': {
     one: 'script with a service worker, which Readers refuse',

@@ -4,8 +4,8 @@ import type { KeyId } from '../../core/crypto/key-id.ts';
 import { escapeHtml } from '../../core/encoding/html.ts';
 import { accentOf, ON_DARK_ACCENT, ON_LIGHT_ACCENT } from '../../core/site/accent.ts';
 import { OPEN_PAGE, ROOT_WORKER } from '../../core/site/path.ts';
-import { addressOf, readWebReader, type WebReaderFile, workerFor } from '../../node-support/web-reader-files.ts';
-import { PublishError } from '../errors.ts';
+import { addressOf, type WebReaderFile, workerFor } from '../../node-support/web-reader-files.ts';
+import { builtWebReader } from '../web-reader.ts';
 
 export interface ReadingSite {
   readonly site: string;
@@ -42,16 +42,11 @@ export const READING_SITE_FILES: readonly string[] = PATHS;
 /**
  * The files, by their paths.
  *
- * @throws PublishError `configuration-invalid` where the in-browser reader was not built
+ * @throws PublishError `web-reader-missing`
  */
 export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8Array> {
   const { site, root, content, accent } = about;
-  const built = readWebReader();
-  if (built === undefined)
-    throw new PublishError(
-      'configuration-invalid',
-      'the in-browser reader is not there: `npm run build:web` builds it',
-    );
+  const built = builtWebReader();
   const { open, password, sheet, library } = built;
   const described = { content, reading: content[0], root, site };
   const files: Readonly<Record<(typeof PATHS)[number], Uint8Array>> = {

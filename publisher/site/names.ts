@@ -18,6 +18,9 @@ const LIKE_OBJECT = /\.protected$/iu;
 /** Where wispr puts files of its own, and the directory above; the worker of a site without a key server lies at the top. */
 const OWN_PLACES = /^\/(?:\.well-known(?:$|\/wispr(?:$|\/|-))|wispr-worker\.js(?:$|\/))/iu;
 
+/** Some site generators copy whatever lies beside their configuration. */
+const KEYS = /^(?:publisher|root)\.keys/iu;
+
 const MAY_HIDE = /[^ -~]|[. ](?:\/|$)/;
 
 /** The path as file systems see it that pass over what shows nothing, and dots and spaces at the end of names. */
@@ -52,6 +55,7 @@ export function problemOfDirectory(path: string): string | undefined {
 export function problemOfFile(path: string): string | undefined {
   const seen = withoutUnseen(path);
   if (LIKE_OBJECT.test(seen)) return `names that end in ${OBJECT_SUFFIX} are those of protected objects`;
+  if (KEYS.test(nameOf(seen))) return 'it holds your keys: have your site generator leave it out';
   const name = nameOf(path);
   if (3 * name.length > MAXIMUM_NAME_BYTES && utf8(name).length > MAXIMUM_NAME_BYTES) {
     return `its name is longer than ${MAXIMUM_NAME_BYTES} bytes, and published files have longer ones than their documents`;

@@ -3,9 +3,10 @@ import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
 import { printable } from '../../node-support/printable.ts';
-import { programOf, readWebReader } from '../../node-support/web-reader-files.ts';
+import { programOf } from '../../node-support/web-reader-files.ts';
 import { PublishError } from '../errors.ts';
 import { someOf } from '../text.ts';
+import { builtWebReader } from '../web-reader.ts';
 import { destinationOf, SECONDS_PER_DAY, writtenPath } from '../workspace/configuration/content-schema.ts';
 import { subscribeUrlOf } from '../workspace/configuration/look-schema.ts';
 import { type Configuration, hasReadingSite } from '../workspace/configuration/schema.ts';
@@ -36,18 +37,18 @@ export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocum
 }
 
 /**
- * The settings that are signed: those of the site, with the program of this wispr, which readers' browsers should get. Left out where it was
- * not built.
+ * The settings that are signed: those of the site, with the program of this wispr, which readers' browsers should get. Where there is no
+ * reading site, the program lies beside the publication.
  *
  * @param root - root id
- * @throws PublishError `configuration-invalid`, as {@link siteSettingsOf}
+ * @throws PublishError `configuration-invalid`, as {@link siteSettingsOf}; `web-reader-missing`, also for a site without a reading site
  */
 export function signedSettingsOf(configuration: Configuration, lookUp: LookUpDocument, root: KeyId): SiteSettings {
   const settings = siteSettingsOf(configuration, lookUp);
-  if (!hasReadingSite(configuration)) return settings; // the program lies beside the publication
+  const files = builtWebReader();
+  if (!hasReadingSite(configuration)) return settings;
   const { reading, site } = configuration;
-  const files = readWebReader();
-  return files === undefined ? settings : { ...settings, reader: programOf(files, { reading, root, site }) };
+  return { ...settings, reader: programOf(files, { reading, root, site }) };
 }
 
 /** The settings as they stand in the configuration, with whatever is wrong with them. */

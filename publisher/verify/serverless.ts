@@ -12,7 +12,7 @@ import type { KnownSite } from './site.ts';
 /**
  * Like fallback pages, these files can be made again, and have to be the same.
  *
- * @throws PublishError `configuration-invalid` where the in-browser reader was not built
+ * @throws PublishError `web-reader-missing`
  */
 export async function checkServerlessSite(site: KnownSite, place: VerifiedPlace, report: VerifyReport): Promise<void> {
   for (const [path, bytes] of readingSiteFiles(site))

@@ -37,7 +37,7 @@ const NOT: Partial<Record<ServerName, Partial<Record<Column, string>>>> = {
   'apache-cache': { rangeWarm: 'a range is passed through until the object was asked for whole' },
   varnish: { restart: MEMORY_ONLY, down: 'for 30 s' },
   haproxy: {
-    revalidated: 'fetches anew',
+    revalidated: 'fetches again',
     rangeWarm: 'passes ranges through',
     gigabyte: 'small objects only',
     restart: MEMORY_ONLY,

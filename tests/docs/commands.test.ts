@@ -23,17 +23,12 @@ function codeIn(page: string): string[] {
 
 /** The words behind `wispr`, for each time that it is called. */
 function callsIn(code: string): string[][] {
-  const calls = code
-    .split(/[|;&()]+/)
-    .map((call) => /^\s*(?:npx (?:--prefix \S+ )?)?wispr (.*)$/.exec(call)?.[1] ?? '');
+  const calls = code.split(/[|;&()]+/).map((call) => /^\s*wispr (.*)$/.exec(call)?.[1] ?? '');
   return calls.filter((call) => /^[a-z-]/.test(call)).map((call) => call.trim().split(/\s+/));
 }
 
 const named = (command: Command) => command.options.flatMap(({ long, short }) => [long, short]);
 const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
-
-/** Commands of the single file for readers only: cli/single.ts. */
-const IN_SINGLE_FILE = ['licenses'];
 
 function mistakesIn([...words]: string[]): string[] {
   let command = program;
@@ -43,8 +38,7 @@ function mistakesIn([...words]: string[]): string[] {
     command = next;
     words.shift();
   }
-  if (command === program && !['--help', ...IN_SINGLE_FILE].includes(words[0] ?? ''))
-    return [`no command "${words[0]}"`];
+  if (command === program && !['--help', '--version'].includes(words[0] ?? '')) return [`no command "${words[0]}"`];
   const known = ['--help', '-h', ...named(program), ...named(command)];
   const options = words.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.replace(/[=,].*$/, ''));
   return options.filter((option) => !known.includes(option)).map((option) => `${command.name()} ${option}`);

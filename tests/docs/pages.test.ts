@@ -36,7 +36,10 @@ function isResolved(page: string, link: string): boolean {
 
 describe.each(PAGES)('%s', (page) => {
   it('has no link that leads nowhere', () => {
-    const links = Array.from(prose(page).matchAll(/\]\(([^)\s]+)\)/g), ([, link = '']) => link);
+    const links = Array.from(
+      prose(page).matchAll(/\]\(([^)\s]+)\)|\bsrc(?:set)?="([^"]+)"/g),
+      ([, to, src]) => to ?? src ?? '',
+    );
     expect(links.filter((link) => !isResolved(page, link))).toEqual([]);
   });
 
@@ -46,6 +49,37 @@ describe.each(PAGES)('%s', (page) => {
       .split('\n');
     expect(lines.filter((line) => line.length > 100 && !line.startsWith('|') && /\S\s+\S/.test(line))).toEqual([]);
   });
+});
+
+/** English that readers stumble over, with the reason. */
+const UNWANTED = {
+  'a relative clause without a noun':
+    /(?:^|[.:;|] |\n- )Who (?![^.|]*\?)|\b(?:by|for|from|of|or|than|to|with|neither|nor) who\b/,
+  '"again"': /\banew\b/i,
+  '"applies" or "takes effect"': /\bcounts (?:for|from)\b|\bcount for\b|\brule counts\b/,
+  '"is valid" or "works"': /\b(?:is|are|was) (?:not )?good\b(?! (?:reason|for))/,
+  '"otherwise"': /[;.] else\b/i,
+};
+
+it.each(Object.entries(UNWANTED))('no guide is to be read twice: %s', (_, pattern) => {
+  const guides = PAGES.filter((page) => !/CHANGELOG|errors\.md|spec\//.test(page));
+  const found = guides.flatMap((page) => {
+    const text = prose(page).replace(/([^\n|])\n(?=[^\n|#-])/g, '$1 ');
+    return Array.from(text.matchAll(new RegExp(pattern, `${pattern.flags}gm`)), ({ index }) => [
+      page,
+      text.slice(index, index + 60),
+    ]);
+  });
+  expect(found).toEqual([]);
+});
+
+it('README.md shows its two commands within 40 lines, and the browsers of docs/reader.md', () => {
+  const page = read('README.md');
+  const head = page.split('\n').slice(0, 40).join('\n');
+  for (const shown of ['npm run demo', 'npm test', 'docs/pictures/tour-light.png']) expect(head).toContain(shown);
+  const browsers = /^\| +\| (Chromium .*) \|$/m.exec(read('docs/reader.md'))?.[1]?.split(' | ') ?? [];
+  expect(browsers).toHaveLength(3);
+  for (const browser of browsers) expect(page).toContain(browser);
 });
 
 it('every page that code, messages or tests name exists', () => {
@@ -62,6 +96,12 @@ it('every page that code, messages or tests name exists', () => {
 it('docs/configuration.md is generated from the schemas (node scripts/configuration-docs.ts)', () => {
   const page = read('docs/configuration.md');
   expect(withCurrentTables(page)).toBe(page);
+});
+
+it('docs/configuration.md says of every setting what it may be and what it means', () => {
+  const settings = Array.from(read('docs/configuration.md').matchAll(/^\| `[\w$.]+` \| (.*) \| .* \| (.*) \|$/gm));
+  expect(settings.length).toBeGreaterThan(90);
+  expect(settings.filter(([, value, meaning]) => value === '' || meaning === '').map(([row]) => row)).toEqual([]);
 });
 
 describe('the script that holds attack rows to their tests', () => {

@@ -11,6 +11,7 @@ import {
   type WebReaderFiles,
   type WebReaderScript,
 } from '../../node-support/web-reader-files.ts';
+import { builtWebReader } from '../../publisher/web-reader.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';
 
 /** Bytes by gzip: of what every reader loads, and of what comes beside the reading or for a few. */
@@ -64,6 +65,7 @@ describe('the in-browser reader', () => {
       const scripts = ['worker', 'start', 'vault', 'ml-kem', 'library', 'sheet', 'open'];
       for (const name of scripts) writeFileSync(join(folder, `${name}.js`), name);
       expect(readWebReader(folder)).toBeUndefined();
+      expect(() => builtWebReader(folder)).toThrow(expect.objectContaining({ code: 'web-reader-missing' }));
       writeFileSync(join(folder, 'password.js'), 'password');
       const before = program();
       const digest = (text: string) => createHash('sha256').update(text);

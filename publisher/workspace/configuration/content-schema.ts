@@ -133,7 +133,7 @@ export const freshness = z
       .min(1)
       .max(720)
       .default(48)
-      .meta({ description: 'Hours for which a publication counts as fresh after it was last confirmed.' }),
+      .meta({ description: 'Hours for which a publication is fresh after it was last confirmed.' }),
     graceDays: z
       .int()
       .min(0)
@@ -147,4 +147,5 @@ export const freshness = z
         'Whether readers may read on after that what they have kept, behind one click that names the date. What you withdraw later does not reach them there.',
     }),
   })
-  .prefault({});
+  .prefault({})
+  .meta({ description: 'How long readers believe a publication.' });

@@ -15,7 +15,7 @@ const plan = z.strictObject({
     .min(1)
     .max(100)
     .meta({ description: 'Patterns of set names: the same as at the key server.' }),
-  period: z.enum(PERIODS).meta({ description: 'How long one period key is good.' }),
+  period: z.enum(PERIODS).meta({ description: 'How long one period key is valid.' }),
   zone: z
     .string()
     .refine(isTimeZone, { error: 'must be a time zone such as Europe/Berlin' })

@@ -23,21 +23,21 @@ const secureOrigin = (example: string) =>
     .refine((value) => isOrigin(value, { allowLoopback: true }), {
       error: `must be an https origin without a path, such as ${example} (http only on loopback)`,
     })
-    .meta({ format: 'uri' });
+    .meta({ format: 'uri', title: 'origin' });
 
 const contentOrigin = z
   .string()
   .refine((value) => isOrigin(value, { allowHttp: true }), {
     error: 'must be an http or https origin without a path, such as http://news.example',
   })
-  .meta({ format: 'uri' });
+  .meta({ format: 'uri', title: 'origin' });
 
 const setRule = z
   .strictObject({
     name: z.string().meta({ description: 'The set; {yyyy}, {mm} and {dd} are filled in from the path.' }),
     path: pattern.meta({ description: 'Which paths; {yyyy}, {mm} and {dd} stand for a year, a month and a day.' }),
     rekeyDays: z.int().min(1).max(3650).optional().meta({
-      description: 'Days after which the set gets a new key by itself, and its documents are encrypted anew.',
+      description: 'Days after which the set gets a new key by itself, and its documents are encrypted again.',
     }),
   })
   .superRefine(({ name, path }, context) => {
@@ -152,7 +152,8 @@ export const configurationSchema = z
             'A file with an eta template for fallback pages, relative to this file; wispr has one of its own.',
         }),
       })
-      .prefault({}),
+      .prefault({})
+      .meta({ description: 'Pages that visitors without access see, also called teasers.' }),
     accent,
     logo,
     subscribe,
@@ -186,7 +187,7 @@ export const configurationSchema = z
       .meta({ description: "The file with your key server's public key, relative to this file." }),
     timestampBy: z.enum(['keyserver', 'publisher']).optional().meta({
       description:
-        'Who says which publication is current: the key server, which needs `keyServerTokenFile`; or the publisher, who runs `wispr timestamp` by cron. The key server, if there is one.',
+        'Names the party that says which publication is current: the key server, which needs `keyServerTokenFile`; or the publisher, who runs `wispr timestamp` by cron. The key server, if there is one.',
     }),
   })
   .superRefine(({ keyServer, reading, content, timestampBy, keyServerTokenFile, plans: list }, context) => {

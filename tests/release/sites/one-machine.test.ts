@@ -26,19 +26,17 @@ const ports = new Map<string, number>();
  * each terminal takes the place of the shell, so that it can be ended.
  */
 const PERSON = `
-wispr() { "$NODE" "$WISPR" "$@"; }
+run() { "$NODE" "$WISPR" "$@"; }
 python3() { exec python3 "$@"; }
-npx() {
-  [ "$1" = wispr ]
-  shift
+wispr() {
   case "$*" in
-    init*|protect*) wispr "$@" --passphrase-file "$FOLDER/passphrase" ;;
+    init*|protect*) run "$@" --passphrase-file "$FOLDER/passphrase" ;;
     'keyserver --dev') exec "$NODE" "$WISPR" "$@" ;;
-    keyserver) wispr "$@"; sed -i "s/8443/$PORT_8443/; s/8444/$PORT_8444/; s/8445/$PORT_8445/; s/8080/$PORT_8080/" keyserver.json ;;
-    invite*) wispr "$@" > "$FOLDER/invitation" ;;
-    bind*) wispr "$@" < "$FOLDER/invitation" ;;
+    keyserver) run "$@"; sed -i "s/8443/$PORT_8443/; s/8444/$PORT_8444/; s/8445/$PORT_8445/; s/8080/$PORT_8080/" keyserver.json ;;
+    invite*) run "$@" > "$FOLDER/invitation" ;;
+    bind*) run "$@" < "$FOLDER/invitation" ;;
     proxy*) exec "$NODE" "$WISPR" "$@" --port 0 --json ;;
-    *) wispr "$@" ;;
+    *) run "$@" ;;
   esac
 }
 `;

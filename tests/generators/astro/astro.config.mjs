@@ -1,0 +1,1 @@
+export default { site: 'https://news.example' };

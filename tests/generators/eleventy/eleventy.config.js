@@ -1,0 +1,4 @@
+export default function configure(eleventy) {
+  eleventy.addPassthroughCopy('content/assets');
+  return { dir: { input: 'content' } };
+}

@@ -1,0 +1,145 @@
+/** One site of a generator from its source to its readers: built, recognised by `wispr init`, checked, published, and read in Chromium. */
+import { execFileSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { expect } from 'vitest';
+import type { RunningKeyServer } from '../../../keyserver/server.ts';
+import type { ContentHost } from '../../../serve/hosts.ts';
+import { chooseSite } from '../../../serve/site.ts';
+import { type Person, World } from '../../../serve/world.ts';
+import { launchChromium } from '../../support/chromium.ts';
+import { openPage } from '../../support/pages/browser.ts';
+import { ROOT } from '../../support/programs.ts';
+import { runWispr } from '../../support/wispr.ts';
+
+export interface Generator {
+  /** The folder of its source below `tests/generators`, and of what is installed for it below `.cache/generators`. */
+  readonly folder: string;
+  /** What builds the site; a program of the folder, or of the system. */
+  readonly build: string;
+  /** Where it writes, as `wispr init` is to find out. */
+  readonly source: string;
+  /** Where the article stands; a reader may lead from there to the same with a slash. */
+  readonly article: string;
+}
+
+const INSTALLED = join(ROOT, '.cache/generators');
+const HEADLINE = 'The great tide';
+const EXCERPT = 'The water came in as announced.';
+const FURTHER_DOWN = 'bathing machine';
+
+export class GeneratedSite {
+  readonly #generator: Generator;
+  readonly directory: string;
+  #world!: World;
+  #browser!: Browser;
+  #keyServer!: RunningKeyServer;
+  #host!: ContentHost;
+  #ada!: Person;
+
+  private constructor(generator: Generator, directory: string) {
+    this.#generator = generator;
+    this.directory = directory;
+  }
+
+  /** A folder with the source, next to the installed packages. */
+  static async create(generator: Generator): Promise<GeneratedSite> {
+    const installed = join(INSTALLED, generator.folder);
+    await mkdir(installed, { recursive: true });
+    const directory = await mkdtemp(join(installed, 'site-'));
+    await cp(join(ROOT, 'tests/generators', generator.folder), directory, { recursive: true });
+    return new GeneratedSite(generator, directory);
+  }
+
+  build(): void {
+    const installed = join(INSTALLED, this.#generator.folder);
+    const PATH = [join(installed, 'node_modules/.bin'), join(installed, 'bin'), process.env.PATH].join(':');
+    const env = { ...process.env, PATH, NODE_ENV: 'production', NO_COLOR: '1' };
+    const [command = '', ...args] = this.#generator.build.split(' ');
+    execFileSync(command, args, { cwd: this.directory, env, stdio: 'pipe' });
+  }
+
+  /** Makes keys and a configuration. */
+  async init(): Promise<void> {
+    await writeFile(join(this.directory, 'passphrase'), 'correct horse battery staple', { mode: 0o600 });
+    const args = ['init', 'http://news.example', '--passphrase-file', 'passphrase'];
+    const { code, stderr } = await runWispr(args, { cwd: this.directory });
+    expect([code, stderr]).toEqual([0, '']);
+  }
+
+  readonly settings = () => chooseSite(this.directory);
+
+  /** @returns what `wispr check` says of what breaks: nothing, if all is well */
+  async check(): Promise<string> {
+    const { code, stdout } = await runWispr(['check', '--quiet'], { cwd: this.directory });
+    expect([code, stdout]).toEqual([0, expect.any(String)]);
+    return stdout;
+  }
+
+  async publish(): Promise<void> {
+    this.#world = await World.create(await this.settings());
+    this.#keyServer = await this.#world.startKeyServer();
+    this.#host = await this.#world.startContentHost(this.#keyServer.readingUrl);
+    await this.#world.publish(this.#keyServer, this.#host.url);
+    this.#ada = await this.#world.addReader('ada', this.#keyServer, undefined);
+    this.#browser = await launchChromium();
+  }
+
+  /** The teaser of the article, as a visitor without access gets it. */
+  async expectTeaser(): Promise<void> {
+    const page = await (await fetch(this.#host.url + this.#generator.article)).text();
+    expect(page).toContain(EXCERPT);
+    expect(page).not.toContain(FURTHER_DOWN);
+  }
+
+  async readInReader(): Promise<void> {
+    const gateway = ((await this.#ada.proxy.gatewayUrl(this.#world.site)) ?? '').slice(0, -1);
+    const { page, trouble, origins } = await openPage(this.#browser);
+    await page.goto(`${gateway}/`);
+    await this.#readOn(page, gateway);
+    expect(trouble).toEqual([]);
+    expect([...origins]).toEqual([gateway]);
+  }
+
+  async readInBrowser(): Promise<void> {
+    const { readingUrl, documentsUrl } = this.#keyServer;
+    const { page, trouble, origins } = await openPage(this.#browser);
+    await page.goto(readingUrl + this.#generator.article);
+    await page.waitForSelector('#sign-in');
+    await page.fill('#name', this.#ada.name);
+    await page.fill('#password', this.#ada.password);
+    await page.click('#sign-in button');
+    await page.waitForURL(`${documentsUrl}${this.#generator.article}**`);
+    await expectWhole(page, HEADLINE);
+    const signingIn = trouble.length; // until then, keys are refused
+    await page.goto(`${documentsUrl}/`);
+    await this.#readOn(page, documentsUrl);
+    expect(trouble.slice(signingIn)).toEqual([]);
+    expect([...origins].sort()).toEqual([readingUrl, documentsUrl, this.#host.url].sort());
+  }
+
+  /** From the front page by its link to the article: text, style sheet and script, on both. */
+  async #readOn(page: Page, origin: string): Promise<void> {
+    await expectWhole(page, 'Harbour notes');
+    await page.click(`a:text("${HEADLINE}")`);
+    await page.waitForURL(`${origin}${this.#generator.article}**`);
+    await expectWhole(page, HEADLINE);
+    expect(await page.textContent('body')).toContain(FURTHER_DOWN);
+    await page.reload();
+    await expectWhole(page, HEADLINE);
+  }
+
+  async close(): Promise<void> {
+    await this.#browser?.close();
+    await this.#world?.close();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+async function expectWhole(page: Page, headline: string): Promise<void> {
+  const heading = page.locator(`h1:has-text("${headline}")`).first();
+  await heading.waitFor();
+  expect(await heading.evaluate((element) => getComputedStyle(element).color)).toBe('rgb(1, 60, 90)');
+  await page.waitForSelector('html[data-script="ran"]');
+}
