@@ -27,5 +27,5 @@ export class MissingSoFar extends ReadingError {
 export function missingSoFar(version: number | undefined, failure: unknown): string {
   const look =
     failure === undefined ? 'still looking for a newer one' : `could not look for a newer one: ${reasonOf(failure)}`;
-  return `publication ${version}, the newest that is here, has no such document; ${look}`;
+  return `publication ${version} has no such document; ${look}`;
 }
