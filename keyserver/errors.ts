@@ -10,6 +10,18 @@ export const KEY_SERVER_ERRORS = {
     means: 'a name, pattern, validity or file in the command is not possible',
     remedy: 'correct it; with `--help`, the command says what it takes',
   },
+  'name-refused': {
+    means: 'the name cannot be that of a subscriber: it is too long, or has characters that no name can have',
+    remedy: 'take another one, such as the mail address',
+  },
+  'no-such-plan': {
+    means: 'there is no plan of this name',
+    remedy: '`wispr admin plan NAME --sets PATTERNS` makes it',
+  },
+  'mail-off': {
+    means: 'this key server sends no mail',
+    remedy: 'set `mail` in its configuration (docs/configuration.md#keyserverjson)',
+  },
   'no-such-subscriber': {
     means: 'the API was asked about a name that no subscriber has',
     remedy: 'begin a subscription for it, which makes the subscriber',
@@ -126,9 +138,14 @@ export const KEY_SERVER_ERRORS = {
     means: 'the clock is more than 300 seconds behind the last timestamp',
     remedy: 'set the clock of the key server',
   },
+  'configuration-missing': {
+    means: 'there is no `keyserver.json` where the command looked for it',
+    remedy: 'run this in the directory of the key server, or name it with `-c FILE`; `wispr keyserver` makes one',
+  },
   'configuration-invalid': {
-    means: 'the configuration is missing or malformed; the message names line, member or file',
-    remedy: 'correct it (docs/configuration.md#keyserverjson), or name it with `-c FILE`; on one machine, `--dev`',
+    means:
+      'the configuration is malformed, or a file that it names is not there; the message names line, member or file',
+    remedy: 'correct it (docs/configuration.md#keyserverjson); on one machine, `--dev`',
   },
   'store-unusable': {
     means: 'the database is missing, not reachable, damaged, altered or from a newer wispr; it was not touched',

@@ -17,13 +17,13 @@ export function systemReason(error: unknown): string {
   return WORDS[systemCode(error) ?? ''] ?? error.message.replace(/, \w+(?: '.*)?$/s, '');
 }
 
-/** The sentence for a file or directory that cannot be read: `there is no x`, `x is a directory`, `cannot read x: permission denied`. */
+/** The sentence for a file or directory that cannot be read: `x: no such file`, `x is a directory`, `cannot read x: permission denied`. */
 export function describeUnreadable(what: string, error: unknown): string {
   switch (systemCode(error)) {
     case 'ENOTDIR':
-      return isListing(error) ? `${what} is not a directory` : `there is no ${what}`;
+      return isListing(error) ? `${what} is not a directory` : `${what}: no such file`;
     case 'ENOENT':
-      return `there is no ${what}`;
+      return isListing(error) ? `${what}: no such directory` : `${what}: no such file`;
     case 'EISDIR':
       return `${what} is a directory`;
     default:

@@ -2,9 +2,17 @@ import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core
 
 /** What can go wrong at the publisher's. Unless a code says otherwise, nothing was changed. */
 export const PUBLISH_ERRORS = {
+  'configuration-missing': {
+    means: 'there is no `wispr.json` where the command looked for it',
+    remedy: 'run this in the directory where you ran `wispr init`, or name it with `-c`',
+  },
   'configuration-invalid': {
-    means: '`wispr.json`, its template or its directories are missing or not possible; the message says why',
-    remedy: 'correct it (docs/configuration.md), or name its directory; `wispr init URL` makes a new one',
+    means: '`wispr.json`, its template or its directories are not possible; the message says why',
+    remedy: 'correct it (docs/configuration.md)',
+  },
+  'site-refused': {
+    means: 'the URL is not that of a site',
+    remedy: 'a site has a host name of its own, and no path: `https://news.example`',
   },
   'web-reader-missing': {
     means: 'this copy of wispr lacks the in-browser reader, which is part of every site',

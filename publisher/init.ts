@@ -50,7 +50,7 @@ const SOURCE_DIRECTORIES = ['site', 'public', '_site', 'dist', 'build', 'www', '
 /**
  * Makes a workspace. Nothing that exists is overwritten; if anything fails, nothing is left behind.
  *
- * @throws PublishError `output-foreign`, `configuration-invalid`, `passphrase-too-short`, `output-failed`
+ * @throws PublishError `output-foreign`, `configuration-invalid`, `site-refused`, `passphrase-too-short`, `output-failed`
  */
 export async function initWorkspace(options: InitOptions): Promise<InitResult> {
   const { directory, passphrase } = options;
@@ -69,7 +69,7 @@ export async function initWorkspace(options: InitOptions): Promise<InitResult> {
 /**
  * Says before a passphrase is asked for whether {@link initWorkspace} can do its work.
  *
- * @throws PublishError `output-foreign`, `configuration-invalid`
+ * @throws PublishError `output-foreign`, `configuration-invalid`, `site-refused`
  */
 export function checkInit(directory: string, site: Pick<InitOptions, 'url' | 'serverless'>): void {
   checkNothingThere(workspaceOf(join(directory, CONFIGURATION_FILE)));
@@ -116,15 +116,11 @@ function guessSettings(
 function parseSiteUrl(text: string): URL {
   const absolute = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`;
   const url = URL.canParse(absolute) ? new URL(absolute) : undefined;
-  const whole = url && url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '';
-  if (whole && isSite(url.hostname) && (url.protocol === 'https:' || url.protocol === 'http:')) return url;
-  throw new PublishError(
-    'configuration-invalid',
-    `${JSON.stringify(text)} is not the URL of a site, such as https://news.example`,
-    {
-      typed: true,
-    },
-  );
+  const whole = url && url.search === '' && url.hash === '' && url.username === '';
+  const isOfSite = whole && isSite(url.hostname) && (url.protocol === 'https:' || url.protocol === 'http:');
+  if (isOfSite && url.pathname === '/') return url;
+  const why = isOfSite ? `has a path, ${url.pathname}` : 'is not the URL of a site';
+  throw new PublishError('site-refused', `${JSON.stringify(text)} ${why}`, { typed: true });
 }
 
 /** The keys first: a configuration without keys would look finished. */

@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { OPERATIONS } from '../keyserver/api/subscriptions.ts';
 
 const ERRORS: Readonly<Record<string, string>> = {
-  '400': 'argument-invalid: the request is not of this form, or names no plan',
+  '400': 'argument-invalid: the request is not of this form; name-refused: no subscriber can have this name',
   '401': 'token-refused: no token for subscriptions came with it',
-  '404': 'no-such-subscriber',
-  '409': 'revoked',
+  '404': 'no-such-subscriber, no-such-plan',
+  '409': 'revoked; mail-off: this key server sends no mail',
   '413': 'too-large',
   '429': 'too-many-requests',
 };

@@ -14,9 +14,14 @@ interface RoleEnd {
   readonly expires: number;
 }
 
-/** When the current publication has to be confirmed again. */
-export function describeFreshness(until: number): string {
-  return `must be confirmed by ${utcMinute(until)} (key server, "wispr publish" or "wispr timestamp")`;
+/**
+ * When the current publication has to be confirmed again.
+ *
+ * @param hasKeyServer - whether a key server can do it
+ */
+export function describeFreshness(until: number, hasKeyServer: boolean): string {
+  const by = `${hasKeyServer ? 'key server, ' : ''}"wispr publish" or "wispr timestamp"`;
+  return `must be confirmed by ${utcMinute(until)} (${by})`;
 }
 
 /** Until when the signatures are good, as one line. */

@@ -18,7 +18,7 @@ export function addInspectCommand(program: Command): void {
 }
 
 async function inspect(file: string, { json }: { json?: boolean }): Promise<void> {
-  if (!existsSync(file)) throw new UsageError(`there is no ${file}`, 'check the path');
+  if (!existsSync(file)) throw new UsageError(`${file}: no such file`, 'check the path');
   const inspection = await inspectFile(file);
   print(json ? JSON.stringify({ ...inspection, proved: false }) : describe(file, inspection));
   if (!json) say('none of this is proved; "wispr verify" checks it against the publisher\'s key');

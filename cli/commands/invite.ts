@@ -38,7 +38,10 @@ export function addInviteCommand(program: Command): void {
 
 async function run(name: string, flags: InviteFlags): Promise<void> {
   const file = workspaceIn(flags.config);
-  if (file === undefined) return inviteSubscriberTo(name, flags);
+  if (file === undefined) {
+    if (flags.config === undefined && !existsSync(DEFAULT_CONFIG_FILE)) throw inNoDirectory();
+    return inviteSubscriberTo(name, flags);
+  }
   const configuration = await readConfiguration(file);
   if (flags.mail || flags.link) throw new UsageError('only a key server sends mail');
   if (!hasReadingSite(configuration)) return inviteByKeyFile(name, file, flags);
@@ -46,6 +49,11 @@ async function run(name: string, flags: InviteFlags): Promise<void> {
     `the key server ${configuration.keyServer} invites readers of this site`,
     'run "wispr invite" there, in its directory',
   );
+}
+
+function inNoDirectory(): UsageError {
+  const hint = 'run this in the directory of a key server, or of a site without one, or name the file with -c';
+  return new UsageError(`there is neither ${DEFAULT_CONFIG_FILE} nor ${CONFIGURATION_FILE} in this directory`, hint);
 }
 
 /** The `wispr.json` that is meant; `undefined` where it is a key server's directory. */

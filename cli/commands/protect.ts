@@ -4,6 +4,7 @@ import { type ProtectOptions, protectSite } from '../../publisher/protect/protec
 import { placesToWatch, watchSite } from '../../publisher/protect/watch.ts';
 import { resolveRoot } from '../../publisher/site/walk.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
+import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
 import { workspaceOf } from '../../publisher/workspace/workspace.ts';
 import { collect, locateConfiguration } from '../io/arguments.ts';
 import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
@@ -62,17 +63,17 @@ async function protect(site: string | undefined, flags: Flags): Promise<void> {
   saveMemory();
   if (flags.watch && flags.dryRun) throw new UsageError('--watch and --dry-run do not go together');
   const configurationFile = locateConfiguration(site, flags.config);
-  const { source } = await readConfiguration(configurationFile); // before a passphrase is typed
+  const configuration = await readConfiguration(configurationFile); // before a passphrase is typed
   const { out, rekey = [] } = flags;
   const what = { configurationFile, rekey, ...(out !== undefined && { out: resolve(out) }) };
   if (flags.dryRun) return sayWhatWouldBeDone(what, flags);
   const { keyStore, rootKeys, directory } = workspaceOf(configurationFile);
-  const root = resolveRoot(resolve(directory, source));
+  const root = resolveRoot(resolve(directory, configuration.source));
   const passphrase = await readPassphrase(flags.passphraseFile);
   await warnOfOpenKeys([keyStore, rootKeys]);
   const signers = await readSigners(flags);
   await untilSignal(async (signal) => {
-    const options = { ...what, passphrase, signers, signal };
+    const options = { ...what, passphrase, signers, signal, isWithKeyServer: hasKeyServer(configuration) };
     if (!flags.watch) return protectOnce(options, flags);
     await watchSite(placesToWatch(configurationFile), signal, async (times) => {
       if (times > 0) return tryAgain(() => protectOnce({ ...options, rekey: [] }, flags), flags, signal);
@@ -82,11 +83,14 @@ async function protect(site: string | undefined, flags: Flags): Promise<void> {
   });
 }
 
-async function protectOnce(options: ProtectOptions, { json, quiet }: Flags): Promise<void> {
+async function protectOnce(
+  { isWithKeyServer, ...options }: ProtectOptions & { readonly isWithKeyServer: boolean },
+  { json, quiet }: Flags,
+): Promise<void> {
   const progress = showProtecting(quiet);
   const summary = await protectSite({ ...options, ...progress.shown }).finally(progress.end);
   if (json) print(JSON.stringify(summary));
-  else if (!quiet) print(describeProtection(summary));
+  else if (!quiet) print(describeProtection(summary, isWithKeyServer));
   const hints = quiet ? [] : [...describeRekey(summary), ...hintsAfterProtection(summary)];
   for (const line of [...hints, ...warningsAfterProtection(summary)]) say(line);
 }

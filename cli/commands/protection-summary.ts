@@ -34,15 +34,17 @@ const CHANGES = [
   ['unchanged', 'unchanged'],
 ] as const satisfies readonly (readonly [keyof ChangeCounts, string])[];
 
-/** The summary of `wispr protect`, which leaves the rest to people. */
-export function describeProtection(summary: ProtectSummary): string {
+/** The summary of `wispr protect`, which leaves the rest to people. @param hasKeyServer - whether the site has one */
+export function describeProtection(summary: ProtectSummary, hasKeyServer: boolean): string {
   const { out, publication, publisher } = summary;
-  const fresh = publication.expires.find(({ role }) => role === 'timestamp')?.expires ?? 0;
+  const fresh = publication.expires.find(({ role }) => role === 'timestamp')?.expires;
   return [
     ...describeWork(summary),
-    `  put ${place(out)} on your web host, whole`,
+    fresh === undefined
+      ? '  "wispr publish" brings it to the targets in wispr.json'
+      : `  put ${place(out)} on your web host, whole`,
     ...describePublication(summary),
-    `  ${describeFreshness(fresh)}`,
+    ...(fresh === undefined ? [] : [`  ${describeFreshness(fresh, hasKeyServer)}`]),
     `  ${describeSignatures(publication.expires)}`,
     ...describeBundle(summary),
     `  publisher ${publisher}`,
@@ -124,7 +126,11 @@ function describeCircumstances({ documents, indexLost, settingsChanged, keysChan
   const settings = 'such as "redirects", "notFound", "freshness" or "sheet"';
   return [
     ...(settingsChanged ? [`  a new publication with other settings: ${settings}`] : []),
-    ...(indexLost ? [`  publisher.db is ${indexLost}: ${count(documents, 'document')} would be written anew`] : []),
+    ...(indexLost
+      ? [
+          `  publisher.db ${indexLost === 'damaged' ? 'is damaged' : 'knows of no finished run'}: ${count(documents, 'document')} would be written again`,
+        ]
+      : []),
     ...(keysChanged ? KEYS_CHANGED : []),
   ];
 }
@@ -166,13 +172,17 @@ export function warningsAfterProtection(summary: ProtectSummary, now = Date.now(
 }
 
 /** Without a bundle, the key server cannot hand out the keys of new sets. */
-export function warnAboutBundle({ bundle, keyFiles, recipient }: ProtectSummary): string[] {
+export function warnAboutBundle({ bundle, keyFiles, recipient, sets }: ProtectSummary): string[] {
+  if (sets.length === 0) return []; // everything is public
   if (keyFiles === 0)
-    return ['there are no invitations yet', hintLine('"wispr invite NAME" prints a link; then publish again')];
+    return [
+      'no reader can get a key: there are no invitations',
+      hintLine('"wispr invite NAME" prints a link; then run this command again'),
+    ];
   if (bundle !== undefined || keyFiles !== undefined) return [];
   return [
-    `no key bundle was written: the key server's public key is not in ${place(recipient)}`,
-    hintLine('copy it there (wispr keyserver says where it is) and protect again: until then no reader gets a key'),
+    `no reader can get a key: the key server's public key is not in ${place(recipient)}, and no key bundle was written`,
+    hintLine('copy it there ("wispr keyserver" says where it is), then run this command again'),
   ];
 }
 

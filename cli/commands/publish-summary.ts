@@ -9,15 +9,15 @@ import { setExitCode } from '../io/context.ts';
 import { EXIT, hintLine, say, sayHint } from '../io/voice.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
 
-/** The summary that is printed. */
-export function describePublishing(summary: PublishSummary): string {
+/** The summary that is printed. @param hasKeyServer - whether the site has one */
+export function describePublishing(summary: PublishSummary, hasKeyServer: boolean): string {
   const { publication, targets, milliseconds, freshUntil, expires, keyServer } = summary;
   const where = targets.map(({ target }) => target).join(', ');
   return [
     `Published: publication ${publication}${where === '' ? '' : ` at ${where}`} (${(milliseconds / 1000).toFixed(1)} s)`,
     ...targets.map((target) => describeTarget(target, targets.length > 1)),
     ...(keyServer === 'confirms' ? ['  the key server confirms it'] : []),
-    `  ${describeFreshness(freshUntil)}`,
+    `  ${describeFreshness(freshUntil, hasKeyServer)}`,
     `  ${describeSignatures(expires)}`,
   ].join('\n');
 }
@@ -74,7 +74,7 @@ export function hintsAfterPublishing({ keyServer }: PublishSummary, places: Publ
     ...(isUnlisted ? [`${targets[0]?.name} is not in wispr.json: nothing keeps it current from now on`] : []),
     ...(isAlone
       ? [
-          'this machine has confirmed the publication itself: without a token, the key server hears of it only from a target that it reads',
+          'the key server was not told (no token): its readers see this publication when it next reads a target',
           hintLine('make a token there ("wispr admin token"), and name its file in "keyServerTokenFile" of wispr.json'),
         ]
       : []),

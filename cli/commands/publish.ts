@@ -5,12 +5,14 @@ import { placesToWatch, watchSite } from '../../publisher/protect/watch.ts';
 import type { Highest } from '../../publisher/publish/highest.ts';
 import { locatePlaces, missingDirectories, type PublishPlaces } from '../../publisher/publish/places.ts';
 import { type PublishRun, publishFromWorkspace } from '../../publisher/publish/publish.ts';
+import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
 import { collect, locateConfiguration } from '../io/arguments.ts';
+import { setExitCode } from '../io/context.ts';
 import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
 import { showProgress, showProtecting } from '../io/progress.ts';
 import { untilSignal } from '../io/signals.ts';
 import { askYesOrNo, canAsk } from '../io/terminal.ts';
-import { print, say, sayHint, UsageError } from '../io/voice.ts';
+import { EXIT, print, say, sayHint, UsageError } from '../io/voice.ts';
 import { saveMemory } from '../start-frugally.ts';
 import {
   describeProtectionToPublish,
@@ -107,7 +109,7 @@ async function publishOnce(places: PublishPlaces, { passphrase, signers, signal 
     const { summary, protection } = await publishFromWorkspace(run);
     uploading?.end();
     if (json) print(JSON.stringify({ ...summary, protection }));
-    else if (!quiet) print(describePublishing(summary));
+    else if (!quiet) print(describePublishing(summary, hasKeyServer(places.configuration)));
     warnAfterPublishing(summary);
     if (!quiet) for (const line of hintsAfterPublishing(summary, places)) say(line);
   } finally {
@@ -140,12 +142,14 @@ function reportProtection(
   summary: ProtectSummary,
   { snapshot }: Highest,
   { token }: PublishPlaces,
-  { quiet, json, rekey }: Flags,
+  { quiet, json, rekey, watch }: Flags,
 ): void {
   if (!quiet && !json) print(describeProtectionToPublish(summary, token === undefined));
   if (!quiet) for (const line of [...describeRekey(summary), ...hintsAfterProtection(summary)]) say(line);
   for (const line of warnAboutSections(summary.sections)) say(line);
-  if (token === undefined) for (const line of warnAboutBundle(summary)) say(line);
+  const unreadable = warnAboutBundle(summary);
+  for (const line of unreadable) say(line);
+  if (unreadable.length > 0 && !watch) setExitCode(EXIT.failed);
   if (snapshot?.snapshot.closed && !quiet) say(`this ends the withdrawal by publication ${snapshot.file.version}`);
   if (rekey?.length) sayHint('leave --rekey out if the command has to be repeated: the new keys are made');
 }

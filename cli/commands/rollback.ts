@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type RollbackPlan, rollBack } from '../../publisher/publish/rollback.ts';
 import { count, someOf } from '../../publisher/text.ts';
+import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
 import { confirm } from '../io/terminal.ts';
 import { print, say, sayHint } from '../io/voice.ts';
 import { describePublishing, warnAboutAbsent, warnAboutRest } from './publish-summary.ts';
@@ -25,11 +26,12 @@ export function addRollbackCommand(program: Command): void {
 
 async function rollback(version: number | undefined, flags: Flags): Promise<void> {
   const { yes = false, json, quiet } = flags;
-  const { plan, summary } = await onSite(flags, (site) =>
-    rollBack(site, version, (plan) => confirmPlan(plan, yes, quiet)),
-  );
+  const { plan, summary, isWithKeyServer } = await onSite(flags, async (site) => {
+    const rolled = await rollBack(site, version, (plan) => confirmPlan(plan, yes, quiet));
+    return { ...rolled, isWithKeyServer: hasKeyServer(site.configuration) };
+  });
   if (json) print(JSON.stringify({ ...summary, ...plan }));
-  else if (!quiet) print(describePublishing(summary));
+  else if (!quiet) print(describePublishing(summary, isWithKeyServer));
   warnAboutRest(summary, `\`wispr rollback ${plan.to}\``);
   warnAboutAbsent(summary, `\`wispr rollback ${plan.to}\``);
   if (!quiet) sayHint('the next `wispr publish` publishes the source again: correct it first');

@@ -64,7 +64,7 @@ ${made.publicFile}  hand this to the publisher; its key id is ${signingId(made.k
 
 async function sign(file: string, { key, passphraseFile, yes, json }: Flags): Promise<void> {
   const draft = await readDraft(file);
-  if (!existsSync(key)) throw new UsageError(`there is no ${key}`, 'name your key file: --key FILE');
+  if (!existsSync(key)) throw new UsageError(`${key}: no such file`, 'name your key file: --key FILE');
   if (!json || !yes) introduce(draft);
   if (!yes) await confirm('sign this?', 'signing', 'not signed, and nothing was changed');
   const { keyids, missing } = await signDraftFile(file, draft, key, await readPassphrase(passphraseFile));

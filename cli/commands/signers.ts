@@ -15,7 +15,7 @@ export interface SignerFlags {
 export async function readSigners({ key = [], keyPassphraseFile: files = [] }: SignerFlags): Promise<RoleSigner[]> {
   const missing = key.find((file) => !existsSync(file));
   if (missing !== undefined)
-    throw new UsageError(`there is no ${missing}`, 'name the key file of a signer: --key FILE');
+    throw new UsageError(`${missing}: no such file`, 'name the key file of a signer: --key FILE');
   if (files.length > 1 && files.length !== key.length)
     throw new UsageError(
       `there are ${key.length} of --key and ${files.length} of --key-passphrase-file`,

@@ -27,7 +27,7 @@ interface Flags extends SiteFlags {
 /** `wispr timestamp` */
 export function addTimestampCommand(program: Command): void {
   addSiteFlags(program.command('timestamp'))
-    .summary('confirm the publication for another 48 hours, by cron')
+    .summary('confirm that the publication is current, by cron')
     .description(
       'confirm that the current publication is current, and put the new timestamp at every target in wispr.json; what only "wispr protect" has made since is not touched',
     )

@@ -53,7 +53,7 @@ async function verify(named: string | undefined, paths: string[], options: Optio
 async function ownOutput(): Promise<string> {
   const { out } = await readConfiguration(CONFIGURATION_FILE);
   if (existsSync(out)) return out;
-  throw new UsageError(`there is no ${out}`, 'run "wispr protect" first: it makes it');
+  throw new UsageError(`${out}: no such directory`, 'run "wispr protect" first: it makes it');
 }
 
 function check(place: string, paths: string[], { root, site, sample, quiet }: Options): Promise<VerifyReport> {
@@ -87,7 +87,7 @@ function checkDirectory(place: string): void {
       'what is verified is a directory, s3://BUCKET/PREFIX, or a site at a URL that begins with http:// or https://',
       'name the URL where readers find the site, or a directory with a copy of it',
     );
-  throw new UsageError(`there is no ${place}`, 'check the path; a URL begins with https:// or http://');
+  throw new UsageError(`${place}: no such file or directory`, 'check the path; a URL begins with https:// or http://');
 }
 
 /** What does not end with a slash could be a document's. */

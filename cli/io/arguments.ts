@@ -8,7 +8,7 @@ import { UsageError } from './voice.ts';
 /**
  * The configuration that DIR and `-c` name.
  *
- * @throws PublishError `configuration-invalid`; UsageError if both name one
+ * @throws PublishError `configuration-missing`; UsageError if both name one
  */
 export function locateConfiguration(directory: string | undefined, config: string | undefined): string {
   if (directory !== undefined && config !== undefined) throw new UsageError('name either DIR or -c FILE, not both');
@@ -16,7 +16,7 @@ export function locateConfiguration(directory: string | undefined, config: strin
   const isDirectory = existsSync(named) && statSync(named).isDirectory();
   const file = isDirectory ? join(named, CONFIGURATION_FILE) : named;
   if (existsSync(file)) return file;
-  throw new PublishError('configuration-invalid', `there is no ${file}`, { typed: true });
+  throw new PublishError('configuration-missing', `${file}: no such file`, { typed: true });
 }
 
 /** The values of an option that may be given more than once. */

@@ -5,6 +5,9 @@ import { KeyServerError, type KeyServerErrorCode } from '../errors.ts';
 
 const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
   'argument-invalid': 400,
+  'name-refused': 400,
+  'no-such-plan': 404,
+  'mail-off': 409,
   'no-such-subscriber': 404,
   revoked: 409,
   'code-refused': 403,

@@ -211,7 +211,7 @@ async function invite(
   { subscriber: typed, days, mail }: z.infer<typeof inviting>,
 ) {
   if (mail) {
-    if (!mailer) throw new KeyServerError('argument-invalid', 'the configuration of this key server has no "mail"');
+    if (!mailer) throw new KeyServerError('mail-off', 'the configuration of this key server has no "mail"');
     const { name } = await knownSubscriber(state.database, typed);
     const sender = { state, mailer, origins };
     return { expires: (await mailInvitation(sender, name, () => inviteAgain(state, name, days))).expires };

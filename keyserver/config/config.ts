@@ -6,7 +6,7 @@ import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
 import { isLoopback } from '../../core/site/site.ts';
 import { configurationText, parseConfigurationText } from '../../node-support/configuration.ts';
-import { describeUnreadable } from '../../node-support/system-error.ts';
+import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { KeyServerError } from '../errors.ts';
 import type { MailConfig } from './mail.ts';
 import {
@@ -44,7 +44,7 @@ export interface KeyServerConfig extends Omit<z.infer<typeof configuration>, 'ad
 /**
  * Reads a configuration file, and the environment.
  *
- * @throws KeyServerError `configuration-invalid`
+ * @throws KeyServerError `configuration-missing`, `configuration-invalid`
  */
 export function readConfig(file: string): KeyServerConfig {
   const config = parseConfigurationText(readText(file), file, configuration, invalid, {
@@ -126,10 +126,8 @@ function readText(file: string): string {
   try {
     bytes = readFileSync(file);
   } catch (cause) {
-    throw new KeyServerError('configuration-invalid', describeUnreadable(file, cause), {
-      cause,
-      typed: true,
-    });
+    const code = systemCode(cause) === 'ENOENT' ? 'configuration-missing' : 'configuration-invalid';
+    throw new KeyServerError(code, describeUnreadable(file, cause), { cause, typed: true });
   }
   return configurationText(bytes, file, invalid);
 }

@@ -16,13 +16,13 @@ export interface NewConfig {
  * Writes a commented configuration, unless there is a file already. Beside a key server, a second configuration is a misspelt name.
  *
  * @returns whether it was written
- * @throws KeyServerError `configuration-invalid`
+ * @throws KeyServerError `configuration-missing`, `configuration-invalid`
  */
 export function writeConfig(file: string, options: NewConfig): boolean {
   if (existsSync(file)) return false;
   const present = ['keyserver.json', 'keyserver.db'].map((name) => join(dirname(file), name)).find(existsSync);
   if (present !== undefined)
-    throw new KeyServerError('configuration-invalid', `there is no ${file}, and none was written beside ${present}`, {
+    throw new KeyServerError('configuration-missing', `there is no ${file}, and none was written beside ${present}`, {
       typed: true,
     });
   try {

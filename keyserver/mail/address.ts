@@ -10,8 +10,8 @@ export function isMailAddress(name: string): boolean {
   return name.length <= MAXIMUM_LENGTH && ADDRESS.test(name);
 }
 
-/** @throws KeyServerError `argument-invalid` where no mail can be sent to a subscriber of this name */
+/** @throws KeyServerError `name-refused` where no mail can be sent to a subscriber of this name */
 export function requireMailAddress(name: string): void {
   if (!isMailAddress(name))
-    throw new KeyServerError('argument-invalid', 'the name of this subscriber is no mail address', { typed: true });
+    throw new KeyServerError('name-refused', 'the name of this subscriber is no mail address', { typed: true });
 }

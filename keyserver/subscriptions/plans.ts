@@ -112,7 +112,7 @@ function periodKeysOf(plan: Plan, periods: readonly Period[]): PlanOverview['per
 }
 
 export function noPlan(name: string): KeyServerError {
-  return new KeyServerError('argument-invalid', `there is no plan ${quoted(name)}`);
+  return new KeyServerError('no-such-plan', `there is no plan ${quoted(name)}`);
 }
 
 function planOf({ name, title, patterns, zone }: PlanRow): Plan {

@@ -29,12 +29,12 @@ export interface Grant {
 /**
  * A subscriber's name as it is kept: Unicode NFC, single spaces.
  *
- * @throws KeyServerError `argument-invalid`
+ * @throws KeyServerError `name-refused`
  */
 export function parseSubscriberName(text: string): string {
   const name = spaced(text);
   if (name.length > MAXIMUM_NAME_LENGTH || !NAME.test(name))
-    throw invalid(`${quoted(text)} cannot be the name of a subscriber`);
+    throw new KeyServerError('name-refused', `${quoted(text)} cannot be the name of a subscriber`, { typed: true });
   return name;
 }
 

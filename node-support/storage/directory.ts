@@ -19,6 +19,8 @@ import {
 const CODES: Readonly<Record<string, StorageErrorCode>> = {
   EACCES: 'target-failed',
   EPERM: 'target-failed',
+  ENOSPC: 'target-full',
+  EDQUOT: 'target-full',
   ENAMETOOLONG: 'path-refused',
 };
 

@@ -6,8 +6,16 @@ export const STORAGE_ERRORS = {
     means: 'the target does not answer in time, or the bucket does not exist',
     remedy: 'check name, `AWS_ENDPOINT_URL_S3` and network',
   },
+  'region-missing': {
+    means: "the bucket is Amazon's, and nothing says in which region it is",
+    remedy: 'set `AWS_REGION`, such as `AWS_REGION=eu-central-1`, or `region` in `~/.aws/config`',
+  },
+  'target-full': {
+    means: 'there is no room left at the target',
+    remedy: 'make room there, then run the same command again',
+  },
   'target-failed': {
-    means: 'the target refuses access, is full, read-only or failing, or its listing does not end',
+    means: 'the target refuses access, is read-only or failing, or its listing does not end',
     remedy:
       'see the message; check the permissions, or `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`; then publish again',
   },

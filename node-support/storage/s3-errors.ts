@@ -35,10 +35,16 @@ function isTimeout(error: unknown): boolean {
 }
 
 function codeOf(error: unknown): StorageErrorCode {
+  if (lacksRegion(error)) return 'region-missing';
   if (nameOf(error) === 'CredentialsProviderError' || isStatus(error, 401, 403)) return 'target-failed';
   if (isTimeout(error) || nameOf(error) === 'NoSuchBucket' || statusOf(error) === undefined)
     return 'target-unreachable';
   return 'target-failed';
+}
+
+/** The client has no code for it. */
+function lacksRegion(error: unknown): boolean {
+  return reasonOf(error) === 'Region is missing';
 }
 
 /** What does not speak the protocol, so that its answers cannot be parsed: a web host, or another port of the server. */

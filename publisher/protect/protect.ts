@@ -17,7 +17,7 @@ import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
 import { noteKeyStore } from '../keys/note-key-store.ts';
 import { signedSettingsOf } from '../site/site-settings.ts';
 import { hasKeyServer } from '../workspace/configuration/schema.ts';
-import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
+import type { LostIndex, PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore, withLock } from '../workspace/workspace.ts';
 import { appearanceOf } from './appearance.ts';
 import { pruneOutput, putIfDifferent, removeFiles } from './files.ts';
@@ -202,9 +202,15 @@ async function writeAndPlace(run: PublicationContext, { onProgress, signal }: Pr
 }
 
 /** What was found to be missing or older, and what was done about it. */
+/** The database is made before the first run has written anything. */
+const LOST = { missing: 'knows of no finished run', damaged: 'is damaged' } as const satisfies Record<
+  LostIndex,
+  string
+>;
+
 function recoveredFrom({ workspace, index: { lost }, output, areKeysOlder: areOlder }: Run, known: number): string[] {
   return [
-    ...(lost && !output.isEmpty ? [`${workspace.database} is ${lost}: every document is written again`] : []),
+    ...(lost && !output.isEmpty ? [`${workspace.database} ${LOST[lost]}: every document is written again`] : []),
     ...(areOlder
       ? [
           `publisher.keys is older than the last publication (it knows publication ${known}): every set has a new key; repeat what you changed since with "wispr keys"`,

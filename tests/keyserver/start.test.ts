@@ -88,7 +88,7 @@ describe('the first run', () => {
     for (const missing of ['keyserver.jsn', 'keyserver.json']) {
       const { code, stdout, stderr } = await runWispr(['keyserver', '-c', missing], { cwd: folder });
       expect([code, stdout]).toEqual([2, '']);
-      expect(stderr).toContain('[configuration-invalid]');
+      expect(stderr).toContain('[configuration-missing]');
       expect(readdirSync(folder)).toEqual(before.filter((name) => existsSync(file(name))));
       rmSync(file('keyserver.json'), { force: true }); // the database alone says as much
     }

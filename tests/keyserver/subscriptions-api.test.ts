@@ -103,9 +103,10 @@ describe('another system', () => {
   it.each([
     ['begin', '{', 400, 'argument-invalid'],
     ['begin', { subscriber: 'carl' }, 400, 'argument-invalid'],
-    ['begin', { subscriber: 'carl', plan: 'weekly' }, 400, 'argument-invalid'],
+    ['begin', { subscriber: 'carl', plan: 'weekly' }, 404, 'no-such-plan'],
     ['begin', { subscriber: 'carl', plan: 'daily', from: '2026-02-30' }, 400, 'argument-invalid'],
-    ['begin', { subscriber: 'a\u0007', plan: 'daily' }, 400, 'argument-invalid'],
+    ['begin', { subscriber: 'a\u0007', plan: 'daily' }, 400, 'name-refused'],
+    ['invite', { subscriber: 'ada@example.org', mail: true }, 409, 'mail-off'],
     ['begin', { subscriber: 'carl', plan: 'daily', admin: true }, 400, 'argument-invalid'],
     ['end', { subscriber: 'carl' }, 404, 'no-such-subscriber'],
     ['invite', { subscriber: 'carl' }, 404, 'no-such-subscriber'],

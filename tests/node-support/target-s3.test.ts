@@ -82,6 +82,17 @@ describe('a bucket as a target', () => {
     expect(await codeOf(all(absent))).toBe('target-unreachable');
   });
 
+  it('names AWS_REGION for a bucket of Amazon whose region nothing says', async () => {
+    for (const name of ['AWS_ENDPOINT_URL_S3', 'AWS_REGION', 'AWS_DEFAULT_REGION']) vi.stubEnv(name, undefined);
+    vi.stubEnv('AWS_CONFIG_FILE', '/dev/null');
+    const somewhere = await openTarget('s3://bucket');
+    await expect(somewhere.put('/a', utf8('x'), OPTIONS)).rejects.toMatchObject({
+      code: 'region-missing',
+      remedy: expect.stringContaining('AWS_REGION'),
+    });
+    vi.stubEnv('AWS_ENDPOINT_URL_S3', server.endpoint);
+  });
+
   it.each(['http://127.0.0.1:9', '127.0.0.1:9000'])(
     'says what to set where there is no answer at %s',
     async (endpoint) => {

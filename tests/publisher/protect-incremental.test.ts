@@ -290,7 +290,7 @@ describe('the index', () => {
     expect(await workspace.plan(NOW + 1)).toMatchObject({ indexLost: 'missing', changes: { ...NOTHING, added: 2 } });
     expect(await workspace.protect({ now: NOW + 1 })).toMatchObject({
       ...{ publication: { version: 2 }, pruned: 0 },
-      recovered: [expect.stringContaining('publisher.db is missing')],
+      recovered: [expect.stringContaining('publisher.db knows of no finished run')],
     });
     expect(await readFile(old)).toBeDefined();
     expect((await workspace.published({ now: NOW + 1, store })).version).toBe(2);

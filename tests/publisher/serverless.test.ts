@@ -33,7 +33,7 @@ beforeAll(async () => {
   await writeFile(join(directory, 'site/2026/a.html'), '<!doctype html><title>A</title><p>A.');
   await good('init', ORIGIN, '--serverless');
   await change('"sets": []', '"sets": [{ "name": "{yyyy}", "path": "{yyyy}/**" }]');
-  expect((await good('publish')).stderr).toContain('no invitations yet');
+  await refused(1, 'no reader can get a key: there are no invitations', 'publish');
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
@@ -193,7 +193,7 @@ describe('invitations', () => {
     expect(removed.stderr).toMatch(/their keys end on \d{4}-\d\d-\d\d at the latest/);
     const configurationFile = join(directory, 'wispr.json');
     await invite({ configurationFile, passphrase: PASSPHRASE, name: 'ben', until: nowInSeconds() - 1 });
-    await good('publish');
+    await refused(1, 'there are no invitations', 'publish');
     expect([await keyFiles(), await keyFiles(web)]).toEqual([[], []]);
     await refused(2, '[argument-invalid]', 'invite', 'ada', '--remove');
     expect((await good('invite', 'ada')).stdout.trim()).not.toBe(ada);
@@ -279,7 +279,7 @@ describe('the reading site', () => {
       '"keyServer": "https://keys.friends.example", "reading": "https://read.friends.example", "timestampBy": "publisher", "content":',
     );
     await refused(2, 'https://keys.friends.example', 'invite', 'eve');
-    await good('publish');
+    await refused(1, 'keyserver.pub', 'publish');
     for (const root of [out, web])
       expect([...(await snapshot(root)).keys()].filter((path) => /^\/?(?:-|wispr-worker)/.test(path))).toEqual([]);
     await writeFile(join(directory, 'wispr.json'), text);

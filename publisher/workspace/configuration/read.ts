@@ -1,14 +1,14 @@
 /** Reads `wispr.json`. */
 import { readFile } from 'node:fs/promises';
 import { configurationText, parseConfigurationText } from '../../../node-support/configuration.ts';
-import { describeUnreadable } from '../../../node-support/system-error.ts';
+import { describeUnreadable, systemCode } from '../../../node-support/system-error.ts';
 import { PublishError } from '../../errors.ts';
 import { type Configuration, configurationSchema } from './schema.ts';
 
 /**
  * Reads and checks a configuration file.
  *
- * @throws PublishError `configuration-invalid`
+ * @throws PublishError `configuration-missing`, `configuration-invalid`
  */
 export async function readConfiguration(file: string): Promise<Configuration> {
   const bytes = await readFile(file).catch((error: unknown) => {
@@ -32,8 +32,6 @@ function invalid(message: string): PublishError {
 }
 
 function missing(file: string, error: unknown): PublishError {
-  return new PublishError('configuration-invalid', describeUnreadable(file, error), {
-    cause: error,
-    typed: true,
-  });
+  const code = systemCode(error) === 'ENOENT' ? 'configuration-missing' : 'configuration-invalid';
+  return new PublishError(code, describeUnreadable(file, error), { cause: error, typed: true });
 }
