@@ -1,10 +1,8 @@
 /** Questions to the person at the terminal. They go to standard error, like everything that is for people. */
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import { currentIo } from './context.ts';
 import { UsageError } from './voice.ts';
-
-const ENTER = ['\r', '\n'];
-const ERASE = ['\u007f', '\b'];
-const GIVE_UP = ['\u0003', '\u0004'];
 
 /** Whether questions can be asked: standard input and standard error are a terminal. */
 export function canAsk(): boolean {
@@ -12,24 +10,14 @@ export function canAsk(): boolean {
   return stdin.isTTY === true && stderr.isTTY === true;
 }
 
-/** A question with yes or no; anything but yes is no. */
+/** A question with yes or no; anything but yes is no. @throws UsageError if the person gives up */
 export async function askYesOrNo(question: string): Promise<boolean> {
-  currentIo().stderr.write(`wispr: ${question} [y/N] `);
-  try {
-    return /^y(?:es)?$/i.test((await readLine()).trim());
-  } finally {
-    currentIo().stdin.pause();
-  }
+  return /^y(?:es)?$/i.test((await ask(`wispr: ${question} [y/N] `)).trim());
 }
 
-/** A question whose answer shows while it is typed. */
+/** A question whose answer shows while it is typed. @throws UsageError if the person gives up */
 export async function askLine(question: string): Promise<string> {
-  currentIo().stderr.write(`wispr: ${question}: `);
-  try {
-    return (await readLine()).trim();
-  } finally {
-    currentIo().stdin.pause();
-  }
+  return (await ask(`wispr: ${question}: `)).trim();
 }
 
 /**
@@ -45,45 +33,28 @@ export async function confirm(question: string, what: string, declined: string):
   if (!(await askYesOrNo(question))) throw new UsageError(declined);
 }
 
-/**
- * A question whose answer is not shown.
- *
- * @throws UsageError if the person gives up
- */
+/** A question whose answer is not shown. @throws UsageError if the person gives up */
 export async function askSecret(question: string): Promise<string> {
+  return ask(`wispr: ${question}: `, 'hidden');
+}
+
+/** Keys edit the line as everywhere on a terminal; Ctrl-C, and the end of input, give up. */
+async function ask(prompt: string, answer: 'shown' | 'hidden' = 'shown'): Promise<string> {
   const { stdin, stderr } = currentIo();
-  stdin.setRawMode?.(true); // before the question is visible: what is typed earlier is shown
-  stderr.write(`wispr: ${question}: `);
+  const output = answer === 'shown' ? stderr : new Writable({ write: (_, __, done) => done() });
+  const reader = createInterface({ input: stdin, output, terminal: true, historySize: 0 });
+  const givenUp = new AbortController();
+  for (const event of ['SIGINT', 'close'] as const) reader.once(event, () => givenUp.abort());
   try {
-    return await readHidden();
+    const answered = reader.question(answer === 'shown' ? prompt : '', { signal: givenUp.signal });
+    if (answer === 'hidden') stderr.write(prompt); // by now the terminal does not show what is typed
+    return await answered;
+  } catch (cause) {
+    throw new UsageError('given up', undefined, { cause });
   } finally {
-    stdin.setRawMode?.(false);
-    stdin.pause();
-    stderr.write('\n');
+    reader.close();
+    if (answer === 'hidden') stderr.write('\n');
   }
-}
-
-/** Not by `node:readline`: after it, no secret can be asked for. */
-async function readLine(): Promise<string> {
-  let typed = '';
-  for await (const text of currentIo().stdin.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
-    typed += text as string;
-    if (ENTER.some((character) => typed.includes(character))) break;
-  }
-  return typed;
-}
-
-async function readHidden(): Promise<string> {
-  let typed = '';
-  // Without `destroyOnReturn`, leaving the loop would end standard input for the next question.
-  for await (const text of currentIo().stdin.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
-    for (const character of text as string) {
-      if (ENTER.includes(character)) return typed;
-      if (GIVE_UP.includes(character)) throw new UsageError('given up');
-      typed = ERASE.includes(character) ? typed.slice(0, -1) : typed + character;
-    }
-  }
-  throw new UsageError('given up');
 }
 
 /** For the eyes of the person at the terminal, where there is one: what must not come into a log. */

@@ -85,6 +85,30 @@ it('a program that an older Node.js has started ends when that is killed', async
   await expect.poll(isThere, { timeout: 10_000 }).toBe(false);
 });
 
+it('a passphrase is edited on a terminal by the usual keys, and none of them becomes a part of it', async () => {
+  const keys = {
+    eraseLine: 'wrong\u0015',
+    paste: '\u001b[200~pasted words\u001b[201~',
+    eraseWord: ' junk\u0017',
+    eraseCharacter: '😀\u007f',
+    left: 'abc\u001b[Dx',
+  };
+  const answers = [
+    ['a passphrase for the new keys: ', `${Object.values(keys).join('')}\r`],
+    ['the same again: ', 'pasted words abxc\r'],
+  ] as const;
+  await mkdir(join(root, 'edited'));
+  const { code, shown } = await runOnPseudoTerminal(['init', 'news.example'], answers, { cwd: join(root, 'edited') });
+  expect([code, shown]).toEqual([0, expect.stringContaining('Made for news.example')]);
+  expect(shown).not.toMatch(/pasted|abxc|junk/);
+});
+
+it('Ctrl-C gives a question up', async () => {
+  const answers = [['passphrase: ', 'horse\u0003']] as const;
+  const { code, shown } = await runOnPseudoTerminal(['protect'], answers, { cwd: root });
+  expect([code, shown]).toEqual([2, expect.stringContaining('wispr: given up')]);
+});
+
 it('protecting leaves nothing half done when SIGTERM stops it', async () => {
   const directory = join(root, 'large');
   await mkdir(join(directory, 'site'), { recursive: true });
