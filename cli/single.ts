@@ -11,6 +11,7 @@ const COMMANDS: CommandTable = {
   fetch: async () => (await import('./commands/fetch.ts')).addFetchCommand,
   sync: async () => (await import('./commands/sync.ts')).addSyncCommand,
   identity: async () => (await import('./commands/identity.ts')).addIdentityCommand,
+  explain: async () => (await import('./commands/explain.ts')).addExplainCommand,
   licenses: async () => (await import('./commands/licenses.ts')).addLicensesCommand,
 };
 

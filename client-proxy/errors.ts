@@ -118,9 +118,11 @@ export const READER_ERRORS = {
   },
   'bad-request': {
     means: 'the request is not valid HTTP/1.0 or HTTP/1.1, or not for `http:`',
+    remedy: 'correct the program that sent it; browsers use the Reader by its proxy file',
   },
   'method-refused': {
     means: 'documents can only be read with GET and HEAD; service workers are refused',
+    remedy: 'none for readers: the publisher leaves the form or the service worker out of the site',
   },
   'cross-site': {
     means: 'a page of another site requested a protected page or the proxy file, or sent a form',
@@ -152,6 +154,7 @@ export const READER_ERRORS = {
   },
   'host-answer': {
     means: 'a site that passes through gave a malformed answer',
+    remedy: 'try again later; if it stays so, tell the operator of that site',
   },
   'reader-busy': {
     means: 'too many documents wait for clients that do not read them',

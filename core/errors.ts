@@ -5,10 +5,13 @@ export type ErrorCatalogue = Readonly<Record<string, ErrorEntry>>;
 export interface ErrorEntry {
   readonly means: string;
   /** What to do about it. `{file}` stands for the field `file` of the error. */
-  readonly remedy?: string;
+  readonly remedy: string;
   /** The verification steps of the specification that fail with this code, such as `W1` or `2, 4`. */
   readonly step?: string;
 }
+
+/** Of a code that is in no catalogue, such as `usage`, there may be none. */
+type Remedies = Readonly<Record<string, Partial<ErrorEntry>>>;
 
 /** What an error carries besides its code and its sentence. */
 export interface CodedErrorOptions extends ErrorOptions {
@@ -33,7 +36,7 @@ export abstract class CodedError<Code extends string = string> extends Error {
   readonly typed: boolean;
 
   /** @param options - with the `cause` that is kept for debugging */
-  protected constructor(catalogue: ErrorCatalogue, code: Code, message: string, options: CodedErrorOptions = {}) {
+  protected constructor(catalogue: Remedies, code: Code, message: string, options: CodedErrorOptions = {}) {
     super(message, options);
     this.code = code;
     this.fields = options.fields ?? {};
@@ -48,7 +51,7 @@ export abstract class CodedError<Code extends string = string> extends Error {
  *
  * @returns Markdown; `undefined` where the catalogue has no such code, or no remedy for it
  */
-export function remedyFor(catalogue: ErrorCatalogue, code: string, fields: ErrorFields = {}): string | undefined {
+export function remedyFor(catalogue: Remedies, code: string, fields: ErrorFields = {}): string | undefined {
   if (!Object.hasOwn(catalogue, code)) return undefined;
   return catalogue[code]?.remedy?.replace(/\{(\w+)\}/g, (_, name: string) =>
     String(fields[name] ?? name.toUpperCase()),

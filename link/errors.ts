@@ -2,7 +2,10 @@ import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core
 
 /** What keeps a relay from starting. While it runs, the worst that it does is to close a connection. */
 export const LINK_ERRORS = {
-  'link-argument': { means: 'an address or a destination that is none' },
+  'link-argument': {
+    means: 'an address or a destination that is none',
+    remedy: 'write it as the message says; `wispr link near --help` has an example',
+  },
   'link-listen': {
     means: 'the relay cannot listen there',
     remedy: 'end the program that has the port, or choose another with `--listen`',

@@ -11,9 +11,9 @@ import { writeWebReader } from './build-web-reader.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const LIB = join(ROOT, 'lib');
-/** What the commands run; the in-browser reader comes built. */
+/** What the commands run; the in-browser reader comes built, but for its error codes. */
 const FOLDERS =
-  'cache-config cli client-proxy core examples/newspaper keyserver link node-support publisher reading serve';
+  'cache-config cli client-proxy core examples/newspaper keyserver link node-support publisher reading serve web-reader/errors.ts';
 
 rmSync(LIB, { recursive: true, force: true });
 for (const file of git('ls-files', '-z', '-co', '--exclude-standard', '--', ...FOLDERS.split(' '))

@@ -49,7 +49,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   link: PROGRAM,
   'web-reader': { folders: ['core', 'reading'], packages: PRIMITIVES },
   'cache-config': { folders: ['core', 'node-support'], packages: ['node:', 'zod'] },
-  cli: ABOVE,
+  cli: { ...ABOVE, folders: [...ABOVE.folders, 'web-reader'] }, // for its error codes
   serve: ABOVE,
   // Servers that tests start too: a benchmark may use what tests have, never the other way round.
   bench: { ...ABOVE, folders: [...ABOVE.folders, 'tests'] },

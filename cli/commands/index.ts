@@ -23,6 +23,7 @@ export const COMMANDS: CommandTable = {
   identity: async () => (await import('./identity.ts')).addIdentityCommand,
   'cache-config': async () => (await import('./cache-config.ts')).addCacheConfigCommand,
   demo: async () => (await import('./demo.ts')).addDemoCommand,
+  explain: async () => (await import('./explain.ts')).addExplainCommand,
   licenses: async () => (await import('./licenses.ts')).addLicensesCommand,
   link: async () => (await import('./link.ts')).addLinkCommand,
 };

@@ -35,8 +35,8 @@ export function hintLine(remedy: string): string {
   return `hint: ${plain(remedy)}`;
 }
 
-/** Markdown as a terminal shows it: what one types stands between quotation marks where it has spaces. */
-function plain(markdown: string): string {
+/** Markdown as a terminal shows it: what one types is between quotation marks if it has spaces. */
+export function plain(markdown: string): string {
   return markdown.replace(/`([^`]*)`/g, (_, code: string) =>
     /[ "]/.test(code) ? (code.includes('"') ? code : `"${code}"`) : code,
   );

@@ -1,7 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { SECTIONS } from '../../cli/error-sections.ts';
 import type { ErrorCatalogue } from '../../core/errors.ts';
-import { errorDocs, SECTIONS } from '../../scripts/error-docs.ts';
+import { errorDocs } from '../../scripts/error-docs.ts';
 
 const everywhere: readonly [code: string, ErrorCatalogue[string]][] = SECTIONS.flatMap(({ catalogue }) =>
   Object.entries(catalogue),
@@ -45,8 +46,8 @@ describe('docs/errors.md', () => {
 });
 
 describe('a catalogue', () => {
-  it('advises in sentences that the command line can show as they are', () => {
-    const wrong = everywhere.filter(([, { remedy }]) => remedy !== undefined && !/^[^A-Z\s].*[^.\s]$/.test(remedy));
+  it('advises for every code, in sentences that the command line can show as they are', () => {
+    const wrong = everywhere.filter(([, { remedy = '' }]) => !/^[^A-Z\s].*[^.\s]$/.test(remedy));
     expect(wrong).toEqual([]);
   });
 });
