@@ -8,20 +8,36 @@ import { isoDay } from './describe.ts';
 import type { InviteFlags } from './invite-flags.ts';
 
 /** @param configurationFile - `wispr.json` */
-export async function inviteByKeyFile(name: string, configurationFile: string, flags: InviteFlags): Promise<void> {
+export async function inviteByKeyFiles(
+  names: readonly string[],
+  configurationFile: string,
+  flags: InviteFlags,
+): Promise<void> {
   const { sets, until, password, remove, passphraseFile, json } = flags;
   checkTogether(flags);
-  const about = { name, configurationFile };
   const end = until === undefined ? undefined : dayArgument(until).end - 1;
   if (end !== undefined && end < nowInSeconds()) throw new UsageError(`${until} is over`);
   const passphrase = await readPassphrase(passphraseFile);
-  if (remove) return tellRemoved(await removeInvitation({ ...about, passphrase }), json);
-  const invited = await invite({
-    ...{ ...about, passphrase, sets: sets?.split(','), until: end },
-    password: password ? await askPassword(name) : undefined,
-  });
-  if (json) print(JSON.stringify(invited));
-  else tell(invited);
+  for (const name of names) {
+    const about = { name, configurationFile, passphrase };
+    if (remove) {
+      tellRemoved(await removeInvitation(about), json);
+      continue;
+    }
+    const invited = await invite({
+      ...{ ...about, sets: sets?.split(','), until: end },
+      password: password ? await askPassword(name) : undefined,
+    });
+    if (json) print(JSON.stringify(invited));
+    else tell(invited, names.length > 1);
+  }
+  if (!remove && !json) sayNext(names.length, password);
+}
+
+function sayNext(links: number, password = false): void {
+  const [it, link, opens] = links > 1 ? ['them', 'these links', 'open'] : ['it', 'this link', 'opens'];
+  const way = password ? ', and tell the password by another way' : `, which ${opens} for anyone who has ${it}`;
+  say(`send ${link} after the next "wispr publish"${way}`);
 }
 
 function checkTogether(flags: InviteFlags): void {
@@ -39,15 +55,13 @@ async function askPassword(name: string): Promise<string> {
   return readNewPassphrase(undefined, `a password for ${name}`);
 }
 
-function tell({ name, created, link, sets, until, password, unmatched }: Invited): void {
+/** @param named - whether the name goes before the link, with a tab between them */
+function tell({ name, created, link, sets, until, unmatched }: Invited, named: boolean): void {
   const which = sets.join(',') === '*' ? 'everything' : `the sets ${sets.join(', ')}`;
   const end = until === undefined ? '' : ` until ${isoDay(until)}`;
   say(`${name} ${created ? 'is invited' : 'was invited already, and now'} to read ${which}${end}`);
   if (unmatched.length > 0) say(`no set matches ${unmatched.join(', ')} yet`);
-  say(
-    `"wispr publish" makes it good; then send this link${password ? ', and tell the password by another way' : ', which opens for anyone who has it'}`,
-  );
-  print(link);
+  print(named ? `${name}\t${link}` : link);
 }
 
 function tellRemoved({ name, ends }: { readonly name: string; readonly ends: number }, json = false): void {

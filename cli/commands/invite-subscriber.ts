@@ -22,33 +22,42 @@ import { describeGrant, describeHeldPlan, isoDay } from './describe.ts';
 import type { InviteFlags } from './invite-flags.ts';
 
 /** @throws UsageError for what only a site without a key server knows */
-export async function inviteSubscriberTo(name: string, flags: InviteFlags): Promise<void> {
+export async function inviteSubscribersTo(names: readonly string[], flags: InviteFlags): Promise<void> {
   if (flags.password) throw new UsageError('on a key server, readers choose their passwords themselves');
   const config = readConfig(flags.config ?? DEFAULT_CONFIG_FILE);
-  if (flags.remove) return takeBack(config, name, flags.json === true);
+  if (flags.remove) return takeBack(config, names, flags.json === true);
   checkTogether(flags);
   if (flags.link && !flags.mail) throw new UsageError('--link goes with --mail');
   await withState(config, async (state) => {
     const origins = await knownOrigins(state.database, config);
-    const request = await requestOf(config, state, name, flags);
-    const make = () => inviteSubscriber(state, request);
-    const invitation = flags.mail ? await inviteByMail({ state, origins, config }, name, make) : await make();
     const provider = await readProviderRow(state.database);
-    const link = invitationLink(invitation, origins.keyServer, provider?.root);
-    const isShown = !flags.mail || flags.link === true;
-    if (flags.json) print(JSON.stringify(asJson(invitation, isShown ? link : undefined)));
-    else sayInvitation(invitation, isShown ? link : undefined);
+    const unmatched = new Set<string>();
+    for (const name of names) {
+      const request = await requestOf(config, state, name, flags);
+      const make = () => inviteSubscriber(state, request);
+      const invitation = flags.mail ? await inviteByMail({ state, origins, config }, name, make) : await make();
+      const isShown = !flags.mail || flags.link === true;
+      const link = isShown ? invitationLink(invitation, origins.keyServer, provider?.root) : undefined;
+      if (flags.json) print(JSON.stringify(asJson(invitation, link)));
+      else sayInvitation(invitation, link, names.length > 1);
+      for (const pattern of invitation.unmatched) unmatched.add(pattern);
+    }
+    if (!flags.json && (!flags.mail || flags.link)) sayHint('links open in any browser, and offer the Reader too');
     if (!provider) sayNoPublisher();
-    else if (invitation.unmatched.length > 0) sayUnmatched(invitation.unmatched);
+    else if (unmatched.size > 0) sayUnmatched([...unmatched]);
   });
 }
 
 /** Who has used one stays a subscriber. */
-async function takeBack(config: KeyServerConfig, name: string, json: boolean): Promise<void> {
-  const taken = await withState(config, (state) => withdrawInvitations(state, name));
-  if (json) return print(JSON.stringify({ subscriber: name, invitations: taken }));
-  say(`${count(taken, 'open invitation')} of ${name} ${taken === 1 ? 'is' : 'are'} taken back`);
-  sayHint('who has used one reads on; `wispr admin revoke NAME` takes access away');
+async function takeBack(config: KeyServerConfig, names: readonly string[], json: boolean): Promise<void> {
+  await withState(config, async (state) => {
+    for (const name of names) {
+      const taken = await withdrawInvitations(state, name);
+      if (json) print(JSON.stringify({ subscriber: name, invitations: taken }));
+      else say(`${count(taken, 'open invitation')} of ${name} ${taken === 1 ? 'is' : 'are'} taken back`);
+    }
+  });
+  if (!json) sayHint('who has used one reads on; `wispr admin revoke NAME` takes access away');
 }
 
 interface Inviting {
@@ -100,7 +109,8 @@ function wholeDays(text: string): number {
   throw new UsageError('--for takes a number of days');
 }
 
-function sayInvitation(invitation: Invitation, link: string | undefined): void {
+/** @param named - whether the name goes before the link, with a tab between them */
+function sayInvitation(invitation: Invitation, link: string | undefined, named: boolean): void {
   const { subscriber, created, grants, subscriptions, kept, seats, expires } = invitation;
   const who = created ? 'is a new subscriber' : 'was a subscriber already, and may read in all';
   const rights = [...subscriptions.map(describeHeldPlan), ...grants.map(describeGrant)];
@@ -116,8 +126,7 @@ function sayInvitation(invitation: Invitation, link: string | undefined): void {
     return;
   }
   say(`send this link; it ${works}`);
-  print(link);
-  sayHint('it opens in any browser, and offers the Reader too; `wispr bind` asks for it');
+  print(named ? `${subscriber}\t${link}` : link);
 }
 
 /** The link is good as it is: the bundle has to name these origins, or it is refused. */

@@ -6,19 +6,19 @@ import { readConfiguration } from '../../publisher/workspace/configuration/read.
 import { hasReadingSite } from '../../publisher/workspace/configuration/schema.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { UsageError } from '../io/voice.ts';
-import { inviteByKeyFile } from './invite-alone.ts';
+import { inviteByKeyFiles } from './invite-alone.ts';
 import type { InviteFlags } from './invite-flags.ts';
-import { inviteSubscriberTo } from './invite-subscriber.ts';
+import { inviteSubscribersTo } from './invite-subscriber.ts';
 
-/** `wispr invite NAME`: a link. On a key server it works once, in any browser and for the Reader; without one it is a browser's. */
+/** `wispr invite NAME...`: a link for each. On a key server it works once, in any browser and for the Reader; without one it is a browser's. */
 export function addInviteCommand(program: Command): void {
   program
     .command('invite')
-    .summary('print a link for a reader')
+    .summary('print links for readers')
     .description(
-      'make or extend an invitation, and print its link: of a key server in its directory, and of a site without one in that of its wispr.json',
+      'make or extend invitations, and print their links: of a key server in its directory, and of a site without one in that of its wispr.json',
     )
-    .argument('<name>', 'name of the reader; on a key server also for signing in')
+    .argument('<names...>', 'names of readers; on a key server also for signing in')
     .option('-c, --config <file>', `configuration: ${DEFAULT_CONFIG_FILE}, or ${CONFIGURATION_FILE}`)
     .option('--sets <patterns>', 'which sets, like 2026-* (default: all, or as before)')
     .option('--plan <name>', 'on a key server: which plan, in place of --sets (`wispr admin plan`)')
@@ -32,19 +32,19 @@ export function addInviteCommand(program: Command): void {
     .option('--password', 'without a key server: make a link that asks for a password')
     .option('--remove', 'take the invitation back')
     .option('--passphrase-file <file>', 'without a key server: take the passphrase from a file')
-    .option('--json', 'print JSON')
+    .option('--json', 'print a line of JSON for each')
     .action(run);
 }
 
-async function run(name: string, flags: InviteFlags): Promise<void> {
+async function run(names: readonly string[], flags: InviteFlags): Promise<void> {
   const file = workspaceIn(flags.config);
   if (file === undefined) {
     if (flags.config === undefined && !existsSync(DEFAULT_CONFIG_FILE)) throw inNoDirectory();
-    return inviteSubscriberTo(name, flags);
+    return inviteSubscribersTo(names, flags);
   }
   const configuration = await readConfiguration(file);
   if (flags.mail || flags.link) throw new UsageError('only a key server sends mail');
-  if (!hasReadingSite(configuration)) return inviteByKeyFile(name, file, flags);
+  if (!hasReadingSite(configuration)) return inviteByKeyFiles(names, file, flags);
   throw new UsageError(
     `the key server ${configuration.keyServer} invites readers of this site`,
     'run "wispr invite" there, in its directory',

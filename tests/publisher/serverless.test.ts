@@ -128,6 +128,9 @@ describe('invitations', () => {
     expect(ada).toMatch(/^https:\/\/friends\.example\/-\/open\.html#i=[\w-]{22}$/);
     expect(first.stderr).toContain('wispr publish');
     expect((await good('invite', 'ada')).stdout.trim()).toBe(ada);
+    const both = await good('invite', 'ada', 'eve');
+    expect(both.stdout).toMatch(/^ada\t(\S+)\neve\t(?!\1)\S+\n$/);
+    await good('invite', 'eve', '--remove');
     ben = JSON.parse((await good('invite', 'ben', '--sets', '20*', '--until', '2099-01-31', '--json')).stdout).link;
     expect(ben).not.toBe(ada);
     await good('publish');
