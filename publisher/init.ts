@@ -56,9 +56,7 @@ export async function initWorkspace(options: InitOptions): Promise<InitResult> {
   const { directory, passphrase } = options;
   const workspace = workspaceOf(join(directory, CONFIGURATION_FILE));
   checkNothingThere(workspace);
-  const settings = { ...guessSettings(directory, options), ...options.settings };
-  const text = configurationTemplate(settings, `./${SCHEMA}`);
-  parseConfiguration(text, CONFIGURATION_FILE);
+  const { settings, text } = makeConfiguration(options);
   const keys = await createKeys(passphrase, options.cost);
   createFiles(workspace, keys, utf8(text));
   writeFileSync(join(directory, SCHEMA), readProgramFile(SCHEMA, import.meta.url));
@@ -71,9 +69,16 @@ export async function initWorkspace(options: InitOptions): Promise<InitResult> {
  *
  * @throws PublishError `output-foreign`, `configuration-invalid`, `site-refused`
  */
-export function checkInit(directory: string, site: Pick<InitOptions, 'url' | 'serverless'>): void {
-  checkNothingThere(workspaceOf(join(directory, CONFIGURATION_FILE)));
-  guessSettings(directory, site);
+export function checkInit(options: Omit<InitOptions, 'passphrase'>): void {
+  checkNothingThere(workspaceOf(join(options.directory, CONFIGURATION_FILE)));
+  makeConfiguration(options);
+}
+
+function makeConfiguration(options: Omit<InitOptions, 'passphrase'>): { settings: ConfigurationInput; text: string } {
+  const settings = { ...guessSettings(options.directory, options), ...options.settings };
+  const text = configurationTemplate(settings, `./${SCHEMA}`);
+  parseConfiguration(text, CONFIGURATION_FILE);
+  return { settings, text };
 }
 
 function checkNothingThere(workspace: Workspace): void {

@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { checkInit, type InitResult, initWorkspace } from '../../publisher/init.ts';
 import { currentIo } from '../io/context.ts';
 import { readNewPassphrase } from '../io/passphrase.ts';
@@ -7,6 +7,8 @@ import { print } from '../io/voice.ts';
 
 interface Options {
   serverless?: boolean;
+  keyServer?: string;
+  reading?: string;
   passphraseFile?: string;
   json?: boolean;
 }
@@ -19,16 +21,20 @@ export function addInitCommand(program: Command): void {
     .description('make wispr.json, publisher.keys and root.keys, which stay offline, in this directory')
     .argument('<url>', 'the site, such as https://news.example')
     .option('--serverless', 'without a key server: people read in their browsers, by links (docs/serverless.md)')
+    .addOption(new Option('--key-server <url>', 'where your key server runs').conflicts('serverless'))
+    .addOption(new Option('--reading <url>', 'where its reading site is').conflicts('serverless'))
     .option('--passphrase-file <file>', 'read the passphrase from a file')
     .option('--json', 'print one JSON object')
     .action(init);
 }
 
-async function init(url: string, { passphraseFile, json, serverless = false }: Options): Promise<void> {
-  const directory = currentIo().cwd;
-  checkInit(directory, { url, serverless });
+async function init(url: string, options: Options): Promise<void> {
+  const { passphraseFile, json, serverless = false, keyServer, reading } = options;
+  const settings = { ...(keyServer && { keyServer }), ...(reading && { reading }) };
+  const wish = { directory: currentIo().cwd, url, serverless, settings };
+  checkInit(wish);
   const passphrase = await readNewPassphrase(passphraseFile, 'a passphrase for the new keys');
-  const made = await initWorkspace({ directory, url, passphrase, serverless });
+  const made = await initWorkspace({ ...wish, passphrase });
   print(json ? JSON.stringify(asJson(made)) : describe(made));
 }
 
@@ -51,8 +57,10 @@ function describe({ workspace, publisher, settings, generator, sourceExists }: I
   ${name(workspace.rootKeys).padEnd(15)} SECRET, same passphrase: the root key, which says what the other keys are. It is needed for
                   "wispr keys" only, about every two years: put it on a stick in a safe, and a copy elsewhere.
 
+Keep both out of git: write *.keys into .gitignore.
+
 Your fingerprint is ${publisher}
-(the root id, which stays yours whatever keys you change; your readers' programs check that the site names it).
+It stays the same whatever keys you change, and readers' programs check that the site names it.
 
 Next:
   1. ${make} (or change "source" in wispr.json), and look through the settings

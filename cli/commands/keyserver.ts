@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { reasonOf } from '../../core/errors.ts';
@@ -8,11 +7,12 @@ import {
   type KeyServerConfig,
   readConfig,
 } from '../../keyserver/config/config.ts';
-import { isPostgresUrl } from '../../keyserver/config/schema.ts';
+import { isFetchFrom, isPostgresUrl } from '../../keyserver/config/schema.ts';
 import { writeConfig } from '../../keyserver/config/template.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { nameOfPlace } from '../../keyserver/storage/master-key.ts';
 import { createState } from '../../keyserver/storage/state.ts';
+import { collect } from '../io/arguments.ts';
 import { currentIo } from '../io/context.ts';
 import { stopRequested } from '../io/signals.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
@@ -21,6 +21,7 @@ import { addKeyServerInstallCommand } from './keyserver-install.ts';
 interface Options {
   readonly config: string;
   readonly database?: string;
+  readonly fetchFrom?: readonly string[];
   readonly dev?: boolean;
   readonly json?: boolean;
 }
@@ -32,6 +33,11 @@ export function addKeyServerCommand(program: Command): void {
     .description('run the key server and its reading site; the first run makes configuration and keys')
     .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG_FILE)
     .option('--database <url>', 'first run: PostgreSQL, in place of keyserver.db')
+    .option(
+      '--fetch-from <site=url>',
+      'first run: where the reading site finds the files of a site, like news.example=http://127.0.0.1:8080; repeatable',
+      collect,
+    )
     .option('--dev', 'plain HTTP on loopback, for development')
     .option('--json', 'print one line of JSON when ready')
     .action(run);
@@ -47,12 +53,16 @@ async function run(options: Options): Promise<void> {
   const { database } = options;
   if (database !== undefined && !isPostgresUrl(database))
     throw new UsageError(NO_POSTGRES_URL, 'write it like postgres://user@host/name');
-  const written = writeConfig(file, { dev: options.dev === true, database });
+  const fetchFrom = parseFetchFrom(options.fetchFrom);
+  const written = writeConfig(file, { dev: options.dev === true, database, fetchFrom });
   const configured = readConfig(file);
   if (database !== undefined && configured.database !== database)
     throw new UsageError(`${file} is there already, with another database`, 'change "database" in it');
+  const other = Object.keys(fetchFrom).find((site) => configured.fetchFrom?.[site] !== fetchFrom[site]);
+  if (other !== undefined)
+    throw new UsageError(`${file} is there already, without that place for ${other}`, 'change "fetchFrom" in it');
   const config = options.dev ? forDevelopment(configured) : configured;
-  if (written) await introduce(file, config, options);
+  if (written) await introduce(file, config);
   if (written && !options.dev) return sayNextSteps(file);
   // Only here: the other commands start faster without the web server.
   const { startKeyServer } = await import('../../keyserver/server.ts');
@@ -62,10 +72,20 @@ async function run(options: Options): Promise<void> {
   await stopped;
 }
 
+/** By site. @throws UsageError */
+function parseFetchFrom(texts: readonly string[] = []): Record<string, string> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [, site = '', place = ''] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+      if (isFetchFrom({ [site]: place })) return [site, place];
+      throw new UsageError(`--fetch-from ${text} is not SITE=URL`, 'write it like news.example=http://127.0.0.1:8080');
+    }),
+  );
+}
+
 /** The first run: what was made, where it lies, and what must be kept safe. */
-async function introduce(file: string, config: KeyServerConfig, { json }: Options): Promise<void> {
+async function introduce(file: string, config: KeyServerConfig): Promise<void> {
   await createState(config);
-  if (!json) print(readFileSync(file, 'utf8').trimEnd());
   say(`this configuration was written to ${file}`);
   say(
     `the master key is ${nameOfPlace(config.masterKey)}: without it the database ${config.database ?? config.data} cannot be read; keep a copy in another place`,

@@ -32,7 +32,7 @@ export function addVerifyCommand(program: Command): void {
     .description(DESCRIPTION)
     .argument('[place]', 'a directory, s3://BUCKET/PREFIX, or the URL of a site (default: "out" of wispr.json)')
     .argument('[paths...]', 'with a URL: only these documents')
-    .option('--root <id>', "the publisher's root id, known from elsewhere")
+    .option('--root <id>', "the publisher's fingerprint, known from elsewhere")
     .option('--sample <n>', 'with a URL: so many documents, picked at random', positive)
     .option('--site <host>', 'which site, if the descriptor names several')
     .option('-q, --quiet', 'print findings only')
@@ -59,8 +59,8 @@ async function ownOutput(): Promise<string> {
 function check(place: string, paths: string[], { root, site, sample, quiet }: Options): Promise<VerifyReport> {
   if (root !== undefined && !isKeyId(root)) {
     throw new UsageError(
-      `${root} is not a root id`,
-      'a root id has 43 characters; "wispr protect" and "wispr init" say which one is the publisher\'s',
+      `${root} is not a fingerprint`,
+      'a fingerprint has 43 characters; "wispr protect" and "wispr init" say which one is the publisher\'s',
     );
   }
   if (site !== undefined && !isSite(site)) throw new UsageError(`${site} is not a host name`);

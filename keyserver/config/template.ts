@@ -10,6 +10,8 @@ export interface NewConfig {
   readonly dev: boolean;
   /** As `isPostgresUrl` has found it to be; `undefined`: an SQLite file. */
   readonly database?: string | undefined;
+  /** Origins by site, as `isFetchFrom` has found them to be. */
+  readonly fetchFrom?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -34,9 +36,13 @@ export function writeConfig(file: string, options: NewConfig): boolean {
 }
 
 /** The configuration of a new key server. */
-export function configTemplate({ dev, database }: NewConfig): string {
+export function configTemplate({ dev, database, fetchFrom = {} }: NewConfig): string {
   const place = database === undefined ? '"data": "keyserver.db"' : `"database": ${JSON.stringify(database)}`;
-  return (dev ? DEVELOPMENT : PRODUCTION) + commonWith(place);
+  const places = Object.entries(fetchFrom).map(
+    ([site, origin]) => `${JSON.stringify(site)}: ${JSON.stringify(origin)},`,
+  );
+  const example = '// "news.example": "http://127.0.0.1:8080"';
+  return (dev ? DEVELOPMENT : PRODUCTION) + commonWith(place, places.length > 0 ? places : [example]);
 }
 
 const PRODUCTION = `// The key server of wispr. Paths are relative to this file. docs/configuration.md describes every member.
@@ -77,6 +83,7 @@ const DEVELOPMENT = `// A key server for trying things out, made by "wispr keyse
 
 const commonWith = (
   place: string,
+  sources: readonly string[],
 ) => `  // The database, and the key under which the keys in it are encrypted. Keep a copy of the key somewhere else.
   ${place},
   "masterKey": "master.key",
@@ -95,7 +102,7 @@ const commonWith = (
 
   // Where the reading site connects to for a site's content, if not to the content hosts that the publisher names.
   "fetchFrom": {
-    // "news.example": "http://127.0.0.1:8080",
+    ${sources.join('\n    ')}
   },
 }
 `;

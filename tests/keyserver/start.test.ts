@@ -54,14 +54,30 @@ async function expectRefusal(code: string, message: RegExp, begin: () => Promise
 describe('the first run', () => {
   it('writes configuration and keys, shows where they are, and stops for the operator to fill in', async () => {
     const { code, stdout, stderr } = await runWispr(['keyserver'], { cwd: folder });
-    expect(code).toBe(0);
-    expect(stdout.trimEnd()).toBe(readFileSync(file('keyserver.json'), 'utf8').trimEnd());
+    expect([code, stdout]).toEqual([0, '']);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(5);
     expect(stderr).toContain(file('master.key'));
     expect(stderr).toContain('next: ');
     expect(readdirSync(folder).sort()).toEqual(['keyserver.db', 'keyserver.json', 'keyserver.pub', 'master.key']);
     for (const secret of ['master.key', 'keyserver.db']) expect(statSync(file(secret)).mode & 0o777).toBe(0o600);
     const publicKey = fromBase64url(readFileSync(file('keyserver.pub'), 'utf8').trimEnd());
     expect(publicKey).toHaveLength(XWING_PUBLIC_KEY_LENGTH);
+  });
+
+  it('writes where a site is fetched from, which a later run may repeat and not change', async () => {
+    const run = (...places: string[]) =>
+      runWispr(['keyserver', ...places.flatMap((place) => ['--fetch-from', place])], { cwd: folder });
+    expect(await run('news.example')).toMatchObject({ code: 2, stderr: expect.stringContaining('is not SITE=URL') });
+    expect(existsSync(file('keyserver.json'))).toBe(false);
+    const fetchFrom = { 'news.example': 'http://127.0.0.1:8080', 'b.example': 'https://b.example' };
+    const places = Object.entries(fetchFrom).map(([site, url]) => `${site}=${url}`);
+    expect((await run(...places)).code).toBe(0);
+    expect(readConfig(file('keyserver.json'))).toMatchObject({ fetchFrom });
+    expect((await run(...places)).stderr).not.toContain('is there already');
+    expect(await run('b.example=http://127.0.0.1:1')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is there already, without that place for b.example'),
+    });
   });
 
   it('writes configurations that can be read', () => {

@@ -40,11 +40,7 @@ ${settings.keyServer === undefined ? WITHOUT_KEY_SERVER : withKeyServer(value, o
   // The set of all other documents.
   "defaultSet": ${value('defaultSet', DEFAULT_SET)},
 
-  // Plans whose readers ask the key server once a period, and not for each new set. Sets and time zone as at the key server:
-  //   { "name": "daily", "sets": ["day-*"], "period": "month", "zone": "Europe/Berlin" }
-  "plans": ${value('plans', [])},
-
-  // Parts of the site with signing keys of their own, for editors who publish apart: { "name": "sports", "paths": ["sports/**"] }
+${settings.keyServer === undefined ? '' : plansOf(value)}  // Parts of the site with signing keys of their own, for editors who publish apart: { "name": "sports", "paths": ["sports/**"] }
   // The first that fits a path signs for it (docs/keys.md says how keys are given to others).
   "sections": ${value('sections', [])},
 
@@ -106,6 +102,14 @@ function withKeyServer(value: Value, optional: Optional): string {
   ${optional('httpcrypt', { key: '…', url: 'http://keys.news.example/a/' })}
   // Where people without a Reader are led, to sign in and read. It must be another host than the site.
   "reading": ${value('reading')},`;
+}
+
+function plansOf(value: Value): string {
+  return `  // Plans whose readers ask the key server once a period, and not for each new set. Sets and time zone as at the key server:
+  //   { "name": "daily", "sets": ["day-*"], "period": "month", "zone": "Europe/Berlin" }
+  "plans": ${value('plans', [])},
+
+`;
 }
 
 function placesWithToken(optional: Optional): string {

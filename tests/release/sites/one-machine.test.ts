@@ -31,8 +31,7 @@ python3() { exec python3 "$@"; }
 wispr() {
   case "$*" in
     init*|protect*) run "$@" --passphrase-file "$FOLDER/passphrase" ;;
-    'keyserver --dev') exec "$NODE" "$WISPR" "$@" ;;
-    keyserver) run "$@"; sed -i "s/8443/$PORT_8443/; s/8444/$PORT_8444/; s/8445/$PORT_8445/; s/8080/$PORT_8080/" keyserver.json ;;
+    keyserver*) exec "$NODE" "$WISPR" "$@" ;;
     invite*) run "$@" > "$FOLDER/invitation" ;;
     bind*) run "$@" < "$FOLDER/invitation" ;;
     proxy*) exec "$NODE" "$WISPR" "$@" --port 0 --json ;;
@@ -42,7 +41,7 @@ wispr() {
 `;
 
 beforeAll(async () => {
-  for (const port of ['8443', '8444', '8445', '8080']) ports.set(port, await freePort());
+  for (const port of ['8002', '8003', '8004', '8080']) ports.set(port, await freePort());
   for (const directory of ['news', 'home']) mkdirSync(file(directory));
   cpSync(join(ROOT, 'examples/newspaper/site'), file('news/site'), { recursive: true });
   writeFileSync(file('passphrase'), 'six words that are hard to guess\n', { mode: 0o600 });
@@ -54,19 +53,23 @@ afterAll(async () => {
 
 const portFor = (port: string) => ports.get(port) ?? 0;
 
+/** Ports in place of those in keyserver.json. */
+const portsOfKeyServer = () => ({
+  WISPR_KEYSERVER_LISTEN__PORT: String(portFor('8002')),
+  WISPR_KEYSERVER_READING__LISTEN__PORT: String(portFor('8003')),
+  WISPR_KEYSERVER_READING__DOCUMENTS__LISTEN__PORT: String(portFor('8004')),
+});
+
 /** Types the commands of one terminal, of which the last one stays. */
 function type(commands: string): RunningProgram {
-  const typed = commands.replace(/\b(?:8443|8444|8080)\b/g, (port) => String(portFor(port)));
+  const typed = commands.replace(/\b(?:8002|8003|8080)\b/g, (port) => String(portFor(port)));
   const env = {
     PATH: process.env.PATH,
     HOME: file('home'),
     NODE: process.execPath,
     WISPR: join(ROOT, 'bin/wispr.js'),
     FOLDER: folder,
-    PORT_8443: String(portFor('8443')),
-    PORT_8444: String(portFor('8444')),
-    PORT_8445: String(portFor('8445')),
-    PORT_8080: String(portFor('8080')),
+    ...portsOfKeyServer(),
   };
   const program = startCommand(['bash', '-euo', 'pipefail', '-c', PERSON + typed], { cwd: folder, env });
   running.push(program);
@@ -81,14 +84,14 @@ async function listening(program: RunningProgram, port: string): Promise<void> {
 
 describe('docs/publish.md, on one machine', () => {
   test('the key server starts', async () => {
-    await listening(type(keyServer), '8443');
+    await listening(type(keyServer), '8002');
     expect(readFileSync(file('keys/keyserver.json'), 'utf8')).toMatch(/^ +"news\.example": "http:/m);
   });
 
   test('the site is protected, handed over and served', async () => {
     await listening(type(publisher), '8080');
     const teaser = await fetch(`http://127.0.0.1:${portFor('8080')}${ARTICLE_PATH}`);
-    expect(await teaser.text()).toContain(`http://127.0.0.1:${portFor('8444')}${ARTICLE_PATH}`);
+    expect(await teaser.text()).toContain(`http://127.0.0.1:${portFor('8003')}${ARTICLE_PATH}`);
   });
 
   test('a reader reads it by proxy and gateway', async () => {
@@ -105,6 +108,7 @@ describe('docs/publish.md, on one machine', () => {
   test('a browser reads it on the reading site', async () => {
     const invited = await startCommand([process.execPath, join(ROOT, 'bin/wispr.js'), 'invite', 'ben'], {
       cwd: file('keys'),
+      env: { ...process.env, ...portsOfKeyServer() },
     }).ended;
     const { origin, hash } = new URL(invited.stdout.trim());
     const opened = await createVisitor(origin).get('/');
