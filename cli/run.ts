@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
+import { addEndOfHelp, HELP, roleOf } from './help.ts';
 import { currentIo, type Io, processIo, runWith, setExitCode } from './io/context.ts';
 import { adaptUsageErrors } from './io/usage-errors.ts';
 import { EXIT, explain } from './io/voice.ts';
@@ -31,16 +32,24 @@ export function runCommandLine(commands: CommandTable, io: Partial<Io> = {}, abo
   });
 }
 
-async function createProgram(commands: CommandTable, words: readonly string[]): Promise<Command> {
-  const { stdout, stderr } = currentIo();
+/** The commands that `words` need. */
+export async function createProgram(commands: CommandTable, words: readonly string[]): Promise<Command> {
+  const { stdout, stderr, env } = currentIo();
   const program = new Command('wispr')
     .description('encrypted publishing over untrusted caches')
     .version(packageJson.version, VERSION_OPTIONS.join(', '))
     .showSuggestionAfterError()
-    .configureHelp({ minWidthToWrap: 20 }) // beside long names too, everything stays within 80 columns
-    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .configureHelp(HELP)
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      getOutHasColors: () => stdout.isTTY === true && !env.NO_COLOR,
+      getErrHasColors: () => stderr.isTTY === true && !env.NO_COLOR,
+    })
     .exitOverride();
-  for (const name of namedIn(commands, words)) (await commands[name]?.())?.(program);
+  for (const name of namedIn(commands, words)) (await commands[name]?.())?.(program.commandsGroup(roleOf(name)));
+  program.commandsGroup(roleOf('help')).helpCommand('help [command]', 'show the help of a command');
+  addEndOfHelp(program);
   program.enablePositionalOptions(); // what stands behind a command is for it; set last, because commands would inherit it
   adaptUsageErrors(program);
   program.hook('preAction', (_, action) => resolvePaths(action));

@@ -20,7 +20,7 @@ export function addPlanCommand(command: Command): void {
     .argument('[name]', 'the plan (default: list all plans)')
     .option('--sets <patterns>', 'which sets it has, like day-*')
     .option('--title <text>', 'what readers see, like "Weekday paper"')
-    .option('--dated <zone>', 'sets with a day in their name stay readable for who subscribed then; in a time zone')
+    .option('--dated <zone>', 'keep dated sets readable for people subscribed on that date, by this time zone')
     .option('--no-dated', 'all its sets can be read while subscribed')
     .option('--remove', 'remove a plan that had no subscription')
     .action(run);

@@ -13,6 +13,7 @@ import { withState } from '../../keyserver/storage/with-state.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { count } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
+import { JSON_OPTION, share } from '../io/common-options.ts';
 import { print, say } from '../io/voice.ts';
 import { addAuditCommand } from './admin-audit.ts';
 import { addBackupCommand, addRestoreCommand } from './admin-backup.ts';
@@ -41,39 +42,58 @@ interface RevokeCommand extends Options {
 
 /** `wispr admin`: what the operator does beside the running key server. */
 export function addAdminCommand(program: Command): void {
-  const admin = program.command('admin').description('manage publisher, sets and subscribers');
-  const importing = addSubcommand(admin, 'import <file>', 'import a key bundle, or a list of subscribers (.csv)');
+  const admin = program.command('admin').description('manage publisher, sets and subscribers of a key server');
+  const importing = addSubcommand(admin, 'import', 'import a key bundle, or a list of subscribers').argument(
+    '<file>',
+    'the bundle that "wispr protect" made; or a list, whose name ends in .csv',
+  );
   addListOptions(importing.option('--new-publisher-key <id>', 'accept this new publisher key')).action(runImport);
-  addSubcommand(admin, 'list [name]', 'show publication, sets and subscribers; or one subscriber').action(runList);
-  addSubcommand(admin, 'revoke <name>', 'end a subscription: devices are refused, sessions end')
+  addSubcommand(admin, 'list', 'show publication, sets and subscribers; or one subscriber')
+    .argument('[name]', 'the subscriber (default: all)')
+    .action(runList);
+  addSubcommand(admin, 'revoke', 'end a subscription: devices are refused, sessions end')
+    .argument('<name>', SUBSCRIBER)
     .option('--dry-run', 'say what would end and what the person keeps, and do nothing')
     .action(runRevoke);
   addPlanCommand(addSubcommand(admin, 'plan', 'make, change or list what people subscribe to'));
   addWhyCommand(
-    addSubcommand(admin, 'why <name> <url>', 'say why a subscriber can or cannot read a document, or a set'),
+    addSubcommand(admin, 'why', 'say why a subscriber can or cannot read a document, or a set')
+      .argument('<name>', SUBSCRIBER)
+      .argument('<url>', 'of a document; or the name of a set'),
   );
-  addDeviceCommand(addSubcommand(admin, 'device <name>', 'list the devices of a subscriber, or remove one'));
-  addRenameCommand(addSubcommand(admin, 'rename <name> <new>', 'give a subscriber another name'));
+  addDeviceCommand(
+    addSubcommand(admin, 'device', 'list the devices of a subscriber, or remove one').argument('<name>', SUBSCRIBER),
+  );
+  addRenameCommand(
+    addSubcommand(admin, 'rename', 'give a subscriber another name')
+      .argument('<name>', SUBSCRIBER)
+      .argument('<new>', 'the new name'),
+  );
   addTokenCommand(addSubcommand(admin, 'token', 'make, list or revoke publishing tokens'));
   addOperatorCommand(addSubcommand(admin, 'operator', "make a link to the operators' pages, list or remove operators"));
   addAuditCommand(addSubcommand(admin, 'audit', 'show, export or check what was changed, and by whom'));
   addRotateCommand(addSubcommand(admin, 'rotate', 'replace a key, while the key server runs'));
-  addBackupCommand(addSubcommand(admin, 'backup <file>', 'copy the database, while the key server runs'));
+  addBackupCommand(
+    addSubcommand(admin, 'backup', 'copy the database, while the key server runs').argument(
+      '<file>',
+      'the copy to make',
+    ),
+  );
   addRestoreCommand(
     addSubcommand(
       admin,
-      'restore <file>',
+      'restore',
       'put such a copy where there is no database: a file, or an empty PostgreSQL',
-    ),
+    ).argument('<file>', 'the copy'),
   );
 }
 
-function addSubcommand(admin: Command, nameAndArguments: string, description: string): Command {
-  return admin
-    .command(nameAndArguments)
-    .description(description)
-    .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG_FILE)
-    .option('--json', 'print JSON');
+const SUBSCRIBER = 'name of the subscriber';
+
+function addSubcommand(admin: Command, name: string, description: string): Command {
+  return share(admin.command(name).description(description), 'Common options of "wispr admin":', (command) =>
+    command.option('-c, --config <file>', 'the configuration', DEFAULT_CONFIG_FILE).option(...JSON_OPTION),
+  );
 }
 
 async function runImport(file: string, options: ImportCommand): Promise<void> {

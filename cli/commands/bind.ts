@@ -11,6 +11,7 @@ import {
 } from '../../client-proxy/index.ts';
 import { isSite } from '../../core/site/site.ts';
 import { printable } from '../../node-support/printable.ts';
+import { JSON_OPTION, QUIET_OPTION, YES_OPTION } from '../io/common-options.ts';
 import { currentIo } from '../io/context.ts';
 import { askLine, askYesOrNo, canAsk } from '../io/terminal.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
@@ -42,9 +43,9 @@ export function addBindCommand(program: Command): void {
       "the invitation; left out, or '-': asked for, or read from standard input. An address without # looks for new sites",
     )
     .option('--site <site>', 'the site that a code without its link is for', parseSite)
-    .option('-y, --yes', 'connect all sites that the publisher asks for, without questions')
-    .option('-q, --quiet', 'say nothing unless something is wrong')
-    .option('--json', 'print the result as one line of JSON');
+    .option(...YES_OPTION)
+    .option(...QUIET_OPTION)
+    .option(...JSON_OPTION);
   addReaderOptions(addProofOptions(command)).action(runBind);
 }
 

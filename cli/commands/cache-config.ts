@@ -97,7 +97,7 @@ export function addCacheConfigCommand(program: Command): void {
     .option('--https-port <port>', 'nginx: port for HTTPS (default: 443)', wholeNumber)
     .option('--max-age <seconds>', 'content hosts: how long caches may keep an answer', wholeNumber)
     .option('--backend <host:port>', 'caches, cloudfront: the content host, or the next cache', endpoint)
-    .option('--client <network>', 'squid: who may use it (repeatable)', collect)
+    .option('--client <network>', 'squid: who may use it; repeatable', collect)
     .option('--memory <mb>', 'varnish, squid, haproxy: memory for the cache', wholeNumber)
     .option('--disk <mb>', 'nginx-cache, squid, trafficserver: disk for the cache; squid: 0 for none', wholeNumber)
     .option('--largest <mb>', 'apache-cache, varnish, squid, haproxy: the largest object that is kept', wholeNumber);

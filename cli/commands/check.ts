@@ -5,6 +5,7 @@ import { type CheckedPlace, checkSite } from '../../publisher/check/check-site.t
 import { describeCheck, describeVerdict } from '../../publisher/check/report.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { locateConfiguration } from '../io/arguments.ts';
+import { JSON_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../io/progress.ts';
 import { EXIT, print, say } from '../io/voice.ts';
@@ -15,8 +16,7 @@ interface Options {
   json?: boolean;
 }
 
-const DESCRIPTION = `check a site before it is encrypted: what stays public and why, and what would break for readers, such as missing
-links, links with the site's own host, and forms
+const DESCRIPTION = `check a site before it is encrypted: what stays public and why, and what would break for readers, such as missing links, links with the site's own host, and forms
 
 needs no passphrase and writes nothing; exit code 3 if something breaks`;
 
@@ -32,7 +32,7 @@ export function addCheckCommand(program: Command): void {
     )
     .option('-c, --config <file>', 'the configuration, if it has another name')
     .option('-q, --quiet', 'say only what breaks')
-    .option('--json', 'print one JSON object with all findings')
+    .option(...JSON_OPTION)
     .action(check);
 }
 

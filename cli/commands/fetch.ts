@@ -5,6 +5,7 @@ import { DocumentRefused, type FetchedDocument, fetchDocument, type WantedRange 
 import { CodedError } from '../../core/errors.ts';
 import { validateHeaderName, validateHeaderValue } from '../../node-support/http.ts';
 import { size } from '../../node-support/size.ts';
+import { QUIET_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { type Delivered, deliver } from '../io/deliver.ts';
 import { untilSignal } from '../io/signals.ts';
@@ -40,11 +41,11 @@ export function addFetchCommand(program: Command): void {
     .description(DESCRIPTION)
     .argument('<url>', 'for example https://news.example/a.html')
     .option('-r, --range <range>', 'only these bytes: START-END, START- or -LAST, as for curl', parseRange)
-    .option('-H, --header <line>', "send this along, 'Name: value'; may be repeated", collectHeader)
+    .option('-H, --header <line>', "send this along, 'Name: value'; repeatable", collectHeader)
     .option('-i, --include', 'print the head of the answer too')
     .option('-I, --head', 'print the head only, and fetch no more than that takes')
     .option('-o, --output <file>', 'write FILE, whole or not at all')
-    .option('-q, --quiet', 'say nothing unless something is wrong')
+    .option(...QUIET_OPTION)
     .option('--json', 'with --output: print what was fetched as one line of JSON');
   addConnectionOptions(command).action(runFetch);
 }

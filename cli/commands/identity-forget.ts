@@ -10,6 +10,7 @@ import {
   forgetPublisher,
 } from '../../client-proxy/index.ts';
 import { printable } from '../../node-support/printable.ts';
+import { JSON_OPTION, QUIET_OPTION, YES_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { askYesOrNo, canAsk } from '../io/terminal.ts';
 import { EXIT, print, say, sayHint, UsageError } from '../io/voice.ts';
@@ -30,9 +31,9 @@ export function addForgetCommand(identity: Command): void {
       .argument('[publisher]', 'one of its sites, its fingerprint, or its key server'),
   )
     .option('--everything', 'every publisher, the seed, and the database itself')
-    .option('-y, --yes', 'ask nothing')
-    .option('-q, --quiet', 'say nothing unless something is wrong')
-    .option('--json', 'print one line of JSON')
+    .option(...YES_OPTION)
+    .option(...QUIET_OPTION)
+    .option(...JSON_OPTION)
     .action(run);
 }
 

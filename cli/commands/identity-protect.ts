@@ -1,6 +1,8 @@
 /** `wispr identity protect`: where the key of the reader's database is. */
+
 import { Argument, type Command } from 'commander';
 import { protectIdentity } from '../../client-proxy/index.ts';
+import { JSON_OPTION, QUIET_OPTION } from '../io/common-options.ts';
 import { readNewPassphrase } from '../io/passphrase.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
@@ -24,8 +26,8 @@ export function addProtectCommand(identity: Command): void {
       ),
   )
     .option('--new-passphrase-file <file>', 'take the new passphrase from a file instead of asking for it')
-    .option('-q, --quiet', 'say nothing unless something is wrong')
-    .option('--json', 'print one line of JSON')
+    .option(...QUIET_OPTION)
+    .option(...JSON_OPTION)
     .action(run);
 }
 

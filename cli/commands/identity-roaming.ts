@@ -1,4 +1,5 @@
 /** `wispr identity export` and `wispr identity import`: taking the identity to another machine. */
+
 import type { Command } from 'commander';
 import {
   type ArrivingSite,
@@ -10,6 +11,7 @@ import {
 import { createFile } from '../../node-support/files/write-file.ts';
 import { printable } from '../../node-support/printable.ts';
 import { systemReason } from '../../node-support/system-error.ts';
+import { JSON_OPTION, QUIET_OPTION, YES_OPTION } from '../io/common-options.ts';
 import { readSecretLine } from '../io/passphrase.ts';
 import { askSecret, askYesOrNo, canAsk, showSecretly } from '../io/terminal.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
@@ -70,14 +72,12 @@ export function addRoamingCommands(identity: Command): void {
       .option('--words-file <file>', 'take the words from a file instead of asking for them')
       .option('--replace', 'forget what is here first; otherwise the file is added to it')
       .option('--older', 'take the file even if this device knows a newer one')
-      .option('-y, --yes', 'connect all sites that can be proved, without questions'),
+      .option(...YES_OPTION),
   ).action(runImport);
 }
 
 function withCommon(command: Command): Command {
-  return command
-    .option('-q, --quiet', 'say nothing unless something is wrong')
-    .option('--json', 'print one line of JSON');
+  return command.option(...QUIET_OPTION).option(...JSON_OPTION);
 }
 
 async function runExport(to: string, flags: ExportFlags): Promise<void> {

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { describeIdentity, lockReader, unlockReader } from '../../client-proxy/index.ts';
 import type { CodedError } from '../../core/errors.ts';
 import { printable } from '../../node-support/printable.ts';
+import { JSON_OPTION, QUIET_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { EXIT, explain, print, say, sayHint } from '../io/voice.ts';
@@ -38,8 +39,8 @@ export function addIdentityCommand(program: Command): void {
 
 function withFlags(command: Command): Command {
   return addStorageOptions(command)
-    .option('-q, --quiet', 'say nothing unless something is wrong')
-    .option('--json', 'print one line of JSON');
+    .option(...QUIET_OPTION)
+    .option(...JSON_OPTION);
 }
 
 async function runShow(flags: Flags): Promise<void> {

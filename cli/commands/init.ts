@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import { type Command, Option } from 'commander';
 import { checkInit, type InitResult, initWorkspace } from '../../publisher/init.ts';
+import { JSON_OPTION, PASSPHRASE_OPTION } from '../io/common-options.ts';
 import { currentIo } from '../io/context.ts';
 import { readNewPassphrase } from '../io/passphrase.ts';
 import { print } from '../io/voice.ts';
@@ -23,8 +24,8 @@ export function addInitCommand(program: Command): void {
     .option('--serverless', 'without a key server: people read in their browsers, by links (docs/serverless.md)')
     .addOption(new Option('--key-server <url>', 'where your key server runs').conflicts('serverless'))
     .addOption(new Option('--reading <url>', 'where its reading site is').conflicts('serverless'))
-    .option('--passphrase-file <file>', 'read the passphrase from a file')
-    .option('--json', 'print one JSON object')
+    .option(...PASSPHRASE_OPTION)
+    .option(...JSON_OPTION)
     .action(init);
 }
 

@@ -4,6 +4,7 @@ import { isEncrypted } from '../../core/object/header.ts';
 import { printable } from '../../node-support/printable.ts';
 import { count } from '../../publisher/text.ts';
 import { type Inspection, inspectFile } from '../../publisher/verify/inspect.ts';
+import { JSON_OPTION } from '../io/common-options.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 
 /** `wispr inspect FILE` */
@@ -13,7 +14,7 @@ export function addInspectCommand(program: Command): void {
     .summary('show the head of a protected object')
     .description('show the head of a .protected file or of a page that carries one; it proves nothing')
     .argument('<file>', 'the protected object')
-    .option('--json', 'print one JSON object')
+    .option(...JSON_OPTION)
     .action(inspect);
 }
 

@@ -5,6 +5,7 @@ import { DEFAULT_CONFIG_FILE } from '../../keyserver/config/config.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { hasReadingSite } from '../../publisher/workspace/configuration/schema.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
+import { PASSPHRASE_OPTION } from '../io/common-options.ts';
 import { UsageError } from '../io/voice.ts';
 import { inviteByKeyFiles } from './invite-alone.ts';
 import type { InviteFlags } from './invite-flags.ts';
@@ -31,7 +32,7 @@ export function addInviteCommand(program: Command): void {
     .option('--link', 'with --mail: print the link too')
     .option('--password', 'without a key server: make a link that asks for a password')
     .option('--remove', 'take the invitation back')
-    .option('--passphrase-file <file>', 'without a key server: take the passphrase from a file')
+    .option(...PASSPHRASE_OPTION)
     .option('--json', 'print a line of JSON for each')
     .action(run);
 }

@@ -1,4 +1,5 @@
 /** `wispr keys`: the keys that sign a site, and who else may sign for it. */
+
 import { relative } from 'node:path';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { TopLevelRole } from '../../core/publication/metadata.ts';
@@ -24,6 +25,7 @@ import { readSigner } from '../../publisher/keys/signing-keys.ts';
 import { listKeys, SECTION_PREFIX } from '../../publisher/publication/list-keys.ts';
 import { count } from '../../publisher/text.ts';
 import { locateConfiguration } from '../io/arguments.ts';
+import { JSON_OPTION, PASSPHRASE_OPTION, SITE_OPTION, share } from '../io/common-options.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { print, say, sayHint } from '../io/voice.ts';
 import { describeKeys, warnAboutKeys } from './key-listing.ts';
@@ -62,7 +64,7 @@ export function addKeysCommand(program: Command): void {
     .addArgument(roleArgument())
     .argument('<key-id>', 'its id, or the first eight characters of it')
     .action(remove);
-  withFlags(keys.command('finish').description('take a root into use that others have signed'))
+  withFlags(keys.command('finish').description('activate a root after others have signed it'))
     .argument('<files...>', 'root.N.json, or copies of it with signatures')
     .action(finish);
   withFlags(keys.command('passphrase').description('change the passphrase of publisher.keys and root.keys'))
@@ -72,11 +74,13 @@ export function addKeysCommand(program: Command): void {
 }
 
 function withFlags(command: Command): Command {
-  return command
-    .option('-c, --config <file>', 'wispr.json, or its directory (default: this directory)')
-    .option('--root-keys <file>', 'where root.keys is, if not beside wispr.json')
-    .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
-    .option('--json', 'print one JSON object');
+  return share(command, 'Common options of "wispr keys":', (shared) =>
+    shared
+      .option(...SITE_OPTION)
+      .option('--root-keys <file>', 'where root.keys is, if not beside wispr.json')
+      .option(...PASSPHRASE_OPTION)
+      .option(...JSON_OPTION),
+  );
 }
 
 function withThreshold(command: Command): Command {

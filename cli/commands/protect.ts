@@ -7,6 +7,7 @@ import { readConfiguration } from '../../publisher/workspace/configuration/read.
 import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
 import { workspaceOf } from '../../publisher/workspace/workspace.ts';
 import { collect, locateConfiguration } from '../io/arguments.ts';
+import { JSON_OPTION, PASSPHRASE_OPTION, QUIET_OPTION } from '../io/common-options.ts';
 import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
 import { showProtecting } from '../io/progress.ts';
 import { untilSignal } from '../io/signals.ts';
@@ -45,17 +46,17 @@ export function addProtectCommand(program: Command): void {
     .option('-c, --config <file>', 'the configuration, if it has another name')
     .option('--out <dir>', 'where to write, in place of "out" in the configuration')
     .option('--dry-run', 'say what would be done, without a passphrase, and do nothing')
-    .option('--rekey <set>', 'give a set a new key (more than once for more)', collect)
+    .option('--rekey <set>', 'give a set a new key; repeatable', collect)
     .option('--watch', 'go on, and protect again whenever the site changes')
-    .option('--key <file>', 'sign with this key file too (more than once for more)', collect)
-    .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
+    .option('--key <file>', 'sign with this key file too; repeatable', collect)
+    .option(...PASSPHRASE_OPTION)
     .option(
       '--key-passphrase-file <file>',
       'take the passphrase of --key from a file (once, or once for each)',
       collect,
     )
-    .option('-q, --quiet', 'say nothing but errors and warnings')
-    .option('--json', 'print one JSON object at the end')
+    .option(...QUIET_OPTION)
+    .option(...JSON_OPTION)
     .action(protect);
 }
 

@@ -1,4 +1,5 @@
 /** `wispr proxy status`: whether the Reader runs, who started it, and how what it is connected with is. */
+
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import {
@@ -20,12 +21,13 @@ import { ago } from '../../core/reading/confirmation.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
+import { JSON_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { EXIT, print, sayHint } from '../io/voice.ts';
 import { utcMinute } from './describe.ts';
 import { ENABLE_HINT } from './proxy-install.ts';
-import { placeOptions, type StorageFlags } from './reader-options.ts';
+import { addStorageOptions, placeOptions, type StorageFlags } from './reader-options.ts';
 
 interface StatusFlags extends StorageFlags {
   readonly quiet?: boolean;
@@ -44,16 +46,13 @@ const DESCRIPTION = `say whether the Reader runs, what it is connected with, and
 exit code 0 if it runs, 1 if not`;
 
 export function addProxyStatusCommand(proxy: Command): void {
-  proxy
+  const command = proxy
     .command('status')
     .summary('say whether the proxy runs, and how its sites are')
     .description(DESCRIPTION)
-    .option('--data <dir>', "the folder of the reader's database (default: $XDG_DATA_HOME/wispr)")
-    .option('--key-file <file>', 'its key (default: $XDG_CONFIG_HOME/wispr/reader.key)')
-    .option('--passphrase-file <file>', 'its passphrase, for the sites of a proxy that does not run')
     .option('-q, --quiet', 'print nothing: the exit code says it')
-    .option('--json', 'print one JSON object')
-    .action(status);
+    .option(...JSON_OPTION);
+  addStorageOptions(command).action(status);
 }
 
 async function status(flags: StatusFlags): Promise<void> {

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { type RunningProxy, startProxy } from '../../client-proxy/index.ts';
 import { type CodedError, reasonOf } from '../../core/errors.ts';
 import { printable } from '../../node-support/printable.ts';
+import { QUIET_OPTION } from '../io/common-options.ts';
 import { stopRequested } from '../io/signals.ts';
 import { canAsk } from '../io/terminal.ts';
 import { print, say, sayHint } from '../io/voice.ts';
@@ -23,7 +24,7 @@ export function addProxyCommand(program: Command): void {
     .command('proxy')
     .description('run the personal proxy and its gateway, on this machine only')
     .enablePositionalOptions() // what stands behind "install" is for it
-    .option('-q, --quiet', 'say nothing unless something is wrong')
+    .option(...QUIET_OPTION)
     .option('--json', 'print one line of JSON when the proxy is ready');
   addProxyOptions(command).action(runProxy);
   addProxyInstallCommand(command);

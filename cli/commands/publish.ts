@@ -38,6 +38,7 @@ interface Flags extends SiteFlags, SignerFlags {
 const DESCRIPTION = `protect the site, and bring it to where it is served, in the one safe order: keys to the key server, documents, metadata, and last the timestamp that makes them current
 
 TARGET is a directory or s3://BUCKET/PREFIX; credentials for a bucket come from the environment or ~/.aws, as for every program of Amazon's
+
 after an interruption, readers find the previous publication or this one, and the same command finishes`;
 
 /** `wispr publish [TARGET]` */
@@ -48,11 +49,11 @@ export function addPublishCommand(program: Command): void {
     .argument('[target]', 'where to, once (default: all targets in wispr.json, or else just "out")')
     .option('--no-protect', 'publish what is in "out" as it is')
     .option('--dry-run', 'say what protecting the site would do, and do nothing; asks for no passphrase')
-    .option('--rekey <set>', 'give a set a new key (more than once for more)', collect)
+    .option('--rekey <set>', 'give a set a new key; repeatable', collect)
     .option('--watch', 'go on, and publish again whenever the site changes')
-    .option('--key <file>', 'sign with this key file too (more than once for more)', collect)
+    .option('--key <file>', 'sign with this key file too; repeatable', collect)
     .option('--key-passphrase-file <file>', 'the passphrase of --key (once, or once for each)', collect)
-    .option('-y, --yes', 'make the target directory if it is not there, without a question')
+    .option('-y, --yes', 'answer every question with yes: make target directories that are not there')
     .action(publish);
 }
 

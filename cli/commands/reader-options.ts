@@ -1,4 +1,5 @@
 /** Options of the Reader's commands: where the database is, what opens it, how sockets are redirected, cache, parent proxy and host proofs. */
+
 import { Resolver } from 'node:dns';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -13,6 +14,7 @@ import {
   ReaderError,
 } from '../../client-proxy/index.ts';
 import { isSite } from '../../core/site/site.ts';
+import { PASSPHRASE_OPTION, share } from '../io/common-options.ts';
 import { offerPassphrase, readNewPassphrase, readPassphrase, readSecretLine } from '../io/passphrase.ts';
 import { canAsk } from '../io/terminal.ts';
 import { hintLine, UsageError } from '../io/voice.ts';
@@ -34,28 +36,34 @@ export interface ReaderFlags extends StorageFlags {
   readonly allowLocal?: readonly AllowLocal[];
 }
 
+const READERS = 'Common options of readers:';
+
 /** Adds what says where the database is and what opens it. */
 export function addStorageOptions(command: Command): Command {
-  return command
-    .option('--data <dir>', "the folder of the Reader's database (default: $XDG_DATA_HOME/wispr)")
-    .option('--key-file <file>', 'the file with its key (default: the keyring, or $XDG_CONFIG_HOME/wispr/reader.key)')
-    .option('--passphrase-file <file>', 'a file with the passphrase of the database');
+  return share(command, READERS, (shared) =>
+    shared
+      .option('--data <dir>', "the folder of the Reader's database (default: $XDG_DATA_HOME/wispr)")
+      .option('--key-file <file>', 'the file with its key (default: the keyring, or $XDG_CONFIG_HOME/wispr/reader.key)')
+      .option(...PASSPHRASE_OPTION),
+  );
 }
 
 /** The same for a command that makes the database where there is none; with what redirects sockets, and what permits them. */
 export function addReaderOptions(command: Command): Command {
-  return addStorageOptions(command)
-    .option('--passphrase', 'protect a new database by a passphrase, asked for on the terminal')
-    .option(
-      '--connect-to <rule>',
-      'HOST1:PORT1:HOST2:PORT2: connect to HOST2:PORT2 for HOST1:PORT1; repeatable',
-      collecting(parseConnectTo),
-    )
-    .option(
-      '--allow-local <host>',
-      'HOST[:PORT] or ADDRESS/BITS of this computer or its network to allow; repeatable',
-      collecting(parseAllowLocal),
-    );
+  return share(addStorageOptions(command), READERS, (shared) =>
+    shared
+      .option('--passphrase', 'protect a new database by a passphrase, asked for on the terminal')
+      .option(
+        '--connect-to <rule>',
+        'HOST1:PORT1:HOST2:PORT2: connect to HOST2:PORT2 for HOST1:PORT1; repeatable',
+        collecting(parseConnectTo),
+      )
+      .option(
+        '--allow-local <host>',
+        'HOST[:PORT] or ADDRESS/BITS of this computer or its network to allow; repeatable',
+        collecting(parseAllowLocal),
+      ),
+  );
 }
 
 /** The options that the functions of the reader take. */
@@ -125,15 +133,16 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20,
 
 /** The same as {@link addReaderOptions}, with the size of the cache and a parent proxy. */
 export function addConnectionOptions(command: Command): Command {
-  const withOwn = command
-    .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy: http://127.0.0.1:3128')
-    .option('--parent-proxy-file <file>', 'a file with its URL, for one with a password')
-    .option(
-      '--cache-size <size>',
-      'size of the encrypted cache: 500M, 20G, 0 for none (default: that of the settings, or 2G)',
-      parseSize,
-    );
-  return addReaderOptions(withOwn);
+  return share(addReaderOptions(command), READERS, (shared) =>
+    shared
+      .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy: http://127.0.0.1:3128')
+      .option('--parent-proxy-file <file>', 'a file with its URL, for one with a password')
+      .option(
+        '--cache-size <size>',
+        'size of the encrypted cache: 500M, 20G, 0 for none (default: that of the settings, or 2G)',
+        parseSize,
+      ),
+  );
 }
 
 /**
@@ -190,9 +199,11 @@ export interface ProofFlags {
 
 /** Adds `trustSite` and `dnsServer` to a command. */
 export function addProofOptions(command: Command): Command {
-  return command
-    .option('--trust-site <host>', 'development: accept HOST without a host proof; repeatable', collectSite)
-    .option('--dns-server <address>', 'ask this DNS server for host proofs; repeatable', collectDnsServer);
+  return share(command, READERS, (shared) =>
+    shared
+      .option('--trust-site <host>', 'development: accept HOST without a host proof; repeatable', collectSite)
+      .option('--dns-server <address>', 'ask this DNS server for host proofs; repeatable', collectDnsServer),
+  );
 }
 
 function collectSite(text: string, previous: readonly string[] = []): readonly string[] {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type RollbackPlan, rollBack } from '../../publisher/publish/rollback.ts';
 import { count, someOf } from '../../publisher/text.ts';
 import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
+import { YES_OPTION } from '../io/common-options.ts';
 import { confirm } from '../io/terminal.ts';
 import { print, say, sayHint } from '../io/voice.ts';
 import { describePublishing, warnAboutAbsent, warnAboutRest } from './publish-summary.ts';
@@ -20,7 +21,7 @@ export function addRollbackCommand(program: Command): void {
       'make a new publication with the documents of an earlier one, as long as these are kept; redirects, headers and sections stay as they are. The next "wispr publish" publishes the source again',
     )
     .argument('[version]', 'the earlier publication (default: the previous one)', parseVersion)
-    .option('-y, --yes', 'roll back without a question')
+    .option(...YES_OPTION)
     .action(rollback);
 }
 

@@ -1,4 +1,5 @@
 /** The part of `wispr keys` that is for other machines: signers, and those that sign timestamps. */
+
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { Argument, type Command } from 'commander';
@@ -6,6 +7,7 @@ import { describeMissing, type RootDraft, readDraft, signDraftFile } from '../..
 import { describeChanges, shortId, signingId } from '../../publisher/keys/roots.ts';
 import { createSigner, exportTimestampKey } from '../../publisher/keys/signing-keys.ts';
 import { locateConfiguration } from '../io/arguments.ts';
+import { JSON_OPTION, PASSPHRASE_OPTION, SITE_OPTION, YES_OPTION } from '../io/common-options.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { confirm } from '../io/terminal.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
@@ -19,37 +21,32 @@ interface Flags {
   readonly json?: boolean;
 }
 
-const PASSPHRASE_FILE = [
-  '--passphrase-file <file>',
-  'take the passphrase from a file instead of asking for it',
-] as const;
-
 export function addSignerCommands(keys: Command): void {
   keys
     .command('new-signer')
     .description('make a key for another signer: FILE, which stays with them, and FILE.pub for the publisher')
     .argument('<file>', 'the key file to make')
-    .option(...PASSPHRASE_FILE)
-    .option('--json', 'print one JSON object')
+    .option(...PASSPHRASE_OPTION)
+    .option(...JSON_OPTION)
     .action(newSigner);
   keys
     .command('sign')
     .description('sign a root that needs your signature, after showing what it changes')
     .argument('<file>', 'root.N.json')
     .option('--key <file>', 'your key file', 'root.keys')
-    .option(...PASSPHRASE_FILE)
-    .option('-y, --yes', 'sign without a question')
-    .option('--json', 'print one JSON object')
+    .option(...PASSPHRASE_OPTION)
+    .option(...YES_OPTION)
+    .option(...JSON_OPTION)
     .action(sign);
   keys
     .command('export')
     .description('put the timestamp key into a file of its own, for a machine that confirms publications by cron')
     .addArgument(new Argument('<role>', 'which role').choices(['timestamp']))
     .argument('<file>', 'the key file to make')
-    .option('-c, --config <file>', 'wispr.json, or its directory (default: this directory)')
-    .option(...PASSPHRASE_FILE)
+    .option(...SITE_OPTION)
+    .option(...PASSPHRASE_OPTION)
     .option('--new-passphrase-file <file>', 'take the passphrase of the new file from a file')
-    .option('--json', 'print one JSON object')
+    .option(...JSON_OPTION)
     .action(exportKey);
 }
 

@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type SyncOptions, type SyncProgress, type SyncSummary, syncSite } from '../../client-proxy/index.ts';
 import { isKeyId } from '../../core/crypto/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
+import { JSON_OPTION, QUIET_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../io/progress.ts';
 import { untilSignal } from '../io/signals.ts';
@@ -34,9 +35,9 @@ export function addSyncCommand(program: Command): void {
     .description(DESCRIPTION)
     .argument('<site>', 'a connected site, like news.example')
     .argument('[prefixes...]', 'only documents whose paths begin so, like /2026/')
-    .option('--set <id>', "only this set, by its key id, or 'public'; may be repeated", collectSet)
-    .option('-q, --quiet', 'say nothing unless something is wrong')
-    .option('--json', 'print the summary as one JSON object');
+    .option('--set <id>', "only this set, by its key id, or 'public'; repeatable", collectSet)
+    .option(...QUIET_OPTION)
+    .option(...JSON_OPTION);
   addConnectionOptions(command).action(sync);
 }
 

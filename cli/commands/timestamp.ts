@@ -4,6 +4,7 @@ import { type Confirmation, confirmSite, confirmWithKeyFile } from '../../publis
 import { locatePlaces, type PublishPlaces } from '../../publisher/publish/places.ts';
 import { type Site, withSite } from '../../publisher/publish/site.ts';
 import { locateConfiguration } from '../io/arguments.ts';
+import { JSON_OPTION, PASSPHRASE_OPTION, QUIET_OPTION, SITE_OPTION } from '../io/common-options.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { untilSignal } from '../io/signals.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
@@ -39,11 +40,11 @@ export function addTimestampCommand(program: Command): void {
 /** What the commands have in common that work on a published site. */
 export function addSiteFlags(command: Command): Command {
   return command
-    .option('-c, --config <file>', 'wispr.json, or its directory (default: this directory)')
+    .option(...SITE_OPTION)
     .option('--token-file <file>', "the file with the key server's publishing token")
-    .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
-    .option('-q, --quiet', 'say nothing but errors and warnings')
-    .option('--json', 'print one JSON object');
+    .option(...PASSPHRASE_OPTION)
+    .option(...QUIET_OPTION)
+    .option(...JSON_OPTION);
 }
 
 async function timestamp(flags: Flags): Promise<void> {

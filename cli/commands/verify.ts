@@ -7,6 +7,7 @@ import { describeFinding, describeReport, type VerifyReport } from '../../publis
 import { verifyBucket, verifyTree, verifyUrl } from '../../publisher/verify/verify.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
+import { JSON_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../io/progress.ts';
 import { EXIT, print, say, UsageError } from '../io/voice.ts';
@@ -36,7 +37,7 @@ export function addVerifyCommand(program: Command): void {
     .option('--sample <n>', 'with a URL: so many documents, picked at random', positive)
     .option('--site <host>', 'which site, if the descriptor names several')
     .option('-q, --quiet', 'print findings only')
-    .option('--json', 'print one JSON object')
+    .option(...JSON_OPTION)
     .action(verify);
 }
 

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Withdrawal, withdrawSite } from '../../publisher/publish/withdraw.ts';
+import { YES_OPTION } from '../io/common-options.ts';
 import { confirm } from '../io/terminal.ts';
 import { print, say, sayHint } from '../io/voice.ts';
 import { describePlaces, warnAboutAbsent, warnAboutRest } from './publish-summary.ts';
@@ -17,7 +18,7 @@ export function addWithdrawCommand(program: Command): void {
       'make a closing publication: readers are shown nothing of the site until the next "wispr publish". After a mistake, "wispr rollback" shows them the previous publication instead',
     )
     .argument('[version]', 'only if this publication is the current one', parseVersion)
-    .option('-y, --yes', 'withdraw without a question')
+    .option(...YES_OPTION)
     .action(withdraw);
 }
 

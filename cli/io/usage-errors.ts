@@ -1,4 +1,4 @@
-/** What the parser of the command line says about wrong arguments, in the one voice. */
+/** What the parser of the command line says about wrong arguments. */
 import type { Command } from 'commander';
 import { nearestWords } from '../../node-support/nearest-words.ts';
 import { printable } from '../../node-support/printable.ts';
@@ -8,41 +8,17 @@ import { hintLine, say } from './voice.ts';
 export function adaptUsageErrors(program: Command): void {
   program.configureOutput({
     outputError: (text) => {
-      const unknown = unknownSubcommand(text, program);
-      for (const line of unknown ?? adaptUsageError(withChoices(text, program), pathOf(program))) say(line);
+      for (const line of unknownSubcommand(text, program) ?? linesOf(text, program)) say(line);
     },
   });
   for (const command of program.commands) adaptUsageErrors(command);
 }
 
-/**
- * The lines to say: what happened, and hints; lower case, no full stop.
- *
- * @param text - of commander, such as `error: too many arguments for 'bind'. Expected 1 argument but got 2.`
- * @param command - as it is typed: `wispr bind`
- */
-function adaptUsageError(text: string, command: string): string[] {
-  const [first = '', ...more] = text.trimEnd().split('\n');
-  const said = first
-    .replace(/^error: /, '')
-    .replace(/^command-argument value ('.*') is invalid for argument '(.*?)'/s, '$1 cannot stand for $2')
-    .replace(/^option ('.*?') argument ('.*') is invalid/s, '$2 cannot stand after $1')
-    .replace(/\. ([A-Z])(?=[a-z])/g, (_, letter: string) => `; ${letter.toLowerCase()}`)
-    .replace(/\. (?=\S)/g, '; ')
-    .replace(/\.$/, '');
-  const hints = more.map((line) => {
-    const suggestion = /^\((Did you mean .*)\)$/.exec(line)?.[1];
-    return suggestion ? hintLine(suggestion.replace('Did', 'did')) : line.replace(/^wispr: /, '');
-  });
-  return [said, ...hints, ...(hints.length === 0 ? [hintLine(`${command} --help`)] : [])];
-}
-
-/** What can stand in a place is said where something else stands there; where nothing does, it is no less wanted. */
-function withChoices(text: string, { registeredArguments }: Command): string {
-  return text.replace(/^error: missing required argument '(.*?)'/, (said, name: string) => {
-    const choices = registeredArguments.find((one) => one.name() === name)?.argChoices;
-    return choices ? `${said}: one of ${choices.join(', ')}` : said;
-  });
+/** @param text - of commander, such as `error: missing required argument 'url'` */
+function linesOf(text: string, command: Command): string[] {
+  const lines = text.trimEnd().split('\n');
+  const said = lines.map((line) => line.replace(/^(?:error|wispr): /, '').replace(/\.$/, ''));
+  return said.length > 1 ? said : [...said, hintLine(`${pathOf(command)} --help`)];
 }
 
 /**
@@ -60,9 +36,10 @@ function unknownSubcommand(text: string, command: Command): string[] | undefined
     group.commands.map((one) => one.name()),
   );
   if (near.length === 0) return undefined;
-  return [`unknown command '${printable(word)}'`, hintLine(`did you mean ${near.join(' or ')}?`)];
+  return [`unknown command '${printable(word)}'`, `(Did you mean ${near.join(' or ')}?)`];
 }
 
-function pathOf(command: Command): string {
+/** As it is typed: `wispr bind`. */
+export function pathOf(command: Command): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
