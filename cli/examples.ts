@@ -2,6 +2,7 @@
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   wispr: ['wispr publish --help'],
   'wispr init': ['wispr init https://news.example', 'wispr init https://friends.example --serverless'],
+  'wispr serve': ['wispr serve public', 'wispr serve . --port 0'],
   'wispr check': ['wispr check', 'wispr check public --quiet'],
   'wispr protect': ['wispr protect', 'wispr protect --dry-run'],
   'wispr publish': ['wispr publish', 'wispr publish s3://news-example --rekey subscribers'],
@@ -54,6 +55,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wispr identity unlock': ['wispr identity unlock'],
   'wispr identity forget': ['wispr identity forget news.example'],
   'wispr cache-config': ['wispr cache-config nginx', 'wispr cache-config squid --write /etc/squid --disk 20000'],
+  'wispr demo': ['wispr demo', 'wispr demo --once --json'],
   'wispr explain': ['wispr explain clock-off'],
   'wispr licenses': ['wispr licenses'],
   'wispr link': ['wispr link near --help'],
