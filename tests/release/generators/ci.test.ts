@@ -67,8 +67,10 @@ describe.each(['github.yml', 'gitlab.yml'])('examples/ci/%s', (file) => {
     await cp(join(ROOT, 'examples/ci/publish.sh'), join(site, 'publish.sh'));
     await Promise.all([mkdir(state), mkdir(served)]);
     await writeFile(join(folder, 'passphrase'), PASSPHRASE, { mode: 0o600 });
-    const args = ['init', 'https://news.example', '--serverless', '--passphrase-file', join(folder, 'passphrase')];
-    expect(await runWispr(args, { cwd: site })).toMatchObject({ code: 0 });
+    for (const command of ['init https://news.example --serverless', 'invite ada']) {
+      const args = [...command.split(' '), '--passphrase-file', join(folder, 'passphrase')];
+      expect(await runWispr(args, { cwd: site })).toMatchObject({ code: 0 });
+    }
     const configuration = await readFile(join(site, 'wispr.json'), 'utf8');
     await writeFile(
       join(site, 'wispr.json'),
