@@ -237,7 +237,7 @@ async function keepTimestamp(config: KeyServerConfig, state: KeyServerState, log
   const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
   return {
     keeper: new TimestampKeeper({ state, log, targets, ...publication }),
-    metrics: createMetrics(state, targets),
+    metrics: createMetrics(state, targets, publication),
   };
 }
 
