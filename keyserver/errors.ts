@@ -130,8 +130,12 @@ export const KEY_SERVER_ERRORS = {
     means: 'the configuration is missing or malformed; the message names line, member or file',
     remedy: 'correct it (docs/configuration.md#keyserverjson), or name it with `-c FILE`; on one machine, `--dev`',
   },
+  'database-away': {
+    means: 'PostgreSQL does not answer, or is starting; a key server waits for it',
+    remedy: 'start it, or correct the host in `database`',
+  },
   'store-unusable': {
-    means: 'the database is missing, not reachable, damaged, altered or from a newer wispr; it was not touched',
+    means: 'the database is missing, damaged, altered or from a newer wispr; it was not touched',
     remedy: 'restore a backup, update wispr, or set `data` or `database`; find out who wrote to it',
   },
   'storage-key-refused': {
