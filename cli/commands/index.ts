@@ -15,6 +15,7 @@ export const COMMANDS: CommandTable = {
   withdraw: async () => (await import('./withdraw.ts')).addWithdrawCommand,
   keyserver: async () => (await import('./keyserver.ts')).addKeyServerCommand,
   admin: async () => (await import('./admin.ts')).addAdminCommand,
+  doctor: async () => (await import('./doctor.ts')).addDoctorCommand,
   invite: async () => (await import('./invite.ts')).addInviteCommand,
   proxy: async () => (await import('./proxy.ts')).addProxyCommand,
   bind: async () => (await import('./bind.ts')).addBindCommand,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { runWispr } from '../support/wispr.ts';
 
 const ORDER =
-  'init serve check protect publish verify inspect keys timestamp rollback withdraw keyserver admin invite proxy bind fetch sync identity cache-config demo licenses link';
+  'init serve check protect publish verify inspect keys timestamp rollback withdraw keyserver admin doctor invite proxy bind fetch sync identity cache-config demo licenses link';
 const COMMANDS = ORDER.split(' ');
 const SUBCOMMANDS = [
   'proxy install',
