@@ -24,6 +24,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wispr withdraw': ['wispr withdraw'],
   'wispr keyserver': ['wispr keyserver', 'wispr keyserver --dev --fetch-from news.example=http://127.0.0.1:8080'],
   'wispr keyserver install': ['wispr keyserver install'],
+  'wispr doctor': ['wispr doctor', 'wispr doctor --json'],
   'wispr admin': ['wispr admin list'],
   'wispr admin import': ['wispr admin import keys.bundle', 'wispr admin import subscribers.csv --dry-run'],
   'wispr admin list': ['wispr admin list', 'wispr admin list ada@example.org'],

@@ -147,8 +147,12 @@ export const KEY_SERVER_ERRORS = {
       'the configuration is malformed, or a file that it names is not there; the message names line, member or file',
     remedy: 'correct it (docs/configuration.md#keyserverjson); on one machine, `--dev`',
   },
+  'database-away': {
+    means: 'PostgreSQL does not answer, or is starting; a key server waits for it',
+    remedy: 'start it, or correct the host in `database`',
+  },
   'store-unusable': {
-    means: 'the database is missing, not reachable, damaged, altered or from a newer wispr; it was not touched',
+    means: 'the database is missing, damaged, altered or from a newer wispr; it was not touched',
     remedy: 'restore a backup, update wispr, or set `data` or `database`; find out who wrote to it',
   },
   'storage-key-refused': {

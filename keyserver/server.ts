@@ -24,11 +24,12 @@ import { PushTarget } from './publication/push-target.ts';
 import { createContentHosts } from './reading-site/content-host.ts';
 import { ReadPublications } from './reading-site/publications.ts';
 import { createApps, createOperatorsApp, type KeyServerApps, type KeyServerDependencies } from './start/apps.ts';
-import { closeDoors, type Doors, listenersOf, openDoors } from './start/listeners.ts';
+import { closeDoors, type Doors, listenersOf } from './start/listeners.ts';
+import { openStateAndDoors } from './start/open-state.ts';
 import { checkBeforeStart, readStripe } from './start/startup-checks.ts';
 import { workEachMinute } from './storage/each-minute.ts';
 import { readSecret } from './storage/secrets.ts';
-import { type KeyServerState, openState } from './storage/state.ts';
+import type { KeyServerState } from './storage/state.ts';
 import { warnOfUnknownPlans } from './subscriptions/named-plans.ts';
 
 /** What tests and programs that embed the key server may replace. */
@@ -90,23 +91,21 @@ function createLog(): Logger {
 }
 
 /**
- * Starts the key server: state, sockets, apps, in this order; whatever fails leaves nothing open.
+ * Starts the key server: state, sockets, apps, in this order; whatever fails leaves nothing open. A database that is away is waited for.
  *
  * @throws KeyServerError `master-key-…`, `database-…`, `configuration-invalid`, `certificate-…`, `listen-failed`
  */
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
   checkBeforeStart(config);
   const { log = createLog() } = options;
-  const state = await openState(config, options.now);
-  let doors: Doors | undefined;
+  const { state, doors } = await openStateAndDoors(config, log, options.now);
   let hashing: Hashing | undefined;
   try {
-    doors = await openDoors(config);
     if (config.dispatcher)
       hashing = await openDispatcher(config.dispatcher, await readSecret(state, 'dispatcher'), log);
     return await serve(config, { ...state, ...(hashing && { hashing }) }, doors, { ...options, log });
   } catch (error) {
-    await Promise.all([doors && closeDoors(doors), hashing?.close()]);
+    await Promise.all([closeDoors(doors), hashing?.close()]);
     await state.database.close();
     throw error;
   }
@@ -237,7 +236,7 @@ async function keepTimestamp(config: KeyServerConfig, state: KeyServerState, log
   const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
   return {
     keeper: new TimestampKeeper({ state, log, targets, ...publication }),
-    metrics: createMetrics(state, targets),
+    metrics: createMetrics(state, targets, publication),
   };
 }
 

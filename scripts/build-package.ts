@@ -37,8 +37,8 @@ function withEndings(source: string): string {
 }
 
 function writePackage(): void {
-  const { name, version, license, imports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  const text = JSON.stringify({ name, version, license, type: 'module', imports }, null, 2);
+  const { name, version, license, engines, imports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const text = JSON.stringify({ name, version, license, type: 'module', engines, imports }, null, 2);
   writeFileSync(join(LIB, 'package.json'), `${text.replace(/\.ts"/g, '.js"')}\n`);
 }
 

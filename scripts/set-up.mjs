@@ -38,6 +38,7 @@ const DEBIAN = {
     ['xvfb', '/usr/bin/Xvfb'],
     ['openssl', '/usr/bin/openssl'],
   ],
+  '--monitoring': [['prometheus', '/usr/bin/promtool']],
   '--generators': [
     ['hugo', '/usr/bin/hugo'],
     ['jekyll', '/usr/bin/jekyll'],

@@ -42,7 +42,11 @@ export const PARTS: readonly Part[] = [
   { name: 'postgres', minutes: 1, sources: ['keyserver/'] },
   { name: 'kills', minutes: 2, sources: PROGRAMS },
   { name: 'load', minutes: 1, sources: ['client-proxy/', 'keyserver/'] },
-  { name: 'service', minutes: 1, sources: ['client-proxy/', 'keyserver/', 'cli/', 'docs/deploy.md'] },
+  {
+    name: 'service',
+    minutes: 1,
+    sources: ['client-proxy/', 'keyserver/', 'cli/', 'docs/deploy.md', 'docs/operations.md'],
+  },
   { name: 'single', minutes: 1, sources: ['cli/', 'scripts/', 'package'] },
   {
     name: 'generators',

@@ -14,6 +14,7 @@ export const COMMANDS: CommandTable = {
   withdraw: async () => (await import('./withdraw.ts')).addWithdrawCommand,
   keyserver: async () => (await import('./keyserver.ts')).addKeyServerCommand,
   admin: async () => (await import('./admin.ts')).addAdminCommand,
+  doctor: async () => (await import('./doctor.ts')).addDoctorCommand,
   'cache-config': async () => (await import('./cache-config.ts')).addCacheConfigCommand,
   link: async () => (await import('./link.ts')).addLinkCommand,
   proxy: async () => (await import('./proxy.ts')).addProxyCommand,

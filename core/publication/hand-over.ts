@@ -7,9 +7,10 @@ import { PublicationError } from './errors.ts';
 import { verifyEd25519 } from './keys.ts';
 import type { RootMetadata } from './metadata.ts';
 
-/** Where a key server takes key bundles, and publications. */
+/** Where a key server takes key bundles, and publications, and says until when a token is good. */
 export const BUNDLE_PATH = '/v1/bundle';
 export const PUBLICATION_PATH = '/v1/publication';
+export const TOKEN_PATH = '/v1/token';
 
 export const HAND_OVER_LIMITS = {
   /** Of the whole message, in bytes: the longest snapshot in base64url, and roots. */

@@ -3,13 +3,14 @@ import type { Express } from 'express';
 import type { Logger } from 'pino';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH, TOKEN_PATH } from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { noStore } from '../http/door.ts';
 import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import { importBundle, type Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';
 import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
+import { listTokens } from '../publication/tokens.ts';
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -72,6 +73,10 @@ function addPublishingRoutes(app: Express, options: PublicationOptions): void {
     log.info({ outcome: result.outcome, serial: result.serial, newSets: result.newSets }, 'a key bundle came');
     if (result.outcome === 'pinned') log.warn('a publisher was pinned: compare its fingerprint in "wispr admin list"');
     response.json(result);
+  });
+  app.get(TOKEN_PATH, ...guards, async (_request, response) => {
+    const own = (await listTokens(state)).find(({ name }) => response.locals.actor === `token ${name}`);
+    response.json({ expires: own?.expires });
   });
   app.put(PUBLICATION_PATH, ...guards, body(HAND_OVER_LIMITS.length), async (request, response) => {
     const accepted = await keeper.accept(bytesOf(request.body), response.locals.actor);

@@ -29,6 +29,8 @@ export interface MailFields {
 export interface Mailer {
   /** @throws KeyServerError `argument-invalid` for what is no address; `mail-failed` */
   send(to: string, kind: MailKind, fields: MailFields): Promise<void>;
+  /** Connects and signs in, and sends nothing. @throws KeyServerError `mail-failed` */
+  check(): Promise<void>;
   /** Sends after the caller has answered; what fails is logged, without the address. Beyond 500 that wait, mail is dropped. */
   sendLater(to: string, kind: MailKind, fields: MailFields): void;
   /** Waits for what is on its way. */
@@ -80,6 +82,15 @@ export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>): Ma
   };
   return {
     send,
+    check: async () => {
+      try {
+        await (await transport()).verify();
+      } catch (cause) {
+        throw new KeyServerError('mail-failed', `the mail server refuses: ${systemCode(cause) ?? 'unknown'}`, {
+          cause,
+        });
+      }
+    },
     sendLater: (to, kind, fields) => {
       if (waiting.size >= MAXIMUM_WAITING)
         return log.error({ code: 'mail-failed', reason: 'too many wait' }, 'no mail');

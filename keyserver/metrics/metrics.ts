@@ -1,5 +1,6 @@
 /** What an operator wants to be woken up for, for Prometheus. No names of people, no paths of documents, no ids. */
 import { Counter, Gauge, Registry } from 'prom-client';
+import type { PublicationConfig } from '../config/schema.ts';
 import type { PushTarget } from '../publication/push-target.ts';
 import { isWithdrawn, newestRoot, type Publication, readPublication } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -12,7 +13,11 @@ export interface Metrics {
   readonly text: () => Promise<string>;
 }
 
-export function createMetrics(state: KeyServerState, targets: readonly PushTarget[]): Metrics {
+export function createMetrics(
+  state: KeyServerState,
+  targets: readonly PushTarget[],
+  settings: Omit<PublicationConfig, 'push'>,
+): Metrics {
   const registry = new Registry();
   const requests = new Counter({
     name: 'wispr_http_requests_total',
@@ -22,6 +27,7 @@ export function createMetrics(state: KeyServerState, targets: readonly PushTarge
   });
   addPublicationGauges(registry, state);
   addExpiryGauge(registry, state);
+  addSettings(registry, settings);
   addPushGauges(registry, state, targets);
   addHashing(registry, state);
   return {
@@ -84,6 +90,14 @@ function addExpiryGauge(registry: Registry, { database, now }: KeyServerState): 
       for (const [role, expires] of expiries) this.set({ role }, expires - now());
     },
   });
+}
+
+/** What alerts compare times with. */
+function addSettings(registry: Registry, { resignMinutes, freshHours }: Omit<PublicationConfig, 'push'>): void {
+  const setting = (name: string, help: string, value: number) =>
+    new Gauge({ name: `wispr_timestamp_${name}_seconds`, help, registers: [registry] }).set(value);
+  setting('interval', 'Between two timestamps, as configured.', resignMinutes * 60);
+  setting('fresh', 'For which a timestamp is valid, as configured.', freshHours * 3600);
 }
 
 /** By role, in seconds since 1970. What the publisher has said comes first: root and timestamp are known here. */

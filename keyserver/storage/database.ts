@@ -36,22 +36,22 @@ export interface Database {
 export interface Store {
   /** For messages: a path, or an address without secrets. */
   readonly name: string;
-  /** `claimed`: a first start has begun here, and may have been cut short. @throws KeyServerError `store-unusable` */
+  /** `claimed`: a first start has begun here, and may have been cut short. @throws KeyServerError `store-unusable`, `database-away` */
   look(): Promise<'absent' | 'claimed' | 'filled'>;
-  /** Takes the place of a new database, before its master key is made. @throws KeyServerError `store-unusable` */
+  /** Takes the place of a new database, before its master key is made. @throws KeyServerError `store-unusable`, `database-away` */
   claim(): Promise<void>;
   /**
    * Checks an existing database. Nothing is written.
    *
    * @param check - further checks, unless there is nothing in it; whatever it throws ends the start
-   * @throws KeyServerError `store-unusable`
+   * @throws KeyServerError `store-unusable`, `database-away`
    */
   inspect(check: (database: Database) => Promise<void>): Promise<void>;
   /**
    * Opens the database for work. A new one gets its schema, one of an older version what has changed since.
    *
    * @param fill - puts in what a new database holds from the beginning, in the same transaction
-   * @throws KeyServerError `store-unusable`
+   * @throws KeyServerError `store-unusable`, `database-away`
    */
   open(fill: (database: Database) => Promise<void>): Promise<Database>;
   /** Turns the database's own errors into ours; others pass. */

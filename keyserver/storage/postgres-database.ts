@@ -53,16 +53,41 @@ const TYPES: SqlTypes = {
 const BYTES = 17;
 const BIGINT = 20;
 
+/** Codes of a server that may be there later: of the system, ENOENT for a socket; and SQLSTATEs of one that stops, starts or is full. */
+const AWAY = [
+  ...[
+    'ECONNREFUSED',
+    'ENOENT',
+    'ECONNRESET',
+    'EPIPE',
+    'ETIMEDOUT',
+    'EHOSTUNREACH',
+    'EHOSTDOWN',
+    'ENETUNREACH',
+    'EAI_AGAIN',
+  ],
+  ...['57P01', '57P02', '57P03', '53300'],
+];
+
 /** What PostgreSQL says, without the values that it says it of; or that it cannot be reached. */
 class PostgresError extends Error {
   /** SQLSTATE, or the system's code. */
   readonly code: string | undefined;
+  /** Whether the server may be there later. */
+  readonly isAway: boolean;
 
   constructor(error: Error) {
     // Where there are several addresses, the system's message is empty.
     super((error instanceof pg.DatabaseError ? error.message : systemReason(error)) || systemCode(error));
     this.code = systemCode(error);
+    this.isAway = isAway(error);
   }
+}
+
+/** Without a code, the pool gives a cause only where its time was over. */
+function isAway(error: Error): boolean {
+  const code = systemCode(error);
+  return code === undefined ? error.cause instanceof Error : AWAY.includes(code);
 }
 
 /** The database at `url`, which holds no password: PGPASSWORD or `~/.pgpass` do. */
@@ -271,9 +296,10 @@ function rethrow(error: Error): never {
 
 function explained(error: unknown, name: string): unknown {
   if (!(error instanceof PostgresError)) return error;
-  return new KeyServerError('store-unusable', `the database ${name} cannot be used: ${error.message}`, {
-    cause: error,
-  });
+  const [code, what] = error.isAway
+    ? (['database-away', 'does not answer'] as const)
+    : (['store-unusable', 'cannot be used'] as const);
+  return new KeyServerError(code, `the database ${name} ${what}: ${error.message}`, { cause: error });
 }
 
 /** Scheme, user, host and name: what follows is how to connect. */

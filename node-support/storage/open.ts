@@ -26,6 +26,11 @@ export function isBucket(text: string): boolean {
   return text.startsWith('s3://');
 }
 
+/** How a target is named in what people read, before it is opened: without credentials that do not belong into it. */
+export function nameOfTarget(text: string): string {
+  return text.replace(/^[^/]*:\/\/[^/]*@/, '…@');
+}
+
 /**
  * Opens a bucket, or a part of one. Nothing is asked of it yet.
  *

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { request } from 'undici';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { isJsonObject, type JsonObject } from '../../core/encoding/canonical-json.ts';
-import { BUNDLE_PATH, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import { BUNDLE_PATH, PUBLICATION_PATH, TOKEN_PATH } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
@@ -127,6 +127,18 @@ export async function fetchTimestamp(access: KeyServerAccess): Promise<Uint8Arra
   throw unreachable(access.origin, status === 200 ? 'what it has is too long for a timestamp' : `${status}`);
 }
 
+/**
+ * Until when the token is good, in seconds since 1970.
+ *
+ * @throws PublishError `key-server-refused`, `key-server-unreachable`
+ */
+export async function fetchTokenEnd(access: KeyServerAccess): Promise<number> {
+  const { status, bytes } = await exchange(access, TOKEN_PATH);
+  const expires = jsonIn(bytes)?.expires;
+  if (status === 200 && typeof expires === 'number') return expires;
+  throw refusal(access, 'the token', status, bytes);
+}
+
 /** The metadata that the key server serves: timestamp, roots, the current snapshot. */
 export function placeAtKeyServer(access: KeyServerAccess): PublicationPlace {
   return {
@@ -166,10 +178,10 @@ async function exchange(
   body?: Uint8Array,
   maximum = MAXIMUM_ANSWER,
 ): Promise<{ status: number; bytes: Buffer }> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' };
-  const putting = body && { method: 'PUT', headers, body };
+  const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/octet-stream' }) };
+  const asking = body ? { method: 'PUT', headers, body } : path === TOKEN_PATH && { headers };
   const ask = async (signal: AbortSignal) => {
-    const answer = await request(origin + path, { ...putting, ...NO_TIMES, signal });
+    const answer = await request(origin + path, { ...asking, ...NO_TIMES, signal });
     return { status: answer.statusCode, bytes: await startOf(answer.body, maximum + 1) };
   };
   try {

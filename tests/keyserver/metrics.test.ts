@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { readConfig } from '../../keyserver/config/config.ts';
 import { configTemplate } from '../../keyserver/config/template.ts';
 import { HOUR, PublicationRig } from '../support/publication-rig.ts';
@@ -113,9 +114,14 @@ it('are all that the alerts and the dashboard name, and no other', async () => {
   await the.publish(7);
   const text = await (await fetch(the.rig.server.metricsUrl ?? '')).text();
   const file = (name: string) => readFileSync(new URL(`../../keyserver/metrics/${name}`, import.meta.url), 'utf8');
-  const rules = Array.from(file('alerts.yml').matchAll(/^ +expr: (.+)$/gm), ([, expr = '']) => ({ expr }));
+  const { groups } = parse(file('alerts.yml'));
+  const rules = groups[0].rules as { expr: string; labels: object; annotations: object }[];
   const panels = JSON.parse(file('dashboard.json')).panels as { targets: { expr: string }[] }[];
-  expect([rules.length, panels.length]).toEqual([7, 7]);
+  expect([groups.length, rules.length, panels.length]).toEqual([1, 8, 7]);
+  for (const { labels, annotations } of rules) {
+    expect(labels).toEqual({ severity: expect.stringMatching(/^(?:page|ticket)$/) });
+    expect(annotations).toEqual({ summary: expect.stringMatching(/\.$/) });
+  }
   for (const { expr } of [...rules, ...panels.flatMap(({ targets }) => targets)]) {
     for (const [name] of expr.matchAll(/wispr_\w+/g)) expect(text).toMatch(new RegExp(`^${name}(?:\\{.*\\})? `, 'm'));
     for (const [, label = ''] of expr.matchAll(/[{,]\s*(\w+)\s*[=!]/g))

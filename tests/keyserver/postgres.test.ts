@@ -1,5 +1,5 @@
 /** What is PostgreSQL's alone: addresses, passwords, other programs' databases, and a server that goes away. */
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -118,11 +118,16 @@ describe('a password', () => {
 });
 
 describe('the key server does not start', () => {
-  it('where no PostgreSQL is', async () => {
-    const nowhere = { ...config, database: `postgres:///none?host=${folder}` };
-    const refusal = { code: 'store-unusable', message: expect.stringMatching(/postgres:\/\/\/none cannot be used: /) };
-    await expect(openState(nowhere)).rejects.toMatchObject(refusal);
-    await expect(withState(nowhere, overview)).rejects.toMatchObject(refusal);
+  it('where the host is unknown, the database is missing, or the password is wrong', async () => {
+    const bad = [
+      url.replace(/test_\d+/, 'none'),
+      url.replace('user=wispr', `user=${GUARDED.user}`),
+      'postgres://wispr@no-such-host.invalid/none',
+    ];
+    for (const database of bad) {
+      const started = startKeyServer({ ...config, database }, { log: logged().log });
+      await expect(started).rejects.toMatchObject({ code: 'store-unusable' });
+    }
     expect(readdirSync(folder)).toEqual([]);
   });
 
@@ -144,6 +149,48 @@ describe('the key server does not start', () => {
     const flipped = key.at(-5) === 'A' ? 'B' : 'A';
     writeFileSync(file, `${key.slice(0, -5)}${flipped}${key.slice(-4)}`);
     await expectRefusal('storage-key-refused', /is not the master key of this database/);
+  });
+});
+
+describe('while no PostgreSQL is there', () => {
+  it('commands are refused, and nothing is made', async () => {
+    const away = { ...config, database: `postgres:///none?host=${folder}` };
+    const refusal = { code: 'database-away', message: expect.stringMatching(/postgres:\/\/\/none does not answer: /) };
+    await expect(openState(away)).rejects.toMatchObject(refusal);
+    await expect(withState(away, overview)).rejects.toMatchObject(refusal);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('the key server listens, is not healthy, says so once, and serves when it comes', async () => {
+    const port = await freePort();
+    const socket = '.s.PGSQL.5432';
+    const directory = new URL(url).searchParams.get('host') ?? '';
+    const { log, text } = logged();
+    const database = url.replace(encodeURIComponent(directory), encodeURIComponent(folder));
+    const starting = startKeyServer({ ...config, database, listen: { host: '127.0.0.1', port } }, { log });
+    const answers = async () => {
+      const paths = ['/healthz', '/readyz', '/.well-known/wispr-provider'];
+      const responses = paths.map(async (path) => {
+        const response = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
+        return response && [response.status, await response.json()];
+      });
+      return Promise.all(responses);
+    };
+    const problems = { problems: ['database'] };
+    await expect.poll(answers).toEqual([
+      [503, problems],
+      [503, problems],
+      [503, { error: 'database-away' }],
+    ]);
+    symlinkSync(join(directory, socket), join(folder, socket));
+    const server = await starting;
+    expect(await answers()).toEqual([
+      [200, { problems: [] }],
+      [200, { problems: [] }],
+      [404, { error: 'no-provider' }],
+    ]);
+    await server.close();
+    expect(text().match(/database-away/g)).toHaveLength(1);
   });
 });
 

@@ -1,11 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { BUNDLE_PATH, encodeHandOver, HAND_OVER_LIMITS, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import {
+  BUNDLE_PATH,
+  encodeHandOver,
+  HAND_OVER_LIMITS,
+  PUBLICATION_PATH,
+  TOKEN_PATH,
+} from '../../core/publication/hand-over.ts';
 import { roleSigner } from '../../core/publication/keys.ts';
 import { overview } from '../../keyserver/operators/overview.ts';
 import { readPublication } from '../../keyserver/publication/stored.ts';
-import { revokeToken } from '../../keyserver/publication/tokens.ts';
+import { createToken, revokeToken } from '../../keyserver/publication/tokens.ts';
 import { encodeRoot } from '../support/first-root.ts';
 import { rigForTest } from '../support/keyserver-rig.ts';
 import { HOUR, newKey, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
@@ -114,6 +120,16 @@ describe('a publisher with a token', () => {
     the.rig.passTime(-31 * 86_400);
     await revokeToken(the.rig.server.state, 'publisher');
     expect((await the.put(PUBLICATION_PATH, body)).status).toBe(401);
+  });
+
+  it('learns until when its token is good, and nobody else does', async () => {
+    const ask = (authorization: string) => fetch(the.rig.server.url + TOKEN_PATH, { headers: { authorization } });
+    const { token: shop } = await createToken(the.rig.server.state, 'shop', 30, 'subscriptions');
+    expect(await (await ask(`Bearer ${the.token}`)).json()).toEqual({ expires: the.now() + 30 * 86_400 });
+    for (const wrong of ['', `Bearer ${the.token}x`, `Bearer ${shop}`]) {
+      const response = await ask(wrong);
+      expect([response.status, await response.json()]).toEqual([401, { error: 'token-refused' }]);
+    }
   });
 
   it('attack 93: the token is in no log, no list and not in the database', async () => {

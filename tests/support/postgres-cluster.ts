@@ -30,8 +30,10 @@ export interface Cluster {
   ask(sql: string): Promise<void>;
   /** A new database. @returns its address, as it stands in a configuration */
   createDatabase(name: string): Promise<string>;
-  /** Ends it as its service manager would, without waiting for who is connected, and starts it again. */
-  restart(): Promise<void>;
+  /** Ends it as its service manager would, without waiting for who is connected. */
+  stop(): Promise<void>;
+  /** Starts it after `stop`. */
+  start(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -70,8 +72,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       await ask(`CREATE DATABASE ${name}`);
       return `postgres:///${name}?${new URLSearchParams({ host: directory, user: SUPERUSER })}`;
     },
-    restart: async () => {
-      await end('SIGINT');
+    stop: () => end('SIGINT'),
+    start: async () => {
       child = await start();
     },
     close: async () => {

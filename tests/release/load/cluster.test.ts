@@ -51,7 +51,8 @@ it('a key server killed, started again, and another one restarted: no error afte
 it('the database restarted: no error after one retry, when the balancer has a key server again', async () => {
   const before = readers.again.length;
   await readers.without(async () => {
-    await postgres.restart();
+    await postgres.stop();
+    await postgres.start();
     const client = newClient(the.balancer);
     await vi.waitFor(async () => {
       const answer = await client.dispatcher.request({ origin: ORIGINS.keyServer, path: '/healthz', method: 'GET' });

@@ -1,0 +1,90 @@
+/** What `wispr doctor` looks at where a key server runs. */
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { pino } from 'pino';
+import { type Check, type Diagnosis, diagnose, failed, ok, problem } from '../../node-support/doctor/diagnosis.ts';
+import { diskChecks } from '../../node-support/doctor/machine.ts';
+import { certificateChecks, certificateFinding, nameChecks } from '../../node-support/doctor/network.ts';
+import { isBucket } from '../../node-support/storage/open.ts';
+import type { KeyServerConfig } from '../config/config.ts';
+import type { MailConfig } from '../config/mail.ts';
+import { createMailer } from '../mail/mailer.ts';
+import { withState } from '../storage/with-state.ts';
+import { storedChecks } from './stored.ts';
+
+const LOOK_FIRST = 'docs/operations.md#look-first says what to do';
+const RESTORE = 'see the log of the key server; docs/operations.md#a-lost-database';
+
+/** Examines all that a key server depends on, whether or not it runs. */
+export async function examineKeyServer(config: KeyServerConfig): Promise<Diagnosis[]> {
+  const [around, stored] = await Promise.all([diagnose(await checksAround(config)), examineStored(config)]);
+  return [...around, ...stored];
+}
+
+/** What needs the database. Without it, that is the one problem. */
+async function examineStored(config: KeyServerConfig): Promise<Diagnosis[]> {
+  const check = 'database';
+  try {
+    return await withState(config, async (state) => [
+      { check, ...ok('answers, and has its master key') },
+      ...(await diagnose(await storedChecks(state, config))),
+    ]);
+  } catch (error) {
+    return [{ check, ...failed(error, RESTORE) }];
+  }
+}
+
+async function checksAround(config: KeyServerConfig): Promise<Check[]> {
+  const { origin, reading, admin, data, publication, mail } = config;
+  const origins = [origin, reading.origin, reading.documents.origin, admin?.origin].filter((one) => one !== undefined);
+  const directories = (publication?.push ?? []).filter((target) => !isBucket(target));
+  return [
+    ...(await diskChecks([...(data === undefined ? [] : [dirname(data)]), ...directories])),
+    ...nameChecks(origins),
+    ...fileChecks(config),
+    ...certificateChecks(origins),
+    ...(origin === undefined ? [] : [readinessCheck(origin)]),
+    ...(mail ? [mailCheck(mail)] : []),
+  ];
+}
+
+/** The files of certificates: what a door serves from now on. */
+function fileChecks({ tls, reading, admin }: KeyServerConfig): Check[] {
+  const doors = [tls, reading.tls, reading.documents.tls, admin?.tls];
+  const files = new Set(doors.flatMap((door) => door?.certificate ?? []));
+  return Array.from(files, (file) => ({
+    check: `certificate ${file}`,
+    remedy: 'put a certificate there, in PEM form',
+    run: async () => certificateFinding(new X509Certificate(await readFile(file)).validToDate.getTime() / 1000),
+  }));
+}
+
+function readinessCheck(origin: string): Check {
+  return {
+    check: `key server ${origin}`,
+    remedy: LOOK_FIRST,
+    run: async (signal) => {
+      const response = await fetch(`${origin}/readyz`, { redirect: 'manual', signal });
+      const said = (await response.text()).slice(0, 100);
+      return response.ok ? ok('is ready') : problem(`is not ready: ${response.status} ${said}`, LOOK_FIRST);
+    },
+  };
+}
+
+/** Connects and signs in; sends nothing. */
+function mailCheck(mail: MailConfig): Check {
+  return {
+    check: `mail by ${new URL(mail.smtp).host}`,
+    remedy: 'check `mail` in the configuration',
+    run: async () => {
+      const mailer = createMailer(mail, pino({ enabled: false }));
+      try {
+        await mailer.check();
+        return ok('takes mail');
+      } finally {
+        await mailer.close();
+      }
+    },
+  };
+}

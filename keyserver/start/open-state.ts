@@ -1,0 +1,69 @@
+/** Opens state and doors of a key server. One whose database is away listens meanwhile, and says so. */
+import type { RequestListener } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { KeyServerConfig } from '../config/config.ts';
+import { KeyServerError } from '../errors.ts';
+import { type KeyServerState, openState } from '../storage/state.ts';
+import { closeDoors, type Doors, openDoors } from './listeners.ts';
+
+/** Milliseconds between two attempts: the first, and the longest. */
+const [FIRST_PAUSE, LONGEST_PAUSE] = [250, 10_000];
+
+/** A state and the doors to it, which {@link closeDoors} and `database.close()` close. */
+export interface Opened {
+  readonly state: KeyServerState;
+  readonly doors: Doors;
+}
+
+/**
+ * Opens the state, then the doors. Where the database is away, the doors come first: they answer 503 until it is there. Any other
+ * refusal of the database ends the wait, and whatever fails leaves nothing open.
+ *
+ * @throws as `openState` and `openDoors`, but not `database-away`
+ */
+export async function openStateAndDoors(config: KeyServerConfig, log: Logger, now?: () => number): Promise<Opened> {
+  const state = await openState(config, now).catch(unlessAway);
+  if (state instanceof KeyServerError) return waitForState(config, log, state, now);
+  try {
+    return { state, doors: await openDoors(config) };
+  } catch (error) {
+    await state.database.close();
+    throw error;
+  }
+}
+
+async function waitForState(
+  config: KeyServerConfig,
+  log: Logger,
+  { code, message }: KeyServerError,
+  now?: () => number,
+): Promise<Opened> {
+  const doors = await openDoors(config);
+  doors.api.serve(answerHealth);
+  log.warn({ code, reason: message }, 'the database is away: waiting for it');
+  try {
+    for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+      await wait(pause);
+      const state = await openState(config, now).catch(unlessAway);
+      if (state instanceof KeyServerError) continue;
+      log.info('the database is there');
+      return { state, doors };
+    }
+  } catch (error) {
+    await closeDoors(doors);
+    throw error;
+  }
+}
+
+function unlessAway(error: unknown): KeyServerError {
+  if (error instanceof KeyServerError && error.code === 'database-away') return error;
+  throw error;
+}
+
+/** What load balancers and monitoring see, as of a key server that has lost its database. */
+const answerHealth: RequestListener = ({ url }, response) => {
+  response.writeHead(503, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+  const isHealth = url === '/healthz' || url === '/readyz';
+  response.end(JSON.stringify(isHealth ? { problems: ['database'] } : { error: 'database-away' }));
+};

@@ -1,0 +1,64 @@
+/** What `wispr doctor` looks at and finds: the same for publishers and key servers. */
+import { CodedError } from '../../core/errors.ts';
+import { systemReason } from '../system-error.ts';
+import { withinTime } from '../within-time.ts';
+
+export interface Finding {
+  readonly status: 'ok' | 'warning' | 'problem';
+  /** What was found, without a full stop. */
+  readonly says: string;
+  /** What to do, in Markdown; there unless the status is `ok`. */
+  readonly remedy?: string | undefined;
+}
+
+export interface Diagnosis extends Finding {
+  /** What was looked at: `clock`, `target s3://bucket`. */
+  readonly check: string;
+}
+
+export interface Check {
+  readonly check: string;
+  /** What to do where the check itself fails with an error that knows no remedy. */
+  readonly remedy: string;
+  /** @param signal - ends what is under way when the time of the check is over */
+  readonly run: (signal: AbortSignal) => Promise<Finding>;
+}
+
+/** Milliseconds for each check. */
+export const CHECK_LIMIT = 10_000;
+
+const DAY = 86_400;
+
+export const ok = (says: string): Finding => ({ status: 'ok', says });
+export const warning = (says: string, remedy: string): Finding => ({ status: 'warning', says, remedy });
+export const problem = (says: string, remedy: string): Finding => ({ status: 'problem', says, remedy });
+
+/** Does all checks at once. One that fails, or takes too long, is a problem, and no other one waits for it. */
+export async function diagnose(checks: readonly Check[], limit = CHECK_LIMIT): Promise<Diagnosis[]> {
+  return Promise.all(
+    checks.map(async ({ check, remedy, run }) => {
+      const finding = await withinTime(limit, run).catch((error) => failed(error, remedy));
+      return { check, ...finding };
+    }),
+  );
+}
+
+/** What a check that threw has found. */
+export function failed(error: unknown, remedy: string): Finding {
+  const known = error instanceof CodedError ? error.remedy : undefined;
+  // The cause has the system's reason, where `fetch` has failed.
+  const reason = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
+  return problem(systemReason(reason), known ?? remedy);
+}
+
+/**
+ * What is good until a time.
+ *
+ * @param ends - seconds since 1970, as is `now`
+ * @param days - for which it has to be good still
+ */
+export function untilEnd(ends: number, now: number, days: number, remedy: string): Finding {
+  const says = `${ends < now ? 'ended on' : 'good until'} ${new Date(ends * 1000).toISOString().slice(0, 10)}`;
+  if (ends < now) return problem(says, remedy);
+  return ends < now + days * DAY ? warning(says, remedy) : ok(says);
+}
