@@ -58,7 +58,7 @@ export function addAdminCommand(program: Command): void {
   addOperatorCommand(addSubcommand(admin, 'operator', "make a link to the operators' pages, list or remove operators"));
   addAuditCommand(addSubcommand(admin, 'audit', 'show, export or check what was changed, and by whom'));
   addRotateCommand(addSubcommand(admin, 'rotate', 'replace a key, while the key server runs'));
-  addBackupCommand(addSubcommand(admin, 'backup <file>', 'copy the database, while the key server runs'));
+  addBackupCommand(addSubcommand(admin, 'backup [file]', 'copy the database, while the key server runs'));
   addRestoreCommand(
     addSubcommand(
       admin,
