@@ -6,8 +6,6 @@ const ORDER =
   'init serve check protect publish verify inspect keys timestamp rollback withdraw keyserver admin invite proxy bind fetch sync identity cache-config demo licenses link';
 const COMMANDS = ORDER.split(' ');
 const SUBCOMMANDS = [
-  'proxy install',
-  'proxy remove',
   'proxy status',
   'keys new-signer',
   'admin token',
