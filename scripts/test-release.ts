@@ -43,7 +43,7 @@ export const PARTS: readonly Part[] = [
   { name: 'kills', minutes: 2, sources: PROGRAMS },
   { name: 'load', minutes: 1, sources: ['client-proxy/', 'keyserver/'] },
   { name: 'service', minutes: 1, sources: ['client-proxy/', 'keyserver/', 'cli/', 'docs/deploy.md'] },
-  { name: 'debian', minutes: 1, sources: ['packaging/', 'scripts/', 'cli/', 'keyserver/'] },
+  { name: 'debian', minutes: 3, sources: ['packaging/', 'scripts/', 'cli/', 'keyserver/'] },
   { name: 'single', minutes: 1, sources: ['cli/', 'scripts/', 'package'] },
   {
     name: 'generators',
