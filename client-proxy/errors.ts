@@ -179,12 +179,7 @@ export const READER_ERRORS = {
     means: 'the document is another version than a condition asks for, or does not have the range',
     remedy: 'leave that field out; `wispr fetch --head` shows what there is',
   },
-  // the service
-  'service-failed': {
-    means:
-      'the service cannot be installed or started: no systemd, a `wispr.service` that wispr did not write, or a Reader that does not run',
-    remedy: 'see the message and `journalctl --user --unit wispr.service`; for other systems see docs/reader.md',
-  },
+  // the running Reader
   'reader-running': {
     means: 'a Reader runs on this database, or has its own value of an option',
     remedy: 'use that one, or stop it first: `kill {process}`',

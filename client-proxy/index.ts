@@ -29,19 +29,9 @@ export { syncSite } from './offline/sync-site.ts';
 export type { FailedLook, RefusedSet, SyncOptions, SyncProgress, SyncSummary } from './offline/types.ts';
 export { DocumentRefused } from './running/conversation.ts';
 export { folderBytes, type KnownStatus, type ReaderStatus, readStatus, type SiteStatus } from './running/status.ts';
-export { UNIT_NAME, unitFile } from './running/unit.ts';
 export type { ProxyOptions } from './server/open-reader.ts';
-export { checkInstallable, foreignUnit, type Installed, installService } from './service/install.ts';
 export { type RunningProxy, startProxy } from './service/proxy.ts';
-export {
-  checkErasable,
-  eraseData,
-  planRemoval,
-  type ReaderFiles,
-  readerFiles,
-  removeService,
-} from './service/remove.ts';
-export { type ServiceState, serviceState } from './service/systemctl.ts';
 export type { HostReport } from './site/host-health.ts';
 export type { ConnectedPublisher } from './store/identity-store.ts';
+export { type ReaderFiles, readerFiles } from './store/locations.ts';
 export type { HostProof, Passphrase } from './store/types.ts';

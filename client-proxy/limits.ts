@@ -169,9 +169,6 @@ export const LIMITS = Object.freeze({
   syncAtOnce: 6,
   /** How long nothing is kept after the disk refused. */
   cachePause: 30_000,
-  /** One word with the service manager, and until a service that it started answers; how often that is looked at. */
-  serviceTimeout: 60_000,
-  servicePoll: 200,
   /** How long pending requests may take when the proxy stops. */
   stopTimeout: 1_000,
 });

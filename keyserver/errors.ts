@@ -155,6 +155,10 @@ export const KEY_SERVER_ERRORS = {
     means: 'the database is missing, damaged, altered or from a newer wispr; it was not touched',
     remedy: 'restore a backup, update wispr, or set `data` or `database`; find out who wrote to it',
   },
+  'backup-unusable': {
+    means: 'a daily copy cannot be restored: the database is damaged, or the master key is missing or another',
+    remedy: 'put the master key back; or stop the key server, and restore the newest copy that is good',
+  },
   'storage-key-refused': {
     means: 'the master key is missing, malformed, readable by others, or of another database',
     remedy: 'restore your copy, with `chmod 600`',

@@ -10,6 +10,13 @@ export function packagesIn(inputs: readonly string[]): string[] {
   return [...new Set(folders)].sort();
 }
 
+const TEXTS = '{LICENSE,LICENCE,license,licence}*';
+
+/** Whether a package comes with the text of its licence. */
+export function hasLicence(folder: string): boolean {
+  return globSync(TEXTS, { cwd: join(ROOT, folder) }).length > 0;
+}
+
 /**
  * wispr's own licence, then those of packages.
  *
@@ -22,7 +29,7 @@ export function licencesOf(folders: readonly string[]): string {
 
 function licenceOf(folder: string): string {
   const { name, version } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'));
-  const [file] = globSync('{LICENSE,LICENCE,license,licence}*', { cwd: join(ROOT, folder) }).sort();
+  const [file] = globSync(TEXTS, { cwd: join(ROOT, folder) }).sort();
   if (file === undefined) throw new Error(`${name} has no text of its licence`);
   const text = readFileSync(join(ROOT, folder, file), 'utf8').trim();
   return `${folder === '.' ? 'wispr' : name} ${version}\n\n${text}\n`;

@@ -43,6 +43,11 @@ const DEBIAN = {
     ['hugo', '/usr/bin/hugo'],
     ['jekyll', '/usr/bin/jekyll'],
   ],
+  '--packages': [
+    ['lintian', '/usr/bin/lintian'],
+    ['debootstrap', '/usr/sbin/debootstrap'],
+    ['systemd-container', '/usr/bin/systemd-nspawn'],
+  ],
   '--bench': [
     ['sqlite3-doc', '/usr/share/doc/sqlite3/index.html'],
     ['age', '/usr/bin/age'],

@@ -47,6 +47,7 @@ export const PARTS: readonly Part[] = [
     minutes: 1,
     sources: ['client-proxy/', 'keyserver/', 'cli/', 'docs/deploy.md', 'docs/operations.md'],
   },
+  { name: 'debian', minutes: 3, sources: ['packaging/', 'scripts/', 'cli/', 'keyserver/'] },
   { name: 'single', minutes: 1, sources: ['cli/', 'scripts/', 'package'] },
   {
     name: 'generators',

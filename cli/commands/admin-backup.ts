@@ -1,10 +1,11 @@
 /** `wispr admin backup` and `restore`: copies of the database. */
 import type { Command } from 'commander';
-import { readConfig } from '../../keyserver/config/config.ts';
+import { type KeyServerConfig, readConfig } from '../../keyserver/config/config.ts';
 import { backUp, type Restored, restore } from '../../keyserver/storage/backup.ts';
+import { backUpDaily, type DailyBackup } from '../../keyserver/storage/daily-backup.ts';
 import { nameOfPlace } from '../../keyserver/storage/master-key.ts';
 import { count } from '../../publisher/text.ts';
-import { print, say } from '../io/voice.ts';
+import { print, say, UsageError } from '../io/voice.ts';
 
 const SHOWN_NAMES = 20;
 
@@ -13,14 +14,47 @@ interface Options {
   readonly json?: boolean;
 }
 
+interface BackupOptions extends Options {
+  readonly daily?: string;
+  readonly keep: number;
+}
+
+const KEPT_DAYS = 14;
+
 export function addBackupCommand(command: Command): void {
-  command.action(async (file: string, { config: configFile, json }: Options) => {
-    const config = readConfig(configFile);
-    await backUp(config, file);
-    if (json) return print(JSON.stringify({ backup: file }));
-    say(`wrote ${file}: names, grants and password hashes, and keys that only the master key opens`);
-    say(`keep a copy of ${nameOfPlace(config.masterKey)} in another place than this file`);
-  });
+  command
+    .option('--daily <dir>', 'write wispr-YYYY-MM-DD.db there, and test that it can be restored')
+    .option('--keep <copies>', 'with --daily: remove the oldest above so many', parseKeep, KEPT_DAYS)
+    .action(runBackup);
+}
+
+function parseKeep(text: string): number {
+  const copies = Number(text);
+  if (/^\d{1,4}$/.test(text) && copies > 0) return copies;
+  throw new UsageError(`--keep takes how many copies stay, and not "${text}"`);
+}
+
+async function runBackup(named: string | undefined, options: BackupOptions): Promise<void> {
+  const { config: configFile, daily, keep, json } = options;
+  if ((named === undefined) === (daily === undefined)) throw new UsageError('name either a file or --daily DIR');
+  const config = readConfig(configFile);
+  const { file, made, removed } = daily
+    ? await backUpDaily(config, daily, keep)
+    : await backUpOnce(config, named ?? '');
+  if (json) return print(JSON.stringify({ backup: file, ...(daily && { made, removed }) }));
+  say(
+    made
+      ? `wrote ${file}: names, grants and password hashes, and keys that only the master key opens`
+      : `${file} is there already`,
+  );
+  if (daily) say('it can be restored: it was, into a temporary database');
+  for (const old of removed) say(`removed ${old}`);
+  say(`keep a copy of ${nameOfPlace(config.masterKey)} in another place than this file`);
+}
+
+async function backUpOnce(config: KeyServerConfig, file: string): Promise<DailyBackup> {
+  await backUp(config, file);
+  return { file, made: true, removed: [] };
 }
 
 export function addRestoreCommand(command: Command): void {

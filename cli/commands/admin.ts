@@ -75,8 +75,8 @@ export function addAdminCommand(program: Command): void {
   addRotateCommand(addSubcommand(admin, 'rotate', 'replace a key, while the key server runs'));
   addBackupCommand(
     addSubcommand(admin, 'backup', 'copy the database, while the key server runs').argument(
-      '<file>',
-      'the copy to make',
+      '[file]',
+      'the copy to make, without --daily',
     ),
   );
   addRestoreCommand(

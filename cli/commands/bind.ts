@@ -98,7 +98,7 @@ function tell({ sites, port, keysNowIn, isRunning }: BoundSites): void {
   if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);
   if (!isRunning)
     sayHint(
-      '"wispr proxy" has to run while you read, and says where to open it; "wispr proxy install" starts it at every login',
+      '"wispr proxy" has to run while you read, and says where to open it; docs/reader.md says how it starts at every login',
     );
 }
 

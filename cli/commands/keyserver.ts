@@ -16,7 +16,6 @@ import { collect } from '../io/arguments.ts';
 import { currentIo } from '../io/context.ts';
 import { stopRequested } from '../io/signals.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
-import { addKeyServerInstallCommand } from './keyserver-install.ts';
 
 interface Options {
   readonly config: string;
@@ -28,7 +27,7 @@ interface Options {
 
 /** `wispr keyserver`: keys for readers' devices, and the reading site for browsers. */
 export function addKeyServerCommand(program: Command): void {
-  const keyserver = program
+  program
     .command('keyserver')
     .description('run the key server and its reading site; the first run makes configuration and keys')
     .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG_FILE)
@@ -41,7 +40,6 @@ export function addKeyServerCommand(program: Command): void {
     .option('--dev', 'plain HTTP on loopback, for development')
     .option('--json', 'print one line of JSON when ready')
     .action(run);
-  addKeyServerInstallCommand(keyserver);
 }
 
 /** It is not repeated: it may have a password in it. */

@@ -1,20 +1,14 @@
-/** `wispr proxy status`: whether the Reader runs, who started it, and how what it is connected with is. */
-
+/** `wispr proxy status`: whether the Reader runs, and how what it is connected with is. */
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import {
   folderBytes,
-  foreignUnit,
   type KnownStatus,
   type ReaderFiles,
   type ReaderStatus,
   readerFiles,
   readStatus,
-  type ServiceState,
   type SiteStatus,
-  serviceState,
-  UNIT_NAME,
-  unitFile,
 } from '../../client-proxy/index.ts';
 import type { CodedError } from '../../core/errors.ts';
 import { ago } from '../../core/reading/confirmation.ts';
@@ -26,7 +20,6 @@ import { setExitCode } from '../io/context.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { EXIT, print, sayHint } from '../io/voice.ts';
 import { utcMinute } from './describe.ts';
-import { ENABLE_HINT } from './proxy-install.ts';
 import { addStorageOptions, placeOptions, type StorageFlags } from './reader-options.ts';
 
 interface StatusFlags extends StorageFlags {
@@ -36,7 +29,6 @@ interface StatusFlags extends StorageFlags {
 
 /** Everything that is shown. */
 interface Known extends KnownStatus {
-  readonly service: ServiceState;
   readonly cacheBytes: number;
   readonly files: ReaderFiles;
 }
@@ -67,26 +59,13 @@ async function find({ passphraseFile, ...flags }: StatusFlags): Promise<Known> {
   const files = readerFiles(own);
   const passphrase = passphraseFile === undefined ? undefined : await readPassphrase(passphraseFile);
   const given = { ...own, ...(passphrase !== undefined && { passphrase: async () => passphrase }) };
-  const [known, service] = await Promise.all([readStatus(given), serviceState()]);
-  return { ...known, service, cacheBytes: await folderBytes(files.cacheDirectory), files };
+  return { ...(await readStatus(given)), cacheBytes: await folderBytes(files.cacheDirectory), files };
 }
 
-function startedBy({ process }: ReaderStatus, service: ServiceState): 'service' | 'hand' {
-  return process === service.process ? 'service' : 'hand';
-}
-
-function describe({ reader, service, sites, problem, cacheBytes, keysIn, files }: Known) {
-  const { manager, active, enabled, file } = service;
+function describe({ reader, sites, problem, cacheBytes, keysIn, files }: Known) {
   const isInFile = keysIn === undefined || keysIn === 'key-file'; // of a database that is not there yet, the usual file
   return {
-    running: reader ? { ...reader, startedBy: startedBy(reader, service) } : null,
-    service: {
-      manager,
-      unit: file || null,
-      active,
-      enabled,
-      ...(foreignUnit(service) !== undefined && { foreign: true }),
-    },
+    running: reader ?? null,
     sites,
     ...(problem !== undefined && { problem: inOneLine(problem) }),
     cache: { directory: files.cacheDirectory, bytes: cacheBytes },
@@ -99,15 +78,14 @@ function describe({ reader, service, sites, problem, cacheBytes, keysIn, files }
 }
 
 function tell(known: Known): void {
-  const { reader, sites, problem, keysIn, files, service, cacheBytes } = known;
-  if (reader) tellReader(reader, service);
+  const { reader, sites, problem, keysIn, files, cacheBytes } = known;
+  if (reader) tellReader(reader);
   else if (problem?.code === 'reader-unreachable') print('running, and gives no answer');
   else print('not running');
   for (const site of sites)
     print(`${site.site}: ${inWords(site)}${site.gateway === undefined ? '' : `: ${site.gateway}`}`);
   if (!reader && sites.length === 0 && problem === undefined) print('sites: none is connected');
   if (problem !== undefined) print(`sites: ${printable(inOneLine(problem))}`);
-  print(`service: ${serviceInWords(service)}`);
   const limit = reader === undefined ? '' : ` of ${size(reader.cache.limit)}`;
   print(`cache: ${size(cacheBytes)}${limit}: ${files.cacheDirectory}`);
   print(`database: ${databaseOf(files)}`);
@@ -118,10 +96,8 @@ function tell(known: Known): void {
   if (hint !== undefined) sayHint(hint);
 }
 
-function tellReader(reader: ReaderStatus, service: ServiceState): void {
-  const { url, started, process: id, locked } = reader;
-  const who = startedBy(reader, service) === 'service' ? 'the service' : 'hand';
-  print(`running on ${url} since ${utcMinute(started)}, process ${id}, started by ${who}`);
+function tellReader({ url, started, process: id, locked }: ReaderStatus): void {
+  print(`running on ${url} since ${utcMinute(started)}, process ${id}`);
   if (locked) print('locked: its sites are not shown until it has its keys');
 }
 
@@ -130,22 +106,14 @@ function inOneLine({ message, code }: CodedError): string {
 }
 
 /** What to do next, if there is anything. */
-function hintFor({ reader, sites, problem, service }: Known): string | undefined {
+function hintFor({ reader, sites, problem }: Known): string | undefined {
   if (reader === undefined) {
     // What keeps the database from being read keeps the Reader from starting; a passphrase is asked for then.
     if (problem !== undefined && problem.code !== 'passphrase-needed') return problem.remedy;
-    return hintToStart(service);
+    return '"wispr proxy" starts the Reader';
   }
   if (reader.locked) return 'unlock it on your page, or with "wispr identity unlock"';
   return sites.length === 0 ? 'no site is connected yet: wispr bind connects one' : undefined;
-}
-
-function hintToStart(service: ServiceState): string {
-  const { manager, file } = service;
-  if (foreignUnit(service) !== undefined)
-    return '"wispr proxy" starts the Reader; "wispr proxy install" does nothing while that unit is there: if it is not needed, move it away';
-  if (file === '') return '"wispr proxy" starts the Reader, "wispr proxy install" does at every login';
-  return manager === 'silent' ? ENABLE_HINT : `systemctl --user start ${UNIT_NAME} starts the Reader`;
 }
 
 function inWords({ publication }: SiteStatus): string {
@@ -153,19 +121,6 @@ function inWords({ publication }: SiteStatus): string {
   if (publication.kind === 'refused') return `not shown [${publication.code}]`;
   const late = publication.kind === 'stale' ? ', not confirmed in time' : '';
   return `publication ${publication.version}, last confirmed ${ago(publication.confirmed, nowInSeconds())}${late}`;
-}
-
-function serviceInWords(service: ServiceState): string {
-  const { manager, active, enabled, file } = service;
-  if (manager === 'absent') return 'there is no systemd on this machine';
-  const foreign = foreignUnit(service);
-  if (foreign !== undefined) return `another program's, which "wispr proxy install" did not write: ${foreign}`;
-  if (manager === 'silent')
-    return file === ''
-      ? `no systemd of a login session answers here; its unit would be ${unitFile()}`
-      : `installed, and no systemd of a login session answers here: ${file}`;
-  if (file === '') return 'not installed';
-  return `${enabled ? 'starts at every login' : 'does not start by itself'}, ${active ? 'active' : 'not active'}: ${file}`;
 }
 
 function databaseOf({ dataDirectory }: ReaderFiles): string {

@@ -9,8 +9,6 @@ import { stopRequested } from '../io/signals.ts';
 import { canAsk } from '../io/terminal.ts';
 import { print, say, sayHint } from '../io/voice.ts';
 import { describeDecision } from './keys-place.ts';
-import { addProxyInstallCommand } from './proxy-install.ts';
-import { addProxyRemoveCommand } from './proxy-remove.ts';
 import { addProxyStatusCommand } from './proxy-status.ts';
 import { addProxyOptions, connectionOptions, type ProxyFlags } from './reader-options.ts';
 
@@ -23,12 +21,10 @@ export function addProxyCommand(program: Command): void {
   const command = program
     .command('proxy')
     .description('run the personal proxy and its gateway, on this machine only')
-    .enablePositionalOptions() // what stands behind "install" is for it
+    .enablePositionalOptions() // what stands behind "status" is for it
     .option(...QUIET_OPTION)
     .option('--json', 'print one line of JSON when the proxy is ready');
   addProxyOptions(command).action(runProxy);
-  addProxyInstallCommand(command);
-  addProxyRemoveCommand(command);
   addProxyStatusCommand(command);
 }
 

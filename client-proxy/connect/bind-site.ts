@@ -1,9 +1,9 @@
 /** Connects this device with a publisher, for the sites that the reader confirms: what `wispr bind` does. */
 
 import { inReader } from '../running/in-reader.ts';
-import { expectedPort } from '../running/unit.ts';
 import { type StorageOptions, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
+import { SettingsKeeper } from '../store/settings.ts';
 import { ReaderStore } from '../store/store.ts';
 import { type BoundResult, type ConnectionRequest, connect, type Means, propose } from './connection.ts';
 import { isCodeAlone, readInvitation } from './invitation.ts';
@@ -30,7 +30,7 @@ export interface BindOptions extends BindRequest, StorageOptions {
 }
 
 export interface BoundSites extends BoundResult {
-  /** Where the Reader listens; where none runs, what its service or its settings say, if they do. */
+  /** Where the Reader listens; where none runs, what its settings say, if they do. */
   readonly port: number | undefined;
   /** Whether a Reader runs. */
   readonly isRunning: boolean;
@@ -50,7 +50,7 @@ export async function bindSite(options: BindOptions): Promise<BoundSites> {
     const store = await ReaderStore.open(storeOptions(options));
     try {
       const bound = await reaching({ store }, request, (upstream) => bindIn({ store, upstream }, request, { confirm }));
-      return { ...bound, port: expectedPort(directory, store.preferences), isRunning: false };
+      return { ...bound, port: new SettingsKeeper(store.preferences).current.port, isRunning: false };
     } finally {
       store.close();
     }

@@ -327,18 +327,6 @@ function removeFiles(directory: string, cacheDirectory: string): void {
   }
 }
 
-/** Removes the key of a database that is about to be erased, where it belongs to that alone. @throws ReaderError of the store */
-export async function discardKeyOf(directory: string): Promise<void> {
-  if (!hasDatabase(directory)) return;
-  const store = ReaderStore.openLocked(storeOptions({ dataDirectory: directory }));
-  try {
-    const place = store.keyPlace;
-    if (place) await discardKey(place, store.limits);
-  } finally {
-    store.close();
-  }
-}
-
 async function withLockedStore<Result>(
   options: StorageOptions,
   work: (store: ReaderStore) => Promise<Result>,

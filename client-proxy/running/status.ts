@@ -11,10 +11,10 @@ import { BoundSites } from '../site/bound-sites.ts';
 import { HostHealth } from '../site/host-health.ts';
 import { hasDatabase, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
+import { SettingsKeeper } from '../store/settings.ts';
 import { ReaderStore } from '../store/store.ts';
 import type { Passphrase } from '../store/types.ts';
 import { askReader, inReader } from './in-reader.ts';
-import { expectedPort } from './unit.ts';
 
 /** One connected site, and how its publication is. */
 export interface SiteStatus {
@@ -99,7 +99,7 @@ async function readStored(options: StoredStatusOptions): Promise<KnownStatus> {
   const known = { reader: undefined, sites: [], problem: undefined, keysIn };
   try {
     await store.unlock(await options.passphrase?.(false));
-    return { ...known, sites: await storedSites(store, expectedPort(storage.directory, store.preferences)) };
+    return { ...known, sites: await storedSites(store, new SettingsKeeper(store.preferences).current.port) };
   } catch (problem) {
     if (!(problem instanceof ReaderError)) throw problem;
     return { ...known, problem };

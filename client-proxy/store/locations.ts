@@ -10,12 +10,12 @@ import type { Passphrase, StoreOptions } from './types.ts';
 export const DATABASE_FILES = ['reader.db', 'reader.db-wal'] as const;
 
 /** The folder of the database. */
-export function defaultDataDirectory(): string {
+function defaultDataDirectory(): string {
   return join(baseDirectory(process.env.XDG_DATA_HOME, '.local', 'share'), 'wispr');
 }
 
 /** The file of the storage key; not beside the database, so that a copy of the one is not a copy of both. */
-export function defaultKeyFile(): string {
+function defaultKeyFile(): string {
   return join(baseDirectory(process.env.XDG_CONFIG_HOME, '.config'), 'wispr', 'reader.key');
 }
 
@@ -25,8 +25,25 @@ export function cacheDirectoryFor(dataDirectory: string | undefined): string {
   return join(baseDirectory(process.env.XDG_CACHE_HOME, '.cache'), 'wispr');
 }
 
+/** Where everything is that a reader has. */
+export interface ReaderFiles {
+  readonly dataDirectory: string;
+  readonly cacheDirectory: string;
+  /** `undefined`: it was not named, and the database is not the usual one. */
+  readonly keyFile: string | undefined;
+}
+
+/** Where the reader's files are, with what was given and what is usual. */
+export function readerFiles({ dataDirectory, keyFile }: { dataDirectory?: string; keyFile?: string }): ReaderFiles {
+  return {
+    dataDirectory: dataDirectory ?? defaultDataDirectory(),
+    cacheDirectory: cacheDirectoryFor(dataDirectory),
+    keyFile: keyFile ?? (dataDirectory === undefined ? defaultKeyFile() : undefined),
+  };
+}
+
 /** One of the specification's folders; relative values are ignored. */
-export function baseDirectory(value: string | undefined, ...fallback: string[]): string {
+function baseDirectory(value: string | undefined, ...fallback: string[]): string {
   return value !== undefined && isAbsolute(value) ? value : join(homedir(), ...fallback);
 }
 

@@ -37,9 +37,14 @@ export interface Restored {
 /**
  * Copies the database into a new file, as it is at one moment.
  *
+ * @param check - called with the finished copy before it gets its name; if it throws, there is no copy
  * @throws KeyServerError `argument-invalid` where the file is there; `store-unusable`
  */
-export async function backUp(config: KeyServerConfig, file: string): Promise<void> {
+export async function backUp(
+  config: KeyServerConfig,
+  file: string,
+  check: (copy: string) => Promise<unknown> = async () => undefined,
+): Promise<void> {
   const data = sqliteFile(config);
   const store = sqliteStore(data);
   if ((await store.look()) !== 'filled')
@@ -63,7 +68,22 @@ export async function backUp(config: KeyServerConfig, file: string): Promise<voi
       )
       .run(MADE, String(nowInSeconds()));
     copy.close();
+    await check(temporary);
   });
+}
+
+/**
+ * Restores a copy into a temporary database beside it, and removes that again.
+ *
+ * @throws KeyServerError as {@link restore} does
+ */
+export async function tryRestoring(config: KeyServerConfig, file: string): Promise<void> {
+  const temporary = temporaryBeside(file);
+  try {
+    await openCopy(config, file, temporary, async (_copy, restored) => restored);
+  } finally {
+    removeDatabase(temporary);
+  }
 }
 
 /** Without {@link sqliteStore}, which would bring a database of an older version up to this one: such a one may know no audit trail yet. */
@@ -164,8 +184,12 @@ async function createBeside<Result>(file: string, write: (temporary: string) => 
     if (error instanceof KeyServerError) throw error;
     throw new KeyServerError('argument-invalid', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
   } finally {
-    for (const end of ['', ...BESIDE]) rmSync(temporary + end, { force: true });
+    removeDatabase(temporary);
   }
+}
+
+function removeDatabase(file: string): void {
+  for (const end of ['', ...BESIDE]) rmSync(file + end, { force: true });
 }
 
 function copyIn(file: string, temporary: string): void {

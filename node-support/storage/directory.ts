@@ -1,6 +1,6 @@
 /** A directory as a target. Files are written beside and renamed; links are never followed, so nothing outside is read or written. */
 import { constants } from 'node:fs';
-import { copyFile, type FileHandle, lstat, open, readdir, realpath, rm, rmdir, writeFile } from 'node:fs/promises';
+import { copyFile, type FileHandle, lstat, open, readdir, realpath, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isTemporaryName, replaceFile } from '../files/write-file.ts';
 import { makeDirectory } from '../make-directory.ts';
@@ -15,6 +15,9 @@ import {
   type StoredFile,
   type Target,
 } from './target.ts';
+
+/** Readable by web servers, whatever the umask: a service has a strict one. */
+const MODE = 0o644;
 
 const CODES: Readonly<Record<string, StorageErrorCode>> = {
   EACCES: 'target-failed',
@@ -228,10 +231,15 @@ async function readAt(file: FileHandle, into: Buffer, position: number): Promise
 }
 
 async function writeThrough(file: string, source: Source): Promise<void> {
-  if (source instanceof Uint8Array) return writeFile(file, source, { mode: 0o644, flag: 'wx', flush: true });
+  if (source instanceof Uint8Array) {
+    await using handle = await open(file, 'wx');
+    await handle.writeFile(source);
+    await handle.chmod(MODE);
+    return handle.sync();
+  }
   await copyFile(source.file, file, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   await using handle = await open(file, 'r+');
-  await handle.chmod(0o644);
+  await handle.chmod(MODE);
   const now = new Date();
   await handle.utimes(now, now);
   await handle.datasync();

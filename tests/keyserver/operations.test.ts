@@ -1,5 +1,15 @@
 /** The playbooks of docs/operations.md: the very commands that stand there, on a running site. */
-import { cpSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -147,7 +157,7 @@ it('the playbook for a lost master key: devices go on, with the keys that the pu
 it('backup and restore: the copy is whole, nothing is overwritten, and open links are void', async () => {
   const invited = await asOperator('wispr invite ben --json');
   const operator = await inviteOperator(server.state, 'odile');
-  await play('Every day', 0, { FILE: 'copy.db' });
+  await play('Every day', 0, { FILE: 'copy.db', DIR: 'daily' });
   expect(statSync(file('copy.db')).mode & 0o777).toBe(0o600);
   for (const command of ['backup', 'restore']) {
     const again = await runWispr(['admin', command, 'copy.db'], { cwd: folder });
@@ -172,6 +182,35 @@ it('backup and restore: the copy is whole, nothing is overwritten, and open link
   await expect(bind(device.provider, code)).rejects.toThrow('code-refused');
   expect(await findOperatorLink(server.state, operator.code)).toBeUndefined(); // attack 94
   expect((await overview(server.state)).subscribers.map(({ name }) => name)).toEqual(['ada', 'ben']);
+});
+
+it('keeps so many daily copies, and neither one that cannot be restored nor removes another for it', async () => {
+  const day = new Date().toISOString().slice(0, 10);
+  const names = ['wispr-2020-01-01.db', 'wispr-2020-01-02.db', 'wispr-9999-01-01.db', 'wispr-notes.db'];
+  mkdirSync(file('copies'));
+  for (const name of names) writeFileSync(join(file('copies'), name), '');
+  const backup = ['admin', 'backup', '--daily', 'copies'];
+  renameSync(file('master.key'), file('away'));
+  const failed = await runWispr(backup, { cwd: folder });
+  expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('[backup-unusable]')]);
+  expect(readdirSync(file('copies'))).toEqual(names);
+  renameSync(file('away'), file('master.key'));
+  const made = await runWispr([...backup, '--keep', '2', '--json'], { cwd: folder });
+  const removed = names
+    .slice(0, 2)
+    .reverse()
+    .map((name) => join('copies', name));
+  const copy = join('copies', `wispr-${day}.db`);
+  expect([made.code, JSON.parse(made.stdout)]).toEqual([0, { backup: copy, made: true, removed }]);
+  expect(readdirSync(file('copies'))).toEqual([`wispr-${day}.db`, ...names.slice(2)]);
+  expect(statSync(file(copy)).mode & 0o777).toBe(0o600);
+  const again = await runWispr([...backup, '--json'], { cwd: folder });
+  expect(JSON.parse(again.stdout)).toEqual({ backup: copy, made: false, removed: [] });
+  writeFileSync(file(copy), readFileSync(file(copy)).subarray(0, 9000));
+  const damaged = await runWispr(backup, { cwd: folder });
+  expect([damaged.code, damaged.stderr]).toEqual([1, expect.stringContaining('[backup-unusable]')]);
+  for (const wrong of [['both.db'], ['--keep', '0']])
+    expect((await runWispr([...backup, ...wrong], { cwd: folder })).code).toBe(2);
 });
 
 it('the playbook for a stolen targets key: every key of the publisher is another one', async () => {

@@ -1,5 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { link, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import {
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -33,6 +45,17 @@ describe('a directory as a target', () => {
     place = join(directory, `place-${++number}`);
     await mkdir(place);
     target = await openTarget(pathToFileURL(place).href);
+  });
+
+  it('puts files that a web server can read, also where the umask lets nobody else', async () => {
+    await writeFile(join(directory, 'source'), 'x', { mode: 0o600 });
+    const script = `import { openTarget } from ${JSON.stringify(import.meta.resolve('../../node-support/storage/open.ts'))};
+process.umask(0o077);
+const target = await openTarget(${JSON.stringify(place)});
+await target.put('/bytes', new Uint8Array(1), ${JSON.stringify(OPTIONS)});
+await target.put('/copied', { file: ${JSON.stringify(join(directory, 'source'))} }, ${JSON.stringify(OPTIONS)});`;
+    execFileSync(process.execPath, ['--input-type=module', '--eval', script]);
+    for (const name of ['bytes', 'copied']) expect((await stat(join(place, name))).mode & 0o777).toBe(0o644);
   });
 
   it('attack 39: follows no link', async () => {

@@ -1,6 +1,6 @@
 # The stage of tests/docs/deploy.test.ts: runs the commands of the page in FOLDER/commands, server and publisher on one machine. What they say
 # comes out after a line with the command. Programs that the page expects, and that cannot run here, are played by functions.
-folder=$1 wispr=$2
+folder=$1 wispr=$2 units=$3
 set -e
 ip link set lo up
 echo 127.0.0.1 localhost news.example keys.news.example read.news.example pages.read.news.example > "$folder/hosts"
@@ -8,12 +8,14 @@ mount --bind "$folder/hosts" /etc/hosts
 { grep -v '^wispr:' /etc/passwd; echo wispr:x:997:997::/var/lib/wispr:/usr/sbin/nologin; } > "$folder/passwd"
 mount --bind "$folder/passwd" /etc/passwd
 chmod 755 "$folder"
-for place in /srv /var/lib/wispr /var/lib/caddy /etc/caddy /opt; do
+for place in /srv /etc/wispr /etc/systemd/system /var/lib/wispr /var/lib/caddy /etc/caddy /var/backups; do
   mkdir -p "$place"
   mount -t tmpfs -o mode=755 none "$place"
 done
+install -d -o 997 /var/backups/wispr
 chown 997:997 /var/lib/wispr
-cp "$folder/keyserver.json" /var/lib/wispr/
+cp "$folder/keyserver.json" /etc/wispr/
+ln -s /etc/wispr/keyserver.json /var/lib/wispr/
 mkdir "$folder/bin"
 export PATH="$folder/bin:$PATH" PASSPHRASE="$folder/passphrase"
 (umask 077; echo 'correct horse battery staple' > "$PASSPHRASE")
@@ -33,9 +35,15 @@ cat > "$folder/bin/sudo" << 'END'
 shift 2
 exec setpriv --reuid 997 --regid 997 --clear-groups env HOME=/var/lib/wispr "$@"
 END
-# Caddy is its own certificate authority; and no unit can be started.
+# Caddy is its own certificate authority; and no unit can be started: the commands of two are run.
 cat > "$folder/bin/systemctl" << END
-#!/bin/sh
+#!/bin/bash
+unit() { sed -n "s|^ExecStart=/usr/bin/wispr|$wispr|p" "$units/\$1.service"; }
+case "\$*" in
+  daemon-reload) exit ;;
+  'start wispr-keyserver') cd /var/lib/wispr; umask 077; sudo -u wispr \$(unit wispr-keyserver) > "$folder/keyserver.log" 2>&1 & exit ;;
+  'start wispr-backup') cd /var/lib/wispr; umask 077; sudo -u wispr \$(unit wispr-backup); exit ;;
+esac
 printf '%s\n' "\$(sed 's/^\tadmin off/&\n\tlocal_certs\n\tskip_install_trust/' /etc/caddy/Caddyfile)" > /etc/caddy/Caddyfile
 cat "$folder/front" >> /etc/caddy/Caddyfile
 HOME=/var/lib/caddy caddy run --adapter caddyfile --config /etc/caddy/Caddyfile > "$folder/caddy.log" 2>&1 &
@@ -54,12 +62,11 @@ END
 cat > "$folder/bin/wispr" << END
 #!/bin/sh
 case "\$1 \$2" in
-  'keyserver install') sudo -u wispr "$wispr" keyserver > "$folder/keyserver.log" 2>&1 & exit ;;
   init*|protect*|publish*) exec "$wispr" "\$@" --passphrase-file "$PASSPHRASE" ;;
 esac
 exec "$wispr" "\$@"
 END
-for program in apt-get useradd; do ln -s /bin/true "$folder/bin/$program"; done
+for program in apt-get; do ln -s /bin/true "$folder/bin/$program"; done
 chmod 755 "$folder"/bin/*
 export NODE_EXTRA_CA_CERTS="$folder/root.crt"
 
@@ -86,4 +93,4 @@ link=$(ssh root@news.example 'cd /var/lib/wispr && sudo -u wispr wispr invite be
 echo '+ wispr bind'
 wispr bind "$link" --yes --allow-local 127.0.0.1 --data "$folder/reader" --key-file "$folder/reader/key"
 echo '+ ls'
-ls /var/lib/wispr
+ls -l /var/backups/wispr /srv/news/.well-known/wispr

@@ -9,6 +9,7 @@ import { temporaryFolder } from '../../support/keyserver-rig.ts';
 
 const PAGE = readFileSync(new URL('../../../docs/deploy.md', import.meta.url), 'utf8');
 const STAGE = fileURLToPath(new URL('deploy-stage.sh', import.meta.url));
+const UNITS = fileURLToPath(new URL('../../../packaging/debian/system', import.meta.url));
 const WISPR = fileURLToPath(new URL('../../../bin/wispr.js', import.meta.url));
 
 /** Only root has mount namespaces with users in them. */
@@ -35,7 +36,19 @@ test('leads to a site that verifies, and to a reader who is connected', async ()
   writeFileSync(join(folder, 'front'), front);
   const commands = blocks('sh').filter((block) => /^# (server|publisher)\n/.test(block));
   writeFileSync(join(folder, 'commands'), commands.join(''));
-  const args = ['--net', '--mount', '--pid', '--fork', '--mount-proc', '--kill-child', 'bash', STAGE, folder, WISPR];
+  const args = [
+    '--net',
+    '--mount',
+    '--pid',
+    '--fork',
+    '--mount-proc',
+    '--kill-child',
+    'bash',
+    STAGE,
+    folder,
+    WISPR,
+    UNITS,
+  ];
   const { stdout } = await promisify(execFile)('unshare', args, { maxBuffer: 2 ** 24 }).catch((error) => {
     throw new Error(error.stdout); // with what failed at its end
   });
@@ -44,5 +57,6 @@ test('leads to a site that verifies, and to a reader who is connected', async ()
   expect(of('curl https://keys.news.example/healthz')).toContain('{"problems":[]}');
   expect(of('wispr verify https://news.example/')).toContain('nothing wrong was found');
   expect(of('wispr bind')).toContain('connected');
-  expect(of('ls')).toMatch(/backup-20\d\d-\d\d-\d\d\.db/);
+  expect(of('ls')).toMatch(/^-rw-------.* wispr-20\d\d-\d\d-\d\d\.db$/m);
+  expect(of('ls')).toMatch(/^-rw-r--r--.* timestamp\.json$/m);
 });

@@ -1,0 +1,48 @@
+/** Manual pages and completion say what the commands take. */
+import { execFileSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { escaped, everyCommand, manual } from '../../scripts/manual.ts';
+import { temporaryFolder } from '../support/keyserver-rig.ts';
+
+let program: Command;
+let folder: string;
+beforeAll(async () => {
+  program = await everyCommand();
+  folder = temporaryFolder();
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+it('has a page for each command, with the options of all that is in it', () => {
+  const files = manual(program);
+  for (const name of program.commands.map((each) => each.name()))
+    expect(files.get(`wispr-${name}.1`)).toContain(`.B wispr ${escaped(name)}\n`);
+  expect(files.get('wispr-admin.1')).toMatch(/\.SH WISPR ADMIN BACKUP\n.*\n\.B \\-\\-daily <dir>\n/s);
+  expect(files.get('wispr.1')).toContain('.B wispr admin\nmanage publisher');
+});
+
+it('reads every character as itself', () => {
+  expect(escaped('.a\n  .b')).toBe('\\&.a\n\\&.b');
+  expect(escaped("a-b\\c 'd'")).toBe('a\\-b\\ec \\(aqd\\(aq');
+});
+
+it('shows what a command says at the end of its help', () => {
+  const small = new Command('wispr');
+  small.command('one').description('do one').addHelpText('after', '\nExamples:\n  wispr one --yes');
+  expect(manual(small).get('wispr-one.1')).toContain('.nf\nwispr one \\-\\-yes\n.fi\n');
+});
+
+it.each([
+  [['wispr', 'ident'], ['identity']],
+  [['wispr', 'admin', 'back'], ['backup']],
+  [['wispr', '--flag', 'admin', 'backup', '--d'], ['--daily']],
+  [['wispr', 'admin', 'backup', '--daily', ''], []],
+])('bash completes %j', (words, expected) => {
+  const file = join(folder, 'completion');
+  writeFileSync(file, manual(program).get('wispr.bash') ?? '');
+  const script = `. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _wispr; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const said = execFileSync('bash', ['-uc', script, file, ...words], { encoding: 'utf8' });
+  expect(said.split('\n').filter(Boolean)).toEqual(expected);
+});
