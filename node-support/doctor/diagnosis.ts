@@ -46,9 +46,13 @@ export async function diagnose(checks: readonly Check[], limit = CHECK_LIMIT): P
 /** What a check that threw has found. */
 export function failed(error: unknown, remedy: string): Finding {
   const known = error instanceof CodedError ? error.remedy : undefined;
-  // The cause has the system's reason, where `fetch` has failed.
-  const reason = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
-  return problem(systemReason(reason), known ?? remedy);
+  return problem(systemReason(reasonFor(error)), known ?? remedy);
+}
+
+/** Where `fetch` has failed, its cause has the system's reason: of several addresses, the last one's. */
+function reasonFor(error: unknown): unknown {
+  const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof AggregateError ? cause.errors.at(-1) : cause;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What `wispr doctor` is made of: checks that fail or hang, clocks, disks, versions. */
 import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../../cache-config/child.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type Check, diagnose, ok, untilEnd } from '../../node-support/doctor/diagnosis.ts';
 import { diskChecks, versionCheck } from '../../node-support/doctor/machine.ts';
@@ -17,6 +18,13 @@ it('a check that throws or hangs is a problem, and the others are done', async (
     { check: 'fails', status: 'problem', says: 'no', remedy: 'mend it' },
     { check: 'works', status: 'ok', says: 'good' },
   ]);
+});
+
+it('a server that cannot be reached is said in the words of the system, also where it has two addresses', async () => {
+  const port = await freePort();
+  const ask = (url: string) => check(url, () => fetch(url).then(() => ok('')));
+  const refused = ['127.0.0.1', 'localhost'].map((host) => ask(`http://${host}:${port}`));
+  for (const { says } of await diagnose(refused)) expect(says).toContain('ECONNREFUSED');
 });
 
 it('what ends soon is a warning, and what has ended a problem', () => {
@@ -42,7 +50,7 @@ it.each([
   [[0, 5000, 5000], 'problem', /behind servers$/],
 ])('the clock, beside servers that differ by %j seconds, is %s', async (offs, status, says) => {
   const origins = await Promise.all(offs.map((off) => serverOff(off)));
-  const nobody = 'http://127.0.0.1:9';
+  const nobody = `http://127.0.0.1:${await freePort()}`;
   const [found] = await diagnose([clockCheck([...origins, nobody].map(timeOf))]);
   expect(found).toMatchObject({ status, says: expect.stringMatching(says) });
 });

@@ -11,6 +11,7 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import { S3Target } from '../../node-support/storage/s3.ts';
 import { S3_LIMITS } from '../../node-support/storage/s3-client.ts';
+import { targetCheck, timeOfTarget } from '../../publisher/doctor/targets.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
 import { all, codeOf, describeTarget, OPTIONS } from './target-contract.ts';
 
@@ -43,6 +44,15 @@ describe('a bucket as a target', () => {
     expect(await all(one)).toHaveLength(1);
     await one.remove(['/a']);
     expect((await two.head('/a'))?.length).toBe(2);
+  });
+
+  it('is examined by wispr doctor, which leaves nothing there and learns the time', async () => {
+    const target = await open();
+    const signal = new AbortController().signal;
+    expect(await targetCheck(target.name, '.').run(signal)).toEqual({ status: 'ok', says: 'can be written to' });
+    expect(await all(target)).toEqual([]);
+    expect(Math.abs(((await timeOfTarget(target.name, '.')(signal)) ?? 0) - Date.now() / 1000)).toBeLessThan(60);
+    await expect(targetCheck('s3://none', '.').run(signal)).rejects.toMatchObject({ code: 'target-unreachable' });
   });
 
   it('gives files their type and how long they may be kept', async () => {
