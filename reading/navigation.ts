@@ -18,6 +18,7 @@ export function openerOf(headers: RequestHeaders): Opener {
   if (isWindow(headers)) return 'window';
   // Some programs name a mode and nothing else.
   if (headerOf(headers, 'sec-fetch-dest') !== undefined || senderOf(headers) !== undefined) return 'page';
+  if (headerOf(headers, 'sec-fetch-mode') !== undefined) return 'program';
   return (headerOf(headers, 'accept') ?? '').includes('text/html') ? 'window' : 'program';
 }
 

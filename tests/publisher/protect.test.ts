@@ -188,6 +188,7 @@ describe('protecting a site', () => {
       'root.keys',
       'site',
       'wispr.json',
+      'wispr.schema.json',
     ]);
     expect((await stat(join(workspace.directory, 'publisher.db'))).mode & 0o777).toBe(0o600);
   });
