@@ -1,4 +1,4 @@
-/** All catalogues of error codes: what `wispr explain` shows, and docs/errors.md. */
+/** All catalogues of error codes: what `wispr explain` shows, and docs/generated/errors.md. */
 import { CACHE_CONFIG_ERRORS } from '../cache-config/errors.ts';
 import { READER_ERRORS } from '../client-proxy/errors.ts';
 import type { ErrorCatalogue } from '../core/errors.ts';
@@ -22,11 +22,11 @@ export interface Section {
   readonly spec?: string;
 }
 
-/** In the order in which docs/errors.md shows them. */
+/** In the order in which docs/generated/errors.md shows them. */
 export const SECTIONS: readonly Section[] = [
   {
     title: 'Protected objects',
-    intro: 'Steps are those of [protected-object.md](spec/protected-object.md), "Verification".',
+    intro: 'Steps are those of [protected-object.md](../spec/protected-object.md), "Verification".',
     catalogue: OBJECT_ERRORS,
     spec: 'docs/spec/protected-object.md',
   },
@@ -34,20 +34,20 @@ export const SECTIONS: readonly Section[] = [
   {
     title: 'Keys',
     intro:
-      'Steps W, D and B are those of [keys.md](spec/keys.md), steps R those of [roaming.md](spec/roaming.md), steps V and F those of [web-reader.md](spec/web-reader.md).',
+      'Steps W, D and B are those of [keys.md](../spec/keys.md), steps R those of [roaming.md](../spec/roaming.md), steps V and F those of [web-reader.md](../spec/web-reader.md).',
     catalogue: KEY_ERRORS,
     spec: 'docs/spec/keys.md',
   },
   {
     title: 'HTTPCrypt',
-    intro: 'Steps are those of [httpcrypt.md](spec/httpcrypt.md).',
+    intro: 'Steps are those of [httpcrypt.md](../spec/httpcrypt.md).',
     catalogue: CHANNEL_ERRORS,
     spec: 'docs/spec/httpcrypt.md',
   },
   {
     title: 'Publications',
     intro:
-      'Steps are those of [publication.md](spec/publication.md), "Reading". What was trusted before stays in use until it expires.',
+      'Steps are those of [publication.md](../spec/publication.md), "Reading". What was trusted before stays in use until it expires.',
     catalogue: PUBLICATION_ERRORS,
     spec: 'docs/spec/publication.md',
   },

@@ -43,7 +43,7 @@ function bundle(entry: string) {
 }
 
 /**
- * Leaves out words that no reader sees: the entries of error catalogues, which people read at a terminal and in docs/errors.md; what noble says to
+ * Leaves out words that no reader sees: the entries of error catalogues, which people read at a terminal and in docs/generated/errors.md; what noble says to
  * programmers who pass something wrong; and of keys what happened, for the vault's page shows the code alone. What is wrong with a document stays.
  */
 const withoutWords: Plugin = {

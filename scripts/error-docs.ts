@@ -1,4 +1,4 @@
-/** Writes docs/errors.md from the catalogues of error codes: `npm run errors`. */
+/** Writes docs/generated/errors.md from the catalogues of error codes: `npm run errors`. */
 import { writeFileSync } from 'node:fs';
 import { SECTIONS, type Section } from '../cli/error-sections.ts';
 
@@ -42,7 +42,7 @@ function row(cells: readonly string[]): string {
 
 /** Other pages of docs/ as links. */
 function linked(sentence: string): string {
-  return sentence.replace(/docs\/([a-z-]+\.md)(#[a-z-]+)?/g, '[$1]($1$2)');
+  return sentence.replace(/docs\/([a-z-]+\.md)(#[a-z-]+)?/g, '[$1](../$1$2)');
 }
 
 /** Paragraphs in lines of at most 100 columns; tables as they are. */
@@ -53,4 +53,4 @@ function wrapped(page: string): string {
   return lines.join('\n');
 }
 
-if (import.meta.main) writeFileSync('docs/errors.md', errorDocs());
+if (import.meta.main) writeFileSync('docs/generated/errors.md', errorDocs());

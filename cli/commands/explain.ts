@@ -9,7 +9,7 @@ export function addExplainCommand(program: Command): void {
   program
     .command('explain')
     .summary('say what an error code means, and what to do')
-    .description('say what an error code means, and what to do about it: the entry of docs/errors.md')
+    .description('say what an error code means, and what to do about it: the entry of docs/generated/errors.md')
     .argument('<code>', 'the code in brackets behind a message, or on a page of a reader')
     .action(explainCode);
 }
@@ -32,6 +32,6 @@ function unknown(code: string): UsageError {
   const all = [...new Set(SECTIONS.flatMap(({ catalogue }) => Object.keys(catalogue)))];
   const near = nearestWords(code, all);
   const words = near.length > 0 ? near : all.filter((each) => code !== '' && each.includes(code)).slice(0, 5);
-  const hint = words.length > 0 ? `did you mean ${words.join(' or ')}?` : 'docs/errors.md lists all codes';
+  const hint = words.length > 0 ? `did you mean ${words.join(' or ')}?` : 'docs/generated/errors.md lists all codes';
   return new UsageError(`there is no error code ${JSON.stringify(code)}`, hint);
 }

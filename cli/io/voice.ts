@@ -47,7 +47,7 @@ export function print(text: string): void {
   currentIo().stdout.write(`${text}\n`);
 }
 
-/** Says what happened, its code (docs/errors.md), and the remedy; returns the exit code. An unexpected error also shows where it happened. */
+/** Says what happened, its code (docs/generated/errors.md), and the remedy; returns the exit code. An unexpected error also shows where it happened. */
 export function explain(error: unknown): number {
   if (!(error instanceof CodedError)) {
     say(describeUnforeseen(error));

@@ -24,9 +24,9 @@ function stepsOf(catalogue: ErrorCatalogue): string[] {
   );
 }
 
-describe('docs/errors.md', () => {
+describe('docs/generated/errors.md', () => {
   it('is what `npm run errors` writes', () => {
-    expect(readFileSync('docs/errors.md', 'utf8')).toBe(errorDocs());
+    expect(readFileSync('docs/generated/errors.md', 'utf8')).toBe(errorDocs());
   });
 
   it('has a section for every catalogue', () => {
