@@ -1,12 +1,12 @@
 /** The key server: what starts it, and the running thing. */
 import { destination, type Logger, pino } from 'pino';
-import { trustedProxies } from '../node-support/trusted-proxies.ts';
 import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
 import type { KeyServerConfig } from './config/config.ts';
 import { DEFAULT_PUBLICATION } from './config/schema.ts';
 import { KeyServerError } from './errors.ts';
 import type { Hashing } from './hashing/hashing.ts';
 import { openDispatcher } from './hashing/open.ts';
+import { trustedProxies } from './http/client-address.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { watchCertificates } from './http/renewal.ts';
 import { followTicketKey } from './http/ticket-keys.ts';

@@ -154,7 +154,11 @@ export const configuration = z
     listen,
     tls: tls.optional(),
     trustedProxies: z
-      .array(z.string().refine(isRange, 'must be an address or a network, like 10.0.0.0/8'))
+      .array(
+        z
+          .string()
+          .refine((text) => isRange(text) && !/\/0+$/.test(text), 'must be an address or a network, like 10.0.0.0/8'),
+      )
       .default([])
       .meta({
         description:

@@ -2,7 +2,7 @@
 import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
-import type { IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
+import type { IsTrustedProxy } from './client-address.ts';
 
 export interface DoorOptions {
   /** The origin that readers use. */

@@ -1,9 +1,10 @@
 /** Every limit on requests, in one place: docs/keyserver.md, "Limits". Failures are counted where guessing is the danger, all requests where load is. */
 import type { Request, RequestHandler, Response } from 'express';
-import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
+import { rateLimit } from 'express-rate-limit';
 import { onceClosed } from '../../node-support/once-closed.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { nameKey } from '../subscriptions/subscribers.ts';
+import { clientAddress } from './client-address.ts';
 import { CountStore } from './count-store.ts';
 import { FailureCounts } from './failure-counts.ts';
 import { nameField } from './forms.ts';
@@ -125,9 +126,9 @@ export function countAsKnownBrowser(response: Response, id: string): void {
   response.locals.knownBrowser = id;
 }
 
-/** Where a request comes from, as limits and queues tell addresses apart: an IPv4 address, or the first 56 bits of an IPv6 address. */
-export function addressOf({ ip }: Request): string {
-  return ipKeyGenerator(ip ?? 'unknown');
+/** As {@link clientAddress}. */
+export function addressOf(request: Request): string {
+  return clientAddress(request, request.app.get('trust proxy fn'));
 }
 
 /** What the client did wrong. The server's own failures are not the client's, and 429 says nothing of what was sent. */

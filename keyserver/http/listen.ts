@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isLoopback } from '../../core/site/site.ts';
 import { createServer as createHttpServer } from '../../node-support/http.ts';
-import type { IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
 import type { DoorConfig, KeyServerConfig } from '../config/config.ts';
 import { listenAt } from '../config/listen-at.ts';
 import { KeyServerError } from '../errors.ts';
+import type { IsTrustedProxy } from './client-address.ts';
 import { rememberConnections } from './cut.ts';
 import { TICKET_KEY_LIFETIME } from './ticket-keys.ts';
 import { readTls } from './tls.ts';
@@ -97,7 +97,7 @@ export async function listenFor(
   server.on('clientError', answerClientError);
   rememberConnections(server);
   if (!door.tls && door.origin?.startsWith('https:'))
-    server.on('connection', (socket) => isTrustedProxy(socket.remoteAddress) || socket.destroy());
+    server.on('connection', (socket) => isTrustedProxy(socket.remoteAddress ?? '', 0) || socket.destroy());
   await listenAt(server, door.listen, member);
   const { port } = server.address() as AddressInfo;
   return {

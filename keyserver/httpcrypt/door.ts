@@ -1,6 +1,5 @@
 /** The door of HTTPCrypt: docs/spec/httpcrypt.md, the key server's side. Without express, which would take as long as all of its cryptography. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { ipKeyGenerator } from 'express-rate-limit';
 import { randomBytes } from '#primitives';
 import {
   type ChannelRequest,
@@ -11,7 +10,7 @@ import {
   sealAnswer,
 } from '../../core/httpcrypt/message.ts';
 import { recordText } from '../../core/httpcrypt/record.ts';
-import { clientAddress, type IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
+import { clientAddress, type IsTrustedProxy } from '../http/client-address.ts';
 import { CountStore } from '../http/count-store.ts';
 import type { Opening, ServerKeys } from './server-keys.ts';
 
@@ -52,7 +51,7 @@ export function createHttpcryptDoor(options: HttpcryptDoorOptions): RequestListe
   const prefix = new URL(options.url).pathname;
   const counts = new CountStore(MINUTE);
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<Outcome> => {
-    const address = addressOf(request, options.isTrustedProxy);
+    const address = clientAddress(request, options.isTrustedProxy);
     if (!request.url?.startsWith(prefix)) return plain(response, 404);
     if (counts.increment(address).totalHits > options.requestsPerAddress) return plain(response, 429);
     if (request.method === 'OPTIONS') return plain(response, 200, recordText(await options.keys.record()));
@@ -134,10 +133,4 @@ function plain(response: ServerResponse, status: number, text = ''): Outcome {
   });
   response.end(text);
   return { status, route: NO_ROUTE };
-}
-
-/** As `addressOf` of the other doors. */
-function addressOf({ socket, headers }: IncomingMessage, isTrustedProxy: IsTrustedProxy): string {
-  const forwarded = [headers['x-forwarded-for']].flat().join(',');
-  return ipKeyGenerator(clientAddress(isTrustedProxy, socket.remoteAddress ?? 'unknown', forwarded));
 }

@@ -1,4 +1,5 @@
 /** The cookies of the reading site, and the check that a form was sent by a page of this origin. */
+import { parseCookie } from 'cookie';
 import type { CookieOptions, Request, RequestHandler, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
 import { SESSION_LIFETIME } from '../readers/accounts.ts';
@@ -54,7 +55,7 @@ function cookieOf(origin: string, purpose: string, more: CookieOptions = {}): Re
   const name = secure ? `__Host-wispr${purpose}` : `wispr${purpose}-${port}`;
   const options: CookieOptions = { path: '/', httpOnly: true, secure, sameSite: 'lax' };
   return {
-    read: (request) => readCookie(request.headers.cookie, name),
+    read: (request) => parseCookie(request.headers.cookie ?? '')[name],
     set: (response, token) => void response.cookie(name, token, { ...options, ...more }),
     clear: (response) => void response.clearCookie(name, options),
   };
@@ -71,9 +72,4 @@ export function sameOriginOnly(origin: string): RequestHandler {
     const own = headers.origin === undefined ? headers['sec-fetch-site'] === 'same-origin' : headers.origin === origin;
     next(own ? undefined : new KeyServerError('cross-site', 'the form was not sent by a page of this site'));
   };
-}
-
-function readCookie(header: string | undefined, name: string): string | undefined {
-  const pairs = (header ?? '').split(';').map((pair) => pair.trim());
-  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
 }

@@ -1,12 +1,12 @@
 /** The apps of the key server, not listening: what answers at each door. */
 import type { Express } from 'express';
 import type { Logger } from 'pino';
-import type { IsTrustedProxy } from '../../node-support/trusted-proxies.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { createAdminSite } from '../admin-site/app.ts';
 import { createApiApp } from '../api/app.ts';
 import type { StripeConfig } from '../api/subscriptions.ts';
 import type { KeyServerConfig } from '../config/config.ts';
+import type { IsTrustedProxy } from '../http/client-address.ts';
 import type { RequestLimits } from '../http/limits.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Metrics } from '../metrics/metrics.ts';

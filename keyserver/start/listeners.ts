@@ -1,6 +1,6 @@
 /** The doors of a running key server: what listens, and for whom. */
-import { trustedProxies } from '../../node-support/trusted-proxies.ts';
 import type { DoorConfig, KeyServerConfig } from '../config/config.ts';
+import { trustedProxies } from '../http/client-address.ts';
 import { type Listener, listenFor } from '../http/listen.ts';
 
 /** What listens; the last three may be left out. */

@@ -1,0 +1,27 @@
+/** What is taken for a cookie of the reading site. */
+import type { Request } from 'express';
+import { expect, it } from 'vitest';
+import { sessionCookie } from '../../keyserver/reading-site/session-cookie.ts';
+
+const cookie = sessionCookie('https://read.news.example');
+const read = (header: string | undefined) => cookie.read({ headers: { cookie: header } } as Request);
+
+it('finds the session among other cookies', () => {
+  for (const header of [
+    '__Host-wispr=own',
+    'a=1; __Host-wispr=own;b=2',
+    ' __Host-wispr = own\t',
+    '=x; __Host-wispr=own',
+  ])
+    expect(read(header), header).toBe('own');
+  for (const header of [undefined, '', '__Host-wispr', '__host-wispr=x', '__Host-wispr-mail=x', 'a=__Host-wispr=x'])
+    expect(read(header), header).toBeUndefined();
+});
+
+it('takes no name for the session that is another one to a browser: "__Host-" would not protect it', () => {
+  const strange = [...Array(0x100).keys(), 0xfeff, 0x2003].filter(
+    (code) => !'\t ;'.includes(String.fromCodePoint(code)),
+  );
+  for (const before of strange)
+    expect(read(`${String.fromCodePoint(before)}__Host-wispr=EVIL`), before.toString(16)).toBeUndefined();
+});
