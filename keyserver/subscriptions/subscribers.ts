@@ -7,8 +7,8 @@ import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 const MAXIMUM_NAME_LENGTH = 64;
-/** Letters, marks, digits and what stands in names and addresses; nothing that could break a line, a header or a terminal. */
-const NAME = /^[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N} ._@+'’-]*$/u;
+/** Letters, marks, digits and what stands in names and addresses; nothing that could break a line, a header, a terminal, or double quotes of a shell. */
+const NAME = /^[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N} ._@+&'’-]*$/u;
 
 export interface Subscriber {
   readonly id: number;

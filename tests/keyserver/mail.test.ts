@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isMailAddress } from '../../keyserver/mail/address.ts';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
+import { parseSubscriberName } from '../../keyserver/subscriptions/subscribers.ts';
 import { rigForFile, rigForTest, temporaryFolder } from '../support/keyserver-rig.ts';
 import { codeInMail as codeIn, type MailServer, startMailServer } from '../support/mail-server.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
@@ -133,8 +134,27 @@ it('attack 49: names, subjects and own templates put no header into a mail', asy
   const mail = await mailTo('dora@example.org');
   expect(mail.split('\r\n\r\n')[0]).not.toMatch(/^Bcc:/m);
   expect(mail).toContain('text/plain');
-  for (const name of ['a@b.example, eve@example.org', 'a@b', 'Ada <a@b.example>', 'a@b.example\r\nBcc: x@y.example'])
-    expect(isMailAddress(name)).toBe(false);
+});
+
+it('attack 49: sends to plain addresses alone, and to all that can be the name of a subscriber', () => {
+  const plain = ['ada@example.org', "o'neill@example.org", 'r&d@example.org', 'a+b_c-d.e@a.b-c.example'];
+  for (const name of plain) expect([isMailAddress(name), parseSubscriberName(name)]).toEqual([true, name]);
+  for (const name of [
+    'a@b.example, eve@example.org',
+    'Ada <a@b.example>',
+    'a@b.example\r\nBcc: x@y.example',
+    'a@b.example\n',
+    'a@c.de;x',
+    'a<b>@c.de',
+    '"a b"@c.de',
+    'a@b',
+    'a@[192.0.2.1]',
+    'a@192.0.2.1',
+    'a..b@c.de',
+    'müller@c.de',
+    `${'a'.repeat(60)}@c.de`,
+  ])
+    expect(isMailAddress(name), name).toBe(false);
 });
 
 it('attack 49: a field with a NUL is refused, and stored nowhere', async () => {
