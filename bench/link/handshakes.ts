@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type ConnectionOptions, connect, createServer, type SecureVersion, type Server } from 'node:tls';
 import { brotliCompressSync } from 'node:zlib';
 import { startFar, startNear } from '../../link/index.ts';
-import { type Chain, type KeyKind, makeChain } from '../../tests/support/link-chains.ts';
+import { type Chain, type KeyKind, makeChain } from '../../tests/support/certificates.ts';
 import { type Counted, type Counter, startCounter } from '../../tests/support/link-counter.ts';
 
 const NAME = 'localhost';
@@ -28,7 +28,7 @@ export interface Handshakes {
 export async function measureHandshakes(kind: KeyKind): Promise<Handshakes> {
   const folder = mkdtempSync(join(tmpdir(), 'wispr-bench-link-'));
   try {
-    const chain = await makeChain(folder, 'server', kind, `DNS:${NAME}`);
+    const chain = await makeChain(folder, 'server', kind, [`DNS:${NAME}`]);
     await using rig = await startRig(folder);
     return await measure(chain, rig);
   } finally {

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { makeCertificate } from '../certificate.ts';
+import { makeSelfSigned } from '../../tests/support/certificates.ts';
 import { compare, median, type Row, runCommand } from '../measure.ts';
 import { startNginx } from '../nginx.ts';
 import { processorTime } from '../proc.ts';
@@ -35,7 +35,7 @@ export async function httpcryptRows(name: string, length: number): Promise<Row[]
   const folder = mkdtempSync(join(tmpdir(), 'wispr-bench-httpcrypt-'));
   const endings: (() => unknown)[] = [() => rmSync(folder, { recursive: true })];
   try {
-    await makeCertificate(folder);
+    await makeSelfSigned(folder, 'localhost');
     const contestants = await startContestants(folder, length, endings);
     return [
       ...(await measure(`${name}, no keep-alive`, contestants, false)),

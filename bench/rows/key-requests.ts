@@ -2,8 +2,8 @@
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeSelfSigned } from '../../tests/support/certificates.ts';
 import { startCluster } from '../../tests/support/postgres-cluster.ts';
-import { makeCertificate } from '../certificate.ts';
 import {
   AT_A_TIME,
   latenciesAt,
@@ -90,7 +90,7 @@ async function latencyRows(
 /** A TLS connection for each request, whole and resumed, to one key server on SQLite and to bare Express. */
 async function tlsRows(folder: string, length: number, start: Start): Promise<Row[]> {
   await mkdir(folder);
-  await makeCertificate(folder);
+  await makeSelfSigned(folder, 'localhost');
   const ca = await readFile(join(folder, 'cert.pem'));
   const ours = await start('sqlite', folder);
   const express = await start('express', String(length), folder);

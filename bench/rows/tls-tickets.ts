@@ -6,8 +6,8 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
+import { makeSelfSigned } from '../../tests/support/certificates.ts';
 import { startCluster } from '../../tests/support/postgres-cluster.ts';
-import { makeCertificate } from '../certificate.ts';
 import { startServer } from '../key-clients.ts';
 import { compare, median, type Row } from '../measure.ts';
 import { startNginx } from '../nginx.ts';
@@ -46,7 +46,7 @@ async function startContestants(folder: string, endings: (() => Promise<void>)[]
   const [shared, apart] = [join(folder, 'shared'), join(folder, 'apart')];
   for (const each of [shared, apart]) {
     await mkdir(each);
-    await makeCertificate(each);
+    await makeSelfSigned(each, 'localhost');
   }
   const start = async (own: string, database: string): Promise<Server> => {
     const { asked, stop } = await startServer([database, own]);

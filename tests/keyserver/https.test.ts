@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { createServer, request as httpsRequest, type RequestOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -12,55 +11,22 @@ import { cutConnection, rememberConnections } from '../../keyserver/http/cut.ts'
 import { currentTicketKey, followTicketKey, TICKET_KEY_LIFETIME } from '../../keyserver/http/ticket-keys.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import { makeSelfSigned } from '../support/certificates.ts';
 import { configIn, logged, temporaryFolder } from '../support/keyserver-rig.ts';
 
 const KEYS = 'keys.news.example';
 const READ = 'read.news.example';
 const PAGES = 'pages.news.example';
 let folder: string;
-beforeAll(() => {
+beforeAll(async () => {
   folder = temporaryFolder();
-  for (const host of [KEYS, READ, PAGES]) makeCertificate(host, host);
-  makeExpired('expired', KEYS);
+  for (const host of [KEYS, READ, PAGES]) await makeSelfSigned(join(folder, host), host);
+  const past = { notBefore: new Date('2020-01-01'), notAfter: new Date('2021-01-01') };
+  await makeSelfSigned(join(folder, 'expired'), KEYS, past);
 });
 
-const openssl = (command: string, ...args: string[]) =>
-  execFileSync('openssl', [...command.split(' '), ...args], { stdio: 'ignore' });
-const NEW_KEY = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
-
-/** A self-signed certificate by openssl, as an operator would make one. */
-function makeCertificate(name: string, host: string): void {
-  const { certificate, key } = files(name);
-  const subject = `-subj /CN=${host} -addext subjectAltName=DNS:${host}`;
-  openssl(`req -x509 ${NEW_KEY} ${subject} -days 2 -keyout`, key, '-out', certificate);
-}
-
-/** `openssl req` of version 3.0 cannot set dates in the past; `openssl ca` can. */
-function makeExpired(name: string, host: string): void {
-  const { certificate, key } = files(name);
-  const at = (ending: string) => join(folder, `${name}.${ending}`);
-  writeFileSync(at('index'), '');
-  writeFileSync(
-    at('cnf'),
-    `[ca]\ndefault_ca=c\n[c]\ndatabase=${at('index')}\nnew_certs_dir=${folder}\ndefault_md=sha256\npolicy=p\n` +
-      `x509_extensions=e\nrand_serial=yes\n[p]\ncommonName=supplied\n[e]\nsubjectAltName=DNS:${host}\n`,
-  );
-  openssl(`req -new ${NEW_KEY} -subj /CN=${host} -keyout`, key, '-out', at('csr'));
-  const dates = '-startdate 20200101000000Z -enddate 20210101000000Z';
-  openssl(
-    `ca -batch -selfsign -notext ${dates} -config`,
-    at('cnf'),
-    '-keyfile',
-    key,
-    '-in',
-    at('csr'),
-    '-out',
-    certificate,
-  );
-}
-
 function files(name: string) {
-  return { certificate: join(folder, `${name}.crt`), key: join(folder, `${name}.key`) };
+  return { certificate: join(folder, name, 'cert.pem'), key: join(folder, name, 'key.pem') };
 }
 
 function configure(changes: Partial<KeyServerConfig> = {}): KeyServerConfig {
@@ -200,14 +166,14 @@ describe('with certificates', () => {
 
   it('reads a renewed certificate without a restart', async () => {
     const renewed = files('renewed');
-    makeCertificate('renewed', KEYS);
+    await makeSelfSigned(join(folder, 'renewed'), KEYS);
     await withServer({ tls: renewed }, async ({ keyServer: keys }, server) => {
       const before = readFileSync(renewed.certificate);
       await get(KEYS, keys, { ca: before });
-      makeCertificate('renewed', KEYS);
+      await makeSelfSigned(join(folder, 'renewed'), KEYS);
       server.reload();
       await get(KEYS, keys, { ca: readFileSync(renewed.certificate) });
-      makeCertificate('renewed', KEYS); // and without a signal
+      await makeSelfSigned(join(folder, 'renewed'), KEYS); // and without a signal
       const ca = readFileSync(renewed.certificate);
       await vi.waitFor(() => get(KEYS, keys, { ca }), 10_000);
       await expect(get(KEYS, keys, { ca: before })).rejects.toThrow(/certificate/);

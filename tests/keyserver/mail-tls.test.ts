@@ -22,7 +22,7 @@ let other: TestCertificate;
 beforeAll(async () => {
   passwordFile = join(rig.folder, 'smtp.password');
   writeFileSync(passwordFile, `${PASSWORD}\n`, { mode: 0o600 });
-  good = await makeCertificate(rig.folder, ['IP:127.0.0.1', 'IP:::ffff:127.0.0.1']);
+  good = await makeCertificate(rig.folder, ['IP:127.0.0.1', 'IP:::ffff:7f00:1']);
   other = await makeCertificate(temporaryFolder(), ['DNS:mail.another.example']);
 });
 

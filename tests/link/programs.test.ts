@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { accepts, type Child, freePort, startChild, until } from '../../cache-config/child.ts';
 import { type NearOptions, startFar, startNear } from '../../link/index.ts';
+import { type Chain, makeChain } from '../support/certificates.ts';
 import { launchChromium } from '../support/chromium.ts';
-import { type Chain, makeChain } from '../support/link-chains.ts';
 import { type Altered, type Counted, startCounter } from '../support/link-counter.ts';
 import { clientHello } from '../support/link-messages.ts';
 import { startWispr } from '../support/wispr.ts';
@@ -25,8 +25,8 @@ let [tls12 = 0, asking = 0]: number[] = [];
 const chainOf = (chain: Chain | undefined): Chain => chain as Chain;
 
 beforeAll(async () => {
-  rsa = await makeChain(folder, 'server', 'rsa', 'DNS:localhost');
-  person = await makeChain(folder, 'person', 'ecdsa', 'DNS:person.example');
+  rsa = await makeChain(folder, 'server', 'rsa', ['DNS:localhost']);
+  person = await makeChain(folder, 'person', 'ecdsa', ['DNS:person.example']);
   [tls12, asking] = [await freePort(), await freePort()];
   nginx = startNginx();
   await until(() => accepts(asking), 20_000);

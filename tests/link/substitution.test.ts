@@ -1,6 +1,5 @@
 /** The relays between two ends of TLS 1.2: the cases of the paper's table 2.2 (docs/spec/link.md section 8), and what ends do to records. */
 
-import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +10,7 @@ import { NearSide } from '../../link/substitution/near.ts';
 import { Surprise } from '../../link/substitution/passage.ts';
 import { MESSAGE, writeCertificates, writeMessage } from '../../link/tls/messages.ts';
 import { TLS12, writeRecord } from '../../link/tls/records.ts';
-import { type Chain, makeChain } from '../support/link-chains.ts';
+import { type Chain, makeChain } from '../support/certificates.ts';
 import { clientHello, serverHello } from '../support/link-messages.ts';
 import { type Ends, NAME, newStore, type Outcome, visit } from '../support/link-pair.ts';
 
@@ -19,8 +18,8 @@ let chain: Chain;
 let person: Chain;
 beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'wispr-link-chains-'));
-  chain = await makeChain(folder, 'server', 'ecdsa', `DNS:${NAME}`);
-  person = await makeChain(folder, 'person', 'ecdsa', 'DNS:person.example');
+  chain = await makeChain(folder, 'server', 'ecdsa', [`DNS:${NAME}`]);
+  person = await makeChain(folder, 'person', 'ecdsa', ['DNS:person.example']);
 });
 
 const ends = (more: Partial<Ends> = {}): Ends => ({
@@ -30,15 +29,6 @@ const ends = (more: Partial<Ends> = {}): Ends => ({
 });
 const PEM = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
 const derOf = (pem: string) => (pem.match(PEM) ?? []).map((one) => new X509Certificate(one).raw);
-
-/** The same chain with another certificate of the same key in front. */
-function secondOf({ certFile, cert }: Chain): string {
-  const file = (part: string) => certFile.replace('chain.pem', part);
-  const authority = ['-CA', file('issuing.pem'), '-CAkey', file('issuing.key'), '-set_serial', '4242', '-days', '5'];
-  const request = ['x509', '-req', '-in', file('end.csr'), '-extfile', file('end.ext'), ...authority];
-  const [, issuing = ''] = cert.match(PEM) ?? [];
-  return execFileSync('openssl', request, { encoding: 'utf8', stdio: 'pipe' }) + issuing;
-}
 
 const stores = () => ({ near: newStore(), far: newStore() });
 
@@ -233,7 +223,7 @@ describe('attack 119: a relay, or the link, puts in what the other end did not s
   it("another certificate of the server's own key, good under the same root: Finished fails", async () => {
     const pair = stores();
     await visit(pair, ends());
-    const put = swap(chain, secondOf(chain));
+    const put = swap(chain, await chain.renewed());
     const outcome = await visit(
       pair,
       ends({ altered: (bytes, where) => (where === 'to client' ? put(bytes) : bytes) }),
@@ -245,7 +235,7 @@ describe('attack 119: a relay, or the link, puts in what the other end did not s
   it("another certificate of the client's own key: CertificateVerify fails", async () => {
     const server = { key: chain.key, cert: chain.cert, ca: person.root, requestCert: true };
     const client = { ca: chain.root, key: person.key, cert: person.cert };
-    const put = swap(person, secondOf(person));
+    const put = swap(person, await person.renewed());
     const altered: Ends['altered'] = (bytes, where) => (where === 'to server' ? put(bytes) : bytes);
     const outcome = await visit(stores(), ends({ server, client, altered }));
     expect(String(outcome.error)).toMatch(/digest_verify_final/i);

@@ -1,7 +1,7 @@
 /** The far side: nginx with each kind of chain, by TLS 1.2, TLS 1.2 with client certificates, and TLS 1.3; HTTPS before a key server. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Chain, type KeyKind, makeChain } from '../../../tests/support/link-chains.ts';
+import { type Chain, type KeyKind, makeChain } from '../../../tests/support/certificates.ts';
 import { startServer } from '../../key-clients.ts';
 import type { Asked } from '../../key-server.ts';
 import { FAR } from '../../link/narrow-link.ts';
@@ -36,8 +36,8 @@ export async function startFarSide(directory: string, endings: (() => Promise<un
 }
 
 async function serversOf(kind: KeyKind, port: number, directory: string): Promise<Servers> {
-  const chain = await makeChain(directory, `server-${kind}`, kind, `DNS:${SERVER}`);
-  const client = await makeChain(directory, `client-${kind}`, kind, 'DNS:person.example');
+  const chain = await makeChain(directory, `server-${kind}`, kind, [`DNS:${SERVER}`]);
+  const client = await makeChain(directory, `client-${kind}`, kind, ['DNS:person.example']);
   return { chain, client, ports: { 'TLS 1.2': port, 'TLS 1.2, client certificate': port + 1, 'TLS 1.3': port + 2 } };
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stopAll } from '../../../cache-config/child.ts';
-import type { KeyKind } from '../../../tests/support/link-chains.ts';
+import type { KeyKind } from '../../../tests/support/certificates.ts';
 import { CELL, INMARSAT, IRIDIUM, LOOPBACK, MILSTAR, TCDL } from '../../link/kinds.ts';
 import { type LinkKind, NarrowLink } from '../../link/narrow-link.ts';
 import { NearProcess } from '../../link/near-process.ts';

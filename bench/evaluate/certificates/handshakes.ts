@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KeyKind } from '../../../tests/support/link-chains.ts';
+import type { KeyKind } from '../../../tests/support/certificates.ts';
 import { FAR, type LinkKind, type NarrowLink, NEAR } from '../../link/narrow-link.ts';
 import { NODE, type Ready, runToReady, WISPR } from '../../processes.ts';
 import { type Crossing, crossed } from '../crossing.ts';

@@ -4,9 +4,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Child, freePort } from '../../../cache-config/child.ts';
+import { type Chain, type KeyKind, makeChain } from '../../../tests/support/certificates.ts';
 import { measureTree } from '../../load.ts';
 import { runNginx } from '../../nginx.ts';
-import { type Chain, makeChain } from '../chain.ts';
 import { medianOf } from './programs.ts';
 
 const SECONDS = 4;
@@ -14,7 +14,6 @@ const SMALL = 1024;
 const LARGE = 1024 * 1024;
 /** Bytes of a transaction in the paper. */
 const TRANSACTION = 140 * 1024;
-const RSA = ['rsa:2048'];
 
 /** Nanoseconds of nginx. */
 export interface Serving {
@@ -54,11 +53,8 @@ export async function serving(): Promise<Serving[]> {
 }
 
 async function doorsIn(directory: string): Promise<Door[]> {
-  const chainIn = async (name: string, key?: readonly string[]) => {
-    await mkdir(join(directory, name));
-    return makeChain(join(directory, name), ['localhost'], key);
-  };
-  const [ecdsa, rsa] = [await chainIn('ecdsa'), await chainIn('rsa', RSA)];
+  const chainOf = (kind: KeyKind) => makeChain(directory, kind, kind, ['DNS:localhost']);
+  const [ecdsa, rsa] = [await chainOf('ecdsa'), await chainOf('rsa')];
   const tls = async (name: string, suite: string, chain: Chain) => ({
     name,
     port: await freePort(),
@@ -76,7 +72,7 @@ async function doorsIn(directory: string): Promise<Door[]> {
 function startNginx(directory: string, root: string, doors: readonly Door[]): Promise<Child> {
   const server = ({ port, tls }: Door) => {
     const how = tls
-      ? `listen 127.0.0.1:${port} ssl; ssl_certificate ${tls.chain.chain}; ssl_certificate_key ${tls.chain.key}; ssl_conf_command Ciphersuites ${tls.suite};`
+      ? `listen 127.0.0.1:${port} ssl; ssl_certificate ${tls.chain.certFile}; ssl_certificate_key ${tls.chain.keyFile}; ssl_conf_command Ciphersuites ${tls.suite};`
       : `listen 127.0.0.1:${port};`;
     return `server { ${how} root ${root}; }`;
   };

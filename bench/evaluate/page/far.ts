@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { startNginx } from '../../../cache-config/servers.ts';
 import { initWorkspace } from '../../../publisher/init.ts';
 import { chooseSite } from '../../../serve/site.ts';
+import { makeChain } from '../../../tests/support/certificates.ts';
 import { runCommand } from '../../measure.ts';
 import { runNginx } from '../../nginx.ts';
 import { NODE, runToReady, WISPR } from '../../processes.ts';
-import { makeChain } from '../chain.ts';
 import { CDN, HTTP2_PORT, KEYS, type NearSetting, PAGES, PLAIN, PROTECTED_PORT, READ, SITE } from './setting.ts';
 
 const HANDBOOK = '/usr/share/doc/debian-handbook/html/en-US';
@@ -20,7 +20,9 @@ export async function startFar(
   endings: (() => Promise<unknown>)[],
 ): Promise<Omit<NearSetting, 'directory'>> {
   const source = await makeSource(directory);
-  const chain = await makeChain(directory, [PLAIN, CDN, KEYS, READ, PAGES]);
+  const hosts = [PLAIN, CDN, KEYS, READ, PAGES].map((host) => `DNS:${host}`);
+  const { certFile, keyFile, rootFile, pin } = await makeChain(directory, 'sites', 'ecdsa', hosts);
+  const chain = { chain: certFile, key: keyFile };
   const wispr = (...args: string[]) => runCommand(NODE, [WISPR, ...args], directory);
   await startKeyServer(directory, endings);
   await initWorkspace({
@@ -36,7 +38,7 @@ export async function startFar(
   endings.push(() => host.stop());
   await startFront(directory, source, host.port, chain, endings);
   const link = async (name: string) => (JSON.parse(await wispr('invite', name, '--json')) as { link: string }).link;
-  return { ...chain, links: [await link('reader'), await link('browser')] };
+  return { ...chain, authority: rootFile, pin, links: [await link('reader'), await link('browser')] };
 }
 
 /** The newspaper, and a chapter of the handbook with all that it loads. */

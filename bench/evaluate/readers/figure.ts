@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stopAll } from '../../../cache-config/child.ts';
-import { makeChain } from '../chain.ts';
+import { makeChain } from '../../../tests/support/certificates.ts';
 import type { Figure } from '../document.ts';
 import { checkAgainstReader } from './check.ts';
 import { Connection } from './connection.ts';
@@ -21,8 +21,8 @@ export async function readersFigure(say: (text: string) => void): Promise<Figure
   try {
     const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-readers-'));
     endings.push(() => rm(directory, { recursive: true, force: true }), stopAll);
-    const chain = await makeChain(directory, ['localhost']);
-    const authority = await readFile(chain.authority);
+    const chain = await makeChain(directory, 'origin', 'ecdsa', ['DNS:localhost']);
+    const authority = await readFile(chain.rootFile);
     const results: SiteResults[] = [];
     for (const source of SITES) {
       say(`publishes ${source.name}`);

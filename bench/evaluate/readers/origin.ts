@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../../cache-config/child.ts';
 import { type CacheServer, startNginx, startReverse } from '../../../cache-config/servers.ts';
+import type { Chain } from '../../../tests/support/certificates.ts';
 import { type Counter, startCounter } from '../../../tests/support/link-counter.ts';
-import type { Chain } from '../chain.ts';
 
 /** nginx logs a request a moment after it answered. */
 const LOGGED = 300;
@@ -37,7 +37,7 @@ export class Origin {
       endings.push(() => server.stop());
       return server;
     };
-    const tls = { certificate: chain.chain, certificateKey: chain.key, httpsPort: await freePort() };
+    const tls = { certificate: chain.certFile, certificateKey: chain.keyFile, httpsPort: await freePort() };
     const host = { root, readingOrigin: 'https://read.news.example', maxAgeSeconds: WEEK, ...tls };
     const nginx = started(await startNginx(host));
     const counters = [await startCounter(nginx.port), await startCounter(tls.httpsPort)] as const;

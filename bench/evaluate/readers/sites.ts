@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { chooseSite, type SiteSettings } from '../../../serve/site.ts';
 import { type Person, World } from '../../../serve/world.ts';
-import type { Chain } from '../chain.ts';
+import type { Chain } from '../../../tests/support/certificates.ts';
 import { Origin } from './origin.ts';
 import { pagesOf } from './pages.ts';
 import type { SiteFacts } from './setting.ts';

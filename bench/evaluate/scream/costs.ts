@@ -15,7 +15,7 @@ import {
   serverTls,
 } from '../../../keyserver/hashing/messages.ts';
 import { argon2id } from '../../../node-support/argon2id.ts';
-import { type KeyKind, makeChain } from '../../../tests/support/link-chains.ts';
+import { type KeyKind, makeChain } from '../../../tests/support/certificates.ts';
 import { median } from '../../measure.ts';
 import type { Listening } from './tls-server.ts';
 
@@ -81,7 +81,7 @@ async function exchangeCost(length: number): Promise<number> {
 
 /** A full TLS 1.3 handshake at the server, and the signature in it. */
 async function handshakeCost(folder: string, kind: KeyKind) {
-  const chain = await makeChain(folder, `server-${kind}`, kind, 'DNS:server.example');
+  const chain = await makeChain(folder, `server-${kind}`, kind, ['DNS:server.example']);
   const server = fork(TLS_SERVER, [chain.keyFile, chain.certFile]);
   const [{ port, signature }] = (await once(server, 'message')) as [Listening];
   const spent = async (): Promise<number> => {
