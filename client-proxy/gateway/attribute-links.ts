@@ -1,4 +1,5 @@
 /** Absolute links in the attributes of one HTML or SVG element: which attributes have links, and where in their values. */
+import { SRCSET_CANDIDATE } from '../../core/site/srcset.ts';
 import { type DecodeBytes, editsOfStyle } from './css-scanner.ts';
 import { type Edit, editsOfPolicy, type GatewayLinks, keepsStyles } from './links.ts';
 import { editOfSpelling, readAttribute, type Spelled, sliceSpelled, withoutLineEnds } from './spelling.ts';
@@ -39,9 +40,9 @@ const LINK_ATTRIBUTES: Readonly<Record<string, FindLinks>> = {
   'xlink:href': one,
   poster: one,
   src: one,
-  ping: several(/[^\t\n\f\r ]+/g),
-  srcset: sources,
-  imagesrcset: sources,
+  ping: several(/([^\t\n\f\r ]+)/dg),
+  srcset: several(SRCSET_CANDIDATE),
+  imagesrcset: several(SRCSET_CANDIDATE),
   style: (value, { links, decode, keepsStyles }) => {
     const edits = keepsStyles ? [] : editsOfStyle(value.text, links, decode);
     return edits.map((edit) => editOfSpelling(value, edit));
@@ -110,36 +111,12 @@ function one(value: Spelled, { links, decode }: Page): Edit[] {
   return edit ? [editOfSpelling(meant, edit)] : [];
 }
 
+/** @param pattern - its first group is an address; with the flag `d` */
 function several(pattern: RegExp): FindLinks {
   return (value, page) =>
-    Array.from(value.text.matchAll(pattern)).flatMap(({ 0: url, index }) =>
-      one(sliceSpelled(value, index, index + url.length), page),
+    Array.from(value.text.matchAll(pattern)).flatMap(({ indices }) =>
+      one(sliceSpelled(value, ...(indices?.[1] ?? [0, 0])), page),
     );
-}
-
-/** https://html.spec.whatwg.org/multipage/images.html#parse-a-srcset-attribute */
-function sources(value: Spelled, page: Page): Edit[] {
-  const { text } = value;
-  const edits: Edit[] = [];
-  const candidates = /[\t\n\f\r ,]*([^\t\n\f\r ]+)/y;
-  for (let match = candidates.exec(text); match !== null; match = candidates.exec(text)) {
-    const url = match[1] ?? '';
-    const end = candidates.lastIndex;
-    edits.push(...one(sliceSpelled(value, end - url.length, end), page));
-    if (!url.endsWith(',')) candidates.lastIndex = endOfDescriptors(text, end);
-  }
-  return edits;
-}
-
-/** Behind the comma that ends the descriptors of a candidate; commas in parentheses do not. */
-function endOfDescriptors(text: string, start: number): number {
-  let inParentheses = false;
-  for (let index = start; index < text.length; index++) {
-    const character = text[index];
-    if (character === ',' && !inParentheses) return index + 1;
-    if (character === '(' || character === ')') inParentheses = character === '(';
-  }
-  return text.length;
 }
 
 /** Where the value is written; nothing where there is none, or where the text is not what the parser saw. */

@@ -1,6 +1,8 @@
 /** Reads what a page refers to, sends and runs; in one pass, as a browser would load it. */
+import { TokenType, tokenizer } from '@csstools/css-tokenizer';
 import { initSync, parse as parseModule } from 'es-module-lexer';
 import { Parser } from 'htmlparser2';
+import { SRCSET_CANDIDATE } from '../../core/site/srcset.ts';
 import { isFeed } from '../site/media-type.ts';
 
 export interface Form {
@@ -107,7 +109,7 @@ export class PageScanner {
 
   #attribute(name: string, value: string, offset: number): void {
     if (name === 'srcset' || name === 'imagesrcset') {
-      for (const url of addressesOfSrcset(value)) this.references.push({ url, use: 'load', offset });
+      for (const [, url = ''] of value.matchAll(SRCSET_CANDIDATE)) this.references.push({ url, use: 'load', offset });
     } else if (name === 'style') {
       for (const { url, use } of referencesOfStyle(value)) this.references.push({ url, use, offset });
     } else if (name.startsWith('on')) {
@@ -203,43 +205,28 @@ export interface Reference {
   readonly offset: number;
 }
 
-/** The addresses in a `srcset` (WHATWG HTML, "parse a srcset attribute"). */
-export function addressesOfSrcset(srcset: string): string[] {
-  const addresses: string[] = [];
-  const address = /[\s,]*(\S+)/y;
-  for (let match = address.exec(srcset); match !== null; match = address.exec(srcset)) {
-    const [, written = ''] = match;
-    const bare = written.replace(/,+$/, '');
-    if (bare !== '') addresses.push(bare);
-    if (bare === written) address.lastIndex = endOfDescriptor(srcset, address.lastIndex);
-  }
-  return addresses;
-}
-
-function endOfDescriptor(srcset: string, from: number): number {
-  const descriptor = /(?:\([^)]*\)|[^,(])*,?/y;
-  descriptor.lastIndex = from;
-  descriptor.exec(srcset);
-  return Math.max(descriptor.lastIndex, from);
-}
-
-// Bounded, so that no text takes quadratic time; what is longer is data: and leads nowhere.
-const STYLE_REFERENCE =
-  /url\(\s{0,99}(?:"([^"\n]{0,4096})"|'([^'\n]{0,4096})'|([^()"'\s]{0,4096}))\s{0,99}\)|@import\s{1,99}(?:"([^"\n]{0,4096})"|'([^'\n]{0,4096})')/gi;
+/** Functions of CSS whose strings are addresses. */
+const ADDRESSING = new Set(['url', 'src', 'image-set', '-webkit-image-set']);
 
 /** The addresses in a style sheet, or in a `style` attribute. */
 export function referencesOfStyle(text: string, offset = 0): Reference[] {
-  const bare = withoutStyleComments(text);
-  return Array.from(bare.matchAll(STYLE_REFERENCE), (match) => {
-    const url = match.slice(1).find((group) => group !== undefined) ?? '';
-    return { url: url.trim(), use: 'load', offset: offset + match.index };
-  });
-}
-
-/** Comments become spaces, so that everything else stays where it is. */
-function withoutStyleComments(text: string): string {
-  if (!text.includes('/*')) return text;
-  return text.replace(/\/\*[\s\S]*?(?:\*\/|$)/g, (comment) => ' '.repeat(comment.length));
+  const references: Reference[] = [];
+  const open: string[] = [];
+  let isImport = false;
+  const tokens = tokenizer({ css: text });
+  while (!tokens.endOfFile()) {
+    const token = tokens.nextToken();
+    const [type, , start] = token;
+    if (type === TokenType.Whitespace || type === TokenType.Comment) continue;
+    const isString = type === TokenType.String && (isImport || ADDRESSING.has(open.at(-1) ?? ''));
+    if (isString || type === TokenType.URL)
+      references.push({ url: token[4].value.trim(), use: 'load', offset: offset + start });
+    if (type === TokenType.Function) open.push(token[4].value.toLowerCase());
+    if (type === TokenType.OpenParen) open.push('');
+    if (type === TokenType.CloseParen) open.pop();
+    isImport = type === TokenType.AtKeyword && token[4].value.toLowerCase() === 'import';
+  }
+  return references;
 }
 
 /**

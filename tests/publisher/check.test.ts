@@ -8,7 +8,7 @@ import { readDocuments } from '../../publisher/check/batches.ts';
 import { checkSite } from '../../publisher/check/check-site.ts';
 import type { OwnWord } from '../../publisher/check/content-check.ts';
 import { type CheckReport, Findings } from '../../publisher/check/report.ts';
-import { addressesOfSrcset, referencesOfStyle } from '../../publisher/check/scan.ts';
+import { referencesOfStyle } from '../../publisher/check/scan.ts';
 import { SourceWalk } from '../../publisher/site/walk.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
@@ -303,21 +303,25 @@ it('a report says what is public: feeds, and pictures of previews', async () => 
   expect(report.public.flatMap(({ paths }) => paths).sort()).toEqual(['/a.png', '/b.png', '/feed.xml', '/index.html']);
 });
 
-describe('addresses', () => {
+describe('addresses of a style', () => {
   it.each([
-    ['a.png', ['a.png']],
-    ['a.png 1x, b.png 2x', ['a.png', 'b.png']],
-    [' a.png , b.png 100w,c.png', ['a.png', 'b.png', 'c.png']],
-    ['data:image/png;base64,AA== 1x, b.png', ['data:image/png;base64,AA==', 'b.png']],
-    ['a,b.png 2x', ['a,b.png']],
-    ['', []],
-    [',,', []],
-  ])('of srcset=%j', (srcset, expected) => {
-    expect(addressesOfSrcset(srcset)).toEqual(expected);
+    ['a{b:url(x.png)}', ['x.png']],
+    ['a{b:url( "x.png" ) url(\'y.png\')}', ['x.png', 'y.png']],
+    ['@import "a.css"; @import/**/url(b.css);@charset "c"', ['a.css', 'b.css']],
+    ['/* url(no.png) */ a{b:url(x.png)', ['x.png']],
+    ['a{content:"/*";b:url(x.png)}', ['x.png']],
+    ['a{content:"url(no.png)"}', []],
+    ['a{b:url(a\\).png)}', ['a).png']],
+    ['a{b:image-set("a.png" 1x, url(b.png) 2x, "c.png" type("image/png"))}', ['a.png', 'b.png', 'c.png']],
+    ['a{b:u\\72l(a.png)}', ['a.png']],
+    ['a{b:url("a\\"b.png")}', ['a"b.png']],
+  ])('%s', (css, expected) => {
+    expect(referencesOfStyle(css).map(({ url }) => url)).toEqual(expected);
   });
 
-  it('of a style are found with their places', () => {
+  it('are found with their places', () => {
     expect(referencesOfStyle('a{b:url(x.png)}', 10)).toEqual([{ url: 'x.png', use: 'load', offset: 14 }]);
+    expect(referencesOfStyle('a{b:url( "x.png")}', 10)).toEqual([{ url: 'x.png', use: 'load', offset: 19 }]);
   });
 });
 

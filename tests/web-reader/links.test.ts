@@ -9,9 +9,9 @@ beforeAll(() => void vi.stubGlobal('self', { location: { origin: 'https://pages.
 afterAll(() => vi.unstubAllGlobals());
 
 it('finds what a page loads and leads to on its own site', () => {
-  const page = `<title lang=en> A day </title><link href="/s.css?a&amp;b"><img srcset="1.png 1x, 2.png 2x" src='0.png'>
+  const page = `<title lang=en> A day </title><link href="/s.css?a&amp;b"><img srcset="1,1.png 1x, 2.png 2x" src='0.png'>
     <a href=https://elsewhere.example/x>x</a><style>@import "more.css"; p { background: url( 'p.png' ) }</style>`;
-  const names = ['/s.css?a&b', '/d/1.png', '/d/2.png', '/d/0.png', '/d/p.png', '/d/more.css'];
+  const names = ['/s.css?a&b', '/d/1,1.png', '/d/2.png', '/d/0.png', '/d/p.png', '/d/more.css'];
   expect([...linksIn(page, '/d/x.html')].sort()).toEqual(names.sort());
   expect(titleOf(page)).toBe('A day');
 });

@@ -1,5 +1,7 @@
 /** What a page or a style sheet loads, and where it leads: enough to keep what belongs to it. A browser that runs scripts may find more. */
 
+import { SRCSET_CANDIDATE } from '../../core/site/srcset.ts';
+
 /** Characters of a text that are looked at: what stands behind is read for its own sake only. No expression here goes over a text more than once. */
 const LOOKED_AT = 1_048_576;
 
@@ -21,12 +23,12 @@ export function linksIn(text: string, base: string): Set<string> {
   };
   for (const [, attributes = ''] of seen.matchAll(TAG)) {
     for (const [name, one, two, three] of attributes.matchAll(ATTRIBUTE)) {
-      const value = (one ?? two ?? three ?? '').replaceAll('&amp;', '&').trim();
-      if (name.startsWith('srcset')) for (const each of value.split(',')) add(each.trim().split(/\s/, 1)[0]);
+      const value = (one ?? two ?? three ?? '').replaceAll('&amp;', '&');
+      if (name.startsWith('srcset')) for (const [, url] of value.matchAll(SRCSET_CANDIDATE)) add(url);
       else add(value);
     }
   }
-  for (const [, one, two] of seen.matchAll(STYLE)) add((one ?? two)?.trim());
+  for (const [, one, two] of seen.matchAll(STYLE)) add(one ?? two);
   return links;
 }
 
