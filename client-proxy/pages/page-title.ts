@@ -1,6 +1,6 @@
 /** What a page calls itself, for the list of what was read. */
 import { constants, gunzipSync } from 'node:zlib';
-import { decodeHTML } from 'entities';
+import { Parser } from 'htmlparser2';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 
 const LONGEST = 120;
@@ -15,13 +15,34 @@ const UNFOLDED = 1_048_576;
  */
 export function pageTitleOf(start: Uint8Array, coding: ContentCoding | undefined): string | undefined {
   const text = new TextDecoder().decode(coding === undefined ? start : unfolded(start));
-  const [, written = ''] = /<title[^>]{0,200}>([^<]{1,1000})<\/title>/i.exec(text) ?? [];
-  const title = decodeHTML(written)
+  const title = titleIn(text)
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ')
     .replace(/\s+/g, ' ')
     .trim();
   if (title === '') return undefined;
   return title.length > LONGEST ? `${title.slice(0, LONGEST - 1).toWellFormed()}…` : title;
+}
+
+/** The first title that is the page's, and not a drawing's; empty where it does not end in this text. */
+function titleIn(html: string): string {
+  let [found, title, isInside, drawings] = ['', '', false, 0];
+  const parser = new Parser({
+    onopentagname: (name) => {
+      if (name === 'svg') drawings++;
+      isInside = name === 'title' && drawings === 0;
+    },
+    ontext: (text) => {
+      if (isInside) title += text;
+    },
+    onclosetag: (name) => {
+      if (name === 'svg') drawings--;
+      if (!isInside) return;
+      found = title;
+      parser.pause();
+    },
+  });
+  parser.write(html);
+  return found;
 }
 
 /** The end is missing, mostly. Nothing, where it does not unfold to that much. */
