@@ -1,5 +1,6 @@
 /** Documents whose absolute links are changed on their way through the gateway: which they are, and with what headers. */
 import type { Representation } from '../../core/reading/representation.ts';
+import { parseMediaType } from '../../node-support/media-type.ts';
 import { applyEdits, editsOfPolicy, type GatewayLinks } from './links.ts';
 
 type Kind = 'css' | 'markup';
@@ -23,10 +24,11 @@ export interface Rewriting {
 /** @param mediaType - the signed one, with its charset: without, only a browser could find out what the bytes mean */
 export function rewritingOf(mediaType: string, links: GatewayLinks | undefined): Rewriting | undefined {
   if (links === undefined) return undefined;
-  const [, type = '', charset = ''] = /^([^; ]+)(?:.*;\s*charset\s*=\s*"?([^\s";]+))?/i.exec(mediaType) ?? [];
-  const kind = Object.hasOwn(KINDS, type.toLowerCase()) ? KINDS[type.toLowerCase()] : undefined;
+  const type = parseMediaType(mediaType);
+  const essence = type?.essence ?? '';
+  const kind = Object.hasOwn(KINDS, essence) ? KINDS[essence] : undefined;
   // SVG is UTF-8 unless it says otherwise, which matters for host names in other scripts only.
-  const known = encodingOf(charset || (kind === 'markup' && type.toLowerCase() !== 'text/html' ? 'utf-8' : ''));
+  const known = encodingOf(type?.params.get('charset') || (essence === 'image/svg+xml' ? 'utf-8' : ''));
   return kind && known ? { kind, charset: known, links } : undefined;
 }
 

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { equalSecrets, randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { concatAll, fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
+import { parseMediaType } from '../../node-support/media-type.ts';
 import { isWindow, senderOf } from '../../reading/navigation.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -86,8 +87,9 @@ function checkSender({ headers }: IncomingMessage, ownOrigin: string): void {
 }
 
 function checkForm({ headers }: IncomingMessage): void {
-  const [type = '', parameter = 'charset=utf-8'] = (headers['content-type'] ?? '').toLowerCase().split(/\s*;\s*/);
-  if (type !== MEDIA_TYPE || parameter !== 'charset=utf-8' || headers['content-encoding'] !== undefined)
+  const type = parseMediaType(headers['content-type'] ?? '');
+  const charset = type?.params.get('charset') ?? 'utf-8';
+  if (type?.essence !== MEDIA_TYPE || charset.toLowerCase() !== 'utf-8' || headers['content-encoding'] !== undefined)
     throw new ReaderError('form-malformed', `a form is sent as ${MEDIA_TYPE}`);
   if (Number(headers['content-length'] ?? 0) > LIMITS.formLength) throw tooLong();
 }

@@ -176,6 +176,8 @@ describe('other documents', () => {
     'text/html; charset=utf-16le',
     'text/html; charset=shift_jis',
     'text/html; charset=nonsense',
+    'text/html; charset=utf-16le; charset=utf-8',
+    'text/html; x="; charset=utf-8"',
     'text/javascript; charset=utf-8',
     'application/xhtml+xml; charset=utf-8',
     'constructor',
@@ -183,12 +185,15 @@ describe('other documents', () => {
     expect(rewritingOf(mediaType, LINKS)).toBeUndefined();
   });
 
-  it.each(['text/html;charset="UTF-8"', 'TEXT/HTML; a=b; charset=latin1', 'image/svg+xml', 'text/css; charset=koi8-r'])(
-    'of type %s are looked through',
-    (mediaType) => {
-      expect(rewritingOf(mediaType, LINKS)).toBeDefined();
-    },
-  );
+  it.each([
+    'text/html;charset="UTF-8"',
+    'text/html\t;\tcharset=utf-8',
+    'TEXT/HTML; a=b; charset=latin1',
+    'image/svg+xml',
+    'text/css; charset=koi8-r',
+  ])('of type %s are looked through', (mediaType) => {
+    expect(rewritingOf(mediaType, LINKS)).toBeDefined();
+  });
 
   it('keep bytes that are no text', async () => {
     const bytes = Buffer.concat([
