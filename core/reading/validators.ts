@@ -2,6 +2,9 @@
 import { parseHttpDate } from './http-date.ts';
 import { headerOf, type RequestHeaders } from './request-headers.ts';
 
+/** Each tag of a list; others than those that are sent here may have any characters. */
+const TAGS = /(?:^|,)[ \t]*(W\/)?("[^"]*")[ \t]*(?=,|$)/g;
+
 export interface Validators {
   /** A strong entity tag, with its quotes. */
   readonly etag: string;
@@ -12,7 +15,7 @@ export interface Validators {
 /** Whether a request demands another version than this: 412 is the answer (section 13.2.2, steps 1 and 2). */
 export function preconditionFails(headers: RequestHeaders, { etag, lastModified }: Validators): boolean {
   const tags = headerOf(headers, 'if-match');
-  if (tags !== undefined) return tags.trim() !== '*' && !strongTags(tags).includes(etag);
+  if (tags !== undefined) return !isNamed(tags, etag, false);
   const since = parseHttpDate(headerOf(headers, 'if-unmodified-since'));
   const modified = since === undefined ? undefined : parseHttpDate(lastModified);
   return since !== undefined && modified !== undefined && modified > since;
@@ -21,7 +24,7 @@ export function preconditionFails(headers: RequestHeaders, { etag, lastModified 
 /** Whether the client has this version already, so that 304 is the answer (steps 3 and 4). */
 export function isNotModified(headers: RequestHeaders, { etag, lastModified }: Validators): boolean {
   const tags = headerOf(headers, 'if-none-match');
-  if (tags !== undefined) return tags.trim() === '*' || entityTags(tags).includes(etag);
+  if (tags !== undefined) return isNamed(tags, etag, true);
   const since = parseHttpDate(headerOf(headers, 'if-modified-since'));
   const modified = since === undefined ? undefined : parseHttpDate(lastModified);
   return since !== undefined && modified !== undefined && modified <= since;
@@ -34,14 +37,7 @@ export function rangeApplies(headers: RequestHeaders, { etag, lastModified }: Va
   return condition === etag || (lastModified !== undefined && condition === lastModified);
 }
 
-/** The tags of a list, compared weakly: a mark of weakness is dropped. */
-function entityTags(list: string): string[] {
-  return Array.from(list.matchAll(/(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g), ([, tag = '']) => tag);
-}
-
-/** Those that can match strongly: not the weak ones. */
-function strongTags(list: string): string[] {
-  return Array.from(list.matchAll(/(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g))
-    .filter(([, weak]) => weak === undefined)
-    .map(([, , tag = '']) => tag);
+/** @param weakly - a mark of weakness is no difference */
+function isNamed(list: string, etag: string, weakly: boolean): boolean {
+  return list === '*' || [...list.matchAll(TAGS)].some(([, weak, tag]) => tag === etag && (weakly || !weak));
 }

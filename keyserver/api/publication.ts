@@ -5,6 +5,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH, TOKEN_PATH } from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { isNotModified } from '../../core/reading/validators.ts';
 import { noStore } from '../http/door.ts';
 import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import { importBundle, type Origins } from '../publication/import-bundle.ts';
@@ -44,7 +45,8 @@ function addMetadataRoute(app: Express, { state: { database }, limits }: Publica
     if (!bytes) return sendError(response, 404, 'not-found');
     const etag = `"${Buffer.from(digest('entity tag', bytes)).toString('base64url').slice(0, 22)}"`;
     response.set({ ETag: etag, 'Cache-Control': `public, max-age=${isTimestamp ? TIMESTAMP_AGE : VERSIONED_AGE}` });
-    if (names(request.headers['if-none-match'], etag)) response.status(304).end();
+    // Not `request.fresh` of Express, which is false wherever the request also says `no-cache`, as programs do.
+    if (isNotModified(request.headers, { etag, lastModified: undefined })) response.status(304).end();
     else send(response, 'application/json', bytes);
   });
 }
@@ -53,11 +55,6 @@ async function readVersioned(database: Database, file: string): Promise<Uint8Arr
   const [, version, role] = VERSIONED_FILE.exec(file) ?? [];
   if (role === undefined) return undefined;
   return role === 'root' ? await readRoot(database, Number(version)) : await readSnapshot(database, Number(version));
-}
-
-/** Whether `If-None-Match` names an entity tag. Express's own answer is no wherever the request also says `no-cache`, as programs do. */
-function names(field: string | undefined, etag: string): boolean {
-  return field?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag) ?? false;
 }
 
 function addPublishingRoutes(app: Express, options: PublicationOptions): void {
