@@ -10,7 +10,7 @@ const page = readFileSync('CONTRIBUTING.md', 'utf8');
 
 describe('CONTRIBUTING.md', () => {
   it('gives a reason for every dependency, and for no other package', () => {
-    const [, table = ''] = /## Dependencies(.*)/s.exec(page) ?? [];
+    const [, table = ''] = /## Dependencies(.*?)\n## /s.exec(page) ?? [];
     const cells = [...table.matchAll(/^\| (`.*?|\*development:\* .*?) \|/gm)].map(([, cell = '']) => cell);
     const listed = cells.flatMap((cell) => [...cell.matchAll(/`([^`…]+)`/g)].map(([, name]) => name));
     const used = Object.keys({
