@@ -198,10 +198,10 @@ describe('attack 124: a relay is killed, or answers nonsense', () => {
     onTestFinished(() => void silent.close());
     await new Promise((resolve) => silent.once('listening', resolve));
     const reached = new Promise((resolve) => silent.once('connection', resolve));
-    const waiting = curl(proxy, (silent.address() as { port: number }).port);
+    const waiting = expect(curl(proxy, (silent.address() as { port: number }).port)).rejects.toThrow();
     await reached;
     await far.stop('SIGKILL');
-    await expect(waiting).rejects.toThrow();
+    await waiting;
     await expect(curl(proxy, tls12, '--tls-max', '1.2')).rejects.toThrow();
     const again = await startFarProgram();
     for (let visit = 0; visit < 2; visit++) expect((await curl(proxy, tls12, '--tls-max', '1.2')).stdout).toBe(ANSWER);
