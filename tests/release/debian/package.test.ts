@@ -163,7 +163,9 @@ describe.runIf(process.getuid?.() === 0)('the steps of packaging/Containerfile',
   beforeAll(() => {
     root = unpackDebian();
     cpSync(file, join(root, 'tmp', NAME));
-    execFileSync('systemd-nspawn', [...QUIET, '--directory', root, 'sh', '-ec', step('RUN')], { stdio: 'pipe' });
+    // Without a file system of its own over /tmp, where COPY has put the package.
+    const env = { ...process.env, SYSTEMD_NSPAWN_TMPFS_TMP: '0' };
+    execFileSync('systemd-nspawn', [...QUIET, '--directory', root, 'sh', '-ec', step('RUN')], { stdio: 'pipe', env });
     cpSync(join(ROOT, 'examples/compose/keyserver.json'), join(root, 'etc/wispr/keyserver.json'));
   }, 5 * MINUTES);
   afterAll(() => rmSync(join(root, '..'), { recursive: true }));
@@ -173,17 +175,21 @@ describe.runIf(process.getuid?.() === 0)('the steps of packaging/Containerfile',
     async () => {
       const state = join(root, '../state');
       execFileSync('cp', ['-a', join(root, 'var/lib/wispr'), state]);
-      const environment = ['--setenv=WISPR_HEALTH_HOST=keys.news.example', '--setenv=HOME=/var/lib/wispr'];
-      const options = [...environment, '--private-network', '--read-only', `--bind=${state}:${step('VOLUME')}`];
+      const environment = ['WISPR_HEALTH_HOST=keys.news.example', `HOME=${step('WORKDIR')}`];
+      const place = ['--private-network', '--read-only', `--bind=${state}:${step('VOLUME')}`, '--directory', root];
       const user = ['--user', step('USER'), '--chdir', step('WORKDIR'), '--kill-signal=SIGTERM'];
-      const command: string[] = JSON.parse(step('CMD'));
-      const machine = startCommand(['systemd-nspawn', ...QUIET, ...options, ...user, '--directory', root, ...command]);
-      const [, check = ''] = /^HEALTHCHECK .* CMD (.*)$/m.exec(text) ?? [];
-      const inside = () => readFileSync(`/proc/${machine.pid}/task/${machine.pid}/children`, 'utf8').trim();
-      const ask = () => startCommand(['nsenter', '--target', inside(), '--all', '--env', 'sh', '-c', check]).ended;
-      await expect.poll(async () => (await ask()).stdout).toBe('{"problems":[]}');
-      expect(readFileSync(`/proc/${inside()}/status`, 'utf8')).not.toMatch(/^Uid:\s0/m);
-      await machine.stop('SIGTERM');
+      const options = [...environment.map((each) => `--setenv=${each}`), ...place, ...user];
+      const machine = startCommand(['systemd-nspawn', ...QUIET, ...options, ...JSON.parse(step('CMD'))]);
+      try {
+        const [, check = ''] = /^HEALTHCHECK .* CMD (.*)$/m.exec(text) ?? [];
+        const inside = () => readFileSync(`/proc/${machine.pid}/task/${machine.pid}/children`, 'utf8').trim();
+        const ask = ['--all', '--', 'env', ...environment, 'sh', '-c', check];
+        const isHealthy = async () => (await startCommand(['nsenter', '--target', inside(), ...ask]).ended).stdout;
+        await expect.poll(isHealthy).toBe('{"problems":[]}');
+        expect(readFileSync(`/proc/${inside()}/status`, 'utf8')).not.toMatch(/^Uid:\s0/m);
+      } finally {
+        await machine.stop('SIGTERM');
+      }
     },
     5 * MINUTES,
   );
