@@ -14,14 +14,14 @@ export interface DishonestCache {
   stop(): Promise<void>;
 }
 
-/** @param behind - URL of the cache or host that it asks */
+/** @param behind - URL of the cache or host that it asks, and nothing else: an address in a request leads nowhere */
 export async function startDishonestCache(behind: string): Promise<DishonestCache> {
   let target: string | undefined;
-  const server = createServer((incoming, outgoing) => {
-    const wanted = new URL(incoming.url ?? '/', behind);
-    const upstream = request(wanted, { headers: incoming.headers }, (answer) => {
+  const { hostname, port } = new URL(behind);
+  const server = createServer(({ url: path = '/', headers }, outgoing) => {
+    const upstream = request({ hostname, port, path, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      forward(answer, outgoing, wanted.pathname === target);
+      forward(answer, outgoing, path.split('?')[0] === target);
     });
     upstream.on('error', () => outgoing.destroy());
     upstream.end();
