@@ -3,7 +3,7 @@
 // package has them in lib/, without their types (scripts/build-package.ts).
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = join(fileURLToPath(new URL('.', import.meta.url)), '..');
@@ -52,7 +52,16 @@ function endWithParent() {
 // to a directory for temporary files, and what is read from here is run. Threads learn of it by the environment. Without it, all goes on, slower.
 async function keepCompiledSources() {
   const { enableCompileCache } = await import('node:module');
-  const folder = isClone ? join(ROOT, 'node_modules/.cache') : process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  process.env.NODE_COMPILE_CACHE ??= join(folder, 'wispr-compiled');
-  enableCompileCache();
+  const folder = isClone ? join(ROOT, 'node_modules/.cache') : ownCache();
+  if (folder !== undefined) process.env.NODE_COMPILE_CACHE ??= join(folder, 'wispr-compiled');
+  if (process.env.NODE_COMPILE_CACHE) enableCompileCache();
+}
+
+// A relative folder would be one of the directory in which the command runs; a user of a container may have no home at all.
+function ownCache() {
+  try {
+    return [process.env.XDG_CACHE_HOME ?? '', join(homedir(), '.cache')].find((folder) => isAbsolute(folder));
+  } catch {
+    return undefined;
+  }
 }
