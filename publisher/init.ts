@@ -1,10 +1,11 @@
 /** `wispr init`: a commented configuration and an encrypted key store, made once and never overwritten. */
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KeyId } from '../core/crypto/key-id.ts';
 import { utf8 } from '../core/encoding/bytes.ts';
 import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
 import type { Argon2idCost } from '../node-support/argon2id.ts';
+import { createFile as createUnlessThere } from '../node-support/files/write-file.ts';
 import { readProgramFile } from '../node-support/program-files.ts';
 import { PublishError } from './errors.ts';
 import { generatorOf } from './generators.ts';
@@ -59,7 +60,7 @@ export async function initWorkspace(options: InitOptions): Promise<InitResult> {
   const { settings, text } = makeConfiguration(options);
   const keys = await createKeys(passphrase, options.cost);
   createFiles(workspace, keys, utf8(text));
-  writeFileSync(join(directory, SCHEMA), readProgramFile(SCHEMA, import.meta.url));
+  createUnlessThere(join(directory, SCHEMA), readProgramFile(SCHEMA, import.meta.url), 0o644);
   const sourceExists = existsSync(join(directory, settings.source));
   return { workspace, publisher: keys.rootId, settings, generator: generatorOf(directory)?.name, sourceExists };
 }
