@@ -62,12 +62,30 @@ async function run(options: Options): Promise<void> {
   const config = options.dev ? forDevelopment(configured) : configured;
   if (written) await introduce(file, config);
   if (written && !options.dev) return sayNextSteps(file);
+  await serve(config, options);
+}
+
+/** SIGTERM and Ctrl-C stop the server when running requests have ended; SIGHUP reads renewed certificates. */
+async function serve(config: KeyServerConfig, options: Options): Promise<void> {
   // Only here: the other commands start faster without the web server.
   const { startKeyServer } = await import('../../keyserver/server.ts');
-  const server = await startKeyServer(config);
-  const stopped = untilStopped(server); // listens for signals before the server is said to be ready
-  sayRunning(server, config, options);
-  await stopped;
+  let server: RunningKeyServer | undefined;
+  let isRenewed = false;
+  const reload = () => {
+    if (server) reloadCertificates(server);
+    isRenewed = true;
+  };
+  process.on('SIGHUP', reload); // now: while the server waits for its database, the signal would end it
+  try {
+    server = await startKeyServer(config);
+    if (isRenewed) reloadCertificates(server);
+    const stopped = stopRequested(); // before the server is said to be ready
+    sayRunning(server, config, options);
+    await stopped;
+    await server.close();
+  } finally {
+    process.off('SIGHUP', reload);
+  }
 }
 
 /** By site. @throws UsageError */
@@ -131,15 +149,6 @@ function sayDoor(
   sayHint(
     `forward port ${expected} to ${port}, set "port" to ${expected}, or set "trustedProxies" if a proxy is in front`,
   );
-}
-
-/** SIGTERM and Ctrl-C stop the server when running requests have ended; SIGHUP reads renewed certificates. */
-async function untilStopped(server: RunningKeyServer): Promise<void> {
-  const reload = () => reloadCertificates(server);
-  process.on('SIGHUP', reload);
-  await stopRequested();
-  process.off('SIGHUP', reload);
-  await server.close();
 }
 
 function reloadCertificates(server: RunningKeyServer): void {

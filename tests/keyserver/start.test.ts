@@ -6,12 +6,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { XWING_PUBLIC_KEY_LENGTH } from '#primitives';
+import { freePort } from '../../cache-config/child.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { forDevelopment, readConfig } from '../../keyserver/config/config.ts';
 import { configTemplate } from '../../keyserver/config/template.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { createMasterKey, readMasterKeys } from '../../keyserver/storage/master-key.ts';
 import { temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
+import { startProgram } from '../support/programs.ts';
 import { runWispr, startWispr } from '../support/wispr.ts';
 
 /** What a reader's database has in its header. */
@@ -122,6 +124,18 @@ describe('a development server', () => {
     expect((await server.stop()).code).toBe(0);
     expect(readdirSync(folder).filter((name) => name.includes('-wal') || name.includes('.new'))).toEqual([]);
   });
+});
+
+it('a key server that waits for its database is not ended by the signal to read renewed certificates', async () => {
+  const port = await freePort();
+  const [listen, database] = [{ host: '127.0.0.1', port }, `postgres:///none?host=${folder}`];
+  writeConfiguration({ listen, database, data: undefined });
+  const server = startProgram('bin/wispr.js', ['keyserver', '--dev'], { cwd: folder });
+  const health = async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined))?.status;
+  await expect.poll(health, { timeout: 10_000 }).toBe(503);
+  process.kill(server.pid, 'SIGHUP');
+  expect(await health()).toBe(503);
+  await server.stop();
 });
 
 describe('where it listens', () => {
