@@ -16,7 +16,7 @@ const FOLDERS =
   'cache-config cli client-proxy core examples/newspaper keyserver link node-support publisher reading serve web-reader/errors.ts';
 
 rmSync(LIB, { recursive: true, force: true });
-for (const file of git('ls-files', '-z', '-co', '--exclude-standard', '--', ...FOLDERS.split(' '))
+for (const file of git('ls-files', '-z', '--', ...FOLDERS.split(' '))
   .split('\0')
   .filter(Boolean))
   write(file);
