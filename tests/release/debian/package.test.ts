@@ -106,6 +106,7 @@ describe.runIf(process.getuid?.() === 0)('in Debian 12', () => {
     await does(`sed '${change}' ${example} > /etc/wispr/keyserver.json; systemctl start wispr-keyserver`);
     await isHealthy();
     expect(await does('stat -c "%a %U" /var/lib/wispr/master.key')).toBe('600 wispr\n');
+    await does('test ! -e /var/lib/wispr/.cache'); // no code that the service could change
     expect(await does('stat -c %U /proc/$(systemctl show wispr-keyserver -P MainPID)')).toBe('wispr\n');
     const killed = await property('MainPID');
     await does(`kill -9 ${killed}`);
