@@ -48,7 +48,7 @@ export const PARTS: readonly Part[] = [
     sources: ['client-proxy/', 'keyserver/', 'cli/', 'docs/deploy.md', 'docs/operations.md'],
   },
   { name: 'debian', minutes: 3, sources: ['packaging/', 'scripts/', 'cli/', 'keyserver/'] },
-  { name: 'single', minutes: 1, sources: ['cli/', 'scripts/', 'package'] },
+  { name: 'single', minutes: 2, sources: ['cli/', 'keyserver/', 'publisher/', 'scripts/', 'package'] },
   {
     name: 'generators',
     minutes: 2,
