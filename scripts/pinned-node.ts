@@ -16,15 +16,24 @@ const PACKAGES = {
 /** Platform and processor as Node.js calls them. */
 export type Target = keyof typeof PACKAGES;
 
+export const TARGETS = Object.keys(PACKAGES) as Target[];
+
+/** What the lock file says of the package. */
+export function lockedNode(target: Target): { name: string; version: string; integrity: string } {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+  const name = PACKAGES[target];
+  const { version, integrity } = packages[`node_modules/${name}`];
+  return { name, version, integrity };
+}
+
 /**
  * The folder of the package, which npm has installed or which is fetched into `.cache`, where it stays.
  *
  * @throws Error where what the registry gives is not what the lock file names
  */
 export function pinnedNode(target: Target): string {
-  const name = PACKAGES[target];
-  const installed = join(ROOT, 'node_modules', name);
-  return existsSync(installed) ? installed : fetched(name);
+  const installed = join(ROOT, 'node_modules', PACKAGES[target]);
+  return existsSync(installed) ? installed : fetched(target);
 }
 
 /** The program in the folder that {@link pinnedNode} returns. */
@@ -32,10 +41,8 @@ export function nodeProgram(target: Target): string {
   return join(pinnedNode(target), target.startsWith('win32') ? 'bin/node.exe' : 'bin/node');
 }
 
-function fetched(name: string): string {
-  const { version, integrity } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages[
-    `node_modules/${name}`
-  ];
+function fetched(target: Target): string {
+  const { name, version, integrity } = lockedNode(target);
   const folder = join(ROOT, '.cache', `${name}-${version}`);
   if (existsSync(folder)) return folder;
   const work = `${folder}.${process.pid}`;

@@ -1,10 +1,13 @@
 /** wispr as somebody has it who installed it: a command, and a home that is empty. */
+import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { stopAll } from '../../cache-config/child.ts';
 import { launchChromium } from './chromium.ts';
+import { send } from './http-client.ts';
 import { type Ended, type RunningProgram, startCommand } from './programs.ts';
+import { startReaderHome } from './reader-home.ts';
 import type { CleanUp } from './reader-rig.ts';
 import { startStaticHost } from './static-hosts.ts';
 
@@ -69,4 +72,30 @@ export async function startKeyServer({ start }: Installed): Promise<void> {
   const page = await fetch(`${reading}/-/sign-in`);
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<form')]);
   expect((await server.stop()).code).toBe(0);
+}
+
+/** Opened on a thread of its own. */
+const LARGE = randomBytes(3_000_000);
+
+/** A reader's way: a publisher is connected, and its site read by `fetch`, through the proxy, and at the gateway. */
+export async function connectAndRead({ start, run }: Installed, cleanUp: CleanUp): Promise<void> {
+  const reader = await startReaderHome(cleanUp);
+  await reader.publisher.publish(reader.host.files, '/a.html', { content: 'read at last' });
+  await reader.publisher.publish(reader.host.files, '/large.bin', { content: LARGE });
+  const link = await reader.keyServer.invite();
+  const bound = await run('bind', link, '--yes', '--trust-site', reader.publisher.site, ...reader.connectTo);
+  expect([bound.code, bound.stderr]).toEqual([0, expect.stringContaining('connected: news.example')]);
+  const fetched = await run('fetch', 'https://news.example/a.html', ...reader.connectTo);
+  expect(fetched).toEqual({ code: 0, stdout: 'read at last', stderr: '' });
+  const proxy = start('proxy', '--port', '0', '--json', ...reader.connectTo);
+  cleanUp.add(() => proxy.stop('SIGKILL'));
+  const ready = JSON.parse(await proxy.line(/^\{/)) as { proxy: string; sites: { gateway: string }[] };
+  const { port } = new URL(ready.proxy);
+  expect((await send(Number(port), 'http://news.example/a.html')).text).toBe('read at last');
+  for (const _from of ['its host', 'what was kept'])
+    expect((await send(Number(port), 'http://news.example/large.bin')).body.equals(LARGE)).toBe(true);
+  const { host } = new URL(ready.sites[0]?.gateway ?? '');
+  expect((await send(Number(port), '/a.html', { headers: { host } })).text).toBe('read at last');
+  expect((await send(Number(port), '/', { headers: { host: `localhost:${port}` } })).text).toContain('news.example');
+  expect((await proxy.stop('SIGTERM')).code).toBe(0);
 }

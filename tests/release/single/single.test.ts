@@ -1,18 +1,12 @@
 /** The single executable: made as `npm run build:single` makes it, and run where there is no Node.js. */
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../../cli/commands/index.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { send } from '../../support/http-client.ts';
-import { type Installed, installed, publishAndRead, startKeyServer } from '../../support/installed.ts';
-import { startReaderHome } from '../../support/reader-home.ts';
+import { connectAndRead, type Installed, installed, publishAndRead, startKeyServer } from '../../support/installed.ts';
 import { CleanUp, temporaryFolder } from '../../support/reader-rig.ts';
-
-/** Opened on a thread, whose program is in the file as well. */
-const LARGE = randomBytes(3_000_000);
 
 const cleanUp = new CleanUp();
 let folder: string;
@@ -84,29 +78,12 @@ describe('the single executable', () => {
   });
 
   it('connects, fetches, and serves a browser', async () => {
-    const reader = await startReaderHome(cleanUp);
-    await reader.publisher.publish(reader.host.files, '/a.html', { content: 'read at last' });
-    await reader.publisher.publish(reader.host.files, '/large.bin', { content: LARGE });
-    const { home, start, run } = await inEmptyHome();
-    const link = await reader.keyServer.invite();
-    const bound = await run('bind', link, '--yes', '--trust-site', reader.publisher.site, ...reader.connectTo);
-    expect([bound.code, bound.stderr]).toEqual([0, expect.stringContaining('connected: news.example')]);
-    const fetched = await run('fetch', 'https://news.example/a.html', ...reader.connectTo);
-    expect(fetched).toEqual({ code: 0, stdout: 'read at last', stderr: '' });
-    const proxy = start('proxy', '--port', '0', '--json', ...reader.connectTo);
-    cleanUp.add(() => proxy.stop('SIGKILL'));
-    const ready = JSON.parse(await proxy.line(/^\{/)) as { proxy: string; sites: { gateway: string }[] };
-    const { port } = new URL(ready.proxy);
-    expect((await send(Number(port), 'http://news.example/a.html')).text).toBe('read at last');
-    for (const _from of ['its host', 'what was kept'])
-      expect((await send(Number(port), 'http://news.example/large.bin')).body.equals(LARGE)).toBe(true);
-    const { host } = new URL(ready.sites[0]?.gateway ?? '');
-    expect((await send(Number(port), '/a.html', { headers: { host } })).text).toBe('read at last');
-    expect((await send(Number(port), '/', { headers: { host: `localhost:${port}` } })).text).toContain('news.example');
+    const wispr = await inEmptyHome();
+    await connectAndRead(wispr, cleanUp);
+    const { home, run } = wispr;
     const [roaming, words] = [join(home, 'mine.roaming'), join(home, 'words')];
     expect((await run('identity', 'export', roaming, '--words-file', words)).code).toBe(0);
     expect(readFileSync(words, 'utf8')).toMatch(/^(?:[a-z-]+ ){6}[a-z-]+\n$/);
-    expect((await proxy.stop('SIGTERM')).code).toBe(0);
     const { code, stderr } = await run('identity', 'protect', 'keyring');
     expect([code, stderr]).toEqual([1, expect.stringContaining('[keyring-unavailable]')]);
     expect(stderr).toMatch(/single file .*\n.*hint: .*protect passphrase.* or .*protect key-file/);
