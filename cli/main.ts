@@ -1,4 +1,4 @@
-/** The `wispr` command. Each command lives in `commands/`; this file and single.ts alone set the exit code of the process. */
+/** The `wispr` command. Each command lives in `commands/`; this file alone sets the exit code of the process. */
 
 import { COMMANDS } from './commands/index.ts';
 import { outliveOutputErrors } from './io/voice.ts';

@@ -14,16 +14,12 @@ const VERSION_OPTIONS = ['-V', '--version'];
 /** How usage lines call arguments and options that are, or may be, paths. */
 const PATHS = ['file', 'files', 'public-key-file', 'dir', 'from', 'place', 'target'];
 
-/**
- * @param about - a paragraph for the end of the help
- * @returns the exit code
- */
-export function runCommandLine(commands: CommandTable, io: Partial<Io> = {}, about?: string): Promise<number> {
+/** @returns the exit code */
+export function runCommandLine(commands: CommandTable, io: Partial<Io> = {}): Promise<number> {
   return runWith({ ...processIo(), ...io }, async () => {
     try {
       const { argv } = currentIo();
       const program = await createProgram(commands, argv);
-      if (about !== undefined) program.addHelpText('after', `\n${about}`);
       await program.parseAsync(argv, { from: 'user' });
     } catch (error) {
       if (!(error instanceof CommanderError)) setExitCode(explain(error));

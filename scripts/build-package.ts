@@ -3,23 +3,17 @@
  * the same lines and columns: stack traces need no source maps. The package is a program
  * and no library, so it has no declarations. Files that the program reads are copied beside, and `lib/package.json` maps `#…`.
  */
-import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import { writeWebReader } from './build-web-reader.ts';
+import { programSources } from './program-sources.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const LIB = join(ROOT, 'lib');
-/** What the commands run; the in-browser reader comes built, but for its error codes. */
-const FOLDERS =
-  'cache-config cli client-proxy core examples/newspaper keyserver link node-support publisher reading serve web-reader/errors.ts';
 
 rmSync(LIB, { recursive: true, force: true });
-for (const file of git('ls-files', '-z', '--', ...FOLDERS.split(' '))
-  .split('\0')
-  .filter(Boolean))
-  write(file);
+for (const file of programSources()) write(file);
 await writeWebReader(join(LIB, 'dist/web-reader'));
 writePackage();
 
@@ -40,8 +34,4 @@ function writePackage(): void {
   const { name, version, license, engines, imports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const text = JSON.stringify({ name, version, license, type: 'module', engines, imports }, null, 2);
   writeFileSync(join(LIB, 'package.json'), `${text.replace(/\.ts"/g, '.js"')}\n`);
-}
-
-function git(...args: string[]): string {
-  return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' });
 }

@@ -1,41 +1,76 @@
-// One file that a reader downloads and runs, without Node.js: `npm run build:single [-- DIR]`, with its checksum and a bill of materials
-// (CycloneDX). Made of the Node.js that the lock file pins for this platform; docs/reader.md says how the others are made. Twice the same
-// sources and packages give the same program.
+// One file with all commands, which runs without Node.js: `npm run build:single [-- DIR] [--target PLATFORM-PROCESSOR]…`, for this machine
+// where none is named. Made of the Node.js that the lock file pins. Twice the same sources and packages give the same file.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { FRUGAL_FLAGS } from '../cli/start-frugally.ts';
+import { writeWebReader } from './build-web-reader.ts';
 import { licencesOf, packagesIn } from './licenses.ts';
+import { nodeProgram, pinnedNode } from './pinned-node.ts';
+import { programSources } from './program-sources.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+const HOST = `${process.platform}-${process.arch}`;
 
-const out = resolve(process.argv[2] ?? join(ROOT, 'dist'));
-const suffix = process.platform === 'win32' ? '.exe' : '';
-const output = join(out, `wispr-${version}-${process.platform}-${process.arch}${suffix}`);
-/** What runs on threads that open documents: client-proxy/documents/opening/block-opener.ts starts it. */
-const THREAD = 'opening-thread.mjs';
-const WORDS = 'eff-large-wordlist.txt';
-// What old packages ask for by `require` are modules of Node.js.
-const REQUIRE = "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);";
+/** What `programOfThread` starts. The child process for the keyring is not among them: its library is native. */
+const THREADS = [
+  'client-proxy/documents/opening/opening-thread.ts',
+  'keyserver/hashing/thread.ts',
+  'publisher/check/check-thread.ts',
+  'publisher/protect/writers/thread-main.ts',
+];
+const WEB_READER = 'dist/web-reader';
+// What old packages ask for by `require` are modules of Node.js. On a thread, `import.meta.url` is a `data:` URL.
+const REQUIRE = "import { createRequire } from 'node:module';\nconst require = createRequire('file:///');";
+
+/** Each source has a URL of its own, as it has outside of a bundle: node-support/program-files.ts finds assets by it. */
+const ownUrls = {
+  name: 'own URLs',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      if (path.includes('node_modules')) return;
+      const url = `wispr:///${relative(ROOT, path).replaceAll('\\', '/')}`;
+      return { contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', `'${url}'`), loader: 'ts' };
+    }),
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { target: { type: 'string', multiple: true, default: [HOST] } },
+});
+const out = resolve(positionals[0] ?? join(ROOT, 'dist'));
 const work = mkdtempSync(join(tmpdir(), 'wispr-single-'));
 try {
   mkdirSync(out, { recursive: true });
-  const packages = await bundle('cli/single.ts', join(work, 'wispr.mjs'), REQUIRE);
-  await bundle('client-proxy/documents/opening/opening-thread.ts', join(work, THREAD)); // nothing in it that is not in the other
-  writeFileSync(join(work, 'licenses.txt'), licencesOf([...packages, relative(ROOT, pinnedNode())]));
-  inject();
-  report();
+  const assets = await collectAssets();
+  for (const target of values.target) report(inject(target, assets));
 } finally {
   rmSync(work, { recursive: true });
 }
 
+/** By name, the file that has it; also writes the program itself. */
+async function collectAssets() {
+  const packages = await bundle('cli/executable.ts', join(work, 'wispr.mjs'));
+  const assets = {};
+  for (const thread of THREADS) {
+    assets[thread] = thread.replaceAll('/', '-');
+    await bundle(thread, join(work, assets[thread])); // no package in it that is not in the program
+  }
+  for (const file of programSources()) if (!file.endsWith('.ts')) assets[file] = join(ROOT, file);
+  packages.push(...(await writeWebReader(join(work, 'web-reader'))), relative(ROOT, pinnedNode(HOST)));
+  writeFileSync(join(work, 'web-reader/licenses.txt'), licencesOf([...new Set(packages)]));
+  for (const file of readdirSync(join(work, 'web-reader'))) assets[`${WEB_READER}/${file}`] = `web-reader/${file}`;
+  return assets;
+}
+
 /** Everything that a program imports in one module; returns the folders of the packages that are in it. */
-async function bundle(entry, outfile, banner = '') {
+async function bundle(entry, outfile) {
   const { metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: [entry],
@@ -44,54 +79,36 @@ async function bundle(entry, outfile, banner = '') {
     platform: 'node',
     format: 'esm',
     target: 'node26',
+    mainFields: ['module', 'main'], // old packages that choose their format as they run cannot be bundled
     metafile: true,
     logLevel: 'warning',
-    banner: { js: banner },
+    banner: { js: REQUIRE },
+    plugins: [ownUrls],
   });
   return packagesIn(Object.keys(metafile.inputs));
 }
 
-/** The package of Node.js for this platform: the lock file has its hash, so readers get what was reviewed. */
-function pinnedNode() {
-  const folder = dirname(dirname(realpathSync(process.execPath)));
-  if (dirname(folder) === realpathSync(join(ROOT, 'node_modules'))) return folder;
-  throw new Error(`run it by "npm run build:single": ${process.execPath} is not the pinned Node.js`);
-}
-
-/** Everything that was installed to run, with the hashes of the lock file, as npm lists it. */
-function billOfMaterials() {
-  const command = ['sbom', '--omit=dev', '--sbom-format=cyclonedx', '--sbom-type=application'];
-  const bill = JSON.parse(execFileSync('npm', command, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] }));
-  bill.metadata.component.name = name; // npm takes the name of the folder
-  return `${JSON.stringify(bill, null, 2)}\n`;
-}
-
-function inject() {
+function inject(target, assets) {
+  const output = join(out, `wispr-${version}-${target}${target.startsWith('win32') ? '.exe' : ''}`);
   const config = {
     main: 'wispr.mjs', // names become part of the file, so none says where it was made
     mainFormat: 'module',
-    executable: process.execPath,
+    executable: nodeProgram(target),
     output,
     disableExperimentalSEAWarning: true,
     useCodeCache: false, // it differs from one run to the next
-    execArgv: FRUGAL_FLAGS,
+    execArgv: FRUGAL_FLAGS, // for all commands: protecting 400 documents takes no more with them
     execArgvExtension: 'none', // NODE_OPTIONS adds no code
-    assets: {
-      'dist/web-reader/licenses.txt': 'licenses.txt',
-      [THREAD]: THREAD,
-      [WORDS]: join(ROOT, 'client-proxy/identity', WORDS),
-    },
+    assets,
   };
   writeFileSync(join(work, 'sea.json'), JSON.stringify(config));
   rmSync(output, { force: true });
   execFileSync(process.execPath, ['--build-sea', 'sea.json'], { cwd: work, stdio: ['ignore', 'ignore', 'inherit'] });
+  return output;
 }
 
-function report() {
+function report(output) {
   const bytes = readFileSync(output);
-  const line = `${createHash('sha256').update(bytes).digest('hex')}  ${basename(output)}\n`;
-  writeFileSync(`${output}.sha256`, line);
-  writeFileSync(`${output}.cdx.json`, billOfMaterials());
-  process.stdout.write(line);
+  process.stdout.write(`${createHash('sha256').update(bytes).digest('hex')}  ${basename(output)}\n`);
   process.stderr.write(`build-single: wrote ${output}: ${(bytes.length / 2 ** 20).toFixed(0)} MiB\n`);
 }

@@ -12,17 +12,17 @@ import { licencesOf, packagesIn } from './licenses.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FOLDER = join(ROOT, 'dist/web-reader');
 
-/** By file name, such as `worker.js`; with the licences of what is in them. */
-async function bundleWebReader(): Promise<Map<string, Uint8Array | string>> {
+/** By file name, such as `worker.js`, and the folders of the packages in them. */
+async function bundleWebReader(): Promise<{ bundles: Map<string, Uint8Array>; packages: string[] }> {
   const entries = globSync('web-reader/*/main.ts', { cwd: ROOT }).sort();
-  const bundled = new Map<string, Uint8Array | string>();
+  const bundles = new Map<string, Uint8Array>();
   const inputs: string[] = [];
   for (const entry of entries) {
     const { outputFiles, metafile } = await bundle(entry);
-    for (const { contents } of outputFiles) bundled.set(`${basename(dirname(entry))}.js`, contents);
+    for (const { contents } of outputFiles) bundles.set(`${basename(dirname(entry))}.js`, contents);
     inputs.push(...Object.keys(metafile.inputs));
   }
-  return bundled.set('licenses.txt', licencesOf(packagesIn(inputs)));
+  return { bundles, packages: packagesIn(inputs) };
 }
 
 function bundle(entry: string) {
@@ -62,15 +62,21 @@ const withoutWords: Plugin = {
   },
 };
 
-/** Writes all bundles; each file is whole at every moment. @param folder - where to; it is made */
-export async function writeWebReader(folder = FOLDER): Promise<void> {
-  const bundles = await bundleWebReader();
+/**
+ * Writes all bundles, and the licences of what is in them; each file is whole at every moment.
+ *
+ * @param folder - where to; it is made
+ * @returns the folders of the packages in them
+ */
+export async function writeWebReader(folder = FOLDER): Promise<string[]> {
+  const { bundles, packages } = await bundleWebReader();
   mkdirSync(folder, { recursive: true });
-  for (const [name, contents] of bundles) {
+  for (const [name, contents] of [...bundles, ['licenses.txt', licencesOf(packages)] as const]) {
     const temporary = join(folder, `.${name}.${process.pid}`);
     writeFileSync(temporary, contents);
     renameSync(temporary, join(folder, name));
   }
+  return packages;
 }
 
 if (import.meta.main) {

@@ -10,13 +10,6 @@ export function packagesIn(inputs: readonly string[]): string[] {
   return [...new Set(folders)].sort();
 }
 
-const TEXTS = '{LICENSE,LICENCE,license,licence}*';
-
-/** Whether a package comes with the text of its licence. */
-export function hasLicence(folder: string): boolean {
-  return globSync(TEXTS, { cwd: join(ROOT, folder) }).length > 0;
-}
-
 /**
  * wispr's own licence, then those of packages.
  *
@@ -28,9 +21,29 @@ export function licencesOf(folders: readonly string[]): string {
 }
 
 function licenceOf(folder: string): string {
-  const { name, version } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'));
-  const [file] = globSync(TEXTS, { cwd: join(ROOT, folder) }).sort();
-  if (file === undefined) throw new Error(`${name} has no text of its licence`);
-  const text = readFileSync(join(ROOT, folder, file), 'utf8').trim();
-  return `${folder === '.' ? 'wispr' : name} ${version}\n\n${text}\n`;
+  const { name, version } = manifestOf(folder);
+  const text = textOf(folder);
+  if (text === undefined) throw new Error(`${name} has no text of its licence`);
+  return `${folder === '.' ? 'wispr' : name} ${version}\n\n${text.trim()}\n`;
+}
+
+/** Whether the text of a package's licence is known. */
+export function hasLicence(folder: string): boolean {
+  return textOf(folder) !== undefined;
+}
+
+/** In a file of its own, or at the end of its README; Apache's is known without. */
+function textOf(folder: string): string | undefined {
+  const own = read(folder, '{LICENSE,LICENCE,license,licence}*');
+  const atEnd = /^## licen[cs]e\n(.*)/ims.exec(read(folder, 'README.md') ?? '')?.[1];
+  return own ?? atEnd ?? (manifestOf(folder).license === 'Apache-2.0' ? read('.', 'LICENSE') : undefined);
+}
+
+function manifestOf(folder: string): { name: string; version: string; license?: string } {
+  return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'));
+}
+
+function read(folder: string, pattern: string): string | undefined {
+  const [file] = globSync(pattern, { cwd: join(ROOT, folder) }).sort();
+  return file && readFileSync(join(ROOT, folder, file), 'utf8');
 }

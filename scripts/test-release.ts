@@ -48,7 +48,8 @@ export const PARTS: readonly Part[] = [
     sources: ['client-proxy/', 'keyserver/', 'cli/', 'docs/deploy.md', 'docs/operations.md'],
   },
   { name: 'debian', minutes: 3, sources: ['packaging/', 'scripts/', 'cli/', 'keyserver/'] },
-  { name: 'single', minutes: 1, sources: ['cli/', 'scripts/', 'package'] },
+  { name: 'package', minutes: 1, sources: ['bin/', 'cli/', 'keyserver/', 'publisher/', 'scripts/', 'package'] },
+  { name: 'single', minutes: 2, sources: ['cli/', 'keyserver/', 'publisher/', 'scripts/', 'package'] },
   {
     name: 'generators',
     minutes: 2,

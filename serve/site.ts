@@ -1,8 +1,8 @@
 /** Which site is shown, and under which settings. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { headTargetOf, targetUrlPath } from '../core/publication/names.ts';
+import { openProgramFolder } from '../node-support/program-files.ts';
 import { readConfiguration } from '../publisher/workspace/configuration/read.ts';
 import type { Configuration, ConfigurationInput } from '../publisher/workspace/configuration/schema.ts';
 import { openIndexReadOnly } from '../publisher/workspace/index/open.ts';
@@ -27,15 +27,17 @@ const ELSEWHERE = [
 /** What the publisher's own configuration says, but for what is elsewhere. `source` is absolute. */
 export type SiteSettings = Omit<ConfigurationInput, (typeof ELSEWHERE)[number]>;
 
-const EXAMPLE = fileURLToPath(new URL('../examples/newspaper', import.meta.url));
 const ANY_SITE = 'site.example';
+
+/** The newspaper of the demonstration. */
+export const openExample = () => openProgramFolder('../examples/newspaper', import.meta.url);
 
 /**
  * The settings for a directory: those of the `wispr.json` in it, or of the one above whose source it is; otherwise the whole directory is one set.
  *
  * @throws PublishError if the configuration is wrong
  */
-export async function chooseSite(directory: string = EXAMPLE): Promise<SiteSettings> {
+export async function chooseSite(directory: string = openExample().folder): Promise<SiteSettings> {
   const place = resolve(directory);
   const inside = join(place, CONFIGURATION_FILE);
   if (existsSync(inside)) return settingsOf(inside, await readConfiguration(inside));

@@ -26,13 +26,14 @@ export function addDemoCommand(program: Command): void {
 
 async function run({ once, json }: Options): Promise<void> {
   // Only here: the other commands start faster without all the programs.
-  const [{ tell }, { untilAborted, withWorld }, { chooseSite }, { stopAll }] = await Promise.all([
+  const [{ tell }, { untilAborted, withWorld }, { chooseSite, openExample }, { stopAll }] = await Promise.all([
     import('../../serve/journey.ts'),
     import('../../serve/serving.ts'),
     import('../../serve/site.ts'),
     import('../../cache-config/servers.ts'),
   ]);
-  const settings = await chooseSite();
+  using example = openExample();
+  const settings = await chooseSite(example.folder);
   setExitCode(EXIT.failed); // until it ends well
   await untilSignal((signal) =>
     withWorld(settings, signal, async (world) => {

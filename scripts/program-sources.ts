@@ -1,0 +1,16 @@
+/** What the commands run, for whatever packs them: scripts/build-package.ts and scripts/build-single.mjs. */
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+/** The in-browser reader comes built, but for its error codes. */
+const FOLDERS =
+  'cache-config cli client-proxy core examples/newspaper keyserver link node-support publisher reading serve web-reader/errors.ts';
+
+/** Paths from the root of the clone, in order; only what Git tracks: whatever else lies there may be secret. */
+export function programSources(): string[] {
+  const args = ['ls-files', '-z', '--', ...FOLDERS.split(' ')];
+  const files = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).split('\0');
+  return [...new Set(files)].filter((file) => file !== '' && existsSync(join(ROOT, file))).sort();
+}
