@@ -80,7 +80,7 @@ describe('a reader', () => {
     await open('/');
     await putState(page, 'answered', { [id]: Date.now() });
     await expectRefusal(page, await open('/21/story.html'), 403, 'key-missing');
-    expect(await page.title()).toBe('Your subscription does not include this page.');
+    expect(await page.title()).toBe('You have no key for this page');
     // Where the vault said why, so does the page.
     await open('/');
     await putState(page, 'refused', [{ id, reason: 'lapsed' }]);
