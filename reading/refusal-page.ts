@@ -30,10 +30,9 @@ export interface RefusalPage extends Refusal {
   readonly facts: readonly string[];
 }
 
-const STYLE = `body{font:1.0625rem/1.6 system-ui,sans-serif;max-width:36rem;margin:auto;padding:5vh 1rem;overflow-wrap:anywhere}
-header,h1{font:bold 1.4rem/1.3 Georgia,serif;margin:0 0 1rem}img{max-width:100%;height:3rem}main{padding:6%;border:1px solid #8885;border-radius:12px}
-a{margin-inline-end:1rem;color:var(--accent)}.b{display:inline-block;padding:.6rem 1rem;border-radius:8px;background:var(--accent);color:var(--on);text-decoration:none}
-details{margin-top:2rem}`;
+const STYLE = `body{font:1.0625rem/1.6 system-ui,sans-serif;max-width:36rem;margin:auto;padding:5vh 1rem;background:Canvas;overflow-wrap:anywhere}
+header,h1{font:bold 1.4rem/1.3 Georgia,serif;margin:0 0 1rem}img{max-width:100%;max-height:3rem;background:#fff}main{padding:6%;border:1px solid #8885;border-radius:12px}
+a{display:inline-block;margin-inline-end:1rem;color:var(--accent)}.b{padding:.6rem 1rem;border-radius:12px;background:var(--accent);color:var(--on);text-decoration:none}`;
 
 /** The style sheet of the page, for a policy that names its hash, or for a file of its own. */
 export function refusalStyle({ light, dark }: Accent): string {

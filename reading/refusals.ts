@@ -52,7 +52,7 @@ export const REFUSALS: Readonly<Record<string, Refusal | undefined>> = {
   'publisher-unexpected': FOREIGN,
   'root-unexpected': FOREIGN,
   'key-missing': {
-    ...NO_ACCESS,
+    status: 403,
     title: 'You have no key for this page',
     lead: 'If you have just subscribed, try again in a few minutes. Otherwise ask the publisher.',
   },

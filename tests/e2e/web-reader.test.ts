@@ -67,7 +67,7 @@ describe('a reader', () => {
     });
   });
 
-  it('is led to the vault for a key, and told that the subscription does not include the page where it gave none', async () => {
+  it('is led to the vault for a key, and told that there is no key for the page where it gave none', async () => {
     page = await readerWith(rig, 'day-1');
     const [id, wanted] = [setOf(rig.publisher, 'day-2').id, '/21/story.html?a=b#c'];
     const asked: string[] = [];
