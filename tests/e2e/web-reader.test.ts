@@ -58,8 +58,8 @@ describe('a reader', () => {
       expect(headers).not.toHaveProperty('x-from-host');
       expect(headers).not.toHaveProperty('content-encoding');
       expect(await page.context().cookies()).toEqual([]);
-      await expectRefusal(page, await open('/unsigned.html'), 404, 'no-such-document');
-      await expectRefusal(page, await open('/a%00b.html'), 404, 'path-refused');
+      await expectRefusal(page, await open('/unsigned.html'), 404, 'no-such-document', 'Front page');
+      await expectRefusal(page, await open('/a%00b.html'), 404, 'path-refused', 'Front page');
       rig.host.handlers.set(fileOf(rig.publisher, '/20/long.txt'), (_request, response) =>
         response.writeHead(302, { location: rig.host.origin, 'access-control-allow-origin': '*' }).end(),
       );
@@ -150,7 +150,7 @@ describe('a hostile content host', () => {
       publisher.publication.remove('/20/draft.html');
       await signOnto(publisher.publication, host.files);
       await page.waitForTimeout(1100); // a look a second
-      await expectRefusal(page, await open('/20/draft.html'), 404, 'no-such-document');
+      await expectRefusal(page, await open('/20/draft.html'), 404, 'no-such-document', 'Front page');
     });
   });
 });
