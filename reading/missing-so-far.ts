@@ -1,4 +1,4 @@
-import { CodedError, reasonOf } from '../core/errors.ts';
+import { reasonOf } from '../core/errors.ts';
 import { ReadingError } from '../core/reading/errors.ts';
 
 /** What is known of the publication that has no such document. Times in seconds since 1970. */
@@ -12,14 +12,11 @@ export interface PublicationAtHand {
 /** That there is no such document is true of the publication at hand; where no host could be asked for a newer one, it is no more than that. */
 export class MissingSoFar extends ReadingError {
   readonly atHand: PublicationAtHand;
-  /** Code of what the look for a newer one met; `undefined` while that look goes on. */
-  readonly lookFailed: string | undefined;
 
   /** @param failure - what the look for a newer one met; `undefined` while that look goes on */
   constructor(atHand: PublicationAtHand, failure: unknown) {
     super('no-such-document', missingSoFar(atHand.version, failure), { cause: failure });
     this.atHand = atHand;
-    if (failure !== undefined) this.lookFailed = failure instanceof CodedError ? failure.code : 'internal';
   }
 }
 

@@ -43,8 +43,9 @@ function bundle(entry: string) {
 }
 
 /**
- * Leaves out words that no reader sees: the entries of error catalogues, which people read at a terminal and in docs/generated/errors.md; what noble says to
- * programmers who pass something wrong; and of keys what happened, for the vault's page shows the code alone. What is wrong with a document stays.
+ * Leaves out words that no reader sees: the entries of error catalogues, which people read at a terminal and in docs/generated/errors.md; what noble and
+ * core/ say to programmers who pass something wrong; and of keys what happened, for the vault's page shows the code alone. What is wrong with a document
+ * stays.
  */
 const withoutWords: Plugin = {
   name: 'without words',
@@ -59,6 +60,12 @@ const withoutWords: Plugin = {
       "$1''",
     );
     loads(/[/\\]@noble[/\\].*\.js$/, 'js', /throw new (\w*Error)\([^;\n]*\);$/gm, 'throw new $1();');
+    loads(
+      /[/\\]core[/\\]\w+[/\\][\w-]+\.ts$/,
+      'ts',
+      /throw new ((?:Range|Type)Error)\([^;\n]*\);$/gm,
+      'throw new $1();',
+    );
   },
 };
 

@@ -1,16 +1,25 @@
 /** Turns an error into a page: plain words, a short code, and a way on. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { CodedError, reasonOf } from '../../core/errors.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
-import { ago, CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
+import { CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
+import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
 import { ACCOUNT_PAGE, documentPathOf } from '../../core/site/path.ts';
 import { MissingSoFar } from '../../reading/missing-so-far.ts';
+import {
+  buttonOf,
+  noticePage,
+  type RefusalLook,
+  type RefusalPage,
+  refusalPage,
+  refusalStyle,
+} from '../../reading/refusal-page.ts';
+import { refusalOf } from '../../reading/refusals.ts';
 import { ReaderError } from '../errors.ts';
 import { VIA } from '../network/answer-fields.ts';
-import type { PublisherLook } from './look.ts';
-import { CONTROL_HEADERS, headersFor, type Page, renderPage } from './template.ts';
-import { missingSoFarText, type RefusalText, refusalText, type WayOn } from './texts.ts';
-import { dayOf, momentOf } from './words.ts';
+import { BRAND, CONTROL_HEADERS, PAGE_HEADERS, renderPage } from './template.ts';
+import { type RefusalText, refusalText } from './texts.ts';
 
 /** What a page of an error can lead to, and name. */
 export interface RefusedAddresses {
@@ -25,7 +34,7 @@ export interface RefusedAddresses {
   /** Path and query of what was asked for, if it can be asked for again. */
   readonly again?: string | undefined;
   /** How the publisher wants pages in place of its own to look, by its signed settings. */
-  readonly look?: (() => PublisherLook) | undefined;
+  readonly look?: (() => RefusalLook) | undefined;
   /** Address of the Reader's own first page. */
   readonly ownPage?: string | undefined;
 }
@@ -49,11 +58,11 @@ export function refuse(
     response.destroy();
     return known;
   }
-  const { status, page } = refusalPage(known, { ...addresses, again: againOf(request) });
-  const shown: Page = own ? { ...page, place: 'other', action: { text: 'Back to your sites', url: '/' } } : page;
-  const html = renderPage(shown);
+  const page = pageOf(known, { ...addresses, again: againOf(request) });
+  const { status = 502 } = page;
+  const { headers, html } = own ? ownPage(page) : rendered(page, addresses.look?.());
   response.writeHead(status, {
-    ...(own ? CONTROL_HEADERS : headersFor(shown)),
+    ...headers,
     'content-length': String(Buffer.byteLength(html)),
     'wispr-refusal': known.code,
     via: VIA,
@@ -64,6 +73,39 @@ export function refuse(
   });
   response.end(request.method === 'HEAD' ? undefined : html);
   return known;
+}
+
+interface Rendered {
+  readonly headers: OutgoingHttpHeaders;
+  readonly html: string;
+}
+
+/** In place of one of the Reader's own pages. */
+function ownPage({ title, lead, facts: [code = '', detail = ''] }: RefusalPage): Rendered {
+  const action = { text: 'Back to your sites', url: '/' };
+  const facts = [
+    ['Code', code],
+    ['Detail', detail],
+  ] as const;
+  return { headers: CONTROL_HEADERS, html: renderPage({ title, lead, place: 'other', action, facts }) };
+}
+
+/** In place of a document; the publisher's logo may load, from the site itself. */
+function rendered(page: RefusalPage, look?: RefusalLook): Rendered {
+  const { accent, ...others } = look ?? { name: BRAND, accent: BUILT_IN_ACCENT };
+  const style = refusalStyle(accent);
+  const hash = createHash('sha256').update(style).digest('base64');
+  const policy = `default-src 'none'; style-src 'sha256-${hash}'; ${look ? "img-src 'self'; " : ''}base-uri 'none'; form-action 'none'; frame-ancestors 'self'`;
+  return {
+    headers: { ...PAGE_HEADERS, 'content-security-policy': policy },
+    html: refusalPage(page, { accent, ...others }, `<style>${style}</style>`),
+  };
+}
+
+/** The page of an error of no request that could be read. */
+export function refusalOnly(error: CodedError): Rendered & { readonly status: number } {
+  const page = pageOf(error, {});
+  return { ...rendered(page), status: page.status ?? 502 };
 }
 
 /** The rest of an unwanted body is not read. */
@@ -83,48 +125,38 @@ function againOf({ method, url = '' }: IncomingMessage): string | undefined {
   return method === 'GET' && /^\/(?![/\\])/.test(target) ? target : undefined;
 }
 
-export function refusalPage(
-  error: CodedError,
-  addresses: RefusedAddresses = {},
-): { status: number; page: Page & { readonly refresh?: number | undefined } } {
-  const { address, ownPage, readingUrl, publicLink, look } = addresses;
-  const { status = 502, title, lead, at, sameOnReadingSite = false, refresh, way = 'again' } = textFor(error);
-  const page = {
-    title,
-    lead,
-    refresh,
-    look: look?.(),
-    note: ownPage !== undefined && at ? at(ownPage) : undefined,
-    action: actionOf(way, error.code, addresses),
-    ...(readingUrl !== undefined &&
-      !sameOnReadingSite && { second: { text: 'Read it on the reading site', url: readingUrl() } }),
-    ...(status !== 404 && { publicLink: publicLink?.() }),
-    facts: [
-      ['Code', error.code],
-      ...(address === undefined ? [] : [['Address', address] as const]),
-      ['Detail', error.message],
-    ] as const,
-    factsTitle: 'For the publisher',
+/** What the reading site would refuse, too: the page has no link to it. */
+const SAME_ON_READING_SITE: ReadonlySet<string> = new Set([
+  'key-missing',
+  'not-entitled',
+  'lapsed',
+  'revoked',
+  'no-such-document',
+  'publication-withdrawn',
+  'reader-locked',
+]);
+
+export function pageOf(error: CodedError, addresses: RefusedAddresses): RefusalPage & Pick<RefusalText, 'refresh'> {
+  const { address, again, firstPage, look, ownPage, readingUrl, publicLink } = addresses;
+  const isSoFar = error instanceof MissingSoFar;
+  const text: RefusalText = (isSoFar && refusalOf(error)) || refusalText(error.code);
+  const { at, lead, status } = text;
+  const urls = {
+    again,
+    front: firstPage?.(),
+    subscribe: look?.().subscribe,
+    account: readingUrl && new URL(ACCOUNT_PAGE, readingUrl()).href,
   };
-  return { status, page };
-}
-
-/** The one button; none where it would lead to the same refusal. */
-function actionOf(way: WayOn, code: string, addresses: RefusedAddresses): Page['action'] {
-  const { again, firstPage, look, readingUrl } = addresses;
-  const subscribe = look?.().subscribe;
-  if (way === 'subscribe' && subscribe !== undefined)
-    return { text: code === 'lapsed' ? 'Renew' : 'See subscriptions', url: subscribe };
-  if (way === 'subscribe' && readingUrl !== undefined)
-    return { text: 'Your account', url: new URL(ACCOUNT_PAGE, readingUrl()).href };
-  if (way === 'again' && again !== undefined) return { text: 'Try again', url: again };
-  return way === 'front' && firstPage !== undefined ? { text: 'Front page', url: firstPage() } : undefined;
-}
-
-function textFor(error: CodedError): RefusalText {
-  if (!(error instanceof MissingSoFar)) return refusalText(error.code);
-  const { confirmed, now } = error.atHand;
-  return missingSoFarText(ago(confirmed, now), error.lookFailed);
+  const isReadThere = readingUrl && (isSoFar || !SAME_ON_READING_SITE.has(error.code));
+  return {
+    ...text,
+    lead: ownPage !== undefined && at ? `${lead} ${at(ownPage)}` : lead,
+    button: buttonOf(text.way, urls),
+    links: isReadThere ? [{ text: 'Read it on the reading site', url: readingUrl() }] : [],
+    facts: [error.code, error.message, address, status === 404 ? undefined : publicLink?.()].filter(
+      (fact) => fact !== undefined,
+    ),
+  };
 }
 
 /** The same document on the reading site; a path that no document has leads to its first page. The query goes along. */
@@ -149,55 +181,19 @@ interface Notice {
   readonly freshness: Freshness;
   /** Seconds since 1970. */
   readonly now: number;
-  readonly look: PublisherLook;
+  readonly look: RefusalLook;
 }
 
-/** The page in front of a site whose publication has not been confirmed for long: its documents are still shown. */
-export function sendNotice(response: ServerResponse, { site, target, freshness, now, look }: Notice): void {
-  const { version, confirmed, freshUntil, shownUntil } = freshness;
-  const page: Page = {
-    title: `${site} was up to date ${ago(confirmed, now)}`,
-    lead: 'The publisher normally confirms every hour that nothing is missing. It hasn’t since then, so there may be an update you haven’t received.',
-    action: { text: 'Read on', url: target },
-    look,
-    facts: [
-      ['Version', String(version)],
-      ['Up to date', momentOf(confirmed)],
-      ['Next update due', momentOf(freshUntil)],
-      ['Shown until', momentOf(shownUntil)],
-    ],
-    factsTitle: 'For the publisher',
-  };
-  sendWarning(response, page, 'stale', freshness);
-}
-
-/** The page in front of what is kept here of a publication that cannot be shown any more, whenever a reader comes to it. */
-export function sendPastNotice(
-  response: ServerResponse,
-  { target, freshness, look }: Pick<Notice, 'target' | 'freshness' | 'look'>,
-): void {
-  const page: Page = {
-    title: `This is the page as of ${dayOf(freshness.confirmed)}`,
-    lead: 'Nothing newer could be checked. Only what is kept on this computer opens.',
-    action: { text: 'Show it', url: target },
-    refers: true, // so that the next request is known to come from here
-    look,
-    facts: [
-      ['Version', String(freshness.version)],
-      ['Up to date', momentOf(freshness.confirmed)],
-    ],
-    factsTitle: 'For the publisher',
-  };
-  sendWarning(response, page, 'past', freshness);
-}
-
-/** Not 200: a program that takes it for the document would be wrong. */
-function sendWarning(response: ServerResponse, page: Page, notice: 'past' | 'stale', freshness: Freshness): void {
-  const html = renderPage(page);
-  response.writeHead(503, {
-    ...headersFor(page),
+/** The page in front of a site that has not been confirmed for long, or of what is kept here of one. */
+export function sendNotice(response: ServerResponse, kind: 'past' | 'stale', notice: Notice): void {
+  const { freshness, look } = notice;
+  const page = noticePage(kind, freshness, notice);
+  const { headers, html } = rendered(page, look);
+  response.writeHead(page.status ?? 503, {
+    ...headers,
+    ...(kind === 'past' && { 'referrer-policy': 'same-origin' }), // so that the next request is known to come from here
     'content-length': String(Buffer.byteLength(html)),
-    'wispr-notice': notice,
+    'wispr-notice': kind,
     via: VIA,
     [CONFIRMED_HEADER]: confirmedAt(freshness),
   });

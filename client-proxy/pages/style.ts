@@ -17,9 +17,6 @@ export const STYLE = `
 body { margin: 0; padding: clamp(1rem, 5vh, 3.5rem) 1rem 3rem; background: var(--paper); color: var(--ink); font: 1.0625rem/1.6 system-ui, sans-serif; overflow-wrap: anywhere }
 header, main, footer { max-width: 40rem; margin: 0 auto }
 header { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; align-items: baseline; justify-content: space-between; padding: 0 .25rem .9rem }
-.publisher { flex: 1 1 14rem; min-width: 0; margin: 0; font: 600 1.375rem/1.3 Georgia, 'Times New Roman', serif }
-.publisher img { display: block; width: min(18rem, 100%); max-height: 3rem; object-fit: contain; object-position: left }
-@media (prefers-color-scheme: dark) { .publisher img { padding: .35rem .5rem; background: #f7f6f2 } }
 .brand { margin: 0; color: var(--soft); font-size: .8125rem; font-weight: 600; letter-spacing: .08em; text-transform: uppercase }
 nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0; padding: 0; list-style: none; font-size: .9375rem }
 nav a { color: var(--soft); text-decoration: none; padding: .3rem 0; display: inline-block }

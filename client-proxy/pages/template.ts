@@ -1,6 +1,5 @@
 /** The one template of the Reader's pages. Eta escapes every value; nothing but the style sheet and finished parts is put in unescaped. */
 import { Eta } from 'eta';
-import { accentSource, accentStyle, type PublisherLook } from './look.ts';
 import { STYLE, STYLE_SOURCE } from './style.ts';
 
 /** Everything a page can show; what is left out is not there. */
@@ -16,18 +15,8 @@ export interface Page {
   readonly form?: PageForm | undefined;
   /** The one way on. */
   readonly action?: WayLink | undefined;
-  /** Whether it says to the same site where it comes from. */
-  readonly refers?: boolean;
-  /** Another one, as a plain link. */
-  readonly second?: WayLink | undefined;
-  /** The address that this document has for everybody: to be copied. */
-  readonly publicLink?: string | undefined;
   /** Small print: name and value. */
   readonly facts?: readonly Fact[];
-  /** Folds public link and facts away, under this. */
-  readonly factsTitle?: string;
-  /** On a page in place of a publisher's. */
-  readonly look?: PublisherLook | undefined;
   /** On the Reader's own pages: which of them this is. Elsewhere there is no way from a page to them. */
   readonly place?: Place | undefined;
 }
@@ -104,7 +93,8 @@ interface HiddenField {
 
 export type FormField = TextField | CheckField | HiddenField;
 
-const BRAND = 'wispr Reader';
+/** What the Reader calls itself. */
+export const BRAND = 'wispr Reader';
 /** The navigation of the Reader's own pages. */
 const PLACES = [
   ['home', '/', 'Your sites'],
@@ -112,23 +102,19 @@ const PLACES = [
   ['settings', '/settings', 'Settings'],
 ] as const;
 
-const LAYOUT = `<% const { title, place, alert, status, lead, look } = it.page; %><!doctype html>
+const LAYOUT = `<% const { title, place, alert, status, lead } = it.page; %><!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title><%= title %><% if (place) { %> · ${BRAND}<% } %></title>
 <style>${STYLE}</style>
-<% if (look) { %><style><%~ it.accentStyle(look.accent) %></style><% } %>
 </head>
 <body>
 <% if (place) { %>
 <a class="skip" href="#main">Skip to the content</a>
 <% } %>
 <header>
-<% if (look) { %>
-<p class="publisher"><% if (look.logo) { %><img src="<%= look.logo %>" alt="<%= look.name %>"><% } else { %><bdi><%= look.name %></bdi><% } %></p>
-<% } %>
 <p class="brand">${BRAND}</p>
 <% if (place) { %>
 <nav aria-label="${BRAND}">
@@ -162,21 +148,11 @@ const LAYOUT = `<% const { title, place, alert, status, lead, look } = it.page; 
 </html>
 `;
 
-const MESSAGE = `<% const { note, form, action, refers, second, publicLink, facts, factsTitle } = it.page; %>
+const MESSAGE = `<% const { note, form, action, facts } = it.page; %>
 <% if (note) { %><p class="soft"><%= note %></p><% } %>
 <% if (form) { %><%~ include('@form', { form }) %><% } %>
-<% if (action || second) { %>
-<p class="action"><% if (action) { %><a class="button" href="<%= action.url %>"<% if (!refers) { %> rel="noreferrer"<% } %>><%= action.text %></a><% } %>
-<% if (second) { %><a href="<%= second.url %>" rel="noreferrer"><%= second.text %></a><% } %></p>
-<% } %>
-<% if (publicLink || facts) { %>
-<% if (factsTitle) { %><details><summary><%= factsTitle %></summary><% } else { %><div class="print"><% } %>
-<% if (publicLink) { %>
-<%~ include('@link', { id: 'public-link', label: 'Public link', hint: 'The address of this page for everybody. Select it to copy it.', url: publicLink }) %>
-<% } %>
-<% if (facts) { %><%~ include('@facts', { facts }) %><% } %>
-<% if (factsTitle) { %></details><% } else { %></div><% } %>
-<% } %>
+<% if (action) { %><p class="action"><a class="button" href="<%= action.url %>" rel="noreferrer"><%= action.text %></a></p><% } %>
+<% if (facts) { %><div class="print"><%~ include('@facts', { facts }) %></div><% } %>
 `;
 
 const FORM = `<% const { form } = it; %>
@@ -266,7 +242,7 @@ export function defineTemplate<Data extends Page>(
 ): (page: Data) => string {
   for (const [part, partText] of Object.entries(parts)) eta.loadTemplate(`@${part}`, partText);
   eta.loadTemplate(`@${name}`, `<% layout('@layout', it) %>\n${body}`);
-  return (page) => eta.render(`@${name}`, { page, places: PLACES, accentStyle });
+  return (page) => eta.render(`@${name}`, { page, places: PLACES });
 }
 
 /** HTML of a page of the usual form. */
@@ -284,14 +260,6 @@ export const PAGE_HEADERS = {
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 } as const;
-
-/** The same for a page in place of a publisher's: it may load the publisher's logo, from the site itself. */
-export function headersFor({ look, refers }: Pick<Page, 'look' | 'refers'>): Record<string, string> {
-  if (look === undefined) return PAGE_HEADERS;
-  const styles = `style-src ${STYLE_SOURCE} ${accentSource(look.accent)}`;
-  const policy = `default-src 'none'; ${styles}; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'`;
-  return { ...PAGE_HEADERS, 'content-security-policy': policy, ...(refers && { 'referrer-policy': 'same-origin' }) };
-}
 
 /** The headers of the Reader's own pages. Under `no-referrer`, browsers would send `Origin: null` with their forms. */
 export const CONTROL_HEADERS = {

@@ -10,8 +10,7 @@ import ipaddr from 'ipaddr.js';
 import type { CodedError } from '../../core/errors.ts';
 import { STATUS_CODES } from '../../node-support/http.ts';
 import { ReaderError } from '../errors.ts';
-import { refusalPage } from '../pages/refusal.ts';
-import { PAGE_HEADERS, renderPage } from '../pages/template.ts';
+import { refusalOnly } from '../pages/refusal.ts';
 import type { Admit } from './loopback-server.ts';
 
 /** Where the kernel lists the sockets of this machine; there also for a service that sees of `/proc` itself only. */
@@ -151,10 +150,9 @@ export async function ownConnections({ otherUsers, refused }: OwnConnectionsOpti
 
 /** Answers any request, unread, with the refusal. */
 function writePage(socket: Socket, error: ReaderError): void {
-  const { status, page } = refusalPage(error);
-  const html = renderPage(page);
+  const { status, headers, html } = refusalOnly(error);
   const fields = {
-    ...PAGE_HEADERS,
+    ...headers,
     'content-length': Buffer.byteLength(html),
     'wispr-refusal': error.code,
     connection: 'close',

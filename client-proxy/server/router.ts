@@ -9,6 +9,7 @@ import { asksForNewest, confirmedAt } from '../../core/reading/confirmation.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import { isWindow, senderOf } from '../../reading/navigation.ts';
+import type { RefusalLook } from '../../reading/refusal-page.ts';
 import type { DeliveryAccess } from '../documents/document-door.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
@@ -18,7 +19,7 @@ import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
 import { isClientGone } from '../network/failures.ts';
 import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority } from '../network/request-target.ts';
 import type { Upstream } from '../network/upstream.ts';
-import { lookOf, type PublisherLook } from '../pages/look.ts';
+import { lookOf } from '../pages/look.ts';
 import type { Pages } from '../pages/pages.ts';
 import { publicLinkOf, type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
 import type { BoundSite, BoundSites } from '../site/bound-sites.ts';
@@ -49,7 +50,7 @@ interface Call extends RefusedRequest {
   readingUrl?: () => string;
   publicLink?: () => string;
   firstPage?: () => string;
-  look?: () => PublisherLook;
+  look?: () => RefusalLook;
   confirmed?: string;
   own?: boolean;
 }

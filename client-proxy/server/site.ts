@@ -5,14 +5,14 @@ import type { Freshness } from '../../core/publication/site-publication.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
 import { answer, type FoundDocument } from '../../reading/answer.ts';
 import { openerOf } from '../../reading/navigation.ts';
+import type { RefusalLook } from '../../reading/refusal-page.ts';
 import { type DeliveryAccess, type SiteExchange, serveDocument } from '../documents/document-door.ts';
 import { documentHeaders } from '../documents/document-headers.ts';
 import { type HeaderFields, VIA } from '../network/answer-fields.ts';
 import { sendDownloadPage } from '../pages/download.ts';
-import type { PublisherLook } from '../pages/look.ts';
 import type { Activity } from '../pages/noticed.ts';
 import { pageTitleOf } from '../pages/page-title.ts';
-import { sendNotice, sendPastNotice } from '../pages/refusal.ts';
+import { sendNotice } from '../pages/refusal.ts';
 import { isFromHere, type Past } from './past.ts';
 
 export interface SiteRequest extends SiteExchange {
@@ -24,7 +24,7 @@ export interface SiteRequest extends SiteExchange {
   /** Seconds since 1970. */
   readonly now: () => number;
   /** How pages in place of the publisher's look. */
-  readonly look: PublisherLook;
+  readonly look: RefusalLook;
   /** Whether a page warns first of a publication that has not been confirmed for long. */
   readonly notices: boolean;
   /** Where documents that were read are recorded. */
@@ -48,8 +48,7 @@ export async function serveSite(access: DeliveryAccess, wanted: SiteRequest): Pr
     {
       document: (found) => serve(access, wanted, found),
       redirect: (status, location) => sendRedirect(wanted, status, location),
-      notice: (notice) =>
-        notice === 'past' ? sendPastNotice(response, wanted) : sendNotice(response, { ...wanted, site, now: now() }),
+      notice: (notice) => sendNotice(response, notice, { ...wanted, site, now: now() }),
       hasBegun: () => response.headersSent,
     },
   );

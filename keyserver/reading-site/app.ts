@@ -31,6 +31,7 @@ import {
   refuseForeign,
   sendRefusal,
 } from './own-pages.ts';
+import { SCRIPTS } from './pages.ts';
 import { addPasskeyPages } from './passkey-pages.ts';
 import { programVersion } from './program.ts';
 import type { ReadPublications } from './publications.ts';
@@ -74,9 +75,8 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     },
     isSignedIn: async (request) => (await subscriberOf(pages, request)) !== undefined,
   };
-  const assets = ['/-/style.css', '/-/join.js', '/-/sign-in.js', '/-/reader.js'];
   const formsLeadTo = [documents, new URL(READER_INVITATION_URL).origin];
-  const app = createReadingDoor({ ...options, formsLeadTo }, pages, assets);
+  const app = createReadingDoor({ ...options, formsLeadTo }, pages, Object.keys(SCRIPTS));
   addAccountPages(app, pages);
   addJoinPages(app, pages);
   addPasskeyPages(app, pages);

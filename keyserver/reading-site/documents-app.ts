@@ -4,9 +4,9 @@
  */
 import type { Express, Request, Response } from 'express';
 import type { Freshness } from '../../core/publication/site-publication.ts';
-import { ago } from '../../core/reading/confirmation.ts';
 import { LEFT_PAGE, READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
+import { noticePage } from '../../reading/refusal-page.ts';
 import type { DoorOptions } from '../http/door.ts';
 import type { RequestLimits } from '../http/limits.ts';
 import type { ProviderReader } from '../publication/provider.ts';
@@ -27,7 +27,7 @@ import {
   refuseTooMany,
   sendRefusal,
 } from './own-pages.ts';
-import { noticePage } from './pages.ts';
+import { inPlace } from './pages.ts';
 import type { ReadPublications } from './publications.ts';
 import { refusalFor } from './refusals.ts';
 import { entryCookie, sessionCookie } from './session-cookie.ts';
@@ -65,7 +65,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
   };
   const site: SiteService = { ...options, sendNotice: (...visit) => sendNotice(state, pages, ...visit) };
   const inBrowser: InBrowser = { ...options, pages, readsHere: (request) => hasBegun(entrance, request) };
-  const app = createReadingDoor(options, pages, ['/-/style.css'], onlyOwnWorker);
+  const app = createReadingDoor(options, pages, [], onlyOwnWorker);
   addInBrowser(app, inBrowser);
   addEntrance(app, entrance, documentLimit(limits));
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
@@ -106,14 +106,13 @@ async function sendNotice(
   pages: OwnPages,
   request: Request,
   response: Response,
-  { confirmed, shownUntil }: Freshness,
+  freshness: Freshness,
 ): Promise<void> {
-  const page = {
+  const masthead = await pages.masthead();
+  const page = noticePage('stale', freshness, {
+    site: masthead.site,
     target: request.originalUrl,
-    checked: ago(confirmed, state.now()),
-    confirmed: new Date(confirmed * 1000).toISOString(),
-    shownUntil: new Date(shownUntil * 1000).toISOString(),
-  };
-  response.status(503).set('Cache-Control', 'no-store').type('html');
-  response.send(noticePage(await pages.masthead(), page));
+    now: state.now(),
+  });
+  response.status(503).set('Cache-Control', 'no-store').type('html').send(inPlace(masthead, page));
 }

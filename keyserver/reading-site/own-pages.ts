@@ -7,9 +7,9 @@ import { KeyServerError } from '../errors.ts';
 import { createDoor, type DoorOptions } from '../http/door.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
-import { ASSETS, type Masthead, refusalPage, STYLE_SHEET, styleFor } from './pages.ts';
+import { type Masthead, refusalPage, SCRIPTS, STYLES } from './pages.ts';
 import type { ReadPublications } from './publications.ts';
-import { INTERNAL_REFUSAL, type Refusal, refusalFor } from './refusals.ts';
+import { type CodedRefusal, INTERNAL_REFUSAL, refusalFor } from './refusals.ts';
 import { isOpened } from './targets.ts';
 
 export interface OwnPages {
@@ -21,11 +21,11 @@ export interface OwnPages {
   readonly isSignedIn: (request: Request) => Promise<boolean>;
 }
 
-/** A door of the reading site, with the files that its pages load. */
+/** A door of the reading site, with the files that its pages load. @param scripts - paths */
 export function createReadingDoor(
   options: DoorOptions,
   pages: OwnPages,
-  assets: readonly string[],
+  scripts: readonly string[],
   ...guards: readonly RequestHandler[]
 ): Express {
   const app = createDoor(
@@ -33,13 +33,16 @@ export function createReadingDoor(
     (request, response) => void sendRefusal(pages, request, response, refusalFor('misdirected-request')),
   );
   for (const guard of guards) app.use(guard);
-  for (const path of assets) {
-    const { type, content } = ASSETS[path] ?? { type: '', content: '' };
+  for (const [path, styleFor] of Object.entries(STYLES))
     app.get(path, async (_request, response) => {
-      response.set({ 'Content-Type': type, 'Cache-Control': 'no-cache' });
-      response.end(path === STYLE_SHEET ? styleFor((await pages.masthead()).accent) : content);
+      response.set({ 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': 'no-cache' });
+      response.end(styleFor((await pages.masthead()).accent));
     });
-  }
+  for (const path of scripts)
+    app.get(path, (_request, response) => {
+      response.set({ 'Content-Type': 'text/javascript; charset=utf-8', 'Cache-Control': 'no-cache' });
+      response.end(SCRIPTS[path]);
+    });
   return app;
 }
 
@@ -70,16 +73,16 @@ export async function sendRefusal(
   pages: OwnPages,
   request: Request,
   response: Response,
-  refusal: Refusal = INTERNAL_REFUSAL,
+  refusal: CodedRefusal = INTERNAL_REFUSAL,
 ): Promise<void> {
-  response.status(refusal.status).set('Cache-Control', 'no-store');
+  response.status(refusal.status ?? 502).set('Cache-Control', 'no-store');
   if (!wantsPage(request)) return sendLine(response, refusal);
   const again = request.method === 'GET' ? localTarget(request.originalUrl, pages.origin) : undefined;
   const links = { account: pages.account, signedIn: await pages.isSignedIn(request), again };
   response.type('html').send(refusalPage(await pages.masthead(), refusal, links));
 }
 
-function sendLine(response: Response, { title, code }: Refusal): void {
+function sendLine(response: Response, { title, code }: CodedRefusal): void {
   response.type('text').send(`${title} (${code})\n`);
 }
 
@@ -87,12 +90,12 @@ function sendLine(response: Response, { title, code }: Refusal): void {
 export function handleError(
   { log }: DoorOptions,
   pages: OwnPages,
-  handle: (refusal: Refusal, request: Request, response: Response) => Promise<boolean> = async () => false,
+  handle: (refusal: CodedRefusal, request: Request, response: Response) => Promise<boolean> = async () => false,
 ): ErrorRequestHandler {
   return async (error, request, response, _next) => {
     const refusal = isFormError(error) ? refusalFor('bad-request') : refusalFor(error);
     if (!refusal && !isDisconnect(error)) log.error({ err: error }, 'unforeseen error');
-    else if (refusal && refusal.status >= 500) log.warn({ code: refusal.code }, 'refused');
+    else if (refusal && (refusal.status ?? 502) >= 500) log.warn({ code: refusal.code }, 'refused');
     // A clean end would pass for the whole document.
     if (response.headersSent || response.destroyed) return void response.destroy();
     try {
@@ -100,7 +103,7 @@ export function handleError(
       await sendRefusal(pages, request, response, refusal ?? INTERNAL_REFUSAL);
     } catch (failure) {
       log.error({ err: failure }, 'unforeseen error');
-      sendLine(response.status(INTERNAL_REFUSAL.status), INTERNAL_REFUSAL); // pages need the database
+      sendLine(response.status(500), INTERNAL_REFUSAL); // pages need the database
     }
   };
 }

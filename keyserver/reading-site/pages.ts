@@ -5,47 +5,40 @@ import type { Accent } from '../../core/site/accent.ts';
 import { openInReaderUrl, READER_INVITATION_URL, READER_PORT } from '../../core/site/open-in-reader.ts';
 import { readProgramFile } from '../../node-support/program-files.ts';
 import type { ScriptAddress } from '../../node-support/web-reader-files.ts';
+import { buttonOf, refusalPage as pageInPlace, type RefusalPage, refusalStyle } from '../../reading/refusal-page.ts';
 import type { KeyServerErrorCode } from '../errors.ts';
 import type { ListedPasskey } from '../passkeys/store.ts';
 import type { ListedDevice } from '../readers/devices.ts';
 import type { Grant } from '../subscriptions/subscribers.ts';
 import type { HeldPlan } from '../subscriptions/subscriptions.ts';
 import type { ProgramVersion } from './program.ts';
-import type { Refusal } from './refusals.ts';
+import type { CodedRefusal } from './refusals.ts';
 import { stateOf, useOf, wordsOf } from './words.ts';
 
 const eta = new Eta({ autoEscape: true });
-for (const name of [
-  'layout',
-  'sign-in',
-  'join',
-  'account',
-  'keys',
-  'notice',
-  'refusal',
-  'start',
-  'mail-code',
-  'sign-up',
-  'delete',
-]) {
+for (const name of ['layout', 'sign-in', 'join', 'account', 'keys', 'start', 'mail-code', 'sign-up', 'delete']) {
   eta.loadTemplate(`@${name}`, readProgramFile(`pages/${name}.eta`, import.meta.url).toString());
 }
 
-export const STYLE_SHEET = '/-/style.css';
+const STYLE_SHEET = '/-/style.css';
+/** Of pages in place of a document. */
+const REFUSAL_STYLE_SHEET = '/-/refusal.css';
 
-/** Files that the pages load, by their path. */
-export const ASSETS: Readonly<Record<string, { readonly type: string; readonly content: Buffer }>> = {
-  [STYLE_SHEET]: asset('text/css; charset=utf-8', 'style.css'),
-  '/-/join.js': asset('text/javascript; charset=utf-8', 'join.js'),
-  '/-/sign-in.js': asset('text/javascript; charset=utf-8', 'sign-in.js'),
-  '/-/reader.js': asset('text/javascript; charset=utf-8', 'reader.js'),
+/** Scripts that the pages load, by their path. */
+export const SCRIPTS: Readonly<Record<string, Buffer>> = {
+  '/-/join.js': readProgramFile('assets/join.js', import.meta.url),
+  '/-/sign-in.js': readProgramFile('assets/sign-in.js', import.meta.url),
+  '/-/reader.js': readProgramFile('assets/reader.js', import.meta.url),
 };
 
-/** The style sheet, with the publisher's colours. */
-export function styleFor({ light, dark }: Accent): Buffer {
-  const colours = `:root{--accent:${light}}\n@media(prefers-color-scheme:dark){:root{--accent:${dark}}}\n`;
-  return Buffer.concat([ASSETS[STYLE_SHEET]?.content ?? Buffer.alloc(0), Buffer.from(colours)]);
-}
+/** The style sheets, by path, with the publisher's colours. */
+export const STYLES: Readonly<Record<string, (accent: Accent) => Buffer | string>> = {
+  [STYLE_SHEET]: ({ light, dark }) => {
+    const colours = `:root{--accent:${light}}\n@media(prefers-color-scheme:dark){:root{--accent:${dark}}}\n`;
+    return Buffer.concat([readProgramFile('assets/style.css', import.meta.url), Buffer.from(colours)]);
+  },
+  [REFUSAL_STYLE_SHEET]: refusalStyle,
+};
 
 /** What every page shows at its head. */
 export interface Masthead {
@@ -209,19 +202,6 @@ export function deletePage(masthead: Masthead, page: { readonly name: string }):
   return eta.render('@delete', { masthead, page });
 }
 
-export interface NoticePage {
-  /** Path and query of what was asked for. */
-  readonly target: string;
-  /** How long ago the publication was confirmed, in words; then the times. */
-  readonly checked: string;
-  readonly confirmed: string;
-  readonly shownUntil: string;
-}
-
-export function noticePage(masthead: Masthead, page: NoticePage): string {
-  return eta.render('@notice', { masthead, page });
-}
-
 export interface StartPage {
   /** The origin at which the reader signs in. */
   readonly reading: string;
@@ -249,49 +229,26 @@ export interface RefusalLinks {
   readonly again: string | undefined;
 }
 
-export function refusalPage(masthead: Masthead, refusal: Refusal, links: RefusalLinks): string {
-  return eta.render('@refusal', {
-    masthead,
-    page: { ...refusal, ...links, button: buttonOf(masthead, refusal, links) },
-  });
-}
-
-interface Button {
-  readonly text: string;
-  readonly url: string;
-}
-
-/** The one way on; none where it would lead to the same refusal. */
-function buttonOf(
-  { subscribe }: Masthead,
-  { way, code }: Refusal,
-  { account, signedIn, again }: RefusalLinks,
-): Button | undefined {
-  const ownPage = signedIn
+export function refusalPage(masthead: Masthead, refusal: CodedRefusal, links: RefusalLinks): string {
+  const { way, code, detail } = refusal;
+  const { account, signedIn, again } = links;
+  const own = signedIn
     ? { text: 'Your account', url: `${account}/-/account` }
     : { text: 'Sign in', url: `${account}/-/sign-in` };
-  switch (way) {
-    case 'again':
-      return again === undefined ? ownPage : { text: 'Try again', url: again };
-    case 'front':
-      return again === '/' ? ownPage : { text: 'Front page', url: '/' };
-    case 'sign-in':
-      return ownPage;
-    case 'subscribe':
-      return subscribe === undefined
-        ? ownPage
-        : { text: code === 'lapsed' ? 'Renew' : 'See subscriptions', url: subscribe };
-    case 'none':
-      return undefined;
-  }
+  const front = again === '/' ? undefined : '/';
+  const button = buttonOf(way, { again, front, subscribe: masthead.subscribe });
+  const [first, ...others] = button ? [button, ...(signedIn ? [own] : [])] : way === 'none' ? [] : [own];
+  const facts = detail === undefined ? [code] : [code, detail];
+  return inPlace(masthead, { ...refusal, button: first, links: others, facts });
+}
+
+/** A page in place of a document. */
+export function inPlace({ publisher: name, ...look }: Masthead, page: RefusalPage): string {
+  return pageInPlace(page, { ...look, name }, `<link rel="stylesheet" href="${REFUSAL_STYLE_SHEET}">`);
 }
 
 /** Where a Reader on the same computer offers the document. @param target - its path and query */
 function readerUrl({ site, signed }: Masthead, target: string): string | undefined {
   const [path = '/'] = target.split('?', 1);
   return signed ? openInReaderUrl(site, path) : undefined;
-}
-
-function asset(type: string, file: string) {
-  return { type, content: readProgramFile(`assets/${file}`, import.meta.url) };
 }

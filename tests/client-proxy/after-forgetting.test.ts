@@ -118,7 +118,6 @@ it('the first page says that the publisher has disconnected this device, and pro
   expect(page).not.toContain('New keys are fetched automatically');
 });
 
-it('a withdrawn publication leads to no reading site, which shows the same; a name that is not there, to the address', () => {
-  expect(refusalText('publication-withdrawn').sameOnReadingSite).toBe(true);
+it('the page of a site that does not answer asks for its address to be checked', () => {
   expect(refusalText('host-unreachable').lead).toContain('Check the address');
 });

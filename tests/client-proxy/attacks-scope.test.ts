@@ -194,7 +194,7 @@ describe('attack 24: a reading site that is no HTTPS origin', () => {
     rig.host.files.delete(rig.publisher.fileOf('/a b/index.html'));
     const answer = await read('/a%20b/?q=%22%3E%3Cscript%3E&x=%C3%A9');
     expect(refusalCode(answer)).toBe('object-missing');
-    expect(answer.text).toContain('href="https://read.news.example/a%20b/?q=%22%3E%3Cscript%3E&amp;x=%C3%A9"');
+    expect(answer.text).toContain('href="https://read.news.example/a%20b/?q=%22%3E%3Cscript%3E&#38;x=%C3%A9"');
     expect(answer.text).not.toContain('<script');
   });
 });

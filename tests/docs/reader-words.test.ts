@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { REFUSAL_TEXTS as READER_REFUSALS } from '../../client-proxy/pages/texts.ts';
 import { REFUSAL_TEXTS as READING_SITE_REFUSALS } from '../../keyserver/reading-site/refusals.ts';
 import { wordsFor } from '../../publisher/site/fallback/words.ts';
+import { DAMAGED, REFUSALS } from '../../reading/refusals.ts';
 
 /** Nouns of this project that readers need not know, and phrases that have a better one. */
 const UNWANTED = [
@@ -51,18 +52,21 @@ describe('no page of a reader names what is behind it', () => {
     expect(wordsOf(readFileSync(`web-reader/${name}.ts`, 'utf8')).flatMap(unwantedIn)).toEqual([]);
   });
 
+  it.each(globSync('reading/refusal*.ts'))('%s', (file) => {
+    expect(wordsOf(readFileSync(file, 'utf8')).flatMap(unwantedIn)).toEqual([]);
+  });
+
   it('the teaser', () => expect(unwantedIn(Object.values(wordsFor('en', 'read.example')).join(' '))).toEqual([]));
 });
 
 describe('a refusal', () => {
-  const texts = [
-    ...READER_REFUSALS.map(({ title, lead }) => [title, lead] as const),
-    ...READING_SITE_REFUSALS.map(({ title, text }) => [title, text] as const),
-  ];
+  const all = [DAMAGED, ...Object.values(REFUSALS), ...READER_REFUSALS, ...READING_SITE_REFUSALS];
+  const texts = all.flatMap((refusal) => (refusal ? [[refusal.title, refusal.lead] as const] : []));
 
   it.each(texts)('is short, and in readers’ words: %s', (title, text) => {
     expect(unwantedIn(`${title}. ${text}`)).toEqual([]);
     expect(title.split(' ').length).toBeLessThanOrEqual(12);
     expect(text.split(' ').length).toBeLessThanOrEqual(45);
+    expect(text).not.toContain('this computer'); // nor is it always one
   });
 });

@@ -58,8 +58,8 @@ describe('a reader', () => {
       expect(headers).not.toHaveProperty('x-from-host');
       expect(headers).not.toHaveProperty('content-encoding');
       expect(await page.context().cookies()).toEqual([]);
-      await expectRefusal(page, await open('/unsigned.html'), 404, 'no-such-document');
-      await expectRefusal(page, await open('/a%00b.html'), 404, 'path-refused');
+      await expectRefusal(page, await open('/unsigned.html'), 404, 'no-such-document', 'Front page');
+      await expectRefusal(page, await open('/a%00b.html'), 404, 'path-refused', 'Front page');
       rig.host.handlers.set(fileOf(rig.publisher, '/20/long.txt'), (_request, response) =>
         response.writeHead(302, { location: rig.host.origin, 'access-control-allow-origin': '*' }).end(),
       );
@@ -67,7 +67,7 @@ describe('a reader', () => {
     });
   });
 
-  it('is led to the vault for a key, and told that the subscription does not include the page where it gave none', async () => {
+  it('is led to the vault for a key, and told that there is no key for the page where it gave none', async () => {
     page = await readerWith(rig, 'day-1');
     const [id, wanted] = [setOf(rig.publisher, 'day-2').id, '/21/story.html?a=b#c'];
     const asked: string[] = [];
@@ -80,7 +80,7 @@ describe('a reader', () => {
     await open('/');
     await putState(page, 'answered', { [id]: Date.now() });
     await expectRefusal(page, await open('/21/story.html'), 403, 'key-missing');
-    expect(await page.title()).toBe('Your subscription does not include this page.');
+    expect(await page.title()).toBe('You have no key for this page');
     // Where the vault said why, so does the page.
     await open('/');
     await putState(page, 'refused', [{ id, reason: 'lapsed' }]);
@@ -150,7 +150,7 @@ describe('a hostile content host', () => {
       publisher.publication.remove('/20/draft.html');
       await signOnto(publisher.publication, host.files);
       await page.waitForTimeout(1100); // a look a second
-      await expectRefusal(page, await open('/20/draft.html'), 404, 'no-such-document');
+      await expectRefusal(page, await open('/20/draft.html'), 404, 'no-such-document', 'Front page');
     });
   });
 });

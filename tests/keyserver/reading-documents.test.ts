@@ -210,7 +210,7 @@ describe('a shared cache in front', () => {
   });
 
   it('may keep what the pages load, which is the same for all visitors and sets no cookie', async () => {
-    for (const path of ['/-/style.css', '/-/join.js', '/-/sign-in.js']) {
+    for (const path of ['/-/style.css', '/-/refusal.css', '/-/join.js', '/-/sign-in.js']) {
       const { status, headers } = await anna.get(path);
       expect([status, headers['cache-control'], headers['set-cookie']]).toEqual([200, 'no-cache', undefined]);
     }

@@ -163,8 +163,9 @@ it('has the publisher’s colour and logo out of the signed settings on its own 
   await setSettings({ ...look, titles: [{ set: 'day-{dd}', title: 'Day {dd}' }] });
   const refused = await visitor.get('/missing.html');
   expectRefused(refused, 404, 'no-such-document');
-  expect(refused.text).toContain('<img class="logo" src="/front/logo.svg" alt="The Harbour News">');
-  expect(refused.text).toContain('<a class="button" href="/">Front page</a>');
+  expect(refused.text).toContain('<img src="/front/logo.svg" alt="The Harbour News">');
+  expect(refused.text).toContain('<a class="b" href="/">Front page</a>');
+  expect((await visitor.get('/-/refusal.css')).text).toContain('--accent:#a3301d');
   expect((await visitor.get('/-/style.css')).text).toMatch(
     /:root\{--accent:#a3301d\}\n@media[^\n]*--accent:#[0-9a-f]{6}/,
   );

@@ -3,15 +3,16 @@ import { CodedError, reasonOf } from '../../core/errors.ts';
 import type { HeldSetKey } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import type { Freshness, PastPublication } from '../../core/publication/site-publication.ts';
-import { confirmedAt } from '../../core/reading/confirmation.ts';
+import { CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
 import { accentOf } from '../../core/site/accent.ts';
 import { READING_SITE_PAGES, urlPathOf } from '../../core/site/path.ts';
 import { answer, type FoundDocument } from '../../reading/answer.ts';
+import { noticePage, type RefusalLook } from '../../reading/refusal-page.ts';
 import { WebReaderError } from '../errors.ts';
 import { macOf, openStore, STATE, type Store } from '../store.ts';
 import { answerDocument } from './answer.ts';
 import { isOpened } from './opened.ts';
-import { type Masthead, noticeFor, pastNoticeFor, refusalFor } from './pages.ts';
+import { pageFor, refusalFor } from './pages.ts';
 import { nowInSeconds, ReadPublication } from './publication.ts';
 import { requestKeys } from './request.ts';
 import { scope } from './scope.ts';
@@ -56,7 +57,7 @@ export class WebReader {
   /** Fetches what every first page needs, while the browser is still installing the worker. What fails is tried again when it is needed. */
   async begin(): Promise<void> {
     const { known, publication } = await this.#open();
-    await Promise.all([known.read(), publication.current()]);
+    await Promise.all([known.read(), publication.current().finally(() => publication.publisher())]);
   }
 
   /** The answer to a GET or HEAD for anything of this origin: a document of the publication, or why it is not shown. */
@@ -78,11 +79,11 @@ export class WebReader {
   }
 
   /** What stands at the head of the worker's own pages: what is at hand, for they have to open without a network. */
-  async masthead(): Promise<Masthead> {
+  async masthead(): Promise<RefusalLook> {
     const { publication } = this.#parts ? await this.#parts.catch(() => NO_PARTS) : NO_PARTS;
     const { name } = (await publication?.publisher(true).catch(() => undefined)) ?? { name: scope.wisprSite.site };
-    const { accent, subscribe } = publication?.publication.settings ?? {};
-    return { name, accent: accentOf(accent), subscribe };
+    const { accent, logo, subscribe } = publication?.publication.settings ?? {};
+    return { name, accent: accentOf(accent), logo: logo && urlPathOf(logo), subscribe };
   }
 
   /** A document as a page gets it. @throws what keeps it from being shown */
@@ -110,9 +111,9 @@ export class WebReader {
       document: async (found) => withSheet(await show(visit, found), request, publication.publication.settings),
       redirect: (status, location) => redirect(status, location, 'private, no-cache'),
       notice: async (notice) => {
-        const masthead = await this.masthead();
-        if (notice === 'past') return pastNoticeFor(freshness, target, masthead);
-        return noticeFor(freshness, site.site, target, nowInSeconds(), masthead);
+        const page = noticePage(notice, freshness, { site: site.site, target, now: nowInSeconds() });
+        const headers = { 'wispr-notice': notice, [CONFIRMED_HEADER]: confirmedAt(freshness) };
+        return pageFor(page, await this.masthead(), headers);
       },
     });
   }

@@ -132,7 +132,7 @@ describe('an error page', () => {
     await page.goto(`${gateway}fog.html`);
     expect(await pages.heading()).toBe('Fog'); // read before
     await page.goto(`${gateway}rain.html`);
-    expect(await pages.heading()).toBe('The server with this page does not answer');
+    expect(await pages.heading()).toBe('This page could not be loaded');
     await pages.look('offline');
     await pages.open();
     expect(await pages.heading()).toBe('Your sites');

@@ -49,7 +49,7 @@ describe('who may read', () => {
     expect(await ada.isVisible('dialog >> a:has-text("Your account")')).toBe(false);
     await ben.goto(site.originOf() + OTHER_DAY);
     await ben.waitForURL(site.originOf() + OTHER_DAY); // by way of the page that looks for the key
-    expect(await ben.title()).toBe('Your invitation does not include this page.');
+    expect(await ben.title()).toBe('You have no key for this page');
     await ada.goto(`${site.originOf()}/-/open.html#to=//elsewhere.example/`);
     await ada.waitForURL(`${site.originOf()}/`);
     await Promise.all([ada, ben].map((page) => page.context().close()));
@@ -120,7 +120,7 @@ describe('keys that end', () => {
     await site.putKeysOf(nowInSeconds() - 120 * 86_400);
     await page.goto(`${site.linkAt('erin')}&to=${encodeURIComponent(ARTICLE)}`);
     await page.waitForURL(site.originOf() + ARTICLE);
-    expect(await page.title()).toBe('Your key for this page is not valid now.');
+    expect(await page.title()).toBe('Your key for this page is not valid now');
     await takePictures(page, 'serverless-key-ended');
     await site.publish();
     await page.goto(site.originOf() + OTHER_DAY);

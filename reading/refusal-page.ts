@@ -1,0 +1,105 @@
+/** The page in place of a document, at every door: who publishes, what happened, one button, and for the publisher the code. Nothing runs in it. */
+import { escapeHtml } from '../core/encoding/html.ts';
+import type { Freshness } from '../core/publication/site-publication.ts';
+import { ago, confirmedAt } from '../core/reading/confirmation.ts';
+import { type Accent, ON_DARK_ACCENT, ON_LIGHT_ACCENT } from '../core/site/accent.ts';
+import type { Refusal, WayOn } from './refusals.ts';
+
+/** How the publisher wants it to look, by its signed settings. */
+export interface RefusalLook {
+  /** What the publisher calls itself. */
+  readonly name: string;
+  readonly accent: Accent;
+  /** Path of its logo, as in a URL. */
+  readonly logo?: string | undefined;
+  /** Where people subscribe. */
+  readonly subscribe?: string | undefined;
+}
+
+export interface WayLink {
+  readonly text: string;
+  readonly url: string;
+}
+
+export interface RefusalPage extends Refusal {
+  /** The one way on. */
+  readonly button?: WayLink | undefined;
+  /** Others, as plain links. */
+  readonly links?: readonly WayLink[];
+  /** For the publisher, folded away: the code, and what else there is. */
+  readonly facts: readonly string[];
+}
+
+const STYLE = `body{font:1.0625rem/1.6 system-ui,sans-serif;max-width:36rem;margin:auto;padding:5vh 1rem;background:Canvas;overflow-wrap:anywhere}
+header,h1{font:bold 1.4rem/1.3 Georgia,serif;margin:0 0 1rem}img{max-width:100%;max-height:3rem;background:#fff}main{padding:6%;border:1px solid #8885;border-radius:12px}
+a{display:inline-block;margin-inline-end:1rem;color:var(--accent)}.b{padding:.6rem 1rem;border-radius:12px;background:var(--accent);color:var(--on);text-decoration:none}`;
+
+/** The style sheet of the page, for a policy that names its hash, or for a file of its own. */
+export function refusalStyle({ light, dark }: Accent): string {
+  return `:root{color-scheme:light dark;--accent:${light};--on:${ON_LIGHT_ACCENT}}@media(prefers-color-scheme:dark){:root{--accent:${dark};--on:${ON_DARK_ACCENT}}}${STYLE}`;
+}
+
+/**
+ * The page as HTML. A logo comes the same way as a document: where that failed, the name stands alone.
+ *
+ * @param head - what puts {@link refusalStyle} into it, as HTML
+ */
+export function refusalPage(page: RefusalPage, look: RefusalLook, head: string): string {
+  const { status = 502, button, links = [], facts } = page;
+  const [title, lead, name, logo] = [page.title, page.lead, look.name, look.logo ?? ''].map(escapeHtml);
+  const masthead = logo && status < 500 ? `<img src="${logo}" alt="${name}">` : `<bdi>${name}</bdi>`;
+  const anchors = [button, ...links].map(
+    (link, index) =>
+      link && `<a${index ? '' : ' class="b"'} href="${escapeHtml(link.url)}">${escapeHtml(link.text)}</a> `,
+  );
+  const list = facts.map((fact) => `<p><code>${escapeHtml(fact)}</code>`);
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${title}</title>${head}<header>${masthead}</header><main><h1>${title}</h1><p>${lead}<p>${anchors.join('')}<details><summary>For the publisher</summary>${list.join('')}</details></main></html>`;
+}
+
+const BUTTONS = {
+  again: 'Try again',
+  front: 'Front page',
+  subscribe: 'See subscriptions',
+  account: 'Your account',
+  none: '',
+};
+
+/**
+ * The one button; where the publisher names no place to subscribe, it leads to the account.
+ *
+ * @param urls - where each way leads here; none where it would lead to the same refusal
+ */
+export function buttonOf(
+  way: WayOn = 'again',
+  urls: { readonly [name in WayOn]?: string | undefined },
+): WayLink | undefined {
+  const name = way === 'subscribe' && !urls.subscribe ? 'account' : way;
+  const url = urls[name];
+  return url ? { text: BUTTONS[name], url } : undefined;
+}
+
+/**
+ * The page in front of a site that has not been confirmed for long, `stale`, or in front of what is kept of one that cannot be shown any more, `past`.
+ * Its status is not 200: a program that takes it for the document would be wrong.
+ *
+ * @param target - path and query of what was asked for
+ * @param now - in seconds since 1970
+ */
+export function noticePage(
+  notice: 'past' | 'stale',
+  { confirmed }: Freshness,
+  { site, target, now }: { readonly site: string; readonly target: string; readonly now: number },
+): RefusalPage {
+  const isPast = notice === 'past';
+  return {
+    status: 503,
+    title: isPast
+      ? `This is the page as of ${new Date(confirmed * 1000).toLocaleDateString('en-GB', { dateStyle: 'long' })}`
+      : `${site} was up to date ${ago(confirmed, now)}`,
+    lead: isPast
+      ? 'Nothing newer could be checked. Only what is saved on this device opens.'
+      : 'Nothing newer could be checked. There may be an update.',
+    button: { text: isPast ? 'Show it' : 'Read on', url: target },
+    facts: [confirmedAt({ confirmed })],
+  };
+}
