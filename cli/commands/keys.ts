@@ -48,7 +48,7 @@ export function addKeysCommand(program: Command): void {
   withFlags(
     keys
       .command('list', { isDefault: true })
-      .description('show every role and set, where its key is, and when it ends'),
+      .description('show every role and set, where its key is, when it ends, and who is invited'),
   )
     .option('--public', 'what everybody can see in the output: needs no passphrase')
     .action(list);

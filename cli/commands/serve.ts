@@ -18,8 +18,7 @@ const DEFAULT_PORT = 8010;
 
 const DESCRIPTION = `show a site on this machine as strangers, subscribers and a cache see it, and again after every change
 
-keys are made for it, and nothing but the site and the settings in its wispr.json is read; all servers are on
-loopback, and when the command ends nothing is left`;
+keys are made for it, and nothing but the site and the settings in its wispr.json is read; all servers are on loopback, and when the command ends nothing is left`;
 
 /** `wispr serve DIR` */
 export function addServeCommand(program: Command): void {

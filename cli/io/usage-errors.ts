@@ -19,7 +19,7 @@ function linesOf(text: string, command: Command): string[] {
   const lines = text.trimEnd().split('\n');
   const said = lines.map((line) =>
     line
-      .replace(/^(?:error|wispr): /, '')
+      .replace(/^(?:error|wispr): (?:command-argument value )?/, '')
       .replace(/^\(Did you mean (.*)\?\)$/, (_, words: string) => hintLine(`did you mean ${words}?`))
       .replace(/\.$/, ''),
   );
