@@ -56,7 +56,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wispr demo': ['wispr demo', 'wispr demo --once --json'],
   'wispr explain': ['wispr explain clock-off'],
   'wispr licenses': ['wispr licenses'],
-  'wispr link': ['wispr link near --help'],
-  'wispr link near': ['wispr link near 192.0.2.7:8099'],
+  'wispr link': ['wispr link far'],
+  'wispr link near': ['wispr link near --far 192.0.2.7:8099'],
   'wispr link far': ['wispr link far --listen 192.0.2.7:8099 --from 192.0.2.1'],
 };

@@ -10,6 +10,7 @@ import {
 import { z } from 'zod';
 import { fromUtf8 } from '../core/encoding/bytes.ts';
 import { type Environment, membersGiven, withMembers } from './configuration-environment.ts';
+import { nearestWords } from './nearest-words.ts';
 
 const MAXIMUM_LENGTH = 1024 * 1024;
 /** Things that one message names. */
@@ -148,7 +149,11 @@ function describeIssue(issue: Issue, present: boolean, schema: z.ZodType): strin
   }, '');
   if (issue.code === 'unrecognized_keys') {
     const where = member ? `"${member}" has` : 'there is';
-    return `${where} no member "${issue.keys[0]}"; the members are ${knownMembers(schema, issue.path).join(', ')}`;
+    const [key = ''] = issue.keys;
+    const known = knownMembers(schema, issue.path);
+    const near = nearestWords(key, known);
+    const help = near.length > 0 ? `did you mean ${near.join(' or ')}?` : `the members are ${known.join(', ')}`;
+    return `${where} no member "${key}"; ${help}`;
   }
   return present ? `"${member}" ${describeValueIssue(issue)}` : `"${member}" is missing`;
 }

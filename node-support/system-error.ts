@@ -1,6 +1,6 @@
 /** What the system says, in words for people. */
 
-/** Said of a file or directory. */
+/** Said of a file, a directory or another machine. */
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or directory',
   ENOTDIR: 'a part of the path is not a directory',
@@ -8,13 +8,19 @@ const WORDS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   ELOOP: 'its links lead in a circle',
+  ENOTFOUND: 'there is no such name',
+  EAI_AGAIN: 'no name server answers',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
 };
 
 /** The few words of a system error: `permission denied`, or the system's own, `ENOSPC: no space left on device`. */
 export function systemReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  const code = systemCode(error) ?? '';
+  if (Object.hasOwn(WORDS, code)) return WORDS[code] ?? '';
+  if (code.startsWith('ERR_SSL_') && 'reason' in error) return String(error.reason); // OpenSSL's messages have addresses and line ends
   if (!('syscall' in error)) return error.message;
-  return WORDS[systemCode(error) ?? ''] ?? error.message.replace(/, \w+(?: '.*)?$/s, '');
+  return error.message.replace(/, \w+(?: '.*)?$/s, '');
 }
 
 /** The sentence for a file or directory that cannot be read: `x: no such file`, `x is a directory`, `cannot read x: permission denied`. */
@@ -32,7 +38,7 @@ export function describeUnreadable(what: string, error: unknown): string {
 }
 
 function isListing(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error && error.syscall === 'scandir';
+  return error instanceof Error && 'syscall' in error && ['scandir', 'opendir'].includes(String(error.syscall));
 }
 
 /** What an error was caused by, in the end; itself, where it was caused by none. */

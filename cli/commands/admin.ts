@@ -83,7 +83,7 @@ export function addAdminCommand(program: Command): void {
     addSubcommand(
       admin,
       'restore',
-      'put such a copy where there is no database: a file, or an empty PostgreSQL',
+      'put a copy of the database where there is none: in a file, or an empty PostgreSQL',
     ).argument('<file>', 'the copy'),
   );
 }

@@ -9,8 +9,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-const DESCRIPTION = `show the whole journey on this machine: an example newspaper is protected, cached, read by two people
-byte for byte, and refused when one byte was changed
+const DESCRIPTION = `show the whole journey on this machine: an example newspaper is protected, cached, read by two people byte for byte, and refused when one byte was changed
 
 stays until Ctrl-C, for you to try; everything is on loopback, and nothing is left`;
 

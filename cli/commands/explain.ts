@@ -32,6 +32,7 @@ function unknown(code: string): UsageError {
   const all = [...new Set(SECTIONS.flatMap(({ catalogue }) => Object.keys(catalogue)))];
   const near = nearestWords(code, all);
   const words = near.length > 0 ? near : all.filter((each) => code !== '' && each.includes(code)).slice(0, 5);
-  const hint = words.length > 0 ? `did you mean ${words.join(' or ')}?` : 'docs/generated/errors.md lists all codes';
+  const hint =
+    words.length > 0 ? `did you mean ${words.join(' or ')}?` : 'a code stands in brackets at the end of a message';
   return new UsageError(`there is no error code ${JSON.stringify(code)}`, hint);
 }

@@ -36,7 +36,7 @@ async function run(kind: Kind, flags: Flags): Promise<void> {
   const { before, after, discarded } = await protectIdentity(await storageOptions(flags), how);
   if (flags.json) return print(JSON.stringify({ before, after, discarded }));
   if (flags.quiet) return;
-  say(`your keys are sealed anew: before, with ${NAMES[before]}; now, with ${NAMES[after]}`);
+  say(`your keys are sealed again: before, with ${NAMES[before]}; now, with ${NAMES[after]}`);
   if (after === 'passphrase') sayHint('a lost passphrase cannot be recovered; keep it where you keep others');
   if (before === 'key-file' && after !== 'key-file')
     say('the previous key file is still there, because other databases may need it; delete it if there are none');

@@ -52,28 +52,33 @@ function describe({ workspace, publisher, settings, generator, sourceExists }: I
   return `Made for ${settings.site}:
 
   ${name(workspace.configuration).padEnd(15)} what to protect, and how. Every setting is explained there
-  ${name(workspace.keyStore).padEnd(15)} SECRET: the keys that sign your site and the keys of your sets, encrypted under your passphrase.
-                  Keep it offline, never on a web server, and keep a copy of it elsewhere: without the
-                  file and its passphrase your sets cannot be read or signed again.
-  ${name(workspace.rootKeys).padEnd(15)} SECRET, same passphrase: the root key, which says what the other keys are. It is needed for
-                  "wispr keys" only, about every two years: put it on a stick in a safe, and a copy elsewhere.
+  ${name(workspace.keyStore).padEnd(15)} SECRET: the keys that sign your site and the keys of your sets
+                  (encrypted under your passphrase). Keep it offline, never on
+                  a web server, and keep a copy elsewhere: without the file and
+                  its passphrase your sets cannot be read or signed again
+  ${name(workspace.rootKeys).padEnd(15)} SECRET, same passphrase: the root key, which says what the
+                  other keys are. Only "wispr keys" needs it, every two years:
+                  put it on a stick in a safe, and a copy elsewhere
 
 Keep both out of git: write *.keys into .gitignore.
 
 Your fingerprint is ${publisher}
-It stays the same whatever keys you change, and readers' programs check that the site names it.
+It stays the same whatever keys you change. Readers' programs check that the
+site names it.
 
 Next:
-  1. ${make} (or change "source" in wispr.json), and look through the settings
+  1. ${make} (or change "source" in wispr.json),
+     and look through the settings
 ${settings.keyServer === undefined ? stepsAlone(settings) : STEPS}`;
 }
 
-const STEPS = `  2. copy your key server's public key to keyserver.pub here ("wispr keyserver" says where it is)
+const STEPS = `  2. copy your key server's public key to keyserver.pub here
+     ("wispr keyserver" says where it is)
   3. wispr protect`;
 
 function stepsAlone({ out, content }: InitResult['settings']): string {
   return `  2. wispr invite NAME, for each of your readers: it prints a link
   3. wispr publish, now, after every change, and once a month at least
-  4. copy ${out}/ to where ${content} is served: any web host for plain files will do, which you trust: it serves
-     the program too that your readers read with`;
+  4. copy ${out}/ to ${content}: any web host for plain files will do,
+     if you trust it, because it also serves the program that your readers use`;
 }

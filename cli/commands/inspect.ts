@@ -38,7 +38,7 @@ function describe(file: string, inspection: Inspection): string {
     ['site', header.site],
     ['path', header.path],
     ...rows,
-    ['publisher', header.publisher],
+    ['publisher key', header.publisher],
     ['head', count(inspection.headLength, 'byte')],
     [
       'payload',

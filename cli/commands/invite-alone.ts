@@ -35,8 +35,8 @@ export async function inviteByKeyFiles(
 }
 
 function sayNext(links: number, password = false): void {
-  const [it, link, opens] = links > 1 ? ['them', 'these links', 'open'] : ['it', 'this link', 'opens'];
-  const way = password ? ', and tell the password by another way' : `, which ${opens} for anyone who has ${it}`;
+  const [it, link] = links > 1 ? ['them', 'these links'] : ['it', 'this link'];
+  const way = password ? ', and tell the password by another way' : `: anyone who has ${it} can read`;
   say(`send ${link} after the next "wispr publish"${way}`);
 }
 

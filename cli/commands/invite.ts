@@ -22,7 +22,7 @@ export function addInviteCommand(program: Command): void {
     .argument('<names...>', 'names of readers; on a key server also for signing in')
     .option('-c, --config <file>', `configuration: ${DEFAULT_CONFIG_FILE}, or ${CONFIGURATION_FILE}`)
     .option('--sets <patterns>', 'which sets, like 2026-* (default: all, or as before)')
-    .option('--plan <name>', 'on a key server: which plan, in place of --sets (`wispr admin plan`)')
+    .option('--plan <name>', 'on a key server: which plan, in place of --sets ("wispr admin plan")')
     .option('--from <date>', 'on a key server: first day of the plan (default: now)')
     .option('--until <date>', 'last day, like 2027-06-30 (default: no end)')
     .option('--for <days>', 'on a key server: length in place of --until, like 7 for a trial')

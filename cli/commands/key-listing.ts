@@ -6,6 +6,7 @@ import {
   type ListedKey,
   type ListedRole,
   SECTION_PREFIX,
+  type SecretListing,
 } from '../../publisher/publication/list-keys.ts';
 import type { RoleState } from '../../publisher/publication/roles.ts';
 import { count } from '../../publisher/text.ts';
@@ -27,6 +28,7 @@ export function describeKeys(listing: KeyListing): string {
     ]),
     ...others(listing),
     ...(secret ? ['', `Objects are signed by the publisher key ${secret.publisherKey}`, ...setsOf(secret.sets)] : []),
+    ...invitedOf(secret?.invitations ?? []),
   ].join('\n');
 }
 
@@ -120,6 +122,12 @@ function setsOf(sets: readonly { name: string; id: string; since: number }[]): s
   if (sets.length === 0) return ['', 'No sets yet: each gets its key when it has its first document.'];
   const rows = sets.map(({ name, id, since }) => [name, id.slice(0, 12), `${isoDay(since)}, ${ageOf(since)}`]);
   return ['', ...table([['SET', 'KEY', 'SINCE'], ...rows])];
+}
+
+function invitedOf(invitations: SecretListing['invitations']): string[] {
+  if (invitations.length === 0) return [];
+  const rows = invitations.map(({ name, sets, until }) => [name, sets.join(', '), until ? isoDay(until) : '-']);
+  return ['', ...table([['INVITED', 'SETS', 'UNTIL'], ...rows])];
 }
 
 function ageOf(since: number): string {

@@ -48,14 +48,14 @@ export function addKeysCommand(program: Command): void {
   withFlags(
     keys
       .command('list', { isDefault: true })
-      .description('show every role and set, where its key is, and when it ends'),
+      .description('show every role and set, where its key is, when it ends, and who is invited'),
   )
     .option('--public', 'what everybody can see in the output: needs no passphrase')
     .action(list);
   withFlags(keys.command('rotate').description('give a role a new key; "publisher" is the key that signs objects'))
     .addArgument(roleArgument(['publisher']))
     .action(rotate);
-  withFlags(keys.command('renew').description('sign the root anew, before it expires')).action(renew);
+  withFlags(keys.command('renew').description('sign the root again, before it expires')).action(renew);
   withThreshold(withFlags(keys.command('add').description("let another person's key sign for a role too")))
     .addArgument(roleArgument())
     .argument('<public-key-file>', 'FILE.pub, which the signer made with "wispr keys new-signer FILE"')
@@ -128,7 +128,7 @@ async function rotatePublisher(options: KeysOptions, { json }: Flags): Promise<v
   const { before, after } = await rotatePublisherKey(options);
   if (json) print(JSON.stringify({ outcome: 'changed', before, publisherKey: after }));
   else print(`The publisher key is ${after} now (before: ${before}).`);
-  say('every object is signed again at the next "wispr publish": all of the site is written and uploaded anew');
+  say('every object is signed again at the next "wispr publish": all of the site is written and uploaded again');
   say('readers follow by themselves; your fingerprint stays as it is');
   sayHint(
     `tell the operator of your key server, who runs: wispr admin import keys.bundle --new-publisher-key ${after}`,

@@ -29,7 +29,7 @@ const CHANGES = [
   ['added', 'added'],
   ['changed', 'changed'],
   ['moved', 'moved to another set'],
-  ['rekeyed', 'encrypted anew under a new key'],
+  ['rekeyed', 'encrypted again under a new key'],
   ['removed', 'removed'],
   ['unchanged', 'unchanged'],
 ] as const satisfies readonly (readonly [keyof ChangeCounts, string])[];
@@ -139,17 +139,17 @@ function describeCircumstances({ documents, indexLost, settingsChanged, keysChan
 const KEYS_CHANGED = [
   '  publisher.keys is not as the last publication left it. What was changed there cannot be seen without the passphrase:',
   '  a new publisher key has every document signed again, and other new keys what they sign or encrypt;',
-  '  a copy from before the last publication gives sets new keys, and has their documents encrypted anew',
+  '  a copy from before the last publication gives sets new keys, and has their documents encrypted again',
 ];
 
 /** What a new key means, for those who gave a set one. */
 export function describeRekey({ sets, changes }: ProtectSummary): string[] {
   if (changes.rekeyed === 0) return [];
   const fresh = sets.filter(({ isRekeyed }) => isRekeyed).map(({ name }) => name);
-  const anew = `${count(changes.rekeyed, 'document is', 'documents are')} encrypted anew`;
-  if (fresh.length === 0) return [`${anew}, under keys that were published before: publisher.db knew nothing of that`];
+  const again = `${count(changes.rekeyed, 'document is', 'documents are')} encrypted again`;
+  if (fresh.length === 0) return [`${again}, under keys that were published before: publisher.db knew nothing of that`];
   return [
-    `new key for ${someOf(fresh)}: ${anew}`,
+    `new key for ${someOf(fresh)}: ${again}`,
     'readers with the old key keep what was encrypted under it, and need the new one for everything published from now on',
   ];
 }

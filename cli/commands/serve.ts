@@ -13,12 +13,12 @@ interface Options {
   readonly json?: boolean;
 }
 
-const DEFAULT_PORT = 8000;
+/** Not 8000, which `python3 -m http.server` takes. */
+const DEFAULT_PORT = 8010;
 
 const DESCRIPTION = `show a site on this machine as strangers, subscribers and a cache see it, and again after every change
 
-keys are made for it, and nothing but the site and the settings in its wispr.json is read; all servers are on
-loopback, and when the command ends nothing is left`;
+keys are made for it, and nothing but the site and the settings in its wispr.json is read; all servers are on loopback, and when the command ends nothing is left`;
 
 /** `wispr serve DIR` */
 export function addServeCommand(program: Command): void {
@@ -34,7 +34,9 @@ export function addServeCommand(program: Command): void {
 
 async function serve(directory: string, { port, json }: Options): Promise<void> {
   if (!existsSync(directory) || !statSync(directory).isDirectory())
-    throw new UsageError(`there is no directory ${directory}`);
+    throw new UsageError(
+      existsSync(directory) ? `${directory} is not a directory` : `there is no directory ${directory}`,
+    );
   // Only here: the other commands start faster without all the programs.
   const [{ startServing, withWorld }, { chooseSite }, { watchSite }] = await Promise.all([
     import('../../serve/serving.ts'),

@@ -12,6 +12,11 @@ import { UsageError } from './voice.ts';
  */
 export function locateConfiguration(directory: string | undefined, config: string | undefined): string {
   if (directory !== undefined && config !== undefined) throw new UsageError('name either DIR or -c FILE, not both');
+  if (directory !== undefined && !existsSync(directory))
+    throw new UsageError(
+      `there is no directory ${directory}`,
+      'name the directory of wispr.json, or leave it out there',
+    );
   const named = config ?? directory ?? (relative(process.cwd(), currentIo().cwd) || '.');
   const isDirectory = existsSync(named) && statSync(named).isDirectory();
   const file = isDirectory ? join(named, CONFIGURATION_FILE) : named;

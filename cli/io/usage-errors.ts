@@ -17,7 +17,12 @@ export function adaptUsageErrors(program: Command): void {
 /** @param text - of commander, such as `error: missing required argument 'url'` */
 function linesOf(text: string, command: Command): string[] {
   const lines = text.trimEnd().split('\n');
-  const said = lines.map((line) => line.replace(/^(?:error|wispr): /, '').replace(/\.$/, ''));
+  const said = lines.map((line) =>
+    line
+      .replace(/^(?:error|wispr): (?:command-argument value )?/, '')
+      .replace(/^\(Did you mean (.*)\?\)$/, (_, words: string) => hintLine(`did you mean ${words}?`))
+      .replace(/\.$/, ''),
+  );
   return said.length > 1 ? said : [...said, hintLine(`${pathOf(command)} --help`)];
 }
 
@@ -36,7 +41,7 @@ function unknownSubcommand(text: string, command: Command): string[] | undefined
     group.commands.map((one) => one.name()),
   );
   if (near.length === 0) return undefined;
-  return [`unknown command '${printable(word)}'`, `(Did you mean ${near.join(' or ')}?)`];
+  return [`unknown command '${printable(word)}'`, hintLine(`did you mean ${near.join(' or ')}?`)];
 }
 
 /** As it is typed: `wispr bind`. */

@@ -5,7 +5,7 @@ export const OBJECT_ERRORS = {
   'object-unrecognised': {
     step: '1',
     means: 'the host sent something else than a protected object',
-    remedy: 'try again, or from another network; `wispr inspect FILE` reads `.protected` files',
+    remedy: '`wispr inspect` reads `.protected` files; where a host sent this, try again, or from another network',
   },
   'object-version': {
     step: '1',

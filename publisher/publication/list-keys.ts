@@ -7,7 +7,7 @@ import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import type { Delegation, RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { outcomeOf } from '../keys/change-sections.ts';
-import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
+import { type Invitation, type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
 import { TOP_LEVEL_ROLES, verifyChain } from '../keys/roots.ts';
 import { openSigningKeysIfOurs } from '../keys/signing-keys.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
@@ -58,9 +58,13 @@ export interface KeyListing {
   readonly secret: SecretListing | undefined;
 }
 
+/** Who may read by a key file, without the secret of the link. */
+type Invited = { readonly [Name in 'name' | 'sets' | 'until']: Invitation[Name] };
+
 export interface SecretListing {
   readonly publisherKey: KeyId;
   readonly sets: readonly { readonly name: string; readonly id: KeyId; readonly since: number }[];
+  readonly invitations: readonly Invited[];
 }
 
 /** What is known here besides what is published. */
@@ -209,5 +213,6 @@ async function listSecrets({ publisher, contents }: OpenKeyStore): Promise<Secre
   const sets = Array.from(contents.sets, async ([name, key]) => {
     return { name, id: await keyIdOf('set', key), since: contents.setsSince.get(name) ?? 0 };
   });
-  return { publisherKey: publisher.id, sets: await Promise.all(sets) };
+  const invitations = contents.invitations.map(({ name, sets, until }) => ({ name, sets, until }));
+  return { publisherKey: publisher.id, sets: await Promise.all(sets), invitations };
 }

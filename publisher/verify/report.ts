@@ -130,8 +130,7 @@ export function describeFinding({ kind, path, code, message }: Finding): string 
 
 const TRUST = {
   given: 'the root id that you gave',
-  'host-proof':
-    'the host proof found there: compare the root id with one that you know from elsewhere, and give it by --root',
+  'host-proof': 'the host proof found there: compare this fingerprint with one that you know from elsewhere, by --root',
   none: 'nothing: the root id is the one found there',
 } as const;
 

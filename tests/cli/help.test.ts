@@ -68,11 +68,16 @@ describe('examples', () => {
 
   it.each(Object.entries(EXAMPLES).flatMap(([path, examples]) => examples.map((each) => [each, path] as const)))(
     '%s',
-    (example, path) => {
-      const command = all.find((each) => pathOf(each) === path);
-      expect(example.startsWith(path)).toBe(true);
-      const known = ['--help', ...(command?.options ?? []).flatMap(({ short, long }) => [short, long])];
-      for (const [option] of example.matchAll(/(?<= )--?[a-z-]+/g)) expect(known).toContain(option);
+    async (example, path) => {
+      const fresh = await createProgram(COMMANDS, []);
+      let ran: string | undefined;
+      for (const command of below(fresh)) command.exitOverride().action(() => void (ran = pathOf(command)));
+      const words = Array.from(example.matchAll(/'([^']*)'|\S+/g), ([word, quoted]) => quoted ?? word);
+      await fresh.parseAsync(
+        words.slice(1).filter((word) => word !== '--help'),
+        { from: 'user' },
+      );
+      expect(ran).toMatch(new RegExp(`^${path}\\b`));
     },
   );
 });

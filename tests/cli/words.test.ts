@@ -7,7 +7,7 @@ import type { DryRunSummary, ProtectSummary } from '../../publisher/protect/summ
 import type { PublishSummary } from '../../publisher/publish/publish.ts';
 
 describe('a new key', () => {
-  it('is said to be that of the sets whose documents are encrypted anew, whichever run made it', () => {
+  it('is said to be that of the sets whose documents are encrypted again, whichever run made it', () => {
     const set = (name: string, isNew: boolean, isRekeyed: boolean) => ({
       name,
       id: 'x',
@@ -26,7 +26,7 @@ describe('a new key', () => {
     const sets = [{ name: 'gold', id: 'x', documents: 2, isNew: false, isRekeyed: false }];
     const changes = { added: 0, changed: 0, moved: 0, rekeyed: 2, removed: 0, unchanged: 0 };
     expect(describeRekey({ sets, changes } as unknown as ProtectSummary)).toEqual([
-      expect.stringMatching(/^2 documents are encrypted anew, under keys that were published before/),
+      expect.stringMatching(/^2 documents are encrypted again, under keys that were published before/),
     ]);
   });
 });

@@ -8,6 +8,12 @@ import { PARTS, partsOf } from '../../scripts/test-release.ts';
 
 const page = readFileSync('CONTRIBUTING.md', 'utf8');
 
+it('the package runs no script where it is installed: set-up is for clones', () => {
+  const run = ['preinstall', 'install', 'postinstall', 'preprepare', 'prepare', 'postprepare'];
+  expect(Object.keys(packageJson.scripts).filter((name) => run.includes(name))).toEqual([]);
+  expect(packageJson.scripts).toHaveProperty('prepublish'); // `npm ci` runs it in a clone only
+});
+
 describe('CONTRIBUTING.md', () => {
   it('gives a reason for every dependency, and for no other package', () => {
     const [, table = ''] = /## Dependencies(.*?)\n## /s.exec(page) ?? [];

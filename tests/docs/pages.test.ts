@@ -93,7 +93,7 @@ it('every page that code, messages or tests name exists', () => {
   expect(named.filter(([, name]) => !existsSync(name))).toEqual([]);
 });
 
-it('docs/configuration.md is generated from the schemas (node scripts/configuration-docs.ts)', () => {
+it('docs/configuration.md is generated from the schemas (npm run configuration)', () => {
   const page = read('docs/configuration.md');
   expect(withCurrentTables(page)).toBe(page);
 });

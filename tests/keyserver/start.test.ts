@@ -293,10 +293,10 @@ describe('the key server refuses to start', () => {
     ['{ "listen": ', /keyserver\.json, line 1: /],
     ['{}', /line 1: "listen" is missing/],
     ['[]', /keyserver\.json, line 1: an object/],
-    ['{ "listne": {} }', /line 1: there is no member "listne"; the members are origin, listen, tls/],
+    ['{ "listne": {} }', /line 1: there is no member "listne"; did you mean listen\?/],
     [
       '{\n"reading": { "listne": {} } }',
-      /line 2: "reading" has no member "listne"; the members are origin, listen, tls, documents\n.*line 1: "listen" is missing\n.*line 2: "reading.listen" is missing\n/,
+      /line 2: "reading" has no member "listne"; did you mean listen\?\n.*line 1: "listen" is missing\n.*line 2: "reading.listen" is missing\n/,
     ],
   ])('with the configuration %s', async (text, message) => {
     writeFileSync(file('keyserver.json'), text);

@@ -89,8 +89,9 @@ describe('wispr.json', () => {
   });
 
   it.each([
-    [{ readng: 1 }, 'line 8: there is no member "readng"; the members are site, name'],
+    [{ readng: 1 }, 'line 8: there is no member "readng"; did you mean reading?'],
     [{ sets: [{ name: 'a', path: 'a/**', x: 1 }] }, 'line 12: "sets[0]" has no member "x"; the members are name, path'],
+    [{ keyserver_url: 'x' }, 'there is no member "keyserver_url"; the members are site, name'],
     [{ fallback: { redirectafter: 1 } }, 'line 9: "fallback" has no member "redirectafter"'],
     [{ site: undefined }, 'line 1: "site" is missing'],
     [{ site: 1 }, 'line 2: "site" must be of type string'],
@@ -172,7 +173,7 @@ describe('wispr.json', () => {
   it('names everything that is wrong at once, one line each: misspelt members first', () => {
     const { site: _, ...others } = GOOD;
     const text = JSON.stringify({ ...others, out: '', readng: 1, pubilc: [], padding: 'much' }, null, 2);
-    expect(refusal(text.replace('{', '{\n  "source": "x",')).replace(/; the members are .*/g, '')).toBe(
+    expect(refusal(text.replace('{', '{\n  "source": "x",')).replace(/; did you mean .*/g, '')).toBe(
       [
         'wispr.json, line 3: "source" stands there twice',
         'wispr.json, line 8: there is no member "readng"',
