@@ -114,6 +114,6 @@ async function sendNotice(
     confirmed: new Date(confirmed * 1000).toISOString(),
     shownUntil: new Date(shownUntil * 1000).toISOString(),
   };
-  response.status(503).set('Cache-Control', 'no-store').type('html');
+  response.status(503).set({ 'Cache-Control': 'no-store', 'Wispr-Notice': 'stale' }).type('html');
   response.send(noticePage(await pages.masthead(), page));
 }
