@@ -347,7 +347,7 @@ export function describeReading(
 
       holds('shows what is kept here of an expired publication after a word, and nothing else', async () => {
         await publish({ ...PUBLIC, path: '/kept.txt' }, { ...PUBLIC, path: '/unread.txt' });
-        await set({ keptAfterGrace: true });
+        await set({ grace: 0, keptAfterGrace: true });
         await reader.aged(
           10 * DAY,
           async () => {
