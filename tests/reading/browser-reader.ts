@@ -70,6 +70,7 @@ async function profileOf(rig: WebReaderRig, kept = '/'): Promise<Profile> {
   const page = await rig.newPage();
   if (kept === '') {
     await visit(page, `${rig.documents}/`, 'a:text("Read on"), a:text("Try again")');
+    await putState(page, 'noticed', 0);
     return { page, window: page };
   }
   await visit(page, `${rig.documents}/`, 'h1:text("Front")');

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import type { TestDocument } from '../support/publisher-with-sets.ts';
 import type { Answer, ReadingRig } from './rig.ts';
-import { CODED, CORS, cutting, DAY, FILM, PUBLIC, serving, TEXT, TOMORROW } from './site.ts';
+import { CODED, CORS, cutting, DAY, dripping, FILM, PUBLIC, serving, TEXT, TOMORROW } from './site.ts';
 
 export type ReaderName = 'the forward proxy' | 'the gateway' | 'the in-browser reader' | 'the reading site';
 
@@ -305,14 +305,16 @@ export function describeReading(
         expect(refusalOf(await reader.get('/far.txt'))).toEqual([502, 'content-host-unreachable']);
       });
 
-      holds('leaves no transfer running when its reader goes away', async () => {
-        await publish({ ...FILM, path: '/left.bin' });
-        const object = reader.site.object('/left.bin');
-        reader.site.answer('/left.bin', (_request, response) => {
-          response.writeHead(200, CORS).write(object.subarray(0, 200_000)); // and then nothing more
-        });
+      holds('ends the transfer when its reader goes away', async () => {
+        await publish({ ...FILM, path: '/left.bin', content: randomBytes(2_000_000) });
+        const finished: boolean[] = [];
+        reader.site.answer(
+          '/left.bin',
+          dripping(reader.site.object('/left.bin'), (whole) => finished.push(whole)),
+        );
         await reader.leave('/left.bin');
         await expect.poll(() => reader.site.hosts.map((host) => host.open())).toEqual([0, 0]);
+        expect(finished).toEqual([false]);
       });
 
       holds('sends a document whole to a reader who is slow', async () => {

@@ -165,3 +165,21 @@ export function cutting(bytes: Uint8Array, length: number): Handler {
     response.write(bytes.subarray(0, length), () => response.destroy());
   };
 }
+
+/** Sends the whole object little by little. @param done - told at the end of the connection whether all of it was sent */
+export function dripping(bytes: Uint8Array, done: (whole: boolean) => void): Handler {
+  return (_request, response) => {
+    response.writeHead(200, { ...CORS, 'content-length': bytes.length });
+    let sent = 0;
+    const drip = setInterval(() => {
+      const piece = bytes.subarray(sent, sent + 16_384);
+      sent += piece.length;
+      if (piece.length === 0) response.end();
+      else response.write(piece);
+    }, 10);
+    response.once('close', () => {
+      clearInterval(drip);
+      done(response.writableFinished);
+    });
+  };
+}
