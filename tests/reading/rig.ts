@@ -33,3 +33,11 @@ export interface ReadingRig {
   aged(seconds: number, work: () => Promise<void>, kept?: string): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Registers a case of the contract, unless the reader at hand differs in it. */
+export type Holds = (title: string, work: () => Promise<void>) => void;
+
+export const textOf = ({ body }: Answer) => body.toString();
+
+/** Status and code of an answer that refuses. */
+export const refusalOf = ({ status, headers }: Answer) => [status, headers['wispr-refusal']];

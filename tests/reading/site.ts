@@ -38,6 +38,9 @@ export const CODED = {
   set: 'day-1',
   gzip: true,
 };
+export const EMPTY = { path: '/pilot boat é.txt', content: '', mediaType: 'text/plain', set: 'day-1' };
+export const PAGE = { path: '/page.html', content: '<h1>Page</h1>', mediaType: 'text/html; charset=utf-8' };
+const FOLDER = { ...PAGE, path: '/folder/index.html' };
 export const PUBLIC = { path: '/public.txt', content: 'For everybody.', mediaType: 'text/plain' };
 /** Of a set that the reader may not have. */
 export const TOMORROW = { path: '/tomorrow.txt', content: 'Ships go out.', mediaType: 'text/plain', set: 'day-2' };
@@ -48,7 +51,7 @@ const REDIRECTS = [
   { from: '/away', status: 308, to: 'https://elsewhere.example/' },
 ] as const;
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export class ReadSite {
   readonly rig: Rig;
@@ -67,7 +70,7 @@ export class ReadSite {
     if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
     rig.publisher.afterPublishing = async () => undefined; // readers look when a test has them look
     await site.set({});
-    await site.publish(FRONT, TEXT, FILM, CODED, PUBLIC, TOMORROW);
+    await site.publish(FRONT, PAGE, FOLDER, TEXT, EMPTY, FILM, CODED, PUBLIC, TOMORROW);
     return site;
   }
 
