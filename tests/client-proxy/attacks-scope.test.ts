@@ -153,12 +153,6 @@ describe('attack 23: something else than an object', () => {
     expect(documentRequests()).toEqual(Array(times).fill(rig.publisher.fileOf('/a.html')));
   });
 
-  it('an unsigned 404', async () => {
-    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
-    serveFor('/a.html', undefined);
-    expectRefused(await read(), 'object-missing');
-  });
-
   it('an unsigned page where there is no document, or only its object is missing', async () => {
     rig.host.files.set('/none.html', utf8(`<h1>${SECRET}</h1>`));
     rig.host.files.set('/none.html.protected', await rig.publisher.object('/none.html', { content: SECRET }));

@@ -2,7 +2,6 @@
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { utf8 } from '../../core/encoding/bytes.ts';
 import { takePictures } from '../support/pages/browser.ts';
 import { expectRefusal, expectStory, putState, readerWith, startStories } from '../support/pages/stories.ts';
 import { fileOf, publish, setOf } from '../support/publisher-with-sets.ts';
@@ -40,31 +39,6 @@ describe('a reader', () => {
     await expectStory(page);
     await page.reload();
     await expectStory(page);
-  });
-
-  inRelease(() => {
-    it('attack 76: gets the signed headers and no others, no unsigned path, and no cookie', async () => {
-      page = await readerWith(rig, 'day-1');
-      rig.host.files.set('/unsigned.html', utf8('<h1>Unsigned</h1>'));
-      const headers = (await open('/20/story.html'))?.headers() ?? {};
-      expect(headers).toMatchObject({
-        'content-type': HTML,
-        'content-language': 'en-GB',
-        'cache-control': 'private, no-cache',
-        'cross-origin-resource-policy': 'same-origin',
-        'x-content-type-options': 'nosniff',
-      });
-      expect(headers['content-security-policy']).toBe("default-src 'self' 'unsafe-inline', frame-ancestors 'self'");
-      expect(headers).not.toHaveProperty('x-from-host');
-      expect(headers).not.toHaveProperty('content-encoding');
-      expect(await page.context().cookies()).toEqual([]);
-      await expectRefusal(page, await open('/unsigned.html'), 404, 'no-such-document');
-      await expectRefusal(page, await open('/a%00b.html'), 404, 'path-refused');
-      rig.host.handlers.set(fileOf(rig.publisher, '/20/long.txt'), (_request, response) =>
-        response.writeHead(302, { location: rig.host.origin, 'access-control-allow-origin': '*' }).end(),
-      );
-      await expectRefusal(page, await open('/20/long.txt'), 502, 'content-host-answer');
-    });
   });
 
   it('is led to the vault for a key, and told that the subscription does not include the page where it gave none', async () => {

@@ -20,6 +20,11 @@ export function siteCases(holds: Holds, reader: ReadingRig): void {
     }
   });
 
+  holds('sends the index of a folder', async () => {
+    for (const path of ['/folder/', '/folder/?query', '/folder/index.html'])
+      expect((await reader.get(path)).headers['content-type']).toBe(PAGE.mediaType);
+  });
+
   holds('attack 76: refuses what the publication does not name, whatever a host has there', async () => {
     for (const { files } of reader.site.hosts) files.set('/unsigned.html', Buffer.from('unsigned'));
     for (const path of ['/unsigned.html', '/A.txt', '/constructor', '/.well-known/wispr-site']) {
