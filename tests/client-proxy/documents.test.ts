@@ -18,27 +18,15 @@ const get = (path: string, headers: Record<string, string> = {}, method = 'GET')
   send(rig.proxy.port, rig.url(path), { method, headers });
 
 describe('a document through the proxy', () => {
-  it('has the signed headers and none of the host', async () => {
-    const metadata = {
-      lastModified: 1_700_000_000,
-      headers: { 'content-language': 'en', 'content-security-policy': "default-src 'self'" },
-    };
-    await rig.publisher.publish(rig.host.files, '/headers.html', { content: 'x', metadata });
-    const { headers } = await get('/headers.html');
-    expect(headers).toMatchObject({
-      'content-type': 'text/html; charset=utf-8',
-      'content-language': 'en',
+  it('keeps pages from devices of the local network, and says by what it came', async () => {
+    const headers = { 'content-security-policy': "default-src 'self'" };
+    await rig.publisher.publish(rig.host.files, '/headers.html', { content: 'x', metadata: { headers } });
+    const answer = await get('/headers.html');
+    expect(answer.headers).toMatchObject({
       'content-security-policy': "default-src 'self', frame-ancestors 'self'",
-      'last-modified': 'Tue, 14 Nov 2023 22:13:20 GMT',
-      'x-content-type-options': 'nosniff',
-      'accept-ranges': 'bytes',
+      'permissions-policy': expect.stringContaining('loopback-network=()'),
       via: '1.1 wispr',
     });
-    expect(headers['permissions-policy']).toContain('loopback-network=()');
-    // Or browsers would guess how long they may show it without asking.
-    expect(headers['cache-control']).toBe('private, no-cache');
-    expect(headers['x-from-host']).toBeUndefined();
-    expect(headers['set-cookie']).toBeUndefined();
   });
 
   it('tells the content host nothing about the reader', async () => {

@@ -4,8 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { takePictures } from '../support/pages/browser.ts';
 import { expectRefusal, expectStory, putState, readerWith, startStories } from '../support/pages/stories.ts';
-import { fileOf, publish, setOf } from '../support/publisher-with-sets.ts';
-import { signOnto } from '../support/signed-publication.ts';
+import { publish, setOf } from '../support/publisher-with-sets.ts';
 import { inRelease } from '../support/tier.ts';
 import { visit, type WebReaderRig } from '../support/web-reader-rig.ts';
 
@@ -68,64 +67,6 @@ describe('a reader', () => {
       return [status, headers.get('wispr-refusal')];
     });
     expect(answer).toEqual([403, 'key-missing']);
-  });
-});
-
-describe('a hostile content host', () => {
-  /** @param at - which byte, counted from the end where it is negative */
-  const tamper = (path: string, at: number) => {
-    const file = fileOf(rig.publisher, path);
-    const bytes = Buffer.from(rig.host.files.get(file) ?? []);
-    const index = at < 0 ? bytes.length + at : at;
-    bytes.writeUInt8(bytes.readUInt8(index) ^ 1, index);
-    rig.host.handlers.set(file, ({ headers }, response) => {
-      const [, first = 0, last = bytes.length] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
-      const part = bytes.subarray(Number(first), Number(last) + 1);
-      response.writeHead(headers.range ? 206 : 200, { 'access-control-allow-origin': '*' }).end(part);
-    });
-  };
-
-  it('cannot change one byte, in the head, in the first block or behind it', async () => {
-    page = await readerWith(rig, 'day-1');
-    tamper('/20/story.html', 20);
-    await expectRefusal(page, await open('/20/story.html'), 502, 'head-unexpected');
-    tamper('/20/story.html', -3);
-    await expectRefusal(page, await open('/20/story.html'), 502, 'block-digest');
-    tamper('/20/long.txt', -3);
-    await open('/');
-    const outcome = (headers: Record<string, string>) =>
-      page.evaluate(async (sent) => {
-        const answer = await fetch('/20/long.txt', { headers: sent });
-        return answer.text().then(
-          (text) => `${answer.status}, ${text.length}`,
-          () => `${answer.status}, broken off`,
-        );
-      }, headers);
-    expect(await outcome({})).toBe('200, broken off');
-    expect(await outcome({ range: 'bytes=590000-' })).toBe('206, broken off');
-    rig.host.handlers.clear();
-    expect(await outcome({ range: 'bytes=590000-' })).toBe('206, 10000');
-    expect(await outcome({})).toBe('200, 600000');
-  });
-
-  inRelease(() => {
-    it('attack 92: a correctly signed object that the current publication does not name is not shown', async () => {
-      page = await readerWith(rig, 'day-1');
-      const { publisher, host } = rig;
-      const draft = { path: '/20/draft.html', content: '<h1>Draft</h1>', mediaType: HTML };
-      await publish(publisher, host, draft);
-      const old = Buffer.from(host.files.get(fileOf(publisher, draft.path)) ?? []);
-      await publish(publisher, host, { ...draft, content: '<h1>Corrected</h1>' });
-      await page.waitForTimeout(1100); // a look a second
-      host.handlers.set(fileOf(publisher, draft.path), (_request, response) =>
-        response.writeHead(200, { 'access-control-allow-origin': '*' }).end(old),
-      );
-      await expectRefusal(page, await open('/20/draft.html'), 502, 'head-unexpected');
-      publisher.publication.remove('/20/draft.html');
-      await signOnto(publisher.publication, host.files);
-      await page.waitForTimeout(1100); // a look a second
-      await expectRefusal(page, await open('/20/draft.html'), 404, 'no-such-document');
-    });
   });
 });
 

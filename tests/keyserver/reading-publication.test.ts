@@ -1,6 +1,5 @@
 /** The publication at the reading site: rows 21, 40, 69 and 92 of the attack list for browsers without the Reader. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { objectUrlPathOf } from '../../core/site/path.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { fileOf, publish, setOf } from '../support/publisher-with-sets.ts';
 import { createVisitor, type Page, type Visitor } from '../support/reading-site-visitor.ts';
@@ -33,17 +32,6 @@ function expectRefused(page: Page, status: number, code: string): void {
   expect([page.status, page.headers['cache-control']]).toEqual([status, 'no-store']);
   expect(page.text).toContain(`<code>${code}</code>`);
 }
-
-it('attack 92: does not show an object that is signed well, and that the publication does not name', async () => {
-  const before = rig.host.files.get(fileOf(rig.publisher, '/index.html')) ?? new Uint8Array();
-  await publish(rig.publisher, rig.host, { ...FRONT, content: '<h1>Newer</h1>' });
-  rig.host.files.set(fileOf(rig.publisher, '/index.html'), before);
-  expectRefused(await visitor.get('/'), 502, 'head-unexpected');
-  rig.publisher.publication.remove('/index.html');
-  await sign();
-  rig.host.files.set(objectUrlPathOf('/index.html'), before);
-  expectRefused(await visitor.get('/'), 404, 'no-such-document');
-});
 
 it('attack 69: refuses where its clock is behind, showing both times', async () => {
   rig.passTime(-3 * DAY);

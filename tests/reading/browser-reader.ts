@@ -1,7 +1,7 @@
 /** The reader in the browser: the real worker in Chromium, asked by scripts of a page and by windows. */
 import { gzipSync } from 'node:zlib';
 import type { Page, Response } from 'playwright-core';
-import { putState } from '../support/pages/stories.ts';
+import { putState, readerWith } from '../support/pages/stories.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 import { startWebReaderRig, visit, type WebReaderRig } from '../support/web-reader-rig.ts';
 import type { Answer, Asked, ReadingRig } from './rig.ts';
@@ -26,7 +26,10 @@ export async function startBrowserReader(): Promise<ReadingRig> {
     site,
     look,
     get: (path, asked = {}) => fetchIn(profile.page, path, asked),
-    open: (path) => opened(profile.window, rig.documents + path, () => profile.window.goto(rig.documents + path)),
+    open: (path) => {
+      const { href } = new URL(path, rig.documents);
+      return opened(profile.window, href, () => profile.window.goto(href));
+    },
     goOn: async () => {
       const button = profile.window.locator('a.b');
       const url = new URL((await button.getAttribute('href')) ?? '', rig.documents).href;
@@ -38,7 +41,7 @@ export async function startBrowserReader(): Promise<ReadingRig> {
         await reader?.read();
         await reader?.cancel();
       }, path),
-    readSlowly: async (path) => Buffer.from(await profile.page.evaluate(readSlowly, path), 'base64'),
+    readSlowly: async (path) => (await fetchIn(profile.page, path, {}, 2)).body,
     aged: async (seconds, work, kept) => {
       const before = profile;
       const { publication } = rig.publisher;
@@ -65,18 +68,17 @@ export async function startBrowserReader(): Promise<ReadingRig> {
   };
 }
 
-/** @param kept - what is read, and kept; left out, the front page; empty, nothing */
+/** @param kept - what is read, and kept; empty: nothing can be read */
 async function profileOf(rig: WebReaderRig, kept = '/'): Promise<Profile> {
-  const page = await rig.newPage();
   if (kept === '') {
+    const page = await rig.newPage();
     await visit(page, `${rig.documents}/`, 'a:text("Read on"), a:text("Try again")');
     await putState(page, 'noticed', 0);
     return { page, window: page };
   }
-  await visit(page, `${rig.documents}/`, 'h1:text("Front")');
-  await rig.giveKeys(page, ['day-1']);
+  const page = await readerWith(rig, 'day-1');
   await putState(page, 'refused', [{ id: setOf(rig.publisher, 'day-2').id, reason: 'not-entitled' }]);
-  await page.evaluate((path) => fetch(path).then((answer) => answer.text()), kept);
+  await fetchIn(page, kept, {});
   return { page, window: await page.context().newPage() };
 }
 
@@ -99,15 +101,19 @@ async function shownIn(window: Page, response: Response): Promise<Buffer> {
   return Buffer.from(await window.evaluate<string>('document.body.innerText'));
 }
 
-async function fetchIn(page: Page, path: string, asked: Asked): Promise<Answer> {
+/** @param pause - milliseconds between two pieces that are taken */
+async function fetchIn(page: Page, path: string, asked: Asked, pause = 0): Promise<Answer> {
   const { body, ...answer } = await page.evaluate(
-    async ([address, { method = 'GET', headers = {} }]) => {
+    async ([address, { method = 'GET', headers = {} }, milliseconds]) => {
       const response = await fetch(address, { method, headers });
       const parts: Uint8Array[] = [];
       let isWhole = true;
       const reader = response.body?.getReader();
       try {
-        for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) parts.push(part.value);
+        for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+          parts.push(part.value);
+          if (milliseconds > 0) await new Promise((resolve) => setTimeout(resolve, milliseconds));
+        }
       } catch {
         isWhole = false;
       }
@@ -115,18 +121,7 @@ async function fetchIn(page: Page, path: string, asked: Asked): Promise<Answer> 
       const base64 = (bytes as Uint8Array & { toBase64(): string }).toBase64();
       return { status: response.status, headers: Object.fromEntries(response.headers), body: base64, isWhole };
     },
-    [path, asked] as const,
+    [path, asked, pause] as const,
   );
   return { ...answer, body: Buffer.from(body, 'base64') };
-}
-
-async function readSlowly(path: string): Promise<string> {
-  const reader = (await fetch(path)).body?.getReader();
-  const parts: Uint8Array[] = [];
-  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
-    parts.push(part.value);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-  const bytes = new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
-  return (bytes as Uint8Array & { toBase64(): string }).toBase64();
 }

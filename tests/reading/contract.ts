@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { documentCases } from './document-cases.ts';
 import type { Holds, ReadingRig } from './rig.ts';
-import { changeCases, siteCases } from './site-cases.ts';
+import { changeCases, failureCases, siteCases } from './site-cases.ts';
 
 export type ReaderName = 'the forward proxy' | 'the gateway' | 'the in-browser reader' | 'the reading site';
 
@@ -16,6 +16,9 @@ const DIFFERENCES: Readonly<Record<string, Partial<Record<ReaderName, string>>>>
   },
   'attack 30: shows what is kept here of an expired publication after a word, and nothing else': {
     'the reading site': 'it keeps nothing of what was read',
+  },
+  'attack 23: follows no redirect of a host': {
+    'the in-browser reader': 'the browser does not tell a redirect from a host out of reach, and neither can the code',
   },
   'goes on from the second host where the first one fails in the middle': {
     'the reading site': 'it goes on from no other host once a document has begun: the transfer breaks off',
@@ -41,6 +44,7 @@ export function describeReading(
     afterAll(() => reader.close?.());
     documentCases(holds, reader);
     siteCases(holds, reader);
+    failureCases(holds, reader);
     later(() => changeCases(holds, reader));
   });
 }

@@ -70,8 +70,9 @@ export async function startReader(by: 'proxy' | 'gateway'): Promise<ReadingRig> 
     aged: async (seconds, work, kept) => {
       if (kept !== undefined) await expect.poll(() => isKept(kept)).toBe(true);
       shift += seconds;
-      await work();
-      shift -= seconds;
+      await work().finally(() => {
+        shift -= seconds;
+      });
     },
     close: async () => {
       await proxy.close();
@@ -92,8 +93,7 @@ export async function startReadingSite(): Promise<ReadingRig> {
     look: () => rig.server.publications.check().catch(() => undefined),
     aged: async (seconds, work) => {
       rig.passTime(seconds);
-      await work();
-      rig.passTime(-seconds);
+      await work().finally(() => rig.passTime(-seconds));
     },
     close,
   };

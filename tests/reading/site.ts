@@ -42,6 +42,13 @@ export const EMPTY = { path: '/pilot boat é.txt', content: '', mediaType: 'text
 export const PAGE = { path: '/page.html', content: '<h1>Page</h1>', mediaType: 'text/html; charset=utf-8' };
 const FOLDER = { ...PAGE, path: '/folder/index.html' };
 export const PUBLIC = { path: '/public.txt', content: 'For everybody.', mediaType: 'text/plain' };
+export const LONG = randomBytes(2_000_000);
+/** What no case reads but the one that it is for. */
+const UNREAD: readonly TestDocument[] = [
+  ...['/head.txt', '/block.txt', '/odd.txt', '/moved.txt', '/far.txt'].map((path) => ({ ...TEXT, path })),
+  ...['/cut.bin', '/changed.bin', '/cut-off.bin'].map((path) => ({ ...FILM, path })),
+  ...['/left.bin', '/slow.bin'].map((path) => ({ ...FILM, path, content: LONG })),
+];
 /** Of a set that the reader may not have. */
 export const TOMORROW = { path: '/tomorrow.txt', content: 'Ships go out.', mediaType: 'text/plain', set: 'day-2' };
 
@@ -70,7 +77,7 @@ export class ReadSite {
     if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
     rig.publisher.afterPublishing = async () => undefined; // readers look when a test has them look
     await site.set({});
-    await site.publish(FRONT, PAGE, FOLDER, TEXT, EMPTY, FILM, CODED, PUBLIC, TOMORROW);
+    await site.publish(FRONT, PAGE, FOLDER, TEXT, EMPTY, FILM, CODED, PUBLIC, TOMORROW, ...UNREAD);
     return site;
   }
 
