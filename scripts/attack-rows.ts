@@ -21,7 +21,9 @@ function rowsIn(source: string): number[] {
 }
 
 if (import.meta.main) {
-  const files = globSync('tests/**/*.{test.ts,txt}', { exclude: ['tests/release/**', 'tests/browsers/**'] });
+  const files = globSync('tests/{**/*.test.ts,**/*.txt,reading/*-cases.ts}', {
+    exclude: ['tests/release/**', 'tests/browsers/**'],
+  });
   const faults = rowFaults(
     readFileSync(CATALOGUE, 'utf8'),
     files.map((file) => readFileSync(file, 'utf8')),

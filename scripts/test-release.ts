@@ -35,8 +35,8 @@ export const PARTS: readonly Part[] = [
   {
     name: 'pages',
     minutes: 4,
-    sources: ['web-reader/', 'serve/', ...PROGRAMS],
-    tests: ['tests/release/pages/', 'tests/e2e/', 'gateway/browser', 'reading-origins'],
+    sources: ['reading/', 'web-reader/', 'serve/', ...PROGRAMS],
+    tests: ['tests/release/pages/', 'tests/e2e/', 'tests/reading/', 'gateway/browser', 'reading-origins'],
   },
   { name: 'browsers', minutes: 1, sources: ['web-reader/', 'keyserver/'], tests: ['tests/browsers/'] },
   { name: 'postgres', minutes: 1, sources: ['keyserver/'] },

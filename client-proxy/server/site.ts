@@ -81,7 +81,7 @@ function sendRedirect({ door, links, freshness, response }: SiteRequest, status:
   const headers = {
     location: links?.rewrite(location) ?? location,
     'content-length': '0',
-    'cache-control': 'no-cache',
+    'cache-control': 'private, no-cache',
     via: VIA,
     [CONFIRMED_HEADER]: confirmedAt(freshness),
   };

@@ -65,11 +65,6 @@ export function urlPathOf(documentPath: string): string {
   return documentPath.split('/').map(percentEncode).join('/');
 }
 
-/** The URL path of a document's protected object, or of a signed document's head. */
-export function objectUrlPathOf(documentPath: string): string {
-  return urlPathOf(documentPath) + OBJECT_SUFFIX;
-}
-
 function isSegment(segment: string): boolean {
   return segment !== '' && segment !== '.' && segment !== '..' && !REFUSED_IN_SEGMENT.test(segment);
 }

@@ -114,5 +114,9 @@ async function sendNotice(
     target: request.originalUrl,
     now: state.now(),
   });
-  response.status(503).set('Cache-Control', 'no-store').type('html').send(inPlace(masthead, page));
+  response
+    .status(503)
+    .set({ 'Cache-Control': 'no-store', 'Wispr-Notice': 'stale' })
+    .type('html')
+    .send(inPlace(masthead, page));
 }

@@ -75,7 +75,7 @@ export async function sendRefusal(
   response: Response,
   refusal: CodedRefusal = INTERNAL_REFUSAL,
 ): Promise<void> {
-  response.status(refusal.status ?? 502).set('Cache-Control', 'no-store');
+  response.status(refusal.status ?? 502).set({ 'Cache-Control': 'no-store', 'Wispr-Refusal': refusal.code });
   if (!wantsPage(request)) return sendLine(response, refusal);
   const again = request.method === 'GET' ? localTarget(request.originalUrl, pages.origin) : undefined;
   const links = { account: pages.account, signedIn: await pages.isSignedIn(request), again };

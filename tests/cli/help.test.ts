@@ -71,7 +71,10 @@ describe('examples', () => {
     async (example, path) => {
       const fresh = await createProgram(COMMANDS, []);
       let ran: string | undefined;
-      for (const command of below(fresh)) command.exitOverride().action(() => void (ran = pathOf(command)));
+      for (const command of below(fresh))
+        command.exitOverride().action(() => {
+          ran = pathOf(command);
+        });
       const words = Array.from(example.matchAll(/'([^']*)'|\S+/g), ([word, quoted]) => quoted ?? word);
       await fresh.parseAsync(
         words.slice(1).filter((word) => word !== '--help'),

@@ -1,5 +1,3 @@
-/** Rows 18 to 26 and 88 of the attack list through the running proxy: right objects in wrong places, and what is no object at all. */
-import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bindSite } from '../../client-proxy/index.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
@@ -135,30 +133,6 @@ describe('attack 22: a key that is not valid now', () => {
 });
 
 describe('attack 23: something else than an object', () => {
-  it.each([
-    // Unsigned bytes may be a cache's: they are asked for once more, past caches.
-    ['unsigned HTML with status 200', 200, 'text/html', `<h1>${SECRET}</h1>`, 'head-unexpected', 2],
-    ['a fallback page with status 200', 200, 'text/html', `<!-- wispr --><p>${SECRET}</p>`, 'head-unexpected', 2],
-    ['an unsigned redirect', 302, 'text/html', SECRET, 'content-host-answer', 1],
-    ['a server error', 503, 'text/html', SECRET, 'content-host-answer', 1],
-    ['a range that was not asked for', 206, 'text/html', SECRET, 'content-host-answer', 1],
-  ])('is refused: %s', async (_, status, type, body, code, times) => {
-    const answer = (_request: unknown, response: ServerResponse) =>
-      response.writeHead(status, { 'content-type': type, location: 'http://elsewhere.example/' }).end(body);
-    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
-    rig.host.handlers.set(rig.publisher.fileOf('/a.html'), answer);
-    rig.host.handlers.set('/a.html', answer);
-    rig.host.requests.length = 0;
-    expectRefused(await read(), code);
-    expect(documentRequests()).toEqual(Array(times).fill(rig.publisher.fileOf('/a.html')));
-  });
-
-  it('an unsigned 404', async () => {
-    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
-    serveFor('/a.html', undefined);
-    expectRefused(await read(), 'object-missing');
-  });
-
   it('an unsigned page where there is no document, or only its object is missing', async () => {
     rig.host.files.set('/none.html', utf8(`<h1>${SECRET}</h1>`));
     rig.host.files.set('/none.html.protected', await rig.publisher.object('/none.html', { content: SECRET }));

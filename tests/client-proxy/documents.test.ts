@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
-import { refusalCode, send } from '../support/http-client.ts';
+import { send } from '../support/http-client.ts';
 import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
 let rig: ReaderRig<HostileKeyServer>;
@@ -18,27 +18,15 @@ const get = (path: string, headers: Record<string, string> = {}, method = 'GET')
   send(rig.proxy.port, rig.url(path), { method, headers });
 
 describe('a document through the proxy', () => {
-  it('has the signed headers and none of the host', async () => {
-    const metadata = {
-      lastModified: 1_700_000_000,
-      headers: { 'content-language': 'en', 'content-security-policy': "default-src 'self'" },
-    };
-    await rig.publisher.publish(rig.host.files, '/headers.html', { content: 'x', metadata });
-    const { headers } = await get('/headers.html');
-    expect(headers).toMatchObject({
-      'content-type': 'text/html; charset=utf-8',
-      'content-language': 'en',
+  it('keeps pages from devices of the local network, and says by what it came', async () => {
+    const headers = { 'content-security-policy': "default-src 'self'" };
+    await rig.publisher.publish(rig.host.files, '/headers.html', { content: 'x', metadata: { headers } });
+    const answer = await get('/headers.html');
+    expect(answer.headers).toMatchObject({
       'content-security-policy': "default-src 'self', frame-ancestors 'self'",
-      'last-modified': 'Tue, 14 Nov 2023 22:13:20 GMT',
-      'x-content-type-options': 'nosniff',
-      'accept-ranges': 'bytes',
+      'permissions-policy': expect.stringContaining('loopback-network=()'),
       via: '1.1 wispr',
     });
-    expect(headers['permissions-policy']).toContain('loopback-network=()');
-    // Or browsers would guess how long they may show it without asking.
-    expect(headers['cache-control']).toBe('private, no-cache');
-    expect(headers['x-from-host']).toBeUndefined();
-    expect(headers['set-cookie']).toBeUndefined();
   });
 
   it('tells the content host nothing about the reader', async () => {
@@ -72,17 +60,6 @@ describe('a document through the proxy', () => {
       Buffer.concat([content.subarray(0, 149_999), Buffer.of(0x55 ^ (content[149_999] ?? 0))]),
     );
     expect((await get('/public/map.png')).complete).toBe(false);
-  });
-
-  it('at a folder is its index', async () => {
-    await rig.publisher.publish(rig.host.files, '/folder/index.html', { content: 'index' });
-    expect((await get('/folder/')).text).toBe('index');
-    expect((await get('/folder/?query=1')).text).toBe('index');
-  });
-
-  it('is refused to other methods than GET and HEAD', async () => {
-    const post = await send(rig.proxy.port, rig.url('/head.html'), { method: 'POST', body: 'x' });
-    expect([post.status, post.headers.allow, refusalCode(post)]).toEqual([405, 'GET, HEAD', 'method-refused']);
   });
 
   it('is described to HEAD without fetching it; once it is known, without fetching anything', async () => {
@@ -140,26 +117,6 @@ describe('a page that was read', () => {
 describe('content codings', () => {
   const content = Buffer.from('<p>compressed</p>'.repeat(20_000));
 
-  it.each([
-    ['gzip', gzipSync(content)],
-    ['br', brotliCompressSync(content)],
-  ] as const)('%s goes straight through to who accepts it, and is undone for others', async (coding, coded) => {
-    const path = `/coded-${coding}.html`;
-    await rig.publisher.publish(rig.host.files, path, { content: coded, metadata: { contentCoding: coding } });
-    const passed = await get(path, { 'accept-encoding': 'deflate, br;q=0.5, gzip;q=0.8' });
-    expect([passed.headers['content-encoding'], passed.headers.vary, passed.body.equals(coded)]).toEqual([
-      coding,
-      'accept-encoding',
-      true,
-    ]);
-    for (const accepted of [undefined, 'identity', `${coding};q=0`, 'deflate', '*;q=0']) {
-      const undone = await get(path, accepted === undefined ? {} : { 'accept-encoding': accepted });
-      expect([undone.headers['content-encoding'], undone.body.equals(content)]).toEqual([undefined, true]);
-      expect(undone.headers.etag).not.toBe(passed.headers.etag);
-      expect(undone.headers.vary).toBe('accept-encoding');
-    }
-  });
-
   it('are sent as the browser likes them; where nothing is acceptable, plain content is', async () => {
     const coded = gzipSync(content);
     await rig.publisher.publish(rig.host.files, '/choice.html', {
@@ -198,62 +155,6 @@ describe('content codings', () => {
       metadata: { contentCoding: 'gzip' },
     });
     expect((await get('/broken.html')).complete).toBe(false);
-  });
-});
-
-describe('conditions', () => {
-  it('answer 304 to who has this version', async () => {
-    await rig.publisher.publish(rig.host.files, '/condition.html', {
-      content: 'one',
-      metadata: { lastModified: 1_700_000_000 },
-    });
-    const { headers } = await get('/condition.html');
-    const etag = headers.etag ?? '';
-    for (const condition of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const answer = await get('/condition.html', { 'if-none-match': condition });
-      expect([answer.status, answer.body.length, answer.headers.etag]).toEqual([304, 0, etag]);
-    }
-    expect((await get('/condition.html', { 'if-none-match': '"other"' })).status).toBe(200);
-    rig.host.requests.length = 0;
-    expect((await get('/condition.html', { 'if-none-match': etag })).status).toBe(304);
-    expect(rig.host.requests.filter(({ url }) => url.includes('condition'))).toEqual([]); // the publication says it all
-    expect((await get('/condition.html', { 'if-modified-since': 'Tue, 14 Nov 2023 22:13:20 GMT' })).status).toBe(304);
-    expect((await get('/condition.html', { 'if-modified-since': 'Tue, 14 Nov 2023 22:13:19 GMT' })).status).toBe(200);
-  });
-
-  it('are answered 412 where they demand another version, before those that ask for a newer one', async () => {
-    const metadata = { lastModified: 1_700_000_000 }; // Tue, 14 Nov 2023 22:13:20 GMT
-    await rig.publisher.publish(rig.host.files, '/match.html', { content: 'one', metadata });
-    await rig.publisher.publish(rig.host.files, '/undated.html', { content: 'two' });
-    const etag = (await get('/match.html')).headers.etag ?? '';
-    const cases: [Record<string, string>, number][] = [
-      [{ 'if-match': etag }, 200],
-      [{ 'if-match': '*' }, 200],
-      [{ 'if-match': `"other", ${etag}` }, 200],
-      [{ 'if-match': '"other"' }, 412],
-      [{ 'if-match': `W/${etag}` }, 412], // compared strongly
-      [{ 'if-match': '' }, 412],
-      [{ 'if-unmodified-since': 'Tue, 14 Nov 2023 22:13:20 GMT' }, 200],
-      [{ 'if-unmodified-since': 'Tue, 14 Nov 2023 22:13:19 GMT' }, 412],
-      [{ 'if-unmodified-since': 'Tuesday, 14-Nov-23 22:13:19 GMT' }, 412],
-      [{ 'if-unmodified-since': 'Tue Nov 14 22:13:19 2023' }, 412],
-      [{ 'if-unmodified-since': '2023-11-14' }, 200], // no date of HTTP
-      [{ 'if-match': etag, 'if-unmodified-since': 'Tue, 14 Nov 2023 22:13:19 GMT' }, 200],
-      [{ 'if-match': '"other"', 'if-none-match': etag }, 412],
-      [{ 'if-match': etag, 'if-none-match': etag }, 304],
-      [{ 'if-none-match': '"other"', 'if-modified-since': 'Tue, 14 Nov 2023 22:13:20 GMT' }, 200],
-      [{ 'if-modified-since': 'yesterday' }, 200],
-      [{ 'if-match': '"other"', range: 'bytes=0-0' }, 412],
-    ];
-    for (const [headers, status] of cases)
-      for (const method of ['GET', 'HEAD']) {
-        const answer = await get('/match.html', headers, method);
-        const expected = headers.range && method === 'GET' && status === 200 ? 206 : status;
-        expect([headers, method, answer.status]).toEqual([headers, method, expected]);
-        expect([answer.headers.etag, status !== 200 && answer.body.length > 0]).toEqual([etag, false]);
-      }
-    const undated = await get('/undated.html', { 'if-unmodified-since': 'Tue, 14 Nov 2000 22:13:20 GMT' });
-    expect(undated.status).toBe(200); // it has no time of modification
   });
 });
 
@@ -300,28 +201,6 @@ describe('ranges', () => {
     expect(rig.host.requests).toHaveLength(1);
     const [, first, last] = /bytes=(\d+)-(\d+)/.exec(rig.host.requests[0]?.headers.range ?? '') ?? [];
     expect(Number(last) - Number(first)).toBeLessThan(70_000);
-  });
-
-  it('outside the content are refused; several, other units and nonsense get the whole', async () => {
-    for (const range of ['bytes=3000000-', 'bytes=-0']) {
-      const answer = await get('/film.mp4', { range });
-      expect([answer.status, answer.headers['content-range']]).toEqual([416, 'bytes */3000000']);
-    }
-    for (const range of ['bytes=0-1,5-6', 'items=0-1', 'bytes=5-1', 'bytes=a-b', 'bytes=']) {
-      const answer = await get('/film.mp4', { range });
-      expect([range, answer.status, answer.body.length]).toEqual([range, 200, 3_000_000]);
-    }
-  });
-
-  it('are served only of the version that If-Range names', async () => {
-    const { headers } = await get('/film.mp4', {}, 'HEAD');
-    const range = 'bytes=0-9';
-    for (const condition of [headers.etag ?? '', headers['last-modified'] ?? '']) {
-      expect((await get('/film.mp4', { range, 'if-range': condition })).status).toBe(206);
-    }
-    for (const condition of ['"other"', `W/${headers.etag}`, 'Tue, 14 Nov 2023 22:13:21 GMT']) {
-      expect((await get('/film.mp4', { range, 'if-range': condition })).status).toBe(200);
-    }
   });
 
   it('come from the new version when the object has changed', async () => {

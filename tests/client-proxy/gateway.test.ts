@@ -42,14 +42,6 @@ describe('the gateway', () => {
     expect((await send(rig.proxy.port, `http://${host}/a.html`)).text).toBe('through the gateway');
   });
 
-  it('answers ranges and conditions like the proxy', async () => {
-    const metadata = { mediaType: 'text/plain; charset=utf-8' };
-    await rig.publisher.publish(rig.host.files, '/a.txt', { content: 'through the gateway', metadata });
-    const answer = await get('/a.txt', { range: 'bytes=0-6' });
-    expect([answer.status, answer.text]).toEqual([206, 'through']);
-    expect((await get('/a.txt', { 'if-none-match': answer.headers.etag ?? '' })).status).toBe(304);
-  });
-
   it.each([
     ['a page of its own', { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }],
     ['the address bar', { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }],

@@ -169,27 +169,14 @@ describe('of several content hosts', () => {
     expect(asked(first, file)).toHaveLength(1); // the second time it was not asked at all
   });
 
-  it('one that gives wrong bytes in the middle: the next goes on from the block, and nothing wrong is shown', async () => {
-    const content = randomBytes(500_000);
-    const file = await publish('/a.bin', content);
-    const wrong = Uint8Array.from(second.files.get(file) as Uint8Array);
-    wrong[300_000] = (wrong[300_000] ?? 0) ^ 1;
-    first.files.set(file, wrong);
-    const answer = await get('/a.bin');
-    expect([answer.complete, answer.body.equals(content)]).toEqual([true, true]);
-    const [{ headers } = { headers: {} as IncomingMessage['headers'] }] = asked(second, file);
-    expect(Number(/^bytes=(\d+)-/.exec(headers.range ?? '')?.[1])).toBeGreaterThan(200_000);
-    expect(faults()).toEqual([[first.origin, 'wrong']]);
-  });
-
-  it.each([
-    ['breaks off', (response: ServerResponse) => response.destroy()],
-    ['says nothing more', () => undefined],
-  ])('one that %s in the middle: the next goes on from there by a range', async (_, then) => {
+  it('one that says nothing more in the middle: the next goes on from there by a range', async () => {
     Object.assign(rig.limits, { bodyTimeoutAmongSeveral: 500 });
     const content = randomBytes(500_000);
     const file = await publish('/a.bin', content);
-    first.handlers.set(file, beginning(first, file, 300_000, then));
+    first.handlers.set(
+      file,
+      beginning(first, file, 300_000, () => undefined),
+    );
     const answer = await get('/a.bin');
     expect([answer.complete, answer.body.equals(content)]).toEqual([true, true]);
     const [{ headers } = { headers: {} as IncomingMessage['headers'] }] = asked(second, file);

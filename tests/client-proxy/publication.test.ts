@@ -29,11 +29,6 @@ afterEach(() => rig.close());
 const get = (path = '/a.html', headers: Record<string, string> = {}, method = 'GET') =>
   send(rig.proxy.port, rig.url(path), { method, headers });
 
-const gateway = async (path: string) => {
-  const host = new URL((await rig.proxy.gatewayUrl('news.example')) ?? '').host;
-  return send(rig.proxy.port, path, { headers: { host } });
-};
-
 const now = () => Math.floor(Date.now() / 1000);
 const links = ({ text }: Received) => Array.from(text.matchAll(/(?:href|src|action)="([^"]*)"/g), ([, link]) => link);
 
@@ -43,33 +38,6 @@ async function setSettings(changes: Partial<typeof TEST_SETTINGS>): Promise<void
 }
 
 describe('what there is at an address', () => {
-  it('attack 76: the publication says, and no page, status, redirect or header of the content host', async () => {
-    rig.host.files.set('/unsigned.html', utf8('<h1>unsigned</h1>'));
-    rig.host.files.set('/unsigned.html.protected', utf8('unsigned'));
-    rig.host.handlers.set('/moved.html', (_, response) =>
-      response.writeHead(301, { location: '/elsewhere', 'set-cookie': 'a=b', 'x-other': 'y' }).end(),
-    );
-    rig.host.requests.length = 0;
-    for (const path of ['/unsigned.html', '/unsigned.html.protected', '/moved.html', '/', '/.well-known/wispr-site']) {
-      const answer = await get(path);
-      expect([path, answer.status, refusalCode(answer)]).toEqual([path, 404, 'no-such-document']);
-      expect(answer.text).not.toContain('unsigned</h1>');
-      expect([answer.headers['set-cookie'], answer.headers['x-other']]).toEqual([undefined, undefined]);
-      // attack 89: the reading site has nothing else to say, and the front page would be refused as well.
-      expect(links(answer)).toEqual(path === '/' ? [] : ['http://news.example/']);
-    }
-    expect(rig.host.requests.every(({ url }) => url.startsWith('/.well-known/wispr/'))).toBe(true);
-  });
-
-  it('is found at once when a link leads to a page that was published a moment ago', async () => {
-    expect((await get()).status).toBe(200);
-    rig.publisher.afterPublishing = async () => undefined; // no other check for 30 seconds
-    Object.assign(rig.limits, { checkIntervalUrgent: 0 });
-    await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
-    expect((await get('/new.html', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' })).status).toBe(404);
-    expect((await get('/new.html', NAVIGATION)).text).toBe('new');
-  });
-
   it('attack 81: paths that are words of the language are signed 404s, and can be documents', async () => {
     for (const path of ['/constructor', '/__proto__', '/toString', '/a/__proto__/b'])
       expect([path, refusalCode(await get(path))]).toEqual([path, 'no-such-document']);
@@ -77,52 +45,6 @@ describe('what there is at an address', () => {
       await rig.publisher.publish(rig.host.files, path, { content: path });
       expect((await get(path)).text).toBe(path);
     }
-  });
-
-  it("attack 23: the publisher's own page for what does not exist comes with status 404, whole, at both doors", async () => {
-    const content = 'x'.repeat(100_000);
-    await rig.publisher.publishSigned(rig.host.files, '/404.html', { content });
-    await setSettings({ notFound: '/404.html' });
-    for (const answer of [await get('/none'), await gateway('/none'), await get('/none', { range: 'bytes=0-5' })])
-      expect([answer.status, answer.text === content, refusalCode(answer)]).toEqual([404, true, undefined]);
-    const { headers } = await get('/404.html');
-    expect((await get('/404.html')).status).toBe(200);
-    expect((await get('/none', { 'if-none-match': headers.etag ?? '' })).status).toBe(404);
-    expect((await get('/none', {}, 'HEAD')).status).toBe(404);
-  });
-
-  it("is the Reader's own page where the publisher's is gone, or is not for everybody", async () => {
-    await setSettings({ notFound: '/404.html' });
-    expect(refusalCode(await get('/none'))).toBe('no-such-document');
-    await rig.publisher.publish(rig.host.files, '/404.html', { content: 'for subscribers' });
-    expect(refusalCode(await get('/none'))).toBe('no-such-document');
-  });
-
-  it('can be a redirect, which stays at the door by which it was asked for', async () => {
-    await rig.publisher.publish(rig.host.files, '/folder/index.html', { content: 'index' });
-    const redirects = [
-      { from: '/old.html', status: 301, to: '/a.html?x=1#y' },
-      { from: '/own', status: 302, to: 'https://news.example/a.html?q' },
-      { from: '/away', status: 307, to: 'https://elsewhere.example/x' },
-    ] as const;
-    await setSettings({ redirects });
-    for (const ask of [get, gateway]) {
-      const to = async (path: string) => {
-        const { status, headers } = await ask(path);
-        return [status, headers.location];
-      };
-      expect(await to('/old.html')).toEqual([301, '/a.html?x=1#y']);
-      expect(await to('/own')).toEqual([302, '/a.html?q']); // not past the checks
-      expect(await to('/away')).toEqual([307, 'https://elsewhere.example/x']);
-      expect(await to('/folder?q=1')).toEqual([308, '/folder/?q=1']);
-    }
-    expect((await get('/folder/')).text).toBe('index');
-  });
-
-  it('can be a page without its ending, if the publisher says so', async () => {
-    expect(refusalCode(await get('/a'))).toBe('no-such-document');
-    await setSettings({ cleanUrls: true });
-    expect((await get('/a?query')).text).toBe('signed');
   });
 });
 
@@ -134,16 +56,6 @@ describe('a newer publication', () => {
     expect((await get()).text).toBe('signed');
     Object.assign(rig.limits, { checkIntervalUrgent: 0 });
     expect((await get('/a.html', { 'cache-control': 'no-cache' })).text).toBe('newer');
-    expect((await get()).text).toBe('newer');
-  });
-
-  it('is looked for where files of the one at hand are gone', async () => {
-    expect((await get()).text).toBe('signed');
-    rig.publisher.afterPublishing = async () => undefined;
-    Object.assign(rig.limits, { checkIntervalUrgent: 0 });
-    const before = rig.publisher.fileOf('/a.html');
-    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newer' });
-    rig.host.files.delete(before);
     expect((await get()).text).toBe('newer');
   });
 
@@ -176,39 +88,6 @@ describe('a newer publication', () => {
 });
 
 describe('attack 80: a daemon that runs past the expiry of its timestamp', () => {
-  it('tells its reader once in a while, goes on through the grace period, and then refuses', async () => {
-    await setSettings({ grace: 7 * DAY });
-    const fresh = await get('/a.html', NAVIGATION);
-    expect([fresh.status, fresh.text]).toEqual([200, 'signed']);
-    const confirmed = fresh.headers['wispr-confirmed'] as string;
-    expect(Math.abs(Date.parse(confirmed) / 1000 - (now() - HOUR))).toBeLessThan(10);
-
-    rig.passTime(3 * DAY);
-    expect((await get('/a.html', { accept: 'image/png' })).text).toBe('signed');
-    const notice = await get('/a.html?x="><script>', NAVIGATION);
-    expect([notice.status, notice.headers['wispr-notice']]).toEqual([503, 'stale']);
-    expect(notice.text).toContain('was up to date 3 days ago');
-    expect(notice.text).toContain('Read on');
-    expect(links(notice)).toEqual(['/a.html?x=&#34;&#62;&#60;script&#62;']); // attack 89
-    expect(notice.headers['wispr-confirmed']).toBe(confirmed);
-    const onwards = await get('/a.html', NAVIGATION);
-    expect([onwards.text, onwards.headers['wispr-confirmed']]).toEqual(['signed', confirmed]);
-
-    rig.passTime(7 * DAY);
-    const refused = await get('/a.html', NAVIGATION);
-    expect([refused.status, refusalCode(refused)]).toEqual([502, 'publication-expired']);
-    expect(refused.text).not.toContain('signed</');
-    await rig.publisher.sign(rig.host.files, { version: now() + 10 * DAY, expires: now() + 12 * DAY });
-    expect((await get()).text).toBe('signed');
-  });
-
-  it('refuses at once where there is no grace', async () => {
-    await setSettings({ grace: 0 });
-    expect((await get()).text).toBe('signed');
-    rig.passTime(3 * DAY);
-    expect(refusalCode(await get())).toBe('publication-expired');
-  });
-
   it('attack 30: shows what it has kept after the grace period behind one click, where the publisher permits that', async () => {
     const FROM_HERE = { ...NAVIGATION, 'sec-fetch-site': 'same-origin' };
     await rig.publisher.publish(rig.host.files, '/unread.html', { content: 'unread' });
@@ -409,29 +288,6 @@ describe('attack 38: metadata', () => {
     expect((await get()).text).toBe('signed');
     await expect(looking).rejects.toMatchObject({ code: 'content-host-unreachable' });
     await expect.poll(() => open).toBe(0);
-  });
-});
-
-describe('a document that was opened before', () => {
-  it('attack 28: is not taken for the one that the publication names now, whatever the content host has', async () => {
-    const { publisher, host, proxy } = rig;
-    const { headers } = await get();
-    await publisher.publish(host.files, '/a.html', { content: 'changed' });
-    await proxy.check();
-    const etag = String(headers.etag);
-    expect(etag).toMatch(/^(?:W\/)?"/);
-    const conditional = await get('/a.html', { 'if-none-match': etag });
-    expect([conditional.status, conditional.text]).toEqual([200, 'changed']);
-  });
-
-  it('attack 28: nor is its old object, in the place of the new one', async () => {
-    const { publisher, host, proxy } = rig;
-    const old = host.files.get(publisher.fileOf('/a.html'));
-    expect((await get()).text).toBe('signed'); // remembered from here on
-    await publisher.publish(host.files, '/a.html', { content: 'changed' });
-    host.files.set(publisher.fileOf('/a.html'), old ?? new Uint8Array());
-    await proxy.check();
-    expect(refusalCode(await get())).toBe('head-unexpected');
   });
 });
 

@@ -2,11 +2,9 @@
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { utf8 } from '../../core/encoding/bytes.ts';
 import { takePictures } from '../support/pages/browser.ts';
 import { expectRefusal, expectStory, putState, readerWith, startStories } from '../support/pages/stories.ts';
-import { fileOf, publish, setOf } from '../support/publisher-with-sets.ts';
-import { signOnto } from '../support/signed-publication.ts';
+import { publish, setOf } from '../support/publisher-with-sets.ts';
 import { inRelease } from '../support/tier.ts';
 import { visit, type WebReaderRig } from '../support/web-reader-rig.ts';
 
@@ -42,31 +40,6 @@ describe('a reader', () => {
     await expectStory(page);
   });
 
-  inRelease(() => {
-    it('attack 76: gets the signed headers and no others, no unsigned path, and no cookie', async () => {
-      page = await readerWith(rig, 'day-1');
-      rig.host.files.set('/unsigned.html', utf8('<h1>Unsigned</h1>'));
-      const headers = (await open('/20/story.html'))?.headers() ?? {};
-      expect(headers).toMatchObject({
-        'content-type': HTML,
-        'content-language': 'en-GB',
-        'cache-control': 'private, no-cache',
-        'cross-origin-resource-policy': 'same-origin',
-        'x-content-type-options': 'nosniff',
-      });
-      expect(headers['content-security-policy']).toBe("default-src 'self' 'unsafe-inline', frame-ancestors 'self'");
-      expect(headers).not.toHaveProperty('x-from-host');
-      expect(headers).not.toHaveProperty('content-encoding');
-      expect(await page.context().cookies()).toEqual([]);
-      await expectRefusal(page, await open('/unsigned.html'), 404, 'no-such-document', 'Front page');
-      await expectRefusal(page, await open('/a%00b.html'), 404, 'path-refused', 'Front page');
-      rig.host.handlers.set(fileOf(rig.publisher, '/20/long.txt'), (_request, response) =>
-        response.writeHead(302, { location: rig.host.origin, 'access-control-allow-origin': '*' }).end(),
-      );
-      await expectRefusal(page, await open('/20/long.txt'), 502, 'content-host-answer');
-    });
-  });
-
   it('is led to the vault for a key, and told that there is no key for the page where it gave none', async () => {
     page = await readerWith(rig, 'day-1');
     const [id, wanted] = [setOf(rig.publisher, 'day-2').id, '/21/story.html?a=b#c'];
@@ -94,64 +67,6 @@ describe('a reader', () => {
       return [status, headers.get('wispr-refusal')];
     });
     expect(answer).toEqual([403, 'key-missing']);
-  });
-});
-
-describe('a hostile content host', () => {
-  /** @param at - which byte, counted from the end where it is negative */
-  const tamper = (path: string, at: number) => {
-    const file = fileOf(rig.publisher, path);
-    const bytes = Buffer.from(rig.host.files.get(file) ?? []);
-    const index = at < 0 ? bytes.length + at : at;
-    bytes.writeUInt8(bytes.readUInt8(index) ^ 1, index);
-    rig.host.handlers.set(file, ({ headers }, response) => {
-      const [, first = 0, last = bytes.length] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
-      const part = bytes.subarray(Number(first), Number(last) + 1);
-      response.writeHead(headers.range ? 206 : 200, { 'access-control-allow-origin': '*' }).end(part);
-    });
-  };
-
-  it('cannot change one byte, in the head, in the first block or behind it', async () => {
-    page = await readerWith(rig, 'day-1');
-    tamper('/20/story.html', 20);
-    await expectRefusal(page, await open('/20/story.html'), 502, 'head-unexpected');
-    tamper('/20/story.html', -3);
-    await expectRefusal(page, await open('/20/story.html'), 502, 'block-digest');
-    tamper('/20/long.txt', -3);
-    await open('/');
-    const outcome = (headers: Record<string, string>) =>
-      page.evaluate(async (sent) => {
-        const answer = await fetch('/20/long.txt', { headers: sent });
-        return answer.text().then(
-          (text) => `${answer.status}, ${text.length}`,
-          () => `${answer.status}, broken off`,
-        );
-      }, headers);
-    expect(await outcome({})).toBe('200, broken off');
-    expect(await outcome({ range: 'bytes=590000-' })).toBe('206, broken off');
-    rig.host.handlers.clear();
-    expect(await outcome({ range: 'bytes=590000-' })).toBe('206, 10000');
-    expect(await outcome({})).toBe('200, 600000');
-  });
-
-  inRelease(() => {
-    it('attack 92: a correctly signed object that the current publication does not name is not shown', async () => {
-      page = await readerWith(rig, 'day-1');
-      const { publisher, host } = rig;
-      const draft = { path: '/20/draft.html', content: '<h1>Draft</h1>', mediaType: HTML };
-      await publish(publisher, host, draft);
-      const old = Buffer.from(host.files.get(fileOf(publisher, draft.path)) ?? []);
-      await publish(publisher, host, { ...draft, content: '<h1>Corrected</h1>' });
-      await page.waitForTimeout(1100); // a look a second
-      host.handlers.set(fileOf(publisher, draft.path), (_request, response) =>
-        response.writeHead(200, { 'access-control-allow-origin': '*' }).end(old),
-      );
-      await expectRefusal(page, await open('/20/draft.html'), 502, 'head-unexpected');
-      publisher.publication.remove('/20/draft.html');
-      await signOnto(publisher.publication, host.files);
-      await page.waitForTimeout(1100); // a look a second
-      await expectRefusal(page, await open('/20/draft.html'), 404, 'no-such-document', 'Front page');
-    });
   });
 });
 

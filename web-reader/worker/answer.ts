@@ -6,6 +6,7 @@ import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { isSingleRange, sliceOf } from '../../core/reading/byte-range.ts';
 import { CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
 import { documentHeaders } from '../../core/reading/document-headers.ts';
+import type { WantedDocument } from '../../core/reading/open-at.ts';
 import type { Representation } from '../../core/reading/representation.ts';
 import type { RequestHeaders } from '../../core/reading/request-headers.ts';
 import { answerContent, type ContentAnswer } from '../../reading/content.ts';
@@ -34,6 +35,7 @@ export interface DocumentWish {
 
 interface Exchange extends DocumentWish {
   readonly supply: Supply;
+  readonly expected: WantedDocument;
   readonly headers: RequestHeaders;
 }
 
@@ -46,9 +48,10 @@ const remembered = new Map<string, DocumentReader>();
  * @throws what kept it from being shown; nothing was released then. What fails later ends the body with an error
  */
 export async function answerDocument(wish: DocumentWish): Promise<Response> {
-  const { request, site, path, entry, status } = wish;
+  const { request, site, publisherKey, path, entry, status } = wish;
   const supply = { path, entry, hosts: inOrder(site.content) };
-  const exchange = { ...wish, supply, headers: Object.fromEntries(request.headers) };
+  const expected = { site: site.site, path, publisherKey, entry };
+  const exchange = { ...wish, supply, expected, headers: Object.fromEntries(request.headers) };
   const isHead = request.method === 'HEAD';
   if (!isHead && !(status === 200 && isSingleRange(exchange.headers.range))) return answerWhole(exchange);
   const reader = await readerFor(exchange);
@@ -58,8 +61,8 @@ export async function answerDocument(wish: DocumentWish): Promise<Response> {
 }
 
 async function answerWhole(exchange: Exchange): Promise<Response> {
-  const { supply, site, path, publisherKey, entry, context, status, headers } = exchange;
-  const opened = await openWhole(supply, { site: site.site, path, publisherKey, entry }, context);
+  const { supply, expected, entry, context, status, headers } = exchange;
+  const opened = await openWhole(supply, expected, context);
   remember(entry, opened.reader);
   const { payload, content } = opened;
   try {
@@ -85,9 +88,9 @@ function asIs(chosen: Representation): Representation {
 
 /** The blocks that hold a range; of an object that stands in a page as text, or where all is wanted, the whole. */
 async function openRange(exchange: Exchange, reader: DocumentReader, range: ByteRange): Promise<ReadableStream> {
-  const { supply, site, path, publisherKey, entry, context } = exchange;
+  const { supply, expected, entry, context } = exchange;
   if (entry.inPage || (range.start === 0 && range.end === reader.metadata.contentLength)) {
-    const { content, payload } = await openWhole(supply, { site: site.site, path, publisherKey, entry }, context);
+    const { content, payload } = await openWhole(supply, expected, context);
     if (range.end === reader.metadata.contentLength) await payload.beginKeeping();
     else payload.stopKeeping();
     return streamOf(sliceOf(content, range), payload);
@@ -97,10 +100,10 @@ async function openRange(exchange: Exchange, reader: DocumentReader, range: Byte
   return streamOf(reader.contentRange(range, payload), payload);
 }
 
-async function readerFor({ supply, site, path, publisherKey, entry, context }: Exchange): Promise<DocumentReader> {
+async function readerFor({ supply, expected, entry, context }: Exchange): Promise<DocumentReader> {
   const known = remembered.get(entry.head);
   if (known) return known.confirm(context);
-  const reader = await describe(supply, { site: site.site, path, publisherKey, entry }, context);
+  const reader = await describe(supply, expected, context);
   remember(entry, reader);
   return reader;
 }

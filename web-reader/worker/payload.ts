@@ -32,6 +32,7 @@ export class Payload implements BlockSource {
   #writer: ObjectWriter | undefined;
   #first: Uint8Array | undefined;
   #isDecided = false;
+  #isOver = false;
 
   constructor(
     supply: Supply,
@@ -71,8 +72,9 @@ export class Payload implements BlockSource {
     this.#decide();
   }
 
-  /** Nothing more is wanted. */
+  /** Nothing more is wanted. What comes of ending the host's answer is no fault of the host. */
   end(): void {
+    this.#isOver = true;
     this.#writer?.abandon();
     if (this.#origin instanceof HostAttempt) this.#origin.end();
   }
@@ -84,6 +86,7 @@ export class Payload implements BlockSource {
   }
 
   async recover(offset: number, error: unknown): Promise<void> {
+    if (this.#isOver) throw error;
     const { path, entry, hosts } = this.#supply;
     if (this.#origin instanceof HostAttempt) {
       // Where the object is too long, another host cannot help.

@@ -2,7 +2,6 @@
 import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../../support/chromium.ts';
-import { TEST_SETTINGS } from '../../support/test-publication.ts';
 import { inRelease } from '../../support/tier.ts';
 import { startTwoSites, type TwoSites } from '../../support/two-sites.ts';
 
@@ -318,40 +317,5 @@ describe("attack 95: a page of a site tries the Reader's own pages", () => {
         await page.close();
       }
     });
-  });
-});
-
-inRelease(() => {
-  it('attack 30: after the grace period, both doors show what is kept after one click, whenever a reader comes', async () => {
-    const { rig } = sites;
-    const HOUR = 3600;
-    const now = Math.floor(Date.now() / 1000);
-    await rig.restart({ cacheBytes: 2 ** 26 });
-    rig.publisher.publication.setSettings({ ...TEST_SETTINGS, grace: 0, keptAfterGrace: true });
-    await rig.publisher.sign(rig.host.files, { version: now, expires: now + HOUR });
-    const gateway = `${(await rig.proxy.gatewayUrl('news.example')) ?? ''}page.html`;
-    const throughProxy = await browser.newContext({ proxy: { server: `http://localhost:${rig.proxy.port}` } });
-    const page = await browser.newPage();
-    await page.goto(gateway);
-    const objectRequests = () => rig.host.requests.filter(({ url }) => !url.startsWith('/.well-known/wispr/')).length;
-    const readsFromCache = async () => {
-      const before = objectRequests();
-      await page.goto(gateway);
-      return objectRequests() === before;
-    };
-    await expect.poll(readsFromCache).toBe(true);
-    rig.passTime(2 * HOUR);
-    for (const [at, url] of [
-      [page, gateway],
-      [await throughProxy.newPage(), 'http://news.example/page.html'],
-    ] as const)
-      for (const time of ['first', 'second']) {
-        const answer = await at.goto(url);
-        expect([time, answer?.headers()['wispr-notice']]).toEqual([time, 'past']);
-        await at.click('text=Show it');
-        await at.waitForSelector(`h1:text("${SECRET}")`);
-      }
-    await throughProxy.close();
-    await page.close();
   });
 });

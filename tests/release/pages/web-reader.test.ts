@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { playFilm } from '../../support/pages/browser.ts';
 import { expectRefusal, expectStory, putState, readerWith, startStories } from '../../support/pages/stories.ts';
-import { fileOf, setOf } from '../../support/publisher-with-sets.ts';
+import { setOf } from '../../support/publisher-with-sets.ts';
 import { visit, type WebReaderRig } from '../../support/web-reader-rig.ts';
 
 let rig: WebReaderRig;
@@ -20,41 +20,6 @@ afterAll(() => rig?.closeAll());
 const open = (path: string) => page.goto(rig.documents + path);
 
 describe('a reader', () => {
-  it('gets ranges as ranges, and a version that a page has is not sent again', async () => {
-    page = await readerWith(rig, 'day-1');
-    const got = await page.evaluate(async () => {
-      const ask = (headers: Record<string, string>, method = 'GET') => fetch('/20/long.txt', { headers, method });
-      const told = async (answer: globalThis.Response) => ({
-        status: answer.status,
-        range: answer.headers.get('content-range'),
-        length: (await answer.arrayBuffer()).byteLength,
-      });
-      const head = await ask({}, 'HEAD');
-      const etag = head.headers.get('etag') ?? '';
-      const text = await (await ask({ range: 'bytes=300000-300014' })).text();
-      return {
-        text,
-        head: { length: head.headers.get('content-length'), ranges: head.headers.get('accept-ranges') },
-        inside: await told(await ask({ range: 'bytes=300000-300014' })),
-        end: await told(await ask({ range: 'bytes=-5' })),
-        beyond: await told(await ask({ range: 'bytes=600000-' })),
-        other: await told(await ask({ range: 'bytes=0-4', 'if-range': '"other"' })),
-        same: await told(await ask({ 'if-none-match': etag })),
-        demanded: await told(await ask({ 'if-match': '"other"' })),
-      };
-    });
-    expect(got).toEqual({
-      text: 'Ships come in. ',
-      head: { length: '600000', ranges: 'bytes' },
-      inside: { status: 206, range: 'bytes 300000-300014/600000', length: 15 },
-      end: { status: 206, range: 'bytes 599995-599999/600000', length: 5 },
-      beyond: { status: 416, range: 'bytes */600000', length: 0 },
-      other: { status: 200, range: null, length: 600_000 },
-      same: { status: 304, range: null, length: 0 },
-      demanded: { status: 412, range: null, length: 0 },
-    });
-  });
-
   it('plays a film, and jumps in it', async () => {
     page = await readerWith(rig, 'day-1');
     const statuses: number[] = [];
@@ -91,37 +56,6 @@ describe('a reader', () => {
 });
 
 describe('a hostile content host', () => {
-  it('that fails in the middle is left for the next one, from the block on that failed', async () => {
-    page = await readerWith(rig, 'day-1');
-    const { first, host, publisher } = rig;
-    const outOfOrder = first.handlers.get('*');
-    const file = fileOf(publisher, '/20/long.txt');
-    const good = Buffer.from(host.files.get(file) ?? []);
-    const altered = Buffer.from(good);
-    altered.writeUInt8(altered.readUInt8(400_000) ^ 1, 400_000);
-    const ask = (range?: string) =>
-      page.evaluate(async (wanted) => {
-        const answer = await fetch('/20/long.txt', { headers: wanted === undefined ? {} : { range: wanted } });
-        return (await answer.text()).replaceAll('Ships come in. ', '').length;
-      }, range);
-    try {
-      first.handlers.delete('*');
-      for (const [path, bytes] of host.files) first.files.set(path, bytes);
-      first.files.set(file, altered);
-      await page.evaluate('navigator.serviceWorker.getRegistration().then((found) => found.unregister())');
-      await visit(page, `${rig.documents}/`, 'h1:text("Front")'); // a worker that holds nothing against the first host
-      const before = host.requests.length;
-      expect(await ask('bytes=300000-599999')).toBe(0);
-      expect(await ask()).toBe(0);
-      const later = host.requests.slice(before).filter(({ url }) => url === file);
-      expect(later.map(({ headers }) => /^bytes=[1-9]\d{5}-/.test(headers.range ?? ''))).toContain(true);
-      expect(first.requests.some(({ url }) => url === file)).toBe(true);
-    } finally {
-      first.files.clear();
-      if (outOfOrder) first.handlers.set('*', outOfOrder);
-    }
-  });
-
   it('cannot bring in what is kept either: a changed copy is fetched anew', async () => {
     page = await readerWith(rig, 'day-1');
     await open('/20/story.html');

@@ -29,7 +29,6 @@ async function publishStories({ publisher, host }: WebReaderRig): Promise<void> 
     { path: '/script.js', content: 'document.title += " (script)"', mediaType: 'text/javascript' },
     { path: '/20/film.html', content: '<h1>Film</h1><video src="film.webm"></video>', mediaType: HTML, set: 'day-1' },
     { path: '/20/film.webm', content: await readFile(FILM), mediaType: 'video/webm', set: 'day-1' },
-    { path: '/20/long.txt', content: 'Ships come in. '.repeat(40_000), mediaType: 'text/plain', set: 'day-1' },
     { path: '/21/story.html', content: '<h1>Tomorrow</h1>', mediaType: HTML, set: 'day-2' },
   ])
     await publish(publisher, host, document);

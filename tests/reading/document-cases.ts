@@ -1,0 +1,132 @@
+/** What HTTP says of a document, whoever reads it: GET and HEAD, codings, conditions, ranges (RFC 9110). */
+import { gunzipSync } from 'node:zlib';
+import { expect } from 'vitest';
+import { urlPathOf } from '../../core/site/path.ts';
+import { type Holds, type ReadingRig, textOf } from './rig.ts';
+import { CODED, EMPTY, FILM, PUBLIC, TEXT } from './site.ts';
+
+const TAG = 'Tue, 14 Nov 2023 22:13:20 GMT';
+const EARLIER = 'Tue, 14 Nov 2023 22:13:19 GMT';
+/** What a request for {@link TEXT} demands, with `TAG` for its entity tag; and the status. */
+const CONDITIONS: readonly (readonly [Readonly<Record<string, string>>, number])[] = [
+  [{ 'if-none-match': 'ETAG' }, 304],
+  [{ 'if-none-match': 'W/ETAG' }, 304],
+  [{ 'if-none-match': '"other", ETAG' }, 304],
+  [{ 'if-none-match': '*' }, 304],
+  [{ 'if-none-match': '"other"' }, 200],
+  [{ 'if-none-match': '"other"', 'if-modified-since': TAG }, 200],
+  [{ 'if-modified-since': TAG }, 304],
+  [{ 'if-modified-since': EARLIER }, 200],
+  [{ 'if-modified-since': 'yesterday' }, 200],
+  [{ 'if-match': 'ETAG' }, 200],
+  [{ 'if-match': '*' }, 200],
+  [{ 'if-match': '"other"' }, 412],
+  [{ 'if-match': 'W/ETAG' }, 412], // compared strongly
+  [{ 'if-match': '"other"', 'if-none-match': 'ETAG' }, 412],
+  [{ 'if-match': 'ETAG', 'if-none-match': 'ETAG' }, 304],
+  [{ 'if-match': 'ETAG', 'if-unmodified-since': EARLIER }, 200],
+  [{ 'if-match': '"other"', range: 'bytes=0-0' }, 412],
+  [{ 'if-unmodified-since': TAG }, 200],
+  [{ 'if-unmodified-since': EARLIER }, 412],
+  [{ 'if-unmodified-since': 'Tuesday, 14-Nov-23 22:13:19 GMT' }, 412],
+  [{ 'if-unmodified-since': 'Tue Nov 14 22:13:19 2023' }, 412],
+  [{ 'if-unmodified-since': '2023-11-14' }, 200], // no date of HTTP
+];
+const RANGES: readonly (readonly [string, number, number])[] = [
+  ['bytes=0-0', 0, 1],
+  ['bytes=70000-140000', 70_000, 140_001],
+  ['bytes=299999-', 299_999, 300_000],
+  ['bytes=-500', 299_500, 300_000],
+  ['bytes=0-999999', 0, 300_000],
+];
+
+/** @param reader - is there once tests run */
+export function documentCases(holds: Holds, reader: ReadingRig): void {
+  holds('sends a document with its signed header fields and none of the host', async () => {
+    const answer = await reader.get(TEXT.path);
+    expect([answer.status, textOf(answer), answer.isWhole]).toEqual([200, TEXT.content, true]);
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/plain',
+      'content-language': 'en-GB',
+      'last-modified': TAG,
+      'cache-control': 'private, no-cache',
+      'x-content-type-options': 'nosniff',
+      'accept-ranges': 'bytes',
+      etag: expect.stringMatching(/^"/),
+      'wispr-confirmed': expect.stringMatching(/GMT$/),
+    });
+    expect(answer.headers).not.toHaveProperty('x-from-host');
+    expect(answer.headers).not.toHaveProperty('set-cookie');
+  });
+
+  holds('sends an empty document, and finds one by any spelling of its letters', async () => {
+    for (const path of [urlPathOf(EMPTY.path), '/pilot%20b%6Fat%20%c3%a9.txt?query']) {
+      const { status, headers, body, isWhole } = await reader.get(path);
+      expect([status, headers['content-length'], body.length, isWhole]).toEqual([200, '0', 0, true]);
+    }
+  });
+
+  holds('answers HEAD as GET, without the content', async () => {
+    for (const { path, content } of [TEXT, FILM, PUBLIC]) {
+      const [head, whole] = [await reader.get(path, { method: 'HEAD' }), await reader.get(path)];
+      expect([head.status, head.body.length, whole.body.length]).toEqual([200, 0, content.length]);
+      for (const field of ['etag', 'content-length', 'content-type', 'accept-ranges'])
+        expect(head.headers[field]).toBe(whole.headers[field]);
+    }
+  });
+
+  holds('passes a content coding to readers that accept it, and undoes it for others', async () => {
+    const ask = (accepted: string) => reader.get(CODED.path, { headers: { 'accept-encoding': accepted } });
+    const coded = await ask('br, gzip;q=0.5');
+    expect(coded.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(coded.body).toString()).toBe(CODED.content);
+    for (const accepted of ['identity', 'gzip;q=0, br', '']) {
+      const plain = await ask(accepted);
+      expect([plain.headers['content-encoding'], textOf(plain)]).toEqual([undefined, CODED.content]);
+      expect([plain.headers.vary, plain.headers.etag === coded.headers.etag]).toEqual(['accept-encoding', false]);
+    }
+  });
+
+  holds('answers conditions with 304 and 412, to GET and HEAD', async () => {
+    const etag = String((await reader.get(TEXT.path)).headers.etag);
+    for (const [conditions, status] of CONDITIONS)
+      for (const method of ['GET', 'HEAD']) {
+        const fields = Object.entries(conditions).map(([field, value]) => [field, value.replace('ETAG', etag)]);
+        const answer = await reader.get(TEXT.path, { method, headers: Object.fromEntries(fields) });
+        expect([conditions, method, answer.status, answer.headers.etag]).toEqual([conditions, method, status, etag]);
+        expect(answer.body.length).toBe(status === 200 && method === 'GET' ? TEXT.content.length : 0);
+      }
+  });
+
+  holds('answers one range with 206', async () => {
+    for (const [range, from, to] of RANGES) {
+      const { status, headers, body } = await reader.get(FILM.path, { headers: { range } });
+      expect([status, headers['content-range']]).toEqual([206, `bytes ${from}-${to - 1}/300000`]);
+      expect([headers['content-length'], body.equals(FILM.content.subarray(from, to))]).toEqual([`${to - from}`, true]);
+    }
+  });
+
+  holds('answers a range outside the content with 416', async () => {
+    for (const range of ['bytes=300000-', 'bytes=-0', 'bytes=999999999999999-']) {
+      const { status, headers, body } = await reader.get(FILM.path, { headers: { range } });
+      expect([status, headers['content-range'], body.length]).toEqual([416, 'bytes */300000', 0]);
+    }
+  });
+
+  holds('ignores several ranges, other units, malformed ranges, and those of HEAD', async () => {
+    for (const range of ['bytes=0-1,5-6', 'lines=1-2', 'bytes=5-1', 'bytes=-', 'bytes=a-b']) {
+      const { status, body } = await reader.get(FILM.path, { headers: { range } });
+      expect([range, status, body.length]).toEqual([range, 200, 300_000]);
+    }
+    expect((await reader.get(FILM.path, { method: 'HEAD', headers: { range: 'bytes=0-1' } })).status).toBe(200);
+  });
+
+  holds('sends a range only of the version that If-Range names', async () => {
+    const { headers } = await reader.get(FILM.path, { method: 'HEAD' });
+    const ask = async (version: string) =>
+      (await reader.get(FILM.path, { headers: { range: 'bytes=0-9', 'if-range': version } })).status;
+    for (const same of [String(headers.etag), TAG]) expect([same, await ask(same)]).toEqual([same, 206]);
+    for (const other of ['"other"', `W/${headers.etag}`, 'Tue, 14 Nov 2023 22:13:21 GMT'])
+      expect([other, await ask(other)]).toEqual([other, 200]);
+  });
+}
