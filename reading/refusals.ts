@@ -31,7 +31,8 @@ export const FOREIGN: Refusal = {
 };
 const TOO_NEW: Refusal = {
   title: 'This page needs a newer reader',
-  lead: 'Update it on this device, or try again later.',
+  lead: 'Update it on this device, or come back later.',
+  way: 'none',
 };
 const OUT_OF_DATE: Refusal = {
   title: 'This site may be out of date',
