@@ -56,7 +56,7 @@ export async function sendDocument(
   response: Response,
 ): Promise<void> {
   const transfer = new AbortController();
-  onceClosed(response, () => transfer.abort());
+  const goOn = onceClosed(response, () => transfer.abort());
   const timer = setTimeout(() => transfer.abort(), OPENING_TIMEOUT);
   try {
     const wanted = { site: site.site, path, publisherKey: provider.descriptor.publisherKeyBytes, entry };
@@ -67,6 +67,7 @@ export async function sendDocument(
     await sendOpened(document, status, request, response);
   } catch (error) {
     clearTimeout(timer);
+    goOn(); // another attempt may follow
     transfer.abort();
     throw error;
   }

@@ -204,7 +204,7 @@ describe('of several content hosts', () => {
     }
   });
 
-  it('where all break off, the transfer ends visibly incomplete; where all are wrong, with the reason', async () => {
+  it('where all break off, the transfer ends visibly incomplete', async () => {
     const content = randomBytes(500_000);
     const file = await publish('/a.bin', content);
     for (const host of [first, second])
@@ -215,11 +215,6 @@ describe('of several content hosts', () => {
       );
     const cut = await get('/a.bin');
     expect([cut.complete, content.subarray(0, cut.body.length).equals(cut.body)]).toEqual([false, true]);
-    for (const host of [first, second]) {
-      host.handlers.clear();
-      host.files.set(file, Buffer.from('wrong'));
-    }
-    expect(refusalCode(await get('/a.bin'))).toBe('head-unexpected');
   });
 
   it('a cache that holds wrong bytes is passed by once: the host behind it is asked', async () => {

@@ -194,22 +194,6 @@ describe('a page in place of a document', () => {
   );
 });
 
-describe('a withdrawn publication', () => {
-  it('is not shown from the next look on, says so, and makes room for a newer one', async () => {
-    expect((await get()).text).toBe('signed');
-    const { publication } = rig.publisher;
-    await publication.close(now() - HOUR, { expires: now() + DAY, version: publication.timestampVersion + 1 });
-    for (const [path, bytes] of publication.files) rig.host.files.set(path, bytes);
-    await rig.proxy.check();
-    const answer = await get();
-    expect([answer.status, refusalCode(answer)]).toEqual([502, 'publication-withdrawn']);
-    await rig.restart();
-    expect(refusalCode(await get())).toBe('publication-withdrawn');
-    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'mended' });
-    expect((await get()).text).toBe('mended');
-  });
-});
-
 describe('a command that ends with its document', () => {
   it('waits for what is newest however slow a look is: what that brings later would be lost; and does not take what is here for it', async () => {
     expect((await get()).text).toBe('signed');

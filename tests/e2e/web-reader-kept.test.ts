@@ -3,19 +3,8 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { accessibilityProblems } from '../support/axe.ts';
 import { takePictures } from '../support/pages/browser.ts';
-import {
-  type Library,
-  LOOK,
-  now,
-  openUntil,
-  publishFor,
-  putOnHost,
-  startLibrary,
-  withoutNetwork,
-} from '../support/pages/library.ts';
+import { type Library, LOOK, openUntil, publishFor, startLibrary, withoutNetwork } from '../support/pages/library.ts';
 import type { WebReaderRig } from '../support/web-reader-rig.ts';
-
-const DAY = 86_400;
 
 let library: Library;
 let rig: WebReaderRig;
@@ -109,11 +98,6 @@ it('attack 97: a published script puts no program into the library, and another 
 /** Seconds for which a publication counts here, of the clock of Chromium. */
 const SOON = 3;
 
-it('attack 30: shows nothing after the grace period where the publisher does not permit it', async () => {
-  await publishFor(library, SOON, { ...LOOK, grace: 0 });
-  await openUntil(library, '/1/story.html', 'wispr-refusal', 'publication-expired');
-});
-
 it('attack 30: shows after the grace period only what is kept, behind one click, where the publisher permits it', async () => {
   await open('/-/library');
   await page.click('text=Remove everything kept');
@@ -137,13 +121,4 @@ it('attack 30: shows after the grace period only what is kept, behind one click,
   await page.waitForSelector('code', { state: 'attached' });
   expect([await page.textContent('code'), asked]).toEqual(['content-host-unreachable', []]);
   rig.host.handlers.clear();
-});
-
-it('shows nothing of a publication that was withdrawn, also not what is kept', async () => {
-  await rig.publisher.publication.close(now(), { version: now(), expires: now() + DAY });
-  putOnHost(library);
-  await openUntil(library, '/1/story.html', 'wispr-refusal', 'publication-withdrawn');
-  await withoutNetwork(library, async () => {
-    expect((await open('/1/story.html'))?.headers()['wispr-refusal']).toBe('publication-withdrawn');
-  });
 });

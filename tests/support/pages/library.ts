@@ -66,7 +66,7 @@ export async function startLibrary(): Promise<Library> {
   return { rig, page };
 }
 
-export const now = () => Math.floor(Date.now() / 1000);
+const now = () => Math.floor(Date.now() / 1000);
 
 /** Publishes anew, with a word that counts for so many seconds, and waits until the reader has it. @returns until when it counts */
 export async function publishFor(library: Library, seconds: number, settings: SiteSettings): Promise<number> {
@@ -81,7 +81,7 @@ export async function publishFor(library: Library, seconds: number, settings: Si
   return expires;
 }
 
-export function putOnHost({ rig }: Library): void {
+function putOnHost({ rig }: Library): void {
   for (const [path, bytes] of rig.publisher.publication.files) rig.host.files.set(path, bytes);
 }
 
