@@ -108,7 +108,7 @@ function guessSettings(
   const domain = url.hostname.replace(/^www\./, '');
   const place = { site: url.hostname, ...made, out: 'protected', content: url.origin };
   if (serverless && !isOrigin(url.origin, { allowLoopback: true }))
-    throw new PublishError('configuration-invalid', `${url.origin} is not https, and browsers read there only then`, {
+    throw new PublishError('site-refused', `${url.origin} is not https:, and browsers decrypt nowhere else`, {
       typed: true,
     });
   if (serverless) return { ...place, freshness: SERVERLESS_FRESHNESS };

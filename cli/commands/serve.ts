@@ -45,6 +45,7 @@ async function serve(directory: string, { port, json }: Options): Promise<void> 
   ]);
   const settings = await chooseSite(directory);
   const { source, fallback } = settings;
+  say('starting a key server, a web host and a Reader for it');
   const watched = { directory: source, files: fallback?.template === undefined ? [] : [fallback.template] };
   await untilSignal((signal) =>
     withWorld(settings, signal, async (world) => {

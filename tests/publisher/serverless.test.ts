@@ -103,7 +103,7 @@ describe('a configuration without a key server', () => {
   it('is not made for plain http', async () => {
     const other = await mkdtemp(join(tmpdir(), 'wispr-http-'));
     const { code, stderr } = await runWispr(['init', 'http://friends.example', '--serverless'], { cwd: other });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('[configuration-invalid]')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('[site-refused]')]);
     expect(await readdir(other)).toEqual([]);
   });
 });
