@@ -64,11 +64,13 @@ it('the database restarted: no error after one retry, when the balancer has a ke
   expect(readers.again.length).toBeGreaterThan(before);
 });
 
-it('the dispatcher killed: no error after one retry, and passwords are hashed by the others', async () => {
+it('the dispatcher killed and started again: no error after one retry, and passwords are hashed by the others', async () => {
   const [dispatcher, ...others] = the.nodes;
   await dispatcher.stop('SIGKILL');
   await readers.goOn();
   for (const other of others) expect(other.log()).toContain('the dispatcher is lost');
+  await dispatcher.start();
+  await vi.waitFor(() => expect(dispatcher.answered()).toBeGreaterThan(0), PATIENCE); // nothing below is tried twice
 });
 
 it('afterwards: each code has connected one device, no device is lost, no request is answered twice', async () => {
