@@ -6,12 +6,12 @@ import { CHANNEL_ERRORS } from '../core/httpcrypt/errors.ts';
 import { KEY_ERRORS } from '../core/keys/errors.ts';
 import { OBJECT_ERRORS } from '../core/object/errors.ts';
 import { PUBLICATION_ERRORS } from '../core/publication/errors.ts';
-import { READING_ERRORS } from '../core/reading/errors.ts';
 import { KEY_SERVER_ERRORS } from '../keyserver/errors.ts';
 import { LINK_ERRORS } from '../link/errors.ts';
 import { STORAGE_ERRORS } from '../node-support/storage/errors.ts';
 import { PUBLISH_ERRORS } from '../publisher/errors.ts';
 import { FILE_FINDINGS } from '../publisher/verify/report.ts';
+import { READING_ERRORS } from '../reading/errors.ts';
 import { WEB_READER_ERRORS } from '../web-reader/errors.ts';
 
 export interface Section {

@@ -9,7 +9,7 @@ import { CHANNEL_ERRORS } from '../core/httpcrypt/errors.ts';
 import { KEY_ERRORS } from '../core/keys/errors.ts';
 import { OBJECT_ERRORS } from '../core/object/errors.ts';
 import { PUBLICATION_ERRORS } from '../core/publication/errors.ts';
-import { READING_ERRORS } from '../core/reading/errors.ts';
+import { READING_ERRORS } from '../reading/errors.ts';
 
 /** What can go wrong on the reader's machine, besides the checks of `core/`. docs/generated/errors.md documents each. */
 export const READER_ERRORS = {

@@ -6,8 +6,8 @@ import { CodedError } from '../core/errors.ts';
 import type { DocumentEntry } from '../core/publication/document-entry.ts';
 import type { Resolution } from '../core/publication/resolve.ts';
 import type { Freshness, PastPublication, SitePublication } from '../core/publication/site-publication.ts';
-import { ReadingError } from '../core/reading/errors.ts';
-import { localRedirect } from '../core/reading/local-redirect.ts';
+import { ReadingError } from './errors.ts';
+import { localRedirect } from './local-redirect.ts';
 import { MissingSoFar } from './missing-so-far.ts';
 import type { Opener } from './navigation.ts';
 

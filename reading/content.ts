@@ -1,10 +1,10 @@
 /** What HTTP says of an opened document: GET and HEAD, conditions, ranges, the stand-in for one that does not exist (RFC 9110). */
 import type { DocumentReader } from '../core/object/document-reader.ts';
 import type { ByteRange } from '../core/object/geometry.ts';
-import { parseByteRange } from '../core/reading/byte-range.ts';
-import { chooseRepresentation, type Representation } from '../core/reading/representation.ts';
-import { headerOf, type RequestHeaders } from '../core/reading/request-headers.ts';
-import { isNotModified, preconditionFails, rangeApplies } from '../core/reading/validators.ts';
+import { parseByteRange } from './byte-range.ts';
+import { chooseRepresentation, type Representation } from './representation.ts';
+import { headerOf, type RequestHeaders } from './request-headers.ts';
+import { isNotModified, preconditionFails, rangeApplies } from './validators.ts';
 
 export interface ContentRequest {
   readonly method: string;

@@ -1,5 +1,5 @@
 import { reasonOf } from '../core/errors.ts';
-import { ReadingError } from '../core/reading/errors.ts';
+import { ReadingError } from './errors.ts';
 
 /** What is known of the publication that has no such document. Times in seconds since 1970. */
 export interface PublicationAtHand {

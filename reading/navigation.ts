@@ -1,5 +1,5 @@
 /** Who asks for a document, by Fetch Metadata (https://www.w3.org/TR/fetch-metadata/): one table for every adapter. */
-import { headerOf, type RequestHeaders } from '../core/reading/request-headers.ts';
+import { headerOf, type RequestHeaders } from './request-headers.ts';
 
 /**
  * | Sec-Fetch-Mode | Sec-Fetch-Dest | Accept            | opener    |

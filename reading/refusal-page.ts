@@ -1,8 +1,8 @@
 /** The page in place of a document, at every door: who publishes, what happened, one button, and for the publisher the code. Nothing runs in it. */
 import { escapeHtml } from '../core/encoding/html.ts';
 import type { Freshness } from '../core/publication/site-publication.ts';
-import { ago, confirmedAt } from '../core/reading/confirmation.ts';
 import { type Accent, ON_DARK_ACCENT, ON_LIGHT_ACCENT } from '../core/site/accent.ts';
+import { ago, confirmedAt } from './confirmation.ts';
 import type { Refusal, WayOn } from './refusals.ts';
 
 /** How the publisher wants it to look, by its signed settings. */

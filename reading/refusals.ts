@@ -1,6 +1,6 @@
 /** What is said in place of a document that cannot be shown: by error code, one wording, one status and one way on at every door. */
 import type { CodedError } from '../core/errors.ts';
-import { ago } from '../core/reading/confirmation.ts';
+import { ago } from './confirmation.ts';
 import { MissingSoFar } from './missing-so-far.ts';
 
 /** Where the one button leads: the same address, the front page, where people subscribe, or their account. Never to what is refused for the same reason. */

@@ -4,8 +4,8 @@ import { isKeyId, type KeyId } from '../core/crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
 import { MAXIMUM_SETS_WANTED } from '../core/keys/document-keys.ts';
 import { X25519_KEY_LENGTH } from '../core/primitives/webcrypto-x25519.ts';
-import { documentTarget } from '../core/reading/local-target.ts';
 import { KEYS_PAGE } from '../core/site/path.ts';
+import { documentTarget } from '../reading/local-target.ts';
 
 /** What a content origin asks the vault for. */
 export interface KeysWanted {

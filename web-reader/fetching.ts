@@ -1,7 +1,7 @@
 /** Fetches from content hosts, by CORS. They are not trusted: no cookie goes out, no redirect leads elsewhere, no header of theirs is looked at. */
 import { ByteReader } from '../core/encoding/byte-reader.ts';
 import type { ByteRange } from '../core/object/geometry.ts';
-import { ReadingError } from '../core/reading/errors.ts';
+import { ReadingError } from '../reading/errors.ts';
 
 /** Milliseconds. */
 export interface BodyTimes {

@@ -11,10 +11,10 @@ import {
   type SiteStatus,
 } from '../../client-proxy/index.ts';
 import type { CodedError } from '../../core/errors.ts';
-import { ago } from '../../core/reading/confirmation.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
+import { ago } from '../../reading/confirmation.ts';
 import { JSON_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { readPassphrase } from '../io/passphrase.ts';

@@ -11,7 +11,7 @@ import { PublicationError } from '../../core/publication/errors.ts';
 import { FIRST_ROOT_FILE, METADATA_PATH } from '../../core/publication/names.ts';
 import { SitePublication } from '../../core/publication/site-publication.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { HostedSource } from '../../node-support/publication/hosted-source.ts';
+import { HostedSource } from '../../reading/hosted-source.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { fetchFile, fetchFromKeyServer } from '../site/fetch-file.ts';
 import type { FetchedDescriptor } from '../site/key-server.ts';

@@ -3,9 +3,9 @@
  * the first that has the document open wins. Everything ends when the client leaves, or when it takes too long until a document is open.
  */
 import type { ByteRange } from '../../core/object/geometry.ts';
-import { ReadingError } from '../../core/reading/errors.ts';
-import { faultOf, moreTelling } from '../../core/reading/host-faults.ts';
-import { hedged } from '../../node-support/hedged.ts';
+import { ReadingError } from '../../reading/errors.ts';
+import { hedged } from '../../reading/hedged.ts';
+import { faultOf, moreTelling } from '../../reading/host-faults.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { type Answer, fetchBody, PAST_CACHES, type Wanted } from '../site/fetch-body.ts';
 import { type HostHealth, mayAnotherHelp } from '../site/host-health.ts';

@@ -8,12 +8,12 @@ import type { DocumentReader, ReadingContext } from '../../core/object/document-
 import type { ByteRange } from '../../core/object/geometry.ts';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
-import { isSingleRange, sliceOf } from '../../core/reading/byte-range.ts';
-import { CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
-import type { Representation } from '../../core/reading/representation.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { onceClosed } from '../../node-support/once-closed.ts';
+import { isSingleRange, sliceOf } from '../../reading/byte-range.ts';
+import { CONFIRMED_HEADER } from '../../reading/confirmation.ts';
 import { answerContent, type ContentAnswer } from '../../reading/content.ts';
+import type { Representation } from '../../reading/representation.ts';
 import type { GatewayLinks } from '../gateway/links.ts';
 import { type Rewriting, rewritingOf, rewrittenFields, rewrittenRepresentation } from '../gateway/rewriting.ts';
 import { LIMITS } from '../limits.ts';

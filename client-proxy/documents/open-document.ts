@@ -2,8 +2,8 @@
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { DocumentReader, OpenedDocument, ReadingContext } from '../../core/object/document-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
-import { describeAt, openAt, type WantedDocument } from '../../core/reading/open-at.ts';
-import { openKept, payloadAt, withPayload } from '../../core/reading/payload.ts';
+import { describeAt, openAt, type WantedDocument } from '../../reading/open-at.ts';
+import { openKept, payloadAt, withPayload } from '../../reading/payload.ts';
 import type { Upstream } from '../network/upstream.ts';
 import type { HostHealth } from '../site/host-health.ts';
 import type { ObjectCache } from './cache/object-cache.ts';

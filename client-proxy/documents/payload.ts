@@ -10,7 +10,7 @@ import { headBytes } from '../../core/object/head.ts';
 import { isEncrypted } from '../../core/object/header.ts';
 import { giveBack, giveBackIfAlone } from '../../core/primitives/give-back.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
-import { payloadAt } from '../../core/reading/payload.ts';
+import { payloadAt } from '../../reading/payload.ts';
 import { LIMITS } from '../limits.ts';
 import type { ObjectCache } from './cache/object-cache.ts';
 import type { ObjectWriter } from './cache/object-writer.ts';

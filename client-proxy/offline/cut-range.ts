@@ -4,8 +4,8 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import { sliceOf } from '../../core/reading/byte-range.ts';
-import { rangeApplies } from '../../core/reading/validators.ts';
+import { sliceOf } from '../../reading/byte-range.ts';
+import { rangeApplies } from '../../reading/validators.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 

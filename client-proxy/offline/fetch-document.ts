@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { CodedError } from '../../core/errors.ts';
-import { ReadingError } from '../../core/reading/errors.ts';
 import { request } from '../../node-support/http.ts';
+import { ReadingError } from '../../reading/errors.ts';
 import { missingSoFar } from '../../reading/missing-so-far.ts';
 import { ReaderError } from '../errors.ts';
 import { DocumentRefused } from '../running/conversation.ts';

@@ -3,9 +3,9 @@
 import { statfs } from 'node:fs/promises';
 import { CodedError, type ErrorFields } from '../../core/errors.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
-import type { WantedDocument } from '../../core/reading/open-at.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { size } from '../../node-support/size.ts';
+import type { WantedDocument } from '../../reading/open-at.ts';
 import type { ObjectCache } from '../documents/cache/object-cache.ts';
 import { spaceOf } from '../documents/cache/sweep.ts';
 import { ReaderError } from '../errors.ts';

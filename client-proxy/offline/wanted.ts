@@ -6,7 +6,7 @@ import { CodedError } from '../../core/errors.ts';
 import { verifyBlocks } from '../../core/object/blocks.ts';
 import { readHead } from '../../core/object/read-head.ts';
 import { type FailedList, listDocuments } from '../../core/publication/listing.ts';
-import { expectationOf, type WantedDocument } from '../../core/reading/open-at.ts';
+import { expectationOf, type WantedDocument } from '../../reading/open-at.ts';
 import type { ObjectCache } from '../documents/cache/object-cache.ts';
 import type { BoundSite } from '../site/bound-sites.ts';
 import { isLastingRefusal } from '../site/key-finder.ts';

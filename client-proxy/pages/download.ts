@@ -3,7 +3,7 @@
  * connected; this page is like those of sites that are not.
  */
 import type { ServerResponse } from 'node:http';
-import { CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
+import { CONFIRMED_HEADER } from '../../reading/confirmation.ts';
 import { VIA } from '../network/answer-fields.ts';
 import { PAGE_HEADERS, renderPage } from './template.ts';
 

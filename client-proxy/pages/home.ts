@@ -1,7 +1,8 @@
 /** The Reader's first page: publishers and their sites, how this browser comes here, what was read recently. */
-import { ago } from '../../core/reading/confirmation.ts';
+
 import { urlPathOf } from '../../core/site/path.ts';
 import { isSite } from '../../core/site/site.ts';
+import { ago } from '../../reading/confirmation.ts';
 import { HOST } from '../gateway/label.ts';
 import { PROXY_FILE_PATH } from '../gateway/proxy-file.ts';
 import { connectForm } from './connect.ts';

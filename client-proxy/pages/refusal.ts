@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { CodedError, reasonOf } from '../../core/errors.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
-import { CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
 import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
 import { ACCOUNT_PAGE, documentPathOf } from '../../core/site/path.ts';
+import { CONFIRMED_HEADER, confirmedAt } from '../../reading/confirmation.ts';
 import { MissingSoFar } from '../../reading/missing-so-far.ts';
 import {
   buttonOf,

@@ -2,7 +2,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import type { PublicationStatus } from '../../node-support/publication/publication-keeper.ts';
+import type { PublicationStatus } from '../../reading/publication-keeper.ts';
 import type { CacheStatus } from '../documents/cache/object-cache.ts';
 import { ReaderError } from '../errors.ts';
 import { gatewayUrl } from '../gateway/label.ts';

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import { PublicationError } from '../../core/publication/errors.ts';
 import type { PastPublication } from '../../core/publication/site-publication.ts';
-import type { PublicationKeeper } from '../../node-support/publication/publication-keeper.ts';
 import { senderOf } from '../../reading/navigation.ts';
+import type { PublicationKeeper } from '../../reading/publication-keeper.ts';
 
 /** A publication as it was, and why it is not shown as it is. */
 export interface Past extends PastPublication {

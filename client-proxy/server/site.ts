@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
-import { CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
 import { answer, type FoundDocument } from '../../reading/answer.ts';
+import { CONFIRMED_HEADER, confirmedAt } from '../../reading/confirmation.ts';
 import { openerOf } from '../../reading/navigation.ts';
 import type { RefusalLook } from '../../reading/refusal-page.ts';
 import { type DeliveryAccess, type SiteExchange, serveDocument } from '../documents/document-door.ts';

@@ -1,8 +1,8 @@
 /** The sites that this reader is connected with, as the store has them now. */
 import type { SiteDescription, VerifiedDescriptor } from '../../core/keys/descriptor.ts';
 import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { HostedSource } from '../../node-support/publication/hosted-source.ts';
-import { PublicationKeeper } from '../../node-support/publication/publication-keeper.ts';
+import { HostedSource } from '../../reading/hosted-source.ts';
+import { PublicationKeeper } from '../../reading/publication-keeper.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import type { Upstream } from '../network/upstream.ts';

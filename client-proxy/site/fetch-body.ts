@@ -3,9 +3,9 @@
 import type { Dispatcher } from 'undici';
 import { reasonOf } from '../../core/errors.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
-import { ReadingError } from '../../core/reading/errors.ts';
-import type { RequestHeaders } from '../../core/reading/request-headers.ts';
 import { innermost, systemCode } from '../../node-support/system-error.ts';
+import { ReadingError } from '../../reading/errors.ts';
+import type { RequestHeaders } from '../../reading/request-headers.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { connectionReason, isBrokenAnswer } from '../network/failures.ts';

@@ -1,8 +1,8 @@
 /** Small files of a site, from its content hosts and its key server: bounded in size and time, nothing of them believed. */
 import type { Dispatcher } from 'undici';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
-import { ReadingError } from '../../core/reading/errors.ts';
-import { headerOf } from '../../core/reading/request-headers.ts';
+import { ReadingError } from '../../reading/errors.ts';
+import { headerOf } from '../../reading/request-headers.ts';
 import { LIMITS } from '../limits.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { exchange } from './exchange.ts';

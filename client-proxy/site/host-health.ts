@@ -3,7 +3,7 @@
  * excluded: everything is verified, so the order affects time only.
  */
 import { CodedError } from '../../core/errors.ts';
-import { type FailureFault, faultOf } from '../../core/reading/host-faults.ts';
+import { type FailureFault, faultOf } from '../../reading/host-faults.ts';
 import { LIMITS } from '../limits.ts';
 
 /** `slow`: another one was quicker than it. */

@@ -1,7 +1,7 @@
 /** Why a person can or cannot read a document: what `wispr admin why` says. */
 import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
-import { localTarget } from '../../core/reading/local-target.ts';
+import { localTarget } from '../../reading/local-target.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
 import { createPaywall } from '../paywall/paywall.ts';

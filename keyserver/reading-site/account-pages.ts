@@ -1,6 +1,6 @@
 /** The pages below `/-/`: signing in and out, and the account. */
 import type { Express, Request, Response } from 'express';
-import { documentTarget, localTarget } from '../../core/reading/local-target.ts';
+import { documentTarget, localTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/door.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';

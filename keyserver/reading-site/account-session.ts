@@ -1,6 +1,6 @@
 /** The session of a browser at the reading site: who is signed in, and how that begins and ends. */
 import type { Request, Response } from 'express';
-import { documentTarget } from '../../core/reading/local-target.ts';
+import { documentTarget } from '../../reading/local-target.ts';
 import type { SignUpConfig } from '../config/mail.ts';
 import { formOf } from '../http/forms.ts';
 import { MAXIMUM_FORM_LENGTH } from '../http/limits.ts';

@@ -18,7 +18,7 @@ import {
 } from '../../core/publication/names.ts';
 import { storeFor } from '../../core/publication/site-publication.ts';
 import { IN_USE, type TrustedState } from '../../core/publication/trusted-state.ts';
-import type { PublicationKeeper } from '../../node-support/publication/publication-keeper.ts';
+import type { PublicationKeeper } from '../../reading/publication-keeper.ts';
 import type { Provider } from '../publication/provider.ts';
 import { readPublication, readRoots } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';

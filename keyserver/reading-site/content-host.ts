@@ -3,10 +3,10 @@ import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
-import { askInOrder } from '../../core/reading/content-hosts.ts';
-import { ReadingError } from '../../core/reading/errors.ts';
-import type { ContentAnswer, FetchContent } from '../../core/reading/open-at.ts';
-import type { FetchFile, HostedFile } from '../../node-support/publication/hosted-source.ts';
+import { askInOrder } from '../../reading/content-hosts.ts';
+import { ReadingError } from '../../reading/errors.ts';
+import type { FetchFile, HostedFile } from '../../reading/hosted-source.ts';
+import type { ContentAnswer, FetchContent } from '../../reading/open-at.ts';
 
 /** Milliseconds. */
 const CONNECT_TIMEOUT = 5000;

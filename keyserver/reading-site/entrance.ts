@@ -4,7 +4,7 @@
  * challenge, so a code from another browser opens nothing.
  */
 import type { Express, Request, RequestHandler, Response } from 'express';
-import { documentTarget } from '../../core/reading/local-target.ts';
+import { documentTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/door.ts';
 import { queryOf } from '../http/forms.ts';

@@ -1,8 +1,8 @@
 /** Joining with an invitation: `/-/join`, and what its script asks. */
 import type { Express, Request, Response } from 'express';
 import { normaliseCode } from '../../core/keys/binding.ts';
-import { documentTarget } from '../../core/reading/local-target.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
+import { documentTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/door.ts';
 import { field, optionalField, queryOf } from '../http/forms.ts';

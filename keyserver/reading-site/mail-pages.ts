@@ -1,6 +1,6 @@
 /** Signing in and signing up by mail: a name or an address is typed, then the code of the mail. Whether the name is known changes no answer. */
 import type { Express, Request, Response } from 'express';
-import { localTarget } from '../../core/reading/local-target.ts';
+import { localTarget } from '../../reading/local-target.ts';
 import { noStore } from '../http/door.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';

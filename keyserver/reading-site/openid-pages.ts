@@ -1,7 +1,7 @@
 /** Signing in at an OpenID provider: there by `/-/openid`, and back by `/-/openid/back`. */
 import type { Express, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { localTarget } from '../../core/reading/local-target.ts';
+import { localTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/door.ts';
 import { queryOf } from '../http/forms.ts';

@@ -1,8 +1,8 @@
 /** What both origins of the reading site answer with instead of what was asked for: pages of refusal, without a form. */
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
-import { localTarget } from '../../core/reading/local-target.ts';
 import { accentOf } from '../../core/site/accent.ts';
 import { urlPathOf } from '../../core/site/path.ts';
+import { localTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { createDoor, type DoorOptions } from '../http/door.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';

@@ -1,6 +1,6 @@
 /** Passkeys of readers: adding and removing them at the account, and signing in by one. */
 import type { Express, Request, Response } from 'express';
-import { localTarget } from '../../core/reading/local-target.ts';
+import { localTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/door.ts';
 import { field, formOf } from '../http/forms.ts';

@@ -1,7 +1,7 @@
 /** The in-browser reader's scripts as they are served: compressed, and kept by browsers under an address that has their digest in it. */
 import type { Express, Request, Response } from 'express';
-import { prefersCoding } from '../../core/reading/accept-encoding.ts';
 import { versionOf, type WebReaderFile } from '../../node-support/web-reader-files.ts';
+import { prefersCoding } from '../../reading/accept-encoding.ts';
 import { queryOf } from '../http/forms.ts';
 
 /** Serves a script, with and without its digest in the address. */

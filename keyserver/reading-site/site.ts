@@ -1,10 +1,10 @@
 /** Answers for the site that is read here: its publication says what there is at an address. */
 import type { Request, Response } from 'express';
 import type { Freshness } from '../../core/publication/site-publication.ts';
-import { asksForNewest, CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
-import { ReadingError } from '../../core/reading/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import { answer } from '../../reading/answer.ts';
+import { asksForNewest, CONFIRMED_HEADER, confirmedAt } from '../../reading/confirmation.ts';
+import { ReadingError } from '../../reading/errors.ts';
 import { openerOf, senderOf } from '../../reading/navigation.ts';
 import { KeyServerError } from '../errors.ts';
 import { type Provider, siteReadAt } from '../publication/provider.ts';

@@ -7,7 +7,7 @@ import { documentEntryOf } from '../../core/publication/document-entry.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { areSetTitles, titleOfSet } from '../../core/publication/set-titles.ts';
 import { encodeSettings, isRedirectDestination, parseSettings } from '../../core/publication/settings.ts';
-import { localRedirect } from '../../core/reading/local-redirect.ts';
+import { localRedirect } from '../../reading/local-redirect.ts';
 
 const SETTINGS = { cleanUrls: false, grace: 0, redirects: [] };
 const malformed = expect.objectContaining({ code: 'settings-malformed' });

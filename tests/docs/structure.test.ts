@@ -14,7 +14,7 @@ describe('the structure', () => {
     ['core/object/x.ts', 'undici'],
     ['core/object/x.ts', 'node:fs'],
     ['core/primitives/x.ts', '../../keyserver/server.ts'],
-    ['core/reading/x.ts', '../../node-support/clock.ts'],
+    ['reading/x.ts', '../../node-support/clock.ts'],
     ['node-support/x.ts', '../client-proxy/index.ts'],
     ['node-support/x.ts', 'undici'],
     ['publisher/x.ts', '../keyserver/server.ts'],
@@ -42,7 +42,7 @@ describe('the structure', () => {
     ['publisher/verify/x.ts', '../../node-support/clock.ts'],
     ['client-proxy/x.ts', 'undici'],
     ['web-reader/start/x.ts', '../store.ts'],
-    ['web-reader/worker/x.ts', '../../core/reading/open-at.ts'],
+    ['web-reader/worker/x.ts', '../../reading/open-at.ts'],
     ['serve/x.ts', '../publisher/init.ts'],
   ])('allows that %s imports %s', (path, from) => {
     expect(violations([{ path, imports: [from] }])).toEqual([]);

@@ -57,7 +57,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     attacks: [97],
-    file: 'core/reading/document-headers.ts',
+    file: 'reading/document-headers.ts',
     find: '...(isPictureOrData(headers) ? ["sandbox; script-src \'none\'"] : []),',
     replace: '',
   },

@@ -4,7 +4,7 @@ import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { SitePublication } from '../../core/publication/site-publication.ts';
 import { signMetadata, snapshotMetadata } from '../../core/publication/writer.ts';
-import { type FetchFile, HostedSource } from '../../node-support/publication/hosted-source.ts';
+import { type FetchFile, HostedSource } from '../../reading/hosted-source.ts';
 import { MemoryStore, readerOf } from '../support/publication-source.ts';
 import type { TestPublication } from '../support/test-publication.ts';
 import { DAY, HOUR, LATER, PAGE, publishMore, readSite, TIMESTAMP_PATH } from './reading.ts';

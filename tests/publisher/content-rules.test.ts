@@ -5,11 +5,11 @@ import type { Head } from '../../core/object/head.ts';
 import { isMetadata } from '../../core/object/metadata.ts';
 import { resolveUrl } from '../../core/publication/resolve.ts';
 import { encodeSettings, parseSettings } from '../../core/publication/settings.ts';
-import { signedResponseHeaders } from '../../core/reading/response-headers.ts';
 import { HeaderRules } from '../../publisher/site/headers.ts';
 import { isCompressible, mediaTypeOf } from '../../publisher/site/media-type.ts';
 import { problemsOfRedirects, SiteMap } from '../../publisher/site/redirects.ts';
 import { type LookUpDocument, siteSettingsOf } from '../../publisher/site/site-settings.ts';
+import { signedResponseHeaders } from '../../reading/response-headers.ts';
 import { configured } from '../support/configured.ts';
 
 const documents =

@@ -11,8 +11,8 @@ import {
   openKeyFile,
 } from '../../core/keys/key-file.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { documentTarget } from '../../core/reading/local-target.ts';
 import { KEY_FILES_PATH } from '../../core/site/path.ts';
+import { documentTarget } from '../../reading/local-target.ts';
 import { fetchSmall } from '../fetching.ts';
 import { importHandle, macOf } from '../store.ts';
 

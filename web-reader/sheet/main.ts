@@ -2,7 +2,7 @@
  * The button on the publisher's pages, and the sheet that it opens: who signed the page, sharing, keeping, the account. It stands in a shadow root of
  * its own; but a published script could draw the same, so it says nothing that anybody has to rely on.
  */
-import { ago } from '../../core/reading/confirmation.ts';
+import { ago } from '../../reading/confirmation.ts';
 import { type About, COLOURS, changeKept, element, extentOf, fetchAbout, sizeOf, stateOf } from '../about.ts';
 
 const STYLE = `:host{all:initial!important;color-scheme:light dark}*{box-sizing:border-box;font:16px/1.4 system-ui,sans-serif}

@@ -3,8 +3,9 @@
  * the worker then answers. At `/-/keys` it takes keys that came from the vault. Where a browser cannot do this, the page is read as the server
  * decrypts it.
  */
-import { documentTarget } from '../../core/reading/local-target.ts';
+
 import { KEYS_PAGE, LEFT_PAGE } from '../../core/site/path.ts';
+import { documentTarget } from '../../reading/local-target.ts';
 import { openStore } from '../store.ts';
 import { takeArrival } from './arrival.ts';
 import { removeEverything } from './leave.ts';

@@ -2,8 +2,8 @@
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { DocumentReader, OpenedDocument, ReadingContext } from '../../core/object/document-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
-import { describeAt, openAt, payloadUrl, type WantedDocument } from '../../core/reading/open-at.ts';
-import { openKept, payloadAt, withPayload } from '../../core/reading/payload.ts';
+import { describeAt, openAt, payloadUrl, type WantedDocument } from '../../reading/open-at.ts';
+import { openKept, payloadAt, withPayload } from '../../reading/payload.ts';
 import type { HostAttempt } from '../fetching.ts';
 import { askHosts } from './hosts.ts';
 import { dropKept, findKept } from './kept-objects.ts';

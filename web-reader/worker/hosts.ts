@@ -1,6 +1,6 @@
 /** Asks content hosts in the publisher's order, but those that failed lately come last. All are verified, so the order is a matter of time only. */
-import { ReadingError } from '../../core/reading/errors.ts';
-import { faultOf, moreTelling } from '../../core/reading/host-faults.ts';
+import { ReadingError } from '../../reading/errors.ts';
+import { faultOf, moreTelling } from '../../reading/host-faults.ts';
 import { HostAttempt } from '../fetching.ts';
 
 /** Milliseconds for which a failure counts. */

@@ -7,6 +7,7 @@ import { verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { comparePairs, type PublicationPair } from '../../core/publication/pair.ts';
 import { type Freshness, type PastPublication, SitePublication } from '../../core/publication/site-publication.ts';
+import { atMost } from '../../reading/at-most.ts';
 import { STATE, type Store } from '../store.ts';
 import { metadataIn } from './kept-metadata.ts';
 import { scope } from './scope.ts';
@@ -173,14 +174,4 @@ function pairOf({ version, confirmed }: Freshness): PublicationPair {
 function isPair(value: unknown): value is PublicationPair {
   const { snapshot, timestamp } = (value ?? {}) as Partial<PublicationPair>;
   return Number.isSafeInteger(snapshot) && Number.isSafeInteger(timestamp);
-}
-
-/** Waits for `work`, whatever comes of it, and no longer than so many milliseconds. */
-async function atMost(milliseconds: number, work: Promise<void>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  await Promise.race([work.catch(() => undefined), late]);
-  clearTimeout(timer);
 }

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../../../core/publication/names.ts';
 import { SitePublication, type SiteSource } from '../../../core/publication/site-publication.ts';
 import { inTurn } from '../../../core/publication/sources.ts';
-import { objectUrl, payloadUrl } from '../../../core/reading/open-at.ts';
 import { urlPathOf } from '../../../core/site/path.ts';
 import { nowInSeconds } from '../../../node-support/clock.ts';
+import { objectUrl, payloadUrl } from '../../../reading/open-at.ts';
 import { emptyStore } from '../../publication-of.ts';
 import type { Visit } from './visits.ts';
 

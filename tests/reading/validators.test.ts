@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isNotModified, preconditionFails } from '../../core/reading/validators.ts';
+import { isNotModified, preconditionFails } from '../../reading/validators.ts';
 
 const VERSION = { etag: '"abc"', lastModified: undefined };
 

@@ -1,5 +1,5 @@
 /** What every door tells its readers of how fresh a publication is, and what they can ask: docs/spec/publication.md, "Reading". */
-import type { Freshness } from '../publication/site-publication.ts';
+import type { Freshness } from '../core/publication/site-publication.ts';
 import { headerOf, type RequestHeaders } from './request-headers.ts';
 
 /** On answers for a bound site: when its publication was last confirmed, by its publisher or key server; an HTTP date. */

@@ -1,6 +1,6 @@
-import { toBase64url } from '../encoding/base64url.ts';
-import { type Head, headDigest } from '../object/head.ts';
-import type { Metadata } from '../object/metadata.ts';
+import { toBase64url } from '../core/encoding/base64url.ts';
+import { type Head, headDigest } from '../core/object/head.ts';
+import type { Metadata } from '../core/object/metadata.ts';
 
 /**
  * The response headers of an opened document: the signed ones and no others. The content host's own are never passed on.

@@ -1,5 +1,5 @@
 /** Range requests: RFC 9110 section 14. Several ranges at once are not served; the whole is. */
-import type { ByteRange } from '../object/geometry.ts';
+import type { ByteRange } from '../core/object/geometry.ts';
 
 export type RangeWish = ByteRange | 'unsatisfiable' | undefined;
 

@@ -2,10 +2,10 @@
  * Keeps the publication of one site current. What is valid is used at once, and refreshed in the background; a request waits only where
  * nothing may be shown, or where the publication is stale or was not checked for a while, and then not for long.
  */
-import { setTimeout } from 'node:timers/promises';
-import type { MetadataStore } from '../../core/publication/client.ts';
-import { PublicationError } from '../../core/publication/errors.ts';
-import { type Freshness, SitePublication } from '../../core/publication/site-publication.ts';
+import type { MetadataStore } from '../core/publication/client.ts';
+import { PublicationError } from '../core/publication/errors.ts';
+import { type Freshness, SitePublication } from '../core/publication/site-publication.ts';
+import { atMost } from './at-most.ts';
 import type { HostedSource } from './hosted-source.ts';
 
 /** All in milliseconds. */
@@ -171,10 +171,7 @@ export class PublicationKeeper {
 
   /** Waits, whatever the outcome, and for a limited time. */
   async #waitFor(look: Promise<void>): Promise<void> {
-    const [ended, over] = [look.catch(() => undefined), new AbortController()];
-    const tooLong = setTimeout(this.#options.times.staleWait, true, { signal: over.signal }).catch(() => false);
-    if (await Promise.race([ended, tooLong])) this.#outwaited = look;
-    over.abort();
+    if (await atMost(this.#options.times.staleWait, look)) this.#outwaited = look;
   }
 
   /** Throws the failure of the last check, where that says more than the age of the publication. */

@@ -1,5 +1,5 @@
 /** What a failure says of the content host that it came from. The same for every reader that has several to ask. */
-import { CodedError } from '../errors.ts';
+import { CodedError } from '../core/errors.ts';
 
 /** `dead`: it did not answer, or broke off. `wrong`: it gave other bytes than were signed. */
 export type FailureFault = 'dead' | 'wrong';

@@ -2,12 +2,12 @@
  * Where the files of a site's publication come from: roots and timestamp from elsewhere first, everything else from the content hosts in the
  * publisher's order; where one is late, from the next in parallel. Nothing is verified here; time is bounded here, size by the fetcher.
  */
-import { hexDigest } from '../../core/encoding/digest.ts';
-import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import type { SiteSource } from '../../core/publication/site-publication.ts';
-import type { IsGood, TimestampAnswer } from '../../core/publication/sources.ts';
-import { hedged, type Outcome } from '../hedged.ts';
+import { hexDigest } from '../core/encoding/digest.ts';
+import { PUBLICATION_LIMITS } from '../core/publication/limits.ts';
+import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../core/publication/names.ts';
+import type { SiteSource } from '../core/publication/site-publication.ts';
+import type { IsGood, TimestampAnswer } from '../core/publication/sources.ts';
+import { hedged, type Outcome } from './hedged.ts';
 
 /** One file, and the bounds of fetching it. */
 export interface HostedFile {

@@ -1,6 +1,6 @@
 /** What of a document is sent: the content as it is carried, or with its content coding undone (RFC 9110 section 8). */
-import type { DocumentReader } from '../object/document-reader.ts';
-import type { ContentCoding } from '../object/metadata.ts';
+import type { DocumentReader } from '../core/object/document-reader.ts';
+import type { ContentCoding } from '../core/object/metadata.ts';
 import { prefersCoding } from './accept-encoding.ts';
 import { headerOf, type RequestHeaders } from './request-headers.ts';
 import { signedResponseHeaders } from './response-headers.ts';

@@ -1,6 +1,6 @@
 /** Asking several for the same thing. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { hedged } from '../../node-support/hedged.ts';
+import { hedged } from '../../reading/hedged.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

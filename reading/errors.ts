@@ -1,4 +1,4 @@
-import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../errors.ts';
+import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core/errors.ts';
 
 /** What can go wrong for a reader before an object is there to be checked. */
 export const READING_ERRORS = {

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
-import { hedged } from '../../node-support/hedged.ts';
-import { type HostedFile, HostedSource } from '../../node-support/publication/hosted-source.ts';
+import { hedged } from '../../reading/hedged.ts';
+import { type HostedFile, HostedSource } from '../../reading/hosted-source.ts';
 
 type Answer = string | undefined | Error | 'late';
 

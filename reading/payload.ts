@@ -1,11 +1,11 @@
 /** How a reader gets the payload of a document that it knows, and opens what it has kept. Shared by the readers that keep objects. */
-import { ByteReader } from '../encoding/byte-reader.ts';
-import { CodedError } from '../errors.ts';
-import type { BlockSource } from '../object/blocks.ts';
-import type { DocumentReader, OpenedDocument, ReadingContext } from '../object/document-reader.ts';
-import type { ByteRange } from '../object/geometry.ts';
-import { isEncrypted } from '../object/header.ts';
-import { openDocument } from '../object/open-document.ts';
+import { ByteReader } from '../core/encoding/byte-reader.ts';
+import { CodedError } from '../core/errors.ts';
+import type { BlockSource } from '../core/object/blocks.ts';
+import type { DocumentReader, OpenedDocument, ReadingContext } from '../core/object/document-reader.ts';
+import type { ByteRange } from '../core/object/geometry.ts';
+import { isEncrypted } from '../core/object/header.ts';
+import { openDocument } from '../core/object/open-document.ts';
 import { ReadingError } from './errors.ts';
 import { faultOf } from './host-faults.ts';
 import { expectationOf, type FetchContentRange, payloadUrl, type WantedDocument } from './open-at.ts';

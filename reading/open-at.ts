@@ -3,15 +3,15 @@
  * the answers. Shared by every door (proxy, gateway, reading site); the caller supplies sockets and keys.
  */
 
-import { ByteReader } from '../encoding/byte-reader.ts';
-import { openCarrier } from '../object/carrier.ts';
-import { DocumentReader, type OpenedDocument, type ReadingContext } from '../object/document-reader.ts';
-import type { ByteRange } from '../object/geometry.ts';
-import { openDocument } from '../object/open-document.ts';
-import { type Expectation, readHead } from '../object/read-head.ts';
-import type { DocumentEntry } from '../publication/document-entry.ts';
-import { contentTargetOf, headTargetOf, targetUrlPath } from '../publication/names.ts';
-import { urlPathOf } from '../site/path.ts';
+import { ByteReader } from '../core/encoding/byte-reader.ts';
+import { openCarrier } from '../core/object/carrier.ts';
+import { DocumentReader, type OpenedDocument, type ReadingContext } from '../core/object/document-reader.ts';
+import type { ByteRange } from '../core/object/geometry.ts';
+import { openDocument } from '../core/object/open-document.ts';
+import { type Expectation, readHead } from '../core/object/read-head.ts';
+import type { DocumentEntry } from '../core/publication/document-entry.ts';
+import { contentTargetOf, headTargetOf, targetUrlPath } from '../core/publication/names.ts';
+import { urlPathOf } from '../core/site/path.ts';
 import { ReadingError } from './errors.ts';
 
 /** What a content host answered. Its headers are not looked at: nothing in them is signed. */

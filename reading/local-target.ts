@@ -1,5 +1,5 @@
 /** Where a window is led to by an address that came with a request: to a place of one origin, and to no other. */
-import { READING_SITE_PAGES } from '../site/path.ts';
+import { READING_SITE_PAGES } from '../core/site/path.ts';
 
 /** A path, query and fragment of an origin, or its front page for anything else. */
 export function localTarget(text: string, origin: string): string {

@@ -9,7 +9,7 @@ import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
 import { readUnverifiedHead } from '../../core/object/read-head.ts';
 import { encodeObject } from '../../core/object/writer.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
-import { openAt } from '../../core/reading/open-at.ts';
+import { openAt } from '../../reading/open-at.ts';
 import { publisher } from '../support/own-objects.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
 
