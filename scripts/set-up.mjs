@@ -237,6 +237,11 @@ function installNpmFolder([name, pinned, folder]) {
 }
 
 if (Number(process.versions.node.split('.')[0]) < 20) fail(`needs Node.js 20 or newer, this is ${process.version}`);
+// What npm runs at the end of `npm ci`; without packages for development, as with NODE_ENV=production, it cannot be built.
+if (wants.has('--web-reader')) {
+  if (existsSync(join(ROOT, 'node_modules/esbuild'))) buildWebReader();
+  process.exit();
+}
 installNpmPackages();
 buildWebReader();
 for (const [flag, packages] of Object.entries(DEBIAN)) if (wants.has(flag)) installDebianPackages(packages);
