@@ -6,8 +6,9 @@ import { headerOf, type RequestHeaders } from './request-headers.ts';
  * |----------------|----------------|-------------------|-----------|
  * | `navigate`     | `document`     |                   | `window`  |
  * | any other      | any other      |                   | `page`    |
+ * | any            | none           |                   | `program` |
  * | none           | none           | names `text/html` | `window`  |
- * | none           | none           |                   | `program` |
+ * | none           | none           | any other         | `program` |
  *
  * Browsers send no Fetch Metadata to plain-http origins, and old ones none at all; they ask for HTML in a window, and for nothing like it elsewhere.
  */

@@ -2,11 +2,12 @@
  * Manual pages and shell completion, from the commands as Commander knows them: `node scripts/manual.ts DIR` writes `wispr.1`, a page for each
  * command, `wispr.bash` and `_wispr`. The same sources give the same bytes.
  */
-import type { EventEmitter } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, type Help } from 'commander';
 import { COMMANDS } from '../cli/commands/index.ts';
+import { EXAMPLES } from '../cli/examples.ts';
+import { pathOf } from '../cli/io/usage-errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
 const EXIT_STATUS = `.SH EXIT STATUS
@@ -34,7 +35,7 @@ export async function everyCommand(): Promise<Command> {
 /** The files by their names. */
 export function manual(program: Command): Map<string, string> {
   const pages = [program, ...program.commands].map((command) => {
-    const name = nameOf(command).replaceAll(' ', '-');
+    const name = pathOf(command).replaceAll(' ', '-');
     return [`${name}.1`, page(command, name)] as const;
   });
   return new Map([...pages, ['wispr.bash', bashCompletion(program)], ['_wispr', zshCompletion(program)]]);
@@ -52,8 +53,8 @@ function page(command: Command, name: string): string {
   const head = `.TH ${escaped(name.toUpperCase())} 1 "" "wispr ${escaped(packageJson.version)}" "wispr"\n`;
   const title = `.SH NAME\n${escaped(name)} \\- ${escaped(help.subcommandDescription(command))}\n`;
   const others = isProgram
-    ? command.commands.map((each) => nameOf(each).replaceAll(' ', '-')).sort()
-    : [nameOf(command.parent as Command)];
+    ? command.commands.map((each) => pathOf(each).replaceAll(' ', '-')).sort()
+    : [pathOf(command.parent as Command)];
   const seeAlso = others.map((other) => `.BR ${escaped(other)} (1)`).join(' ,\n');
   return [
     head,
@@ -72,7 +73,7 @@ function page(command: Command, name: string): string {
 function section(command: Command): string {
   const help = command.createHelp();
   return [
-    `.SH ${escaped(nameOf(command).toUpperCase())}\n${usage(command, help)}.PP\n`,
+    `.SH ${escaped(pathOf(command).toUpperCase())}\n${usage(command, help)}.PP\n`,
     paragraphs(help.commandDescription(command)),
     options(command, help, ''),
     examples(command),
@@ -80,20 +81,13 @@ function section(command: Command): string {
   ].join('');
 }
 
-/** What the help says at its end. */
 function examples(command: Command): string {
-  const said: string[] = [];
-  const emitter = command as unknown as EventEmitter; // as Commander's own code uses it
-  emitter.emit('afterHelp', { error: false, command, write: (text: string) => said.push(text) });
-  const text = said
-    .join('')
-    .replace(/^\s*examples?:\n/i, '')
-    .trim();
-  return text === '' ? '' : `.PP\n.nf\n${escaped(text)}\n.fi\n`;
+  const lines = EXAMPLES[pathOf(command)] ?? [];
+  return lines.length === 0 ? '' : `.PP\n.nf\n${escaped(lines.join('\n'))}\n.fi\n`;
 }
 
 function usage(command: Command, help: Help): string {
-  const name = nameOf(command);
+  const name = pathOf(command);
   return `.B ${escaped(name)}\n${escaped(help.commandUsage(command).slice(name.length).trim())}\n`;
 }
 
@@ -107,7 +101,7 @@ function options(command: Command, help: Help, title: string): string {
 }
 
 function list(title: string, command: Command, help: Help): string {
-  const items = command.commands.map((each) => item(nameOf(each), help.subcommandDescription(each)));
+  const items = command.commands.map((each) => item(pathOf(each), help.subcommandDescription(each)));
   return title + items.join('');
 }
 
@@ -120,10 +114,6 @@ function paragraphs(text: string): string {
     .split(/\n{2,}/)
     .map(escaped)
     .join('\n.PP\n')}\n`;
-}
-
-function nameOf(command: Command): string {
-  return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 }
 
 /** What can be typed behind a command; its key is the words of that after `wispr`, each with a space before it. */

@@ -4,13 +4,13 @@ import { readConfig } from '../../keyserver/config/config.ts';
 import { type AuditRow, auditFrom, auditLine } from '../../keyserver/storage/audit.ts';
 import { checkAudit } from '../../keyserver/storage/audit-check.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
+import { utcMinute } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { count } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
 import { setExitCode } from '../io/context.ts';
 import { EXIT, print, say } from '../io/voice.ts';
 import { dayArgument } from './day-argument.ts';
-import { utcMinute } from './describe.ts';
 
 interface Options {
   readonly config: string;

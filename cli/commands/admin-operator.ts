@@ -8,9 +8,10 @@ import {
 } from '../../keyserver/admin-site/operators.ts';
 import { readConfig } from '../../keyserver/config/config.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
+import { utcMinute } from '../../node-support/clock.ts';
 import { count } from '../../publisher/text.ts';
 import { print, say, UsageError } from '../io/voice.ts';
-import { isoDay, utcMinute } from './describe.ts';
+import { isoDay } from './describe.ts';
 
 interface Options {
   readonly config: string;

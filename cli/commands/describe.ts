@@ -11,11 +11,6 @@ export function isoDay(time: number): string {
   return new Date(time * 1000).toISOString().slice(0, 10);
 }
 
-/** A minute in UTC, like 2026-11-20 14:05 UTC. */
-export function utcMinute(time: number): string {
-  return `${new Date(time * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-}
-
 /** To the second, in UTC. */
 function isoTime(time: number): string {
   return new Date(time * 1000).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -1,8 +1,9 @@
 /** How what was published says until when it is good. Roles are not named but for the root, whose key is kept apart. */
 
+import { utcMinute } from '../../node-support/clock.ts';
 import { count } from '../../publisher/text.ts';
 import { hintLine } from '../io/voice.ts';
-import { isoDay, utcMinute } from './describe.ts';
+import { isoDay } from './describe.ts';
 
 const DAY = 86_400;
 /** Seconds: what ends sooner than this is warned about. */

@@ -8,6 +8,7 @@ import {
   readWords,
   requireWords,
 } from '../../client-proxy/index.ts';
+import { utcMinute } from '../../node-support/clock.ts';
 import { createFile } from '../../node-support/files/write-file.ts';
 import { printable } from '../../node-support/printable.ts';
 import { systemReason } from '../../node-support/system-error.ts';
@@ -15,7 +16,7 @@ import { JSON_OPTION, QUIET_OPTION, YES_OPTION } from '../io/common-options.ts';
 import { readSecretLine } from '../io/passphrase.ts';
 import { askSecret, askYesOrNo, canAsk, showSecretly } from '../io/terminal.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
-import { PROOF, utcMinute } from './describe.ts';
+import { PROOF } from './describe.ts';
 import { describeDecision } from './keys-place.ts';
 import {
   addProofOptions,

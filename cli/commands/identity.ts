@@ -3,12 +3,13 @@
 import type { Command } from 'commander';
 import { describeIdentity, lockReader, unlockReader } from '../../client-proxy/index.ts';
 import type { CodedError } from '../../core/errors.ts';
+import { utcMinute } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { JSON_OPTION, QUIET_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { EXIT, explain, print, say, sayHint } from '../io/voice.ts';
-import { isoDay, PROOF, utcMinute } from './describe.ts';
+import { isoDay, PROOF } from './describe.ts';
 import { addForgetCommand } from './identity-forget.ts';
 import { addProtectCommand } from './identity-protect.ts';
 import { addRoamingCommands } from './identity-roaming.ts';

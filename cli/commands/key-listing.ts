@@ -1,5 +1,5 @@
 /** `wispr keys list` for people. */
-import { nowInSeconds } from '../../node-support/clock.ts';
+import { nowInSeconds, utcMinute } from '../../node-support/clock.ts';
 import { shortId } from '../../publisher/keys/roots.ts';
 import {
   type KeyListing,
@@ -11,7 +11,7 @@ import {
 import type { RoleState } from '../../publisher/publication/roles.ts';
 import { count } from '../../publisher/text.ts';
 import { say, sayHint } from '../io/voice.ts';
-import { isoDay, utcMinute } from './describe.ts';
+import { isoDay } from './describe.ts';
 import { EXPIRY_WARNING } from './expiry-words.ts';
 
 const DAY = 86_400;

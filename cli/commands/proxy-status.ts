@@ -11,7 +11,7 @@ import {
   type SiteStatus,
 } from '../../client-proxy/index.ts';
 import type { CodedError } from '../../core/errors.ts';
-import { nowInSeconds } from '../../node-support/clock.ts';
+import { nowInSeconds, utcMinute } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
 import { ago } from '../../reading/confirmation.ts';
@@ -19,7 +19,6 @@ import { JSON_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { EXIT, print, sayHint } from '../io/voice.ts';
-import { utcMinute } from './describe.ts';
 import { addStorageOptions, placeOptions, type StorageFlags } from './reader-options.ts';
 
 interface StatusFlags extends StorageFlags {

@@ -1,10 +1,10 @@
 /** What `wispr sync` did, for people: what is here, and of what is not, why, and what to do about it. */
 import { type FailedLook, type RefusedSet, readerRemedy, type SyncSummary } from '../../client-proxy/index.ts';
+import { utcMinute } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
 import { count } from '../../publisher/text.ts';
 import { hintLine } from '../io/voice.ts';
-import { utcMinute } from './describe.ts';
 
 /** So many documents and sets are named; JSON has all. */
 const NAMED = 10;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { nowInSeconds } from '../../node-support/clock.ts';
+import { nowInSeconds, utcMinute } from '../../node-support/clock.ts';
 import { type Confirmation, confirmSite, confirmWithKeyFile } from '../../publisher/publish/confirm.ts';
 import { locatePlaces, type PublishPlaces } from '../../publisher/publish/places.ts';
 import { type Site, withSite } from '../../publisher/publish/site.ts';
@@ -8,7 +8,6 @@ import { JSON_OPTION, PASSPHRASE_OPTION, QUIET_OPTION, SITE_OPTION } from '../io
 import { readPassphrase } from '../io/passphrase.ts';
 import { untilSignal } from '../io/signals.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
-import { utcMinute } from './describe.ts';
 import { warnAboutSignatures } from './expiry-words.ts';
 import { describePlaces, warnAboutRest } from './publish-summary.ts';
 

@@ -1,6 +1,7 @@
 /** The pages: eta templates, which escape whatever is put into them, and the words that several have in common. */
 import { Eta } from 'eta';
 import type { Request, Response } from 'express';
+import { utcMinute } from '../../node-support/clock.ts';
 import { readProgramFile } from '../../node-support/program-files.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import type { DoorOptions } from '../http/door.ts';
@@ -77,7 +78,6 @@ export function queryWith(members: Readonly<Record<string, string | undefined>>)
 }
 
 const day = (time: number) => new Date(time * 1000).toISOString().slice(0, 10);
-const minute = (time: number) => `${new Date(time * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 const number = (n: number) => n.toLocaleString('en-GB');
 
 /** How long ago, or until then. */
@@ -93,7 +93,7 @@ function distance(seconds: number): string {
   return n < 1 ? 'under a minute' : `${n} ${unit}${n === 1 ? '' : 's'}`;
 }
 
-const WORDS = { day, minute, number, distance };
+const WORDS = { day, minute: utcMinute, number, distance };
 
 function asset(type: string, file: string) {
   return { type, content: readProgramFile(`assets/${file}`, import.meta.url) };

@@ -3,9 +3,14 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pino } from 'pino';
-import { type Check, type Diagnosis, diagnose, failed, ok, problem } from '../../node-support/doctor/diagnosis.ts';
+import { type Check, type Diagnosis, diagnose, failed, ok } from '../../node-support/doctor/diagnosis.ts';
 import { diskChecks } from '../../node-support/doctor/machine.ts';
-import { certificateChecks, certificateFinding, nameChecks } from '../../node-support/doctor/network.ts';
+import {
+  certificateChecks,
+  certificateFinding,
+  nameChecks,
+  readinessCheck,
+} from '../../node-support/doctor/network.ts';
 import { isBucket } from '../../node-support/storage/open.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import type { MailConfig } from '../config/mail.ts';
@@ -44,7 +49,7 @@ async function checksAround(config: KeyServerConfig): Promise<Check[]> {
     ...nameChecks(origins),
     ...fileChecks(config),
     ...certificateChecks(origins),
-    ...(origin === undefined ? [] : [readinessCheck(origin)]),
+    ...(origin === undefined ? [] : [readinessCheck(origin, LOOK_FIRST)]),
     ...(mail ? [mailCheck(mail)] : []),
   ];
 }
@@ -58,18 +63,6 @@ function fileChecks({ tls, reading, admin }: KeyServerConfig): Check[] {
     remedy: 'put a certificate there, in PEM form',
     run: async () => certificateFinding(new X509Certificate(await readFile(file)).validToDate.getTime() / 1000),
   }));
-}
-
-function readinessCheck(origin: string): Check {
-  return {
-    check: `key server ${origin}`,
-    remedy: LOOK_FIRST,
-    run: async (signal) => {
-      const response = await fetch(`${origin}/readyz`, { redirect: 'manual', signal });
-      const said = (await response.text()).slice(0, 100);
-      return response.ok ? ok('is ready') : problem(`is not ready: ${response.status} ${said}`, LOOK_FIRST);
-    },
-  };
 }
 
 /** Connects and signs in; sends nothing. */

@@ -28,7 +28,11 @@ export async function contentTargets(
 }
 
 /** None before the first publication. */
-export async function placesThatShow(state: KeyServerState, config: KeyServerConfig): Promise<ShowingPlace[]> {
+export async function placesThatShow(
+  state: KeyServerState,
+  config: KeyServerConfig,
+  content: readonly ContentTarget[],
+): Promise<ShowingPlace[]> {
   const current = await readCurrent(state.database);
   if (!current) return [];
   const { publication, root } = current;
@@ -44,7 +48,7 @@ export async function placesThatShow(state: KeyServerState, config: KeyServerCon
       name: nameOfTarget(text),
       read: async () => shown(await pushedTo(text), nameOfTarget(text)),
     })),
-    ...(await contentTargets(state, config)).map((target) => ({
+    ...content.map((target) => ({
       name: target.origin,
       read: async (signal: AbortSignal) => shown(await fetchTimestamp(target, signal), target.origin),
     })),

@@ -1,4 +1,5 @@
 /** The checks that need the key server's database: its tokens, its backups, and what is known there of the publication. */
+import { utcMinute } from '../../node-support/clock.ts';
 import { type Check, ok, problem, untilEnd, warning } from '../../node-support/doctor/diagnosis.ts';
 import { clockCheck, timeOf } from '../../node-support/doctor/network.ts';
 import { shownChecks } from '../../node-support/doctor/shown.ts';
@@ -24,7 +25,7 @@ export async function storedChecks(state: KeyServerState, config: KeyServerConfi
     // PostgreSQL is backed up by its own programs, which leave no trace in it.
     ...(config.database === undefined ? [backupCheck(state)] : []),
     ...(await pushChecks(state)),
-    ...shownChecks(await placesThatShow(state, config), state.now(), PUBLISH),
+    ...shownChecks(await placesThatShow(state, config, content), state.now(), PUBLISH),
   ];
 }
 
@@ -59,9 +60,8 @@ async function pushChecks(state: KeyServerState): Promise<Check[]> {
     check: `push to ${target}`,
     remedy,
     run: async () => {
-      const at = (time: number) => `${new Date(time * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-      if (failed !== null && failed >= (succeeded ?? 0)) return problem(`failed at ${at(failed)}`, remedy);
-      return ok(succeeded === null ? 'none yet' : `succeeded at ${at(succeeded)}`);
+      if (failed !== null && failed >= (succeeded ?? 0)) return problem(`failed at ${utcMinute(failed)}`, remedy);
+      return ok(succeeded === null ? 'none yet' : `succeeded at ${utcMinute(succeeded)}`);
     },
   }));
 }

@@ -76,6 +76,19 @@ export function clockCheck(sources: readonly TimeSource[]): Check {
   };
 }
 
+/** Asks whether a key server is ready. @param remedy - what to do where it is not */
+export function readinessCheck(keyServer: string, remedy: string): Check {
+  return {
+    check: `key server ${keyServer}`,
+    remedy,
+    run: async (signal) => {
+      const response = await fetch(`${keyServer}/readyz`, { redirect: 'manual', signal });
+      const said = (await response.text()).slice(0, 100);
+      return response.ok ? ok('is ready') : problem(`is not ready: ${response.status} ${said}`.trimEnd(), remedy);
+    },
+  };
+}
+
 /** The time that an HTTP server says; what a cache has kept says how old it is. */
 export function timeOf(origin: string): TimeSource {
   return async (signal) => {

@@ -1,4 +1,5 @@
 /** Whether every place shows the same publication. */
+import { utcMinute } from '../clock.ts';
 import { lazily } from '../lazily.ts';
 import { withinTime } from '../within-time.ts';
 import { CHECK_LIMIT, type Check, ok, problem } from './diagnosis.ts';
@@ -39,7 +40,7 @@ export function shownChecks(places: readonly ShowingPlace[], now: number, remedy
       const shown = own.value;
       const highest = Math.max(...results.map((one) => (one.status === 'fulfilled' ? one.value.version : 0)));
       if (shown.version < highest) return problem(`shows ${shown.version}, and the newest is ${highest}`, remedy);
-      const until = `${new Date(shown.expires * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+      const until = utcMinute(shown.expires);
       if (shown.expires < now) return problem(`shows ${shown.version}, confirmed until ${until} only`, remedy);
       return ok(`shows ${shown.version}, confirmed until ${until}`);
     },

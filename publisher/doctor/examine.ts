@@ -1,9 +1,15 @@
 /** What `wispr doctor` looks at where a site is published. It needs no passphrase. */
 import { resolve } from 'node:path';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { type Check, type Diagnosis, diagnose, ok, problem, untilEnd } from '../../node-support/doctor/diagnosis.ts';
+import { type Check, type Diagnosis, diagnose, untilEnd, warning } from '../../node-support/doctor/diagnosis.ts';
 import { diskChecks } from '../../node-support/doctor/machine.ts';
-import { certificateChecks, clockCheck, nameChecks, timeOf } from '../../node-support/doctor/network.ts';
+import {
+  certificateChecks,
+  clockCheck,
+  nameChecks,
+  readinessCheck,
+  timeOf,
+} from '../../node-support/doctor/network.ts';
 import { shownChecks } from '../../node-support/doctor/shown.ts';
 import { isBucket } from '../../node-support/storage/open.ts';
 import { fetchTokenEnd, readToken } from '../authority/key-server.ts';
@@ -19,6 +25,13 @@ const NEW_TOKEN = 'the operator makes a new one with `wispr admin token`';
 const LOOK_FIRST = 'its operator finds the reason in its log; docs/operations.md#look-first';
 const PUBLISH = '`wispr publish` brings it there; a cache may be a minute behind';
 
+/** Without a root of its own, any publisher's would be taken for this one. */
+const UNPUBLISHED: Check = {
+  check: 'publication',
+  remedy: '',
+  run: async () => warning('there is none here yet: nothing to compare places with', 'run `wispr publish`'),
+};
+
 /**
  * Examines all that the workspace of `configurationFile` depends on.
  *
@@ -31,6 +44,7 @@ export async function examineSite(configurationFile: string): Promise<Diagnosis[
   const { directory } = workspace;
   const from = (path: string) => resolve(directory, path);
   const targets = namedTargets(configuration);
+  const places = await placesThatShow(configuration, workspace);
   const keyServer = hasKeyServer(configuration) ? configuration.keyServer : undefined;
   const servers = keyServer === undefined ? originsOf(configuration) : [keyServer, ...originsOf(configuration)];
   return diagnose([
@@ -38,25 +52,13 @@ export async function examineSite(configurationFile: string): Promise<Diagnosis[
     ...(await diskChecks([directory, from(out), ...targets.filter((target) => !isBucket(target)).map(from)])),
     ...nameChecks([`https://${site}`, ...servers, reading]),
     ...certificateChecks([...servers, reading]),
-    ...(keyServer === undefined ? [] : [readinessCheck(keyServer)]),
+    ...(keyServer === undefined ? [] : [readinessCheck(keyServer, LOOK_FIRST)]),
     ...(keyServer === undefined || keyServerTokenFile === undefined
       ? []
       : [tokenCheck(keyServer, from(keyServerTokenFile))]),
     ...targets.map((target) => targetCheck(target, directory)),
-    ...shownChecks(await placesThatShow(configuration, workspace), nowInSeconds(), PUBLISH),
+    ...(places ? shownChecks(places, nowInSeconds(), PUBLISH) : [UNPUBLISHED]),
   ]);
-}
-
-function readinessCheck(keyServer: string): Check {
-  return {
-    check: `key server ${keyServer}`,
-    remedy: LOOK_FIRST,
-    run: async (signal) => {
-      const response = await fetch(`${keyServer}/readyz`, { redirect: 'manual', signal });
-      await response.body?.cancel();
-      return response.ok ? ok('is ready') : problem(`is not ready: ${response.status}`, LOOK_FIRST);
-    },
-  };
 }
 
 function tokenCheck(origin: string, file: string): Check {

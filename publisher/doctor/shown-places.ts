@@ -13,17 +13,18 @@ import { type Configuration, hasKeyServer, originsOf } from '../workspace/config
 import type { Workspace } from '../workspace/workspace.ts';
 import { namedTargets, withTarget } from './targets.ts';
 
-/** All places that are to show the publication of this workspace, and no other publisher's. */
+/** Lists the places that are to show the publication of this workspace, and no other publisher's. @returns `undefined` where `out` has no root to know it by */
 export async function placesThatShow(
   configuration: Configuration,
   { directory }: Pick<Workspace, 'directory'>,
-): Promise<ShowingPlace[]> {
+): Promise<ShowingPlace[] | undefined> {
   const { keyServer, timestampBy, out } = configuration;
   const first = await placeInDirectory(resolve(directory, out)).read(
     fileOfRole('root', 1),
     PUBLICATION_LIMITS.rootLength,
   );
-  const rootId = first && (await rootIdOf(first));
+  if (first === undefined) return undefined;
+  const rootId = await rootIdOf(first);
   const serves = hasKeyServer(configuration) && timestampBy === 'keyserver';
   const origins = new Set([...originsOf(configuration), ...(serves ? [keyServer] : [])]);
   return [
@@ -39,7 +40,7 @@ export async function placesThatShow(
   ];
 }
 
-async function shownAt(place: PublicationPlace, name: string, rootId: KeyId | undefined): Promise<Shown> {
+async function shownAt(place: PublicationPlace, name: string, rootId: KeyId): Promise<Shown> {
   const { snapshot, timestamp } = await openShown(place, name, rootId);
   return { version: snapshot.file.version, expires: timestamp.expires };
 }

@@ -5,6 +5,7 @@ import type { ErrorCatalogue } from '../../core/errors.ts';
 import type { KeyErrorCode } from '../../core/keys/errors.ts';
 import type { ObjectErrorCode } from '../../core/object/errors.ts';
 import type { PublicationErrorCode } from '../../core/publication/errors.ts';
+import { utcMinute } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { count } from '../text.ts';
 
@@ -143,7 +144,7 @@ export function describeReport(place: string, report: VerifyReport): string[] {
   }
   if (publication) {
     const { version, confirmed, freshUntil } = publication;
-    lines.push(`publication ${version}, confirmed ${time(confirmed)}, fresh until ${time(freshUntil)}`);
+    lines.push(`publication ${version}, confirmed ${utcMinute(confirmed)}, fresh until ${utcMinute(freshUntil)}`);
   }
   const passed = `${count(encrypted, 'encrypted document')} and ${count(signed, 'public document')}`;
   lines.push(`${passed} passed every check that takes no key`);
@@ -157,8 +158,4 @@ export function describeReport(place: string, report: VerifyReport): string[] {
   const total = findings.length + moreFindings;
   lines.push(total === 0 ? 'nothing wrong was found' : count(total, 'thing is wrong', 'things are wrong'));
   return lines;
-}
-
-function time(seconds: number): string {
-  return `${new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

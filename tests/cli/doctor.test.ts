@@ -145,6 +145,16 @@ it('names what is wrong at the publisher, each with what to do, and goes on with
   expect(stdout).not.toContain('0123456789');
 });
 
+it('compares no place where nothing tells whose publication it is', async () => {
+  const out = join(made.directory, 'protected');
+  renameSync(out, `${out}-away`);
+  const { code, bad, checks } = await examined(made.configurationFile);
+  renameSync(`${out}-away`, out);
+  expect(code).toBe(3);
+  expect(bad.publication).toMatchObject({ status: 'warning', remedy: expect.stringContaining('wispr publish') });
+  expect(checks.filter((check) => check.startsWith('publication at'))).toEqual([]);
+});
+
 it('looks at a key server: backups, tokens, mail, mirrors, and what it needs', async () => {
   await shortToken();
   const first = await examined(folder);

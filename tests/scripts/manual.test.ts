@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { escaped, everyCommand, manual } from '../../scripts/manual.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
@@ -28,10 +28,10 @@ it('reads every character as itself', () => {
   expect(escaped("a-b\\c 'd'")).toBe('a\\-b\\ec \\(aqd\\(aq');
 });
 
-it('shows what a command says at the end of its help', () => {
-  const small = new Command('wispr');
-  small.command('one').description('do one').addHelpText('after', '\nExamples:\n  wispr one --yes');
-  expect(manual(small).get('wispr-one.1')).toContain('.nf\nwispr one \\-\\-yes\n.fi\n');
+it('shows the examples of each command', () => {
+  const files = manual(program);
+  expect(files.get('wispr-init.1')).toMatch(/\.nf\nwispr init https:.*\nwispr init .*\\-\\-serverless\n\.fi\n/);
+  expect(files.get('wispr-admin.1')).toContain('.nf\nwispr admin backup');
 });
 
 it.each([

@@ -59,8 +59,8 @@ describe.runIf(process.getuid?.() === 0)('in Debian 12', () => {
   let port: number;
   beforeAll(async () => {
     const root = unpackDebian();
-    cpSync(file, join(root, 'root/wispr.deb'));
-    writeNextVersion(join(root, 'root/next.deb'));
+    cpSync(file, join(root, 'opt/wispr.deb'));
+    writeNextVersion(join(root, 'opt/next.deb'));
     debian = await bootDebian(root);
     await does('apt-get update -qq');
   }, 5 * MINUTES);
@@ -82,7 +82,7 @@ describe.runIf(process.getuid?.() === 0)('in Debian 12', () => {
   const property = async (name: string) => (await does(`systemctl show wispr-keyserver -P ${name}`)).trim();
 
   it('brings what it needs, makes user and folders, and starts nothing that is not configured', async () => {
-    await does('apt-get install -y -qq --no-install-recommends /root/wispr.deb');
+    await does('apt-get install -y -qq --no-install-recommends /opt/wispr.deb');
     expect(await does('wispr --version')).toBe(`${packageJson.version}\n`);
     const folders = await does('stat -c "%a %U:%G %n" /etc/wispr /var/lib/wispr /var/backups/wispr');
     expect(folders.split('\n')).toEqual([
@@ -139,7 +139,7 @@ describe.runIf(process.getuid?.() === 0)('in Debian 12', () => {
 
   it('an upgrade restarts the key server, and leaves what the administrator disabled', async () => {
     const before = await property('MainPID');
-    await does('systemctl disable --now wispr-backup.timer; apt-get install -y -qq /root/next.deb');
+    await does('systemctl disable --now wispr-backup.timer; apt-get install -y -qq /opt/next.deb');
     expect(await property('MainPID')).not.toBe(before);
     await isHealthy();
     expect((await debian.run('systemctl is-enabled wispr-backup.timer')).stdout).toBe('disabled\n');
