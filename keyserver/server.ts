@@ -38,6 +38,8 @@ export interface StartOptions {
   readonly limits?: Partial<RequestLimits>;
   /** Seconds since 1970. */
   readonly now?: () => number;
+  /** Ends the wait for a database that is away. */
+  readonly signal?: AbortSignal;
   /** Folder of the built in-browser reader. */
   readonly webReader?: string;
   /** Milliseconds between two looks at the files of certificates. */
@@ -98,7 +100,7 @@ function createLog(): Logger {
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
   checkBeforeStart(config);
   const { log = createLog() } = options;
-  const { state, doors } = await openStateAndDoors(config, log, options.now);
+  const { state, doors } = await openStateAndDoors(config, log, options);
   let hashing: Hashing | undefined;
   try {
     if (config.dispatcher)

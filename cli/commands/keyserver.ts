@@ -12,6 +12,7 @@ import { writeConfig } from '../../keyserver/config/template.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { nameOfPlace } from '../../keyserver/storage/master-key.ts';
 import { createState } from '../../keyserver/storage/state.ts';
+import { systemCode } from '../../node-support/system-error.ts';
 import { collect } from '../io/arguments.ts';
 import { currentIo } from '../io/context.ts';
 import { stopRequested } from '../io/signals.ts';
@@ -76,13 +77,16 @@ async function serve(config: KeyServerConfig, options: Options): Promise<void> {
     isRenewed = true;
   };
   process.on('SIGHUP', reload); // now: while the server waits for its database, the signal would end it
+  const stopping = new AbortController();
+  const stopped = stopRequested().then(() => stopping.abort());
   try {
-    server = await startKeyServer(config);
+    server = await startKeyServer(config, { signal: stopping.signal });
     if (isRenewed) reloadCertificates(server);
-    const stopped = stopRequested(); // before the server is said to be ready
     sayRunning(server, config, options);
     await stopped;
     await server.close();
+  } catch (error) {
+    if (systemCode(error) !== 'ABORT_ERR') throw error; // stopped while it waited for its database
   } finally {
     process.off('SIGHUP', reload);
   }

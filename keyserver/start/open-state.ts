@@ -16,15 +16,22 @@ export interface Opened {
   readonly doors: Doors;
 }
 
+export interface Start {
+  /** Seconds since 1970. */
+  readonly now?: (() => number) | undefined;
+  /** Ends the wait for a database. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * Opens the state, then the doors. Where the database is away, the doors come first: they answer 503 until it is there. Any other
  * refusal of the database ends the wait, and whatever fails leaves nothing open.
  *
- * @throws as `openState` and `openDoors`, but not `database-away`
+ * @throws as `openState` and `openDoors`, but not `database-away`; AbortError where `signal` ended the wait
  */
-export async function openStateAndDoors(config: KeyServerConfig, log: Logger, now?: () => number): Promise<Opened> {
-  const state = await openState(config, now).catch(unlessAway);
-  if (state instanceof KeyServerError) return waitForState(config, log, state, now);
+export async function openStateAndDoors(config: KeyServerConfig, log: Logger, start: Start): Promise<Opened> {
+  const state = await openState(config, start.now).catch(unlessAway);
+  if (state instanceof KeyServerError) return waitForState(config, log, state, start);
   try {
     return { state, doors: await openDoors(config) };
   } catch (error) {
@@ -37,14 +44,14 @@ async function waitForState(
   config: KeyServerConfig,
   log: Logger,
   { code, message }: KeyServerError,
-  now?: () => number,
+  { now, signal }: Start,
 ): Promise<Opened> {
   const doors = await openDoors(config);
   doors.api.serve(answerHealth);
   log.warn({ code, reason: message }, 'the database is away: waiting for it');
   try {
     for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
-      await wait(pause);
+      await wait(pause, undefined, signal && { signal });
       const state = await openState(config, now).catch(unlessAway);
       if (state instanceof KeyServerError) continue;
       log.info('the database is there');

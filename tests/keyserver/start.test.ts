@@ -126,7 +126,7 @@ describe('a development server', () => {
   });
 });
 
-it('a key server that waits for its database is not ended by the signal to read renewed certificates', async () => {
+it('a key server that waits for its database reads certificates again by SIGHUP, and ends well by SIGTERM', async () => {
   const port = await freePort();
   const [listen, database] = [{ host: '127.0.0.1', port }, `postgres:///none?host=${folder}`];
   writeConfiguration({ listen, database, data: undefined });
@@ -135,7 +135,7 @@ it('a key server that waits for its database is not ended by the signal to read 
   await expect.poll(health, { timeout: 10_000 }).toBe(503);
   process.kill(server.pid, 'SIGHUP');
   expect(await health()).toBe(503);
-  await server.stop();
+  expect(await server.stop('SIGTERM')).toMatchObject({ code: 0 });
 });
 
 describe('where it listens', () => {
