@@ -21,7 +21,7 @@ if (major < 24 || (major === 24 && minor < 15)) {
   await import(isClone ? '../cli/main.ts' : '../lib/cli/main.js');
 }
 
-// In a clone, the version that npm has installed there.
+// Starts the version that npm has installed in a clone.
 async function runWithNewerNode() {
   const own = join(ROOT, 'node_modules/.bin/node');
   if (!isClone || !existsSync(own)) {
@@ -41,7 +41,7 @@ async function runWithNewerNode() {
   return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
 }
 
-// Where an older Node.js is the parent, this program ends with it, however that ends.
+// Ends with an older Node.js that is the parent, however that ends.
 function endWithParent() {
   const parent = Number(process.env[PARENT]);
   delete process.env[PARENT];

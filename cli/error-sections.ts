@@ -1,4 +1,4 @@
-/** All catalogues of error codes: what `wispr explain` shows, and docs/generated/errors.md. */
+/** Catalogues of error codes: what `wispr explain` shows, and docs/generated/errors.md. */
 import { CACHE_CONFIG_ERRORS } from '../cache-config/errors.ts';
 import { READER_ERRORS } from '../client-proxy/errors.ts';
 import type { ErrorCatalogue } from '../core/errors.ts';
@@ -22,7 +22,7 @@ export interface Section {
   readonly spec?: string;
 }
 
-/** In the order in which docs/generated/errors.md shows them. */
+/** Sections in the order in which docs/generated/errors.md shows them. */
 export const SECTIONS: readonly Section[] = [
   {
     title: 'Protected objects',

@@ -1,4 +1,4 @@
-/** What the single executable runs; elsewhere bin/wispr.js does the same (`npm run build:single`). */
+/** Entry of the single executable; elsewhere bin/wispr.js does the same (`npm run build:single`). */
 import { startFrugally } from './start-frugally.ts';
 
 startFrugally();

@@ -1,11 +1,11 @@
-/** How help looks: commands by role, options that commands share in one place, examples at the end. */
+/** Layout of the help: commands by role, options that commands share in one place, examples at the end. */
 import { styleText } from 'node:util';
 import { type Command, Help, type HelpConfiguration, type Option } from 'commander';
 import { EXAMPLES } from './examples.ts';
 import { HOMES } from './io/common-options.ts';
 import { pathOf } from './io/usage-errors.ts';
 
-/** Who uses a command; any other command is for everybody. */
+/** Roles that use commands; any other command is for everybody. */
 const ROLES = Object.entries({
   'Publishers:': [
     'init',
@@ -31,7 +31,7 @@ export function roleOf(name: string): string {
 const bold = (text: string) => styleText('bold', text, { validateStream: false });
 const coloured = (text: string) => styleText('cyan', text, { validateStream: false });
 
-/** To be set before commands are added, which inherit it. Where there is no terminal, or NO_COLOR is set, commander takes colours away. */
+/** Settings of the help, set before commands are added, which inherit them. Without a terminal, or NO_COLOR is set, commander takes colours away. */
 export const HELP: HelpConfiguration = {
   minWidthToWrap: 20, // beside long names too, everything stays within 80 columns
   styleTitle: bold,

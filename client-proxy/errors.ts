@@ -11,7 +11,7 @@ import { OBJECT_ERRORS } from '../core/object/errors.ts';
 import { PUBLICATION_ERRORS } from '../core/publication/errors.ts';
 import { READING_ERRORS } from '../reading/errors.ts';
 
-/** What can go wrong on the reader's machine, besides the checks of `core/`. docs/generated/errors.md documents each. */
+/** Errors on the reader's machine, besides the checks of `core/`. docs/generated/errors.md documents each. */
 export const READER_ERRORS = {
   // the store
   'store-damaged': {

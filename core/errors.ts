@@ -1,4 +1,4 @@
-/** What a layer's errors mean and what to do about them, by code. docs/generated/errors.md is generated from these. */
+/** Meaning of a layer's errors and what to do about them, by code. docs/generated/errors.md is generated from these. */
 export type ErrorCatalogue = Readonly<Record<string, ErrorEntry>>;
 
 /** Sentences in Markdown without a full stop: code between backticks, other pages as `docs/keys.md`. */

@@ -19,7 +19,7 @@ export function readProgramFile(path: string, source: string): Buffer {
 }
 
 /**
- * What a thread or a child process runs.
+ * Finds the program of a thread or a child process.
  *
  * @param path - relative to `source`, without an ending: sources are TypeScript in a clone and JavaScript in the package
  */
@@ -30,7 +30,7 @@ export function programOfThread(path: string, source: string): URL {
 }
 
 /**
- * A folder with all that is in it. The single executable unpacks it; what was unpacked is removed when the caller disposes of it.
+ * Opens a folder with all that is in it. The single executable unpacks it; what was unpacked is removed when the caller disposes of it.
  *
  * @param path - relative to `source`
  */
@@ -47,7 +47,7 @@ export function openProgramFolder(path: string, source: string): Disposable & { 
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Its path from the root of the sources. */
+/** Names an asset: its path from the root of the sources. */
 function assetOf({ pathname }: URL): string {
   return decodeURIComponent(pathname).slice(1);
 }

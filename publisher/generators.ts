@@ -1,4 +1,4 @@
-/** Which site generator made what lies in a directory, by the name of its configuration, and where it writes by default. */
+/** Recognises the site generator of a directory by the name of its configuration, and where it writes by default. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConfigurationInput } from './workspace/configuration/schema.ts';

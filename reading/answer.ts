@@ -1,5 +1,5 @@
 /**
- * What a request for a site is answered with: its publication decides what there is at the address. Statuses, headers and redirects of content
+ * Decides what a request for a site is answered with: its publication decides what there is at the address. Statuses, headers and redirects of content
  * hosts do not count. The same for every adapter; what reading and sending take is the adapter's.
  */
 import { CodedError } from '../core/errors.ts';
@@ -16,7 +16,7 @@ export interface ReadRequest {
   /** Path and query. */
   readonly target: string;
   readonly opener: Opener;
-  /** Whether a page of this site leads there, or loads it. */
+  /** Tells whether a page of this site leads there, or loads it. */
   readonly isFromHere: boolean;
 }
 
@@ -25,9 +25,9 @@ export interface ReadPublication {
   readonly publication: SitePublication;
   /** Looks for a newer one; at most once in a while. @returns whether there is one, which is in use then */
   readonly hasMovedOn: () => Promise<boolean>;
-  /** What the last look met; `undefined` where it found what is newest. */
+  /** Error of the last look; `undefined` where it found what is newest. */
   readonly failure?: unknown;
-  /** Whether a look takes long. */
+  /** Tells whether a look takes long. */
   readonly isSlow?: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface ReadSite {
   readonly past: (PastPublication & { readonly reason: unknown }) | undefined;
   /** Seconds since 1970. */
   readonly now: () => number;
-  /** Whether it is time to say that the publication has not been confirmed for long; if it is, it is said. */
+  /** Tells whether it is time to say that the publication has not been confirmed for long; if it is, it is said. */
   readonly isNoticeDue: () => boolean | Promise<boolean>;
 }
 
@@ -50,12 +50,12 @@ export interface FoundDocument {
   readonly status: 200 | 404;
 }
 
-/** How an adapter sends what was decided. */
+/** Means of an adapter to send what was decided. */
 export interface Sending<Sent> {
   readonly document: (found: FoundDocument) => Promise<Sent>;
   readonly redirect: (status: 301 | 302 | 307 | 308, location: string) => Sent | Promise<Sent>;
   readonly notice: (notice: 'past' | 'stale') => Sent | Promise<Sent>;
-  /** Whether something was sent already, so that nothing else can be. */
+  /** Tells whether something was sent already, so that nothing else can be. */
   readonly hasBegun?: () => boolean;
 }
 
@@ -124,7 +124,7 @@ function missing({ publication: { failure, isSlow = false, publication }, freshn
   return new MissingSoFar({ version, confirmed: freshness.confirmed, now: now() }, failure);
 }
 
-/** Whether a newer publication could help: files of the current one were removed or replaced. */
+/** Tells whether a newer publication could help: files of the current one were removed or replaced. */
 function mayBeOutdated(error: unknown): boolean {
   return error instanceof CodedError && (error.code === 'head-unexpected' || error.code === 'object-missing');
 }

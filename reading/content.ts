@@ -1,4 +1,4 @@
-/** What HTTP says of an opened document: GET and HEAD, conditions, ranges, the stand-in for one that does not exist (RFC 9110). */
+/** Rules of HTTP for an opened document: GET and HEAD, conditions, ranges, the stand-in for one that does not exist (RFC 9110). */
 import type { DocumentReader } from '../core/object/document-reader.ts';
 import type { ByteRange } from '../core/object/geometry.ts';
 import { parseByteRange } from './byte-range.ts';
@@ -14,11 +14,11 @@ export interface ContentRequest {
 /** A representation as an adapter sends it: with header fields of its own. */
 type Adapted = Omit<Representation, 'headers'> & { readonly headers: Readonly<Record<string, string | string[]>> };
 
-/** What is sent of a document. */
+/** Answer that is sent of a document. */
 export interface ContentAnswer<Chosen extends Adapted = Representation> {
   readonly status: 200 | 206 | 304 | 404 | 412 | 416;
   readonly headers: Chosen['headers'];
-  /** Of the content as it is carried. */
+  /** Part of the content as it is carried. */
   readonly part: 'nothing' | 'whole' | ByteRange;
   readonly chosen: Chosen;
 }

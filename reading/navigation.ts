@@ -1,4 +1,4 @@
-/** Who asks for a document, by Fetch Metadata (https://www.w3.org/TR/fetch-metadata/): one table for every adapter. */
+/** Opener and sender of a request, by Fetch Metadata (https://www.w3.org/TR/fetch-metadata/): one table for every adapter. */
 import { headerOf, type RequestHeaders } from './request-headers.ts';
 
 /**
@@ -17,18 +17,18 @@ export type Opener = 'window' | 'page' | 'program';
 /** @param headers - of a GET or HEAD */
 export function openerOf(headers: RequestHeaders): Opener {
   if (isWindow(headers)) return 'window';
-  // Some programs name a mode and nothing else.
+  // Programs may name a mode and nothing else.
   if (headerOf(headers, 'sec-fetch-dest') !== undefined || senderOf(headers) !== undefined) return 'page';
   if (headerOf(headers, 'sec-fetch-mode') !== undefined) return 'program';
   return (headerOf(headers, 'accept') ?? '').includes('text/html') ? 'window' : 'program';
 }
 
-/** Whether a browser says that a whole window goes there. */
+/** Tells whether a browser says that a whole window goes there. */
 export function isWindow(headers: RequestHeaders): boolean {
   return headerOf(headers, 'sec-fetch-mode') === 'navigate' && headerOf(headers, 'sec-fetch-dest') === 'document';
 }
 
-/** From where a request comes: a page of this origin; a page of another one; the reader, who typed it; `undefined`: nothing says so. */
+/** Origin of a request: a page of this origin; a page of another one; the reader, who typed it; `undefined`: nothing says so. */
 export type Sender = 'here' | 'elsewhere' | 'reader' | undefined;
 
 export function senderOf(headers: RequestHeaders): Sender {

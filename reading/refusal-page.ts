@@ -5,14 +5,14 @@ import { type Accent, ON_DARK_ACCENT, ON_LIGHT_ACCENT } from '../core/site/accen
 import { ago, confirmedAt } from './confirmation.ts';
 import type { Refusal, WayOn } from './refusals.ts';
 
-/** How the publisher wants it to look, by its signed settings. */
+/** Look that the publisher wants, by its signed settings. */
 export interface RefusalLook {
-  /** What the publisher calls itself. */
+  /** Name of the publisher. */
   readonly name: string;
   readonly accent: Accent;
   /** Path of its logo, as in a URL. */
   readonly logo?: string | undefined;
-  /** Where people subscribe. */
+  /** Address where people subscribe. */
   readonly subscribe?: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface RefusalPage extends Refusal {
   readonly button?: WayLink | undefined;
   /** Others, as plain links. */
   readonly links?: readonly WayLink[];
-  /** For the publisher, folded away: the code, and what else there is. */
+  /** Facts for the publisher, folded away: the code, and what else there is. */
   readonly facts: readonly string[];
 }
 

@@ -1,22 +1,22 @@
-/** What is said in place of a document that cannot be shown: by error code, one wording, one status and one way on at every door. */
+/** Texts in place of a document that cannot be shown: by error code, one wording, one status and one way on at every door. */
 import type { CodedError } from '../core/errors.ts';
 import { ago } from './confirmation.ts';
 import { MissingSoFar } from './missing-so-far.ts';
 
-/** Where the one button leads: the same address, the front page, where people subscribe, or their account. Never to what is refused for the same reason. */
+/** Target of the one button: the same address, the front page, where people subscribe, or their account. Never to what is refused for the same reason. */
 export type WayOn = 'account' | 'again' | 'front' | 'none' | 'subscribe';
 
 export interface Refusal {
-  /** Of HTTP. Default: 502. */
+  /** Status of HTTP. Default: 502. */
   readonly status?: number;
   readonly title: string;
-  /** What happened, and what to do, in readers' words. */
+  /** Sentences about what happened and what to do, in readers' words. */
   readonly lead: string;
   /** Default: `again`. */
   readonly way?: WayOn;
 }
 
-/** For what has failed a check, unless its code says more. */
+/** Refusal of what has failed a check, unless its code says more. */
 export const DAMAGED: Refusal = {
   title: 'This page arrived damaged',
   lead: 'It was changed on its way, so it is not shown. Try again, or use another network.',
@@ -46,7 +46,7 @@ const NO_SUCH_PAGE: Refusal = {
 };
 const NO_ACCESS = { status: 403, way: 'subscribe' } as const;
 
-/** By code. */
+/** Refusals by code. */
 export const REFUSALS: Readonly<Record<string, Refusal | undefined>> = {
   'object-version': TOO_NEW,
   'settings-malformed': TOO_NEW,

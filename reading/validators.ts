@@ -2,7 +2,7 @@
 import { parseHttpDate } from './http-date.ts';
 import { headerOf, type RequestHeaders } from './request-headers.ts';
 
-/** Each tag of a list; others than those that are sent here may have any characters. */
+/** Matches each tag of a list; tags that were not sent from here may have any characters. */
 const TAGS = /(?:^|,)[ \t]*(W\/)?("[^"]*")[ \t]*(?=,|$)/g;
 
 export interface Validators {

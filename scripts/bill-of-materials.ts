@@ -1,4 +1,4 @@
-/** What is in a release, as CycloneDX: npm's own list, without what only development needs, and with every Node.js that is packed. */
+/** Contents of a release, as CycloneDX: npm's own list, without what only development needs, and with every Node.js that is packed. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ export function billOfMaterials(sums: string, time: number): string {
   return `${JSON.stringify(bill, null, 2)}\n`;
 }
 
-/** What is reached from the dependencies, the optional ones, and what is bundled for browsers. */
+/** Finds what is reached from the dependencies, the optional ones, and what is bundled for browsers. */
 function packedFrom(root: string, dependencies: Bill['dependencies']): Set<string> {
   const below = new Map(dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
   const direct = { ...packageJson.dependencies, ...packageJson.peerDependencies };
@@ -64,7 +64,7 @@ function nodeComponent(target: Target) {
   };
 }
 
-/** Of version 8, which says that its bits mean what its maker wants. */
+/** Makes a UUID of version 8, which says that its bits mean what its maker wants. */
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

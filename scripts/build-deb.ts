@@ -29,10 +29,10 @@ import { everyCommand, manual } from './manual.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const SOURCE = join(ROOT, 'packaging/debian');
-/** By Debian's names, what npm calls them. */
+/** Names of npm, by those of Debian. */
 const ARCHITECTURES = { amd64: 'x64', arm64: 'arm64' } as const;
 type Architecture = keyof typeof ARCHITECTURES;
-/** What nothing loads when the program runs. */
+/** Files that nothing loads when the program runs. */
 const LEFT_OUT = '**/{*.{map,ts,mts,cts,html,sh},.*}';
 const SCRIPTS = ['postinst', 'prerm', 'postrm'];
 const EXECUTABLE = ['usr/bin/wispr', 'usr/lib/wispr/node'];
@@ -108,7 +108,7 @@ function installPackages(architecture: Architecture, work: string, program: stri
   return licences;
 }
 
-/** The optional peers, in the versions that this clone is tested with. */
+/** Lists the optional peers, in the versions that this clone is tested with. */
 function pinnedPeers(): Record<string, string> {
   const versions: Readonly<Record<string, string>> = packageJson.devDependencies;
   return Object.fromEntries(Object.keys(packageJson.peerDependencies).map((name) => [name, versions[name] ?? '']));
@@ -150,7 +150,7 @@ async function writeDocumentation(root: string, licences: string, time: number):
   write('usr/share/doc/wispr/CHANGELOG.md.gz', gzipSync(readFileSync(join(ROOT, 'CHANGELOG.md')), { level: 9 }));
 }
 
-/** As deb-changelog(5) has it. */
+/** Writes the changelog of deb-changelog(5). */
 function changelog(time: number): string {
   const [, maintainer] = /^Maintainer: (.*)$/m.exec(readFileSync(join(SOURCE, 'control'), 'utf8')) ?? [];
   const date = new Date(time * 1000).toUTCString().replace('GMT', '+0000');

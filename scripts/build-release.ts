@@ -14,13 +14,13 @@ import { TARGETS } from './pinned-node.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const SUMS = 'SHA256SUMS';
-/** As docs/install.md names them. */
+/** Names that docs/install.md uses. */
 const [SIGNER, NAMESPACE] = ['wispr', 'wispr-release'];
 
 type Facts = Readonly<Record<keyof typeof facts, string>>;
 
 interface Options {
-  /** Of ssh-keygen, with `.pub` beside it. */
+  /** File of ssh-keygen, with `.pub` beside it. */
   readonly key: string;
   readonly unpublished: boolean;
   readonly directory: string;
@@ -37,7 +37,7 @@ function readOptions(): Options {
 }
 
 /**
- * Why a release must not be published yet.
+ * Says why a release must not be published yet.
  *
  * @param facts - of release.json
  * @param manifest - package.json, which npm shows to users
@@ -83,7 +83,7 @@ export async function seal(folder: string, key: string, time: number): Promise<v
   writeFileSync(join(folder, 'allowed_signers'), `${SIGNER} namespaces="${NAMESPACE}" ${publicKey}`);
 }
 
-/** As sha256sum writes them. */
+/** Computes sums as sha256sum writes them. */
 async function sumsOf(folder: string): Promise<string> {
   const lines: string[] = [];
   for (const file of readdirSync(folder).sort()) {

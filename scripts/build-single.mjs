@@ -1,4 +1,4 @@
-// One file with all commands, which runs without Node.js: `npm run build:single [-- DIR] [--target PLATFORM-PROCESSOR]…`, for this machine
+// Builds one file with all commands, which runs without Node.js: `npm run build:single [-- DIR] [--target PLATFORM-PROCESSOR]…`, for this machine
 // where none is named. Made of the Node.js that the lock file pins. Twice the same sources and packages give the same file.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 const HOST = `${process.platform}-${process.arch}`;
 
-/** What `programOfThread` starts. The child process for the keyring is not among them: its library is native. */
+/** Programs that `programOfThread` starts. The child process for the keyring is not among them: its library is native. */
 const THREADS = [
   'client-proxy/documents/opening/opening-thread.ts',
   'keyserver/hashing/thread.ts',
@@ -26,10 +26,10 @@ const THREADS = [
   'publisher/protect/writers/thread-main.ts',
 ];
 const WEB_READER = 'dist/web-reader';
-// What old packages ask for by `require` are modules of Node.js. On a thread, `import.meta.url` is a `data:` URL.
+// Modules of Node.js are what old packages ask for by `require`. On a thread, `import.meta.url` is a `data:` URL.
 const REQUIRE = "import { createRequire } from 'node:module';\nconst require = createRequire('file:///');";
 
-/** Each source has a URL of its own, as it has outside of a bundle: node-support/program-files.ts finds assets by it. */
+/** Gives each source a URL of its own, as it has outside of a bundle: node-support/program-files.ts finds assets by it. */
 const ownUrls = {
   name: 'own URLs',
   setup: ({ onLoad }) =>
@@ -54,7 +54,7 @@ try {
   rmSync(work, { recursive: true });
 }
 
-/** By name, the file that has it; also writes the program itself. */
+/** Maps each asset to its file; also writes the program itself. */
 async function collectAssets() {
   const packages = await bundle('cli/executable.ts', join(work, 'wispr.mjs'));
   const assets = {};

@@ -12,7 +12,7 @@ import { licencesOf, packagesIn } from './licenses.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FOLDER = join(ROOT, 'dist/web-reader');
 
-/** By file name, such as `worker.js`, and the folders of the packages in them. */
+/** Bundles by file name, such as `worker.js`, and the folders of the packages in them. */
 async function bundleWebReader(): Promise<{ bundles: Map<string, Uint8Array>; packages: string[] }> {
   const entries = globSync('web-reader/*/main.ts', { cwd: ROOT }).sort();
   const bundles = new Map<string, Uint8Array>();

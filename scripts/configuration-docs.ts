@@ -40,7 +40,7 @@ export function withCurrentTables(page: string): string {
   );
 }
 
-/** One row a setting; members of objects in it, and of objects in its list, follow as `setting.member`. @param whole - that may be left out */
+/** Writes one row a setting; members of objects in it, and of objects in its list, follow as `setting.member`. @param whole - that may be left out */
 function rowsOf(schema: Schema, prefix = '', whole?: string): string[][] {
   const described = Object.entries(schema.properties ?? {}).filter(
     ([, property]) => meaningOf(property) !== '' || property.properties,

@@ -27,12 +27,12 @@ function licenceOf(folder: string): string {
   return `${folder === '.' ? 'wispr' : name} ${version}\n\n${text.trim()}\n`;
 }
 
-/** Whether the text of a package's licence is known. */
+/** Tells whether the text of a package's licence is known. */
 export function hasLicence(folder: string): boolean {
   return textOf(folder) !== undefined;
 }
 
-/** In a file of its own, or at the end of its README; Apache's is known without. */
+/** Finds the text in a file of its own, or at the end of its README; Apache's is known without. */
 function textOf(folder: string): string | undefined {
   const own = read(folder, '{LICENSE,LICENCE,license,licence}*');
   const atEnd = /^## licen[cs]e\n(.*)/ims.exec(read(folder, 'README.md') ?? '')?.[1];

@@ -25,7 +25,7 @@ typed wrong
 something was found, by commands that look for faults
 `;
 
-/** All commands, under the name that people type. */
+/** Makes all commands, under the name that people type. */
 export async function everyCommand(): Promise<Command> {
   const program = new Command('wispr').description(packageJson.description).version(packageJson.version);
   for (const load of Object.values(COMMANDS)) (await load())(program);
@@ -116,7 +116,7 @@ function paragraphs(text: string): string {
     .join('\n.PP\n')}\n`;
 }
 
-/** What can be typed behind a command; its key is the words of that after `wispr`, each with a space before it. */
+/** Lists what can be typed behind a command; its key is the words of that after `wispr`, each with a space before it. */
 function candidates(command: Command, words = ''): [words: string, next: string[]][] {
   const names = command
     .createHelp()

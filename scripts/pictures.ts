@@ -28,7 +28,7 @@ try {
   await browser.close();
 }
 
-/** With an article that has a picture, to which the frame is led as by a link. */
+/** Takes the tour with an article that has a picture, to which the frame is led as by a link. */
 async function takeTour(page: Page, { views }: Serving, name: string): Promise<void> {
   await page.goto(views.tour);
   const frame = page.locator('#page[src]');

@@ -18,7 +18,7 @@ export type Target = keyof typeof PACKAGES;
 
 export const TARGETS = Object.keys(PACKAGES) as Target[];
 
-/** What the lock file says of the package. */
+/** Entry of the package in the lock file. */
 export function lockedNode(target: Target): { name: string; version: string; integrity: string } {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   const name = PACKAGES[target];

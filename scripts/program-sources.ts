@@ -1,4 +1,4 @@
-/** What the commands run, for whatever packs them: scripts/build-package.ts and scripts/build-single.mjs. */
+/** Sources of the commands, for the scripts that pack them: scripts/build-package.ts and scripts/build-single.mjs. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -212,7 +212,7 @@ function unpackCacheTests() {
   });
 }
 
-/** What comes from npm and is no dependency of wispr, each in a folder of its own: what is to be there, and where its lock file is. */
+/** Packages of npm that are no dependency of wispr, each in a folder of its own: what is to be there, and where its lock file is. */
 const NPM = {
   '--tests': [['serve', 'tests/support/static-server', '.cache/static-server']],
   '--generators': Object.entries({
@@ -237,7 +237,7 @@ function installNpmFolder([name, pinned, folder]) {
 }
 
 if (Number(process.versions.node.split('.')[0]) < 20) fail(`needs Node.js 20 or newer, this is ${process.version}`);
-// What npm runs at the end of `npm ci`; without packages for development, as with NODE_ENV=production, it cannot be built.
+// Run by npm at the end of `npm ci`; without packages for development, as with NODE_ENV=production, it cannot be built.
 if (wants.has('--web-reader')) {
   if (existsSync(join(ROOT, 'node_modules/esbuild'))) buildWebReader();
   process.exit();

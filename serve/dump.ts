@@ -1,9 +1,9 @@
 /** Bytes as people look at them. */
 
-/** Of both ends of an object: what `xxd` shows on so many lines. */
+/** Bytes of each end of an object: what `xxd` shows on so many lines. */
 const SHOWN = { begin: 96, end: 228 } as const;
 
-/** How long an object is, and both its ends. */
+/** Describes an object: its length, and both its ends. */
 export function describeObject(bytes: Buffer) {
   const start = Math.max(SHOWN.begin, bytes.length - SHOWN.end);
   return { length: bytes.length, begin: dump(bytes, 0, SHOWN.begin), end: dump(bytes, start, bytes.length) };

@@ -1,4 +1,4 @@
-/** What carries protected files here: a file server or, for the demonstration, real servers where they are installed. */
+/** Carriers of protected files: a file server or, for the demonstration, real servers where they are installed. */
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

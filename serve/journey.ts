@@ -29,7 +29,7 @@ export interface Addresses {
 /** How it ended. */
 export interface Ending {
   readonly addresses: Addresses;
-  /** Every document came back byte for byte, twice, and the altered one was refused. */
+  /** Tells whether every document came back byte for byte, twice, and the altered one was refused. */
   readonly good: boolean;
   readonly summary: Record<string, unknown>;
   /** What a person can type now. */

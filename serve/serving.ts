@@ -8,7 +8,7 @@ import type { SiteSettings } from './site.ts';
 import type { Published } from './tour.ts';
 import { type Person, World } from './world.ts';
 
-/** Where people look. */
+/** Addresses at which people look. */
 export interface Views {
   readonly tour: string;
   readonly stranger: string;
@@ -22,13 +22,13 @@ export interface Serving {
   readonly host: ContentHost;
   /** Behind `cache`, in front of `host`, or beside both as a proxy. */
   readonly shared: SharedCache | undefined;
-  /** What everyone asks: honest, unless the tour has it change a byte. */
+  /** Cache that everyone asks: honest, unless the tour has it change a byte. */
   readonly cache: DishonestCache;
   /** Whose Reader keeps nothing, so that it shows what the cache does. */
   readonly person: Person;
   /** The publisher's identity. */
   readonly publisher: string;
-  /** Of the first publication. */
+  /** Summary of the first publication. */
   readonly protection: ProtectSummary;
   readonly published: Published;
   readonly views: Views;
@@ -37,9 +37,9 @@ export interface Serving {
 }
 
 export interface ServingOptions {
-  /** Of the tour; 0: any free one. */
+  /** Port of the tour; 0: any free one. */
   readonly port: number;
-  /** Whether a real web host and a real shared cache are started where they are installed. */
+  /** Tells whether a real web host and a real shared cache are started where they are installed. */
   readonly real?: boolean;
 }
 
@@ -64,7 +64,7 @@ export async function withWorld<Result>(
   }
 }
 
-/** Also where that was before. */
+/** Waits for the abort, also one that was before. */
 export function untilAborted(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve(undefined);

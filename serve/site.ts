@@ -1,4 +1,4 @@
-/** Which site is shown, and under which settings. */
+/** Choice of the site that is shown, and of its settings. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { headTargetOf, targetUrlPath } from '../core/publication/names.ts';
@@ -8,7 +8,7 @@ import type { Configuration, ConfigurationInput } from '../publisher/workspace/c
 import { openIndexReadOnly } from '../publisher/workspace/index/open.ts';
 import { CONFIGURATION_FILE, workspaceOf } from '../publisher/workspace/workspace.ts';
 
-/** What leads to the publisher's own servers, targets and shop: everything here runs on this machine, and nothing may reach those. Objects lie beside their pages. */
+/** Settings that lead to the publisher's own servers, targets and shop: everything here runs on this machine, and nothing may reach those. Objects lie beside their pages. */
 const ELSEWHERE = [
   '$schema',
   'carrier',
@@ -24,7 +24,7 @@ const ELSEWHERE = [
   'timestampBy',
 ] as const;
 
-/** What the publisher's own configuration says, but for what is elsewhere. `source` is absolute. */
+/** Settings of the publisher's own configuration, but for what is elsewhere. `source` is absolute. */
 export type SiteSettings = Omit<ConfigurationInput, (typeof ELSEWHERE)[number]>;
 
 const ANY_SITE = 'site.example';

@@ -13,11 +13,11 @@ import { throughProxy } from './reading.ts';
 
 export interface TourOptions {
   readonly site: string;
-  /** Of the tour itself; 0: any free one. */
+  /** Port of the tour itself; 0: any free one. */
   readonly port: number;
   /** URL of the proxy of a Reader that keeps nothing: it asks again each time. */
   readonly proxy: string;
-  /** What everyone asks for the site. */
+  /** Cache that everyone asks for the site. */
   readonly cache: DishonestCache;
   /** The site in a Reader that people can go on with, without a slash at the end. */
   readonly gateway: string;
@@ -25,7 +25,7 @@ export interface TourOptions {
   readonly invite: () => Promise<string>;
 }
 
-/** What the tour shows. */
+/** Publication that the tour shows. */
 export interface Published {
   /** The path of every document, with the URL path of its object. */
   readonly objects: ReadonlyMap<string, string>;
@@ -37,14 +37,14 @@ export interface Published {
 
 export interface Tour {
   readonly url: string;
-  /** From now on, shows this; open pages load again. */
+  /** Shows this from now on; open pages load again. */
   show(published: Published): void;
   stop(): Promise<void>;
 }
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
 
-/** Not passed on: what belongs to the connection, or says that the page is in no frame. */
+/** Fields that are not passed on: what belongs to the connection, or says that the page is in no frame. */
 const DROPPED = new Set([
   'connection',
   'content-security-policy',
@@ -75,7 +75,7 @@ export async function startTour(options: TourOptions, published: Published): Pro
   };
 }
 
-/** What is on show, and the open pages that are told when that changes. */
+/** State of what is on show, and the open pages that are told when that changes. */
 class TourState {
   readonly #cache: DishonestCache;
   readonly #pages = new Set<ServerResponse>();
@@ -134,7 +134,7 @@ class TourState {
   }
 }
 
-/** Where the pages in a frame come from. */
+/** Source of the pages in a frame. */
 interface FrameSource {
   readonly origin: string;
   readonly dispatcher?: Dispatcher;
@@ -195,7 +195,7 @@ async function answerTour(
   }
 }
 
-/** Only under the server's own name: a foreign site whose name leads here must not read the pages. */
+/** Answers only under the server's own name: a foreign site whose name leads here must not read the pages. */
 function answerWith(
   server: Server,
   answer: (incoming: IncomingMessage, response: ServerResponse) => Promise<void> | void,

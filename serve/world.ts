@@ -64,7 +64,7 @@ export class World {
     return join(this.#directory, 'protected');
   }
 
-  /** As {@link publishedObjects}. */
+  /** Lists objects as {@link publishedObjects} does. */
   objects(): Map<string, string> {
     return publishedObjects(this.#directory);
   }

@@ -5,9 +5,9 @@ import { cpus } from 'node:os';
 const RESULTS = new URL('../results/', import.meta.url);
 
 export interface Figure {
-  /** How many runs each value is from. */
+  /** Number of runs that each value is from. */
   readonly runs: string;
-  /** Each made by {@link section}. */
+  /** Sections, each made by {@link section}. */
   readonly sections: readonly string[];
   /** SVG by name. */
   readonly plots: Readonly<Record<string, string>>;

@@ -24,7 +24,7 @@ export function addDemoCommand(program: Command): void {
 }
 
 async function run({ once, json }: Options): Promise<void> {
-  // Only here: the other commands start faster without all the programs.
+  // Loaded only here: the other commands start faster without all the programs.
   const [{ tell }, { untilAborted, withWorld }, { chooseSite, openExample }, { stopAll }] = await Promise.all([
     import('../../serve/journey.ts'),
     import('../../serve/serving.ts'),

@@ -92,7 +92,7 @@ async function serve(config: KeyServerConfig, options: Options): Promise<void> {
   }
 }
 
-/** By site. @throws UsageError */
+/** Reads places by site. @throws UsageError */
 function parseFetchFrom(texts: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     texts.map((text) => {

@@ -13,7 +13,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** Not 8000, which `python3 -m http.server` takes. */
+/** Port other than 8000, which `python3 -m http.server` takes. */
 const DEFAULT_PORT = 8010;
 
 const DESCRIPTION = `show a site on this machine as strangers, subscribers and a cache see it, and again after every change
@@ -37,7 +37,7 @@ async function serve(directory: string, { port, json }: Options): Promise<void> 
     throw new UsageError(
       existsSync(directory) ? `${directory} is not a directory` : `there is no directory ${directory}`,
     );
-  // Only here: the other commands start faster without all the programs.
+  // Loaded only here: the other commands start faster without all the programs.
   const [{ startServing, withWorld }, { chooseSite }, { watchSite }] = await Promise.all([
     import('../../serve/serving.ts'),
     import('../../serve/site.ts'),

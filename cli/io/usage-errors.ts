@@ -1,4 +1,4 @@
-/** What the parser of the command line says about wrong arguments. */
+/** Messages of the command line's parser about wrong arguments. */
 import type { Command } from 'commander';
 import { nearestWords } from '../../node-support/nearest-words.ts';
 import { printable } from '../../node-support/printable.ts';
@@ -44,7 +44,7 @@ function unknownSubcommand(text: string, command: Command): string[] | undefined
   return [`unknown command '${printable(word)}'`, hintLine(`did you mean ${near.join(' or ')}?`)];
 }
 
-/** As it is typed: `wispr bind`. */
+/** Names a command as it is typed: `wispr bind`. */
 export function pathOf(command: Command): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }

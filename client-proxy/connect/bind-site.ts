@@ -30,7 +30,7 @@ export interface BindOptions extends BindRequest, StorageOptions {
 }
 
 export interface BoundSites extends BoundResult {
-  /** Where the Reader listens; where none runs, what its settings say, if they do. */
+  /** Port of the running Reader, or else that of its settings, if they have one. */
   readonly port: number | undefined;
   /** Whether a Reader runs. */
   readonly isRunning: boolean;

@@ -119,7 +119,7 @@ async function serveFresh(exchange: Exchange): Promise<void> {
   }
 }
 
-/** What needs no content, or is another in place of the document. */
+/** Ends an answer that needs no content, or has another in place of the document. */
 function endEarly({ status, headers, part, chosen }: Represented, { response, instead }: Exchange): boolean {
   if (instead(chosen.headers)) return true;
   if (part !== 'nothing') return false;

@@ -42,7 +42,7 @@ export interface SyncCount {
 
 /** Why something could not be had: the newest publication, or the newer descriptor that it names. */
 export interface FailedLook {
-  /** One of docs/generated/errors.md. */
+  /** Code out of docs/generated/errors.md. */
   readonly code: string;
   readonly message: string;
 }

@@ -80,7 +80,7 @@ interface Rendered {
   readonly html: string;
 }
 
-/** In place of one of the Reader's own pages. */
+/** Renders what stands in place of one of the Reader's own pages. */
 function ownPage({ title, lead, facts: [code = '', detail = ''] }: RefusalPage): Rendered {
   const action = { text: 'Back to your sites', url: '/' };
   const facts = [
@@ -90,7 +90,7 @@ function ownPage({ title, lead, facts: [code = '', detail = ''] }: RefusalPage):
   return { headers: CONTROL_HEADERS, html: renderPage({ title, lead, place: 'other', action, facts }) };
 }
 
-/** In place of a document; the publisher's logo may load, from the site itself. */
+/** Renders what stands in place of a document; the publisher's logo may load, from the site itself. */
 function rendered(page: RefusalPage, look?: RefusalLook): Rendered {
   const { accent, ...others } = look ?? { name: BRAND, accent: BUILT_IN_ACCENT };
   const style = refusalStyle(accent);
@@ -125,7 +125,7 @@ function againOf({ method, url = '' }: IncomingMessage): string | undefined {
   return method === 'GET' && /^\/(?![/\\])/.test(target) ? target : undefined;
 }
 
-/** What the reading site would refuse, too: the page has no link to it. */
+/** Codes that the reading site would refuse too: the page has no link to it. */
 const SAME_ON_READING_SITE: ReadonlySet<string> = new Set([
   'key-missing',
   'not-entitled',

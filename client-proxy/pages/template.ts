@@ -93,7 +93,7 @@ interface HiddenField {
 
 export type FormField = TextField | CheckField | HiddenField;
 
-/** What the Reader calls itself. */
+/** Name of the Reader on its pages. */
 export const BRAND = 'wispr Reader';
 /** The navigation of the Reader's own pages. */
 const PLACES = [

@@ -1,5 +1,5 @@
 /**
- * What the pages say that no other door says: of keys and of the Reader itself. What documents have met stands in reading/refusals.ts. By error
+ * Texts of pages that no other door has: of keys and of the Reader itself. What documents have met stands in reading/refusals.ts. By error
  * code; the message of the error is folded away for the publisher.
  */
 import { CodedError } from '../../core/errors.ts';
@@ -194,5 +194,5 @@ export function refusalText(code: string): RefusalText {
   return text ?? (code in OBJECT_ERRORS || code in PUBLICATION_ERRORS ? DAMAGED : OWN_FAULT);
 }
 
-/** All of them, for the test of their words. */
+/** Texts for the test of their words. */
 export const REFUSAL_TEXTS: readonly RefusalText[] = Object.values(TEXTS);

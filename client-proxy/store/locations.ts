@@ -25,7 +25,7 @@ export function cacheDirectoryFor(dataDirectory: string | undefined): string {
   return join(baseDirectory(process.env.XDG_CACHE_HOME, '.cache'), 'wispr');
 }
 
-/** Where everything is that a reader has. */
+/** Places of everything that a reader has. */
 export interface ReaderFiles {
   readonly dataDirectory: string;
   readonly cacheDirectory: string;
@@ -33,7 +33,7 @@ export interface ReaderFiles {
   readonly keyFile: string | undefined;
 }
 
-/** Where the reader's files are, with what was given and what is usual. */
+/** Finds the reader's files, from what was given and what is usual. */
 export function readerFiles({ dataDirectory, keyFile }: { dataDirectory?: string; keyFile?: string }): ReaderFiles {
   return {
     dataDirectory: dataDirectory ?? defaultDataDirectory(),

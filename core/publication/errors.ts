@@ -1,6 +1,6 @@
 import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../errors.ts';
 
-/** What can be wrong with the publication of a site: docs/spec/publication.md, "Reading". docs/generated/errors.md documents each. */
+/** Errors in the publication of a site: docs/spec/publication.md, "Reading". docs/generated/errors.md documents each. */
 export const PUBLICATION_ERRORS = {
   'metadata-too-large': {
     step: 'P1',

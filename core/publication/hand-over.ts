@@ -7,7 +7,7 @@ import { PublicationError } from './errors.ts';
 import { verifyEd25519 } from './keys.ts';
 import type { RootMetadata } from './metadata.ts';
 
-/** Where a key server takes key bundles, and publications, and says until when a token is good. */
+/** Paths at which a key server takes key bundles and publications, and says when a token ends. */
 export const BUNDLE_PATH = '/v1/bundle';
 export const PUBLICATION_PATH = '/v1/publication';
 export const TOKEN_PATH = '/v1/token';

@@ -45,7 +45,7 @@ function addMetadataRoute(app: Express, { state: { database }, limits }: Publica
     if (!bytes) return sendError(response, 404, 'not-found');
     const etag = `"${Buffer.from(digest('entity tag', bytes)).toString('base64url').slice(0, 22)}"`;
     response.set({ ETag: etag, 'Cache-Control': `public, max-age=${isTimestamp ? TIMESTAMP_AGE : VERSIONED_AGE}` });
-    // Not `request.fresh` of Express, which is false wherever the request also says `no-cache`, as programs do.
+    // `request.fresh` of Express does not do: it is false wherever the request also says `no-cache`, as programs do.
     if (isNotModified(request.headers, { etag, lastModified: undefined })) response.status(304).end();
     else send(response, 'application/json', bytes);
   });

@@ -39,7 +39,7 @@ const masterKey = z
       'The key that encrypts the keys in the database: its file; or `{ "environment": "NAME" }`, a variable that holds the text of that file; or `{ "command": ["PROGRAM", "ARGUMENT"] }`, which prints it.',
   });
 
-/** Whether the reading site can fetch from these. */
+/** Checks whether the reading site can fetch from these. */
 export function isFetchFrom(places: Readonly<Record<string, string>>): boolean {
   return fetchFrom.safeParse(places).success;
 }

@@ -1,4 +1,4 @@
-/** What `wispr doctor` looks at where a key server runs. */
+/** Checks of `wispr doctor` where a key server runs. */
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -27,7 +27,7 @@ export async function examineKeyServer(config: KeyServerConfig): Promise<Diagnos
   return [...around, ...stored];
 }
 
-/** What needs the database. Without it, that is the one problem. */
+/** Does the checks that need the database. Without it, that is the one problem. */
 async function examineStored(config: KeyServerConfig): Promise<Diagnosis[]> {
   const check = 'database';
   try {

@@ -1,4 +1,4 @@
-/** Where readers find the publication of this key server: here, at its push targets, at content hosts. */
+/** Places where readers find the publication of this key server: here, at its push targets, at content hosts. */
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
@@ -27,7 +27,7 @@ export async function contentTargets(
   }
 }
 
-/** None before the first publication. */
+/** Lists the places; there is none before the first publication. */
 export async function placesThatShow(
   state: KeyServerState,
   config: KeyServerConfig,

@@ -52,7 +52,7 @@ function backupCheck({ database, now }: KeyServerState): Check {
   };
 }
 
-/** Whether the last push reached its target: so often is tried, and so recently, that nothing has to be written here. */
+/** Tells whether the last push reached its target. Pushes are so frequent that nothing has to be written here. */
 async function pushChecks(state: KeyServerState): Promise<Check[]> {
   const remedy = 'the log of the key server has the code; docs/generated/errors.md says what to do';
   const pushes = (await describePublication(state))?.pushes ?? [];

@@ -1,5 +1,5 @@
 /**
- * What key servers of a cluster say to their dispatcher: HTTP/2 with JSON, over TLS with a key that both know. A key server posts
+ * Messages of the key servers of a cluster and their dispatcher: HTTP/2 with JSON, over TLS with a key that both know. A key server posts
  *
  *   /join  { places }         first, once: how many works it does at a time     204
  *   /hash  { address, work }  asks for a hash                                   200 { hash }, 503 busy, 502 not done
@@ -15,15 +15,15 @@ import { ARGON2ID_LENGTH, ARGON2ID_SALT_LENGTH } from '../../node-support/argon2
 import { systemCode } from '../../node-support/system-error.ts';
 import { isAllowedCost } from './hashing.ts';
 
-/** Milliseconds. */
+/** Times in milliseconds. */
 export interface Timing {
-  /** Between two pings. */
+  /** Time between two pings. */
   readonly alive: number;
-  /** Without an answer to any ping, until the connection is given up. */
+  /** Time without an answer to any ping until the connection is given up. */
   readonly silence: number;
-  /** Until a work that the dispatcher was asked for is done here. */
+  /** Time until a work that the dispatcher was asked for is done here. */
   readonly answer: number;
-  /** Before the first new attempt to connect; each further one waits twice as long, up to `slowest`. */
+  /** Time before the first new attempt to connect; each further one waits twice as long, up to `slowest`. */
   readonly again: number;
   readonly slowest: number;
 }
@@ -62,7 +62,7 @@ export function clientTls(secret: Uint8Array): ConnectionOptions {
   };
 }
 
-/** Whether a handshake has proved the secret, and HTTP/2 follows. */
+/** Tells whether a handshake has proved the secret, and HTTP/2 follows. */
 export function isAuthenticated(socket: TLSSocket): boolean {
   return socket.isSessionReused() && socket.alpnProtocol === 'h2';
 }

@@ -1,15 +1,15 @@
 import { encodeMessage, MESSAGES, NotDone } from './messages.ts';
 import type { HashingWork } from './threads.ts';
 
-/** One work at a time at another key server, which asks for it. */
+/** Place for one work at a time at another key server, which asks for it. */
 export class RemotePlace {
   #task: (PromiseWithResolvers<Uint8Array> & { readonly text: string }) | undefined;
-  /** Whether the key server has the task. */
+  /** Tells whether the key server has the task. */
   #given = false;
   /** Answers the request that waits for a task. */
   #send: ((text: string) => void) | undefined;
 
-  /** To be called for one work at a time. @throws NotDone */
+  /** Hands out one work at a time. @throws NotDone */
   do(work: HashingWork): Promise<Uint8Array> {
     const text = encodeMessage(MESSAGES.task, { work });
     if (text === undefined) return Promise.reject(new NotDone());

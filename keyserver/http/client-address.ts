@@ -1,10 +1,10 @@
-/** Whose request it is, also behind proxies. */
+/** Address of a request's client, also behind proxies. */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { ipKeyGenerator } from 'express-rate-limit';
 import proxyaddr from 'proxy-addr';
 
-/** Whether an address is that of a proxy whose `X-Forwarded-For` counts. */
+/** Tells whether an address is that of a proxy whose `X-Forwarded-For` applies. */
 export type IsTrustedProxy = ReturnType<typeof proxyaddr.compile>;
 
 /** @param networks - addresses and networks that the configuration permits */
@@ -13,7 +13,7 @@ export function trustedProxies(networks: readonly string[] = []): IsTrustedProxy
 }
 
 /**
- * Where a request comes from, as limits and queues tell addresses apart: an IPv4 address, or the first 56 bits of an IPv6 address. What a
+ * Finds where a request comes from, as limits and queues tell addresses apart: an IPv4 address, or the first 56 bits of an IPv6 address. What a
  * proxy names is used only if it is an address and no more: with a port, each connection would be counted apart.
  */
 export function clientAddress(request: IncomingMessage, isTrustedProxy: IsTrustedProxy): string {

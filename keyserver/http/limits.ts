@@ -126,7 +126,7 @@ export function countAsKnownBrowser(response: Response, id: string): void {
   response.locals.knownBrowser = id;
 }
 
-/** As {@link clientAddress}. */
+/** Finds the address as {@link clientAddress} does. */
 export function addressOf(request: Request): string {
   return clientAddress(request, request.app.get('trust proxy fn'));
 }

@@ -92,7 +92,7 @@ function addExpiryGauge(registry: Registry, { database, now }: KeyServerState): 
   });
 }
 
-/** What alerts compare times with. */
+/** Adds the settings that alerts compare times with. */
 function addSettings(registry: Registry, { resignMinutes, freshHours }: Omit<PublicationConfig, 'push'>): void {
   const setting = (name: string, help: string, value: number) =>
     new Gauge({ name: `wispr_timestamp_${name}_seconds`, help, registers: [registry] }).set(value);

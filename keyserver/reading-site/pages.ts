@@ -21,7 +21,7 @@ for (const name of ['layout', 'sign-in', 'join', 'account', 'keys', 'start', 'ma
 }
 
 const STYLE_SHEET = '/-/style.css';
-/** Of pages in place of a document. */
+/** Style sheet of pages in place of a document. */
 const REFUSAL_STYLE_SHEET = '/-/refusal.css';
 
 /** Scripts that the pages load, by their path. */

@@ -1,4 +1,4 @@
-/** What a reader sees when a page cannot be shown: what documents have met stands in reading/refusals.ts. */
+/** Refusals of the reading site's own pages; those of documents are in reading/refusals.ts. */
 import { CodedError } from '../../core/errors.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
@@ -11,7 +11,7 @@ export interface CodedRefusal extends Refusal {
   readonly detail?: string;
 }
 
-/** Of these pages alone. */
+/** Texts of these pages alone. */
 const TEXTS: Readonly<Record<string, Refusal | undefined>> = {
   'not-signed-in': {
     status: 401,
@@ -95,7 +95,7 @@ function coded(code: string, text: Refusal | undefined): CodedRefusal | undefine
   return text && { ...text, code };
 }
 
-/** For an unforeseen error. */
+/** Refusal for an unforeseen error. */
 export const INTERNAL_REFUSAL: CodedRefusal = {
   status: 500,
   title: 'Something went wrong here',
@@ -103,7 +103,7 @@ export const INTERNAL_REFUSAL: CodedRefusal = {
   code: 'internal',
 };
 
-/** Everything that these pages alone say, for the test of their words. */
+/** Texts of these pages alone, for the test of their words. */
 export const REFUSAL_TEXTS: readonly Refusal[] = [...Object.values(TEXTS), INTERNAL_REFUSAL].filter(
   (text) => text !== undefined,
 );

@@ -68,7 +68,7 @@ function unlessAway(error: unknown): KeyServerError {
   throw error;
 }
 
-/** What load balancers and monitoring see, as of a key server that has lost its database. */
+/** Answers load balancers and monitoring like a key server that has lost its database. */
 const answerHealth: RequestListener = ({ url }, response) => {
   response.writeHead(503, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
   const isHealth = url === '/healthz' || url === '/readyz';

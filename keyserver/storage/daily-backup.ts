@@ -1,4 +1,4 @@
-/** One copy of the database a day, each of which was restored once before it got its name; the newest are kept. */
+/** Daily copies of the database, each restored once before it gets its name; the newest are kept. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf } from '../../core/errors.ts';
@@ -13,7 +13,7 @@ const NAME = /^wispr-\d{4}-\d{2}-\d{2}\.db$/;
 
 export interface DailyBackup {
   readonly file: string;
-  /** Whether it was made now; that of today is made once. */
+  /** Tells whether it was made now; that of today is made once. */
   readonly made: boolean;
   /** The copies of earlier days that were removed. */
   readonly removed: readonly string[];

@@ -73,7 +73,7 @@ const AWAY = [
 class PostgresError extends Error {
   /** SQLSTATE, or the system's code. */
   readonly code: string | undefined;
-  /** Whether the server may be there later. */
+  /** Tells whether the server may be there later. */
   readonly isAway: boolean;
 
   constructor(error: Error) {
@@ -84,7 +84,7 @@ class PostgresError extends Error {
   }
 }
 
-/** Without a code, the pool gives a cause only where its time was over. */
+/** Errors of the pool without a code have a cause only where its time was over. */
 function isAway(error: Error): boolean {
   const code = systemCode(error);
   return code === undefined ? error.cause instanceof Error : AWAY.includes(code);

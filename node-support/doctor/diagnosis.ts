@@ -1,24 +1,24 @@
-/** What `wispr doctor` looks at and finds: the same for publishers and key servers. */
+/** Checks and findings of `wispr doctor`: the same for publishers and key servers. */
 import { CodedError } from '../../core/errors.ts';
 import { systemReason } from '../system-error.ts';
 import { withinTime } from '../within-time.ts';
 
 export interface Finding {
   readonly status: 'ok' | 'warning' | 'problem';
-  /** What was found, without a full stop. */
+  /** Sentence about what was found, without a full stop. */
   readonly says: string;
-  /** What to do, in Markdown; there unless the status is `ok`. */
+  /** Advice in Markdown; there unless the status is `ok`. */
   readonly remedy?: string | undefined;
 }
 
 export interface Diagnosis extends Finding {
-  /** What was looked at: `clock`, `target s3://bucket`. */
+  /** Name of what was looked at: `clock`, `target s3://bucket`. */
   readonly check: string;
 }
 
 export interface Check {
   readonly check: string;
-  /** What to do where the check itself fails with an error that knows no remedy. */
+  /** Advice where the check itself fails with an error that knows no remedy. */
   readonly remedy: string;
   /** @param signal - ends what is under way when the time of the check is over */
   readonly run: (signal: AbortSignal) => Promise<Finding>;
@@ -43,20 +43,20 @@ export async function diagnose(checks: readonly Check[], limit = CHECK_LIMIT): P
   );
 }
 
-/** What a check that threw has found. */
+/** Makes a finding of what a check has thrown. */
 export function failed(error: unknown, remedy: string): Finding {
   const known = error instanceof CodedError ? error.remedy : undefined;
   return problem(systemReason(reasonFor(error)), known ?? remedy);
 }
 
-/** Where `fetch` has failed, its cause has the system's reason: of several addresses, the last one's. */
+/** Finds the system's reason behind a failed `fetch`: of several addresses, the last one's. */
 function reasonFor(error: unknown): unknown {
   const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
   return cause instanceof AggregateError ? cause.errors.at(-1) : cause;
 }
 
 /**
- * What is good until a time.
+ * Judges what is valid until a time.
  *
  * @param ends - seconds since 1970, as is `now`
  * @param days - for which it has to be good still

@@ -8,7 +8,7 @@ const [FULL, LOW] = [100 * 2 ** 20, 2 ** 30];
 /** Files that can still be made: a publication has two for each document. */
 const FEW_FILES = 10_000;
 
-/** How much room each disk has that one of these directories is on. Directories that are not there are passed over. */
+/** Checks the room on each disk that has one of these directories. Missing directories are passed over. */
 export async function diskChecks(directories: readonly string[]): Promise<Check[]> {
   const disks = new Map<number, string>();
   for (const directory of directories) {
@@ -30,7 +30,7 @@ export async function diskChecks(directories: readonly string[]): Promise<Check[
 }
 
 /**
- * Whether the Node.js that runs is one that this wispr is made for.
+ * Checks whether the Node.js that runs is one that this wispr is made for.
  *
  * @param wispr - version of this program
  * @param engines - `>=MAJOR.MINOR`

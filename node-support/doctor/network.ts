@@ -14,7 +14,7 @@ const [NOTABLE, TOLERATED] = [30, 300];
 /** Milliseconds for a server to say the time. */
 const ANSWERING = 5000;
 
-/** Whether each host of these origins has an address. */
+/** Checks whether each host of these origins has an address. */
 export function nameChecks(origins: readonly string[]): Check[] {
   const hosts = new Set(origins.map((origin) => new URL(origin).hostname).filter((host) => !isIP(bare(host))));
   return Array.from(hosts, (host) => ({
@@ -24,7 +24,7 @@ export function nameChecks(origins: readonly string[]): Check[] {
   }));
 }
 
-/** Whether each https origin has a certificate that is good, and for how long. */
+/** Checks whether each https origin has a valid certificate, and for how long. */
 export function certificateChecks(origins: readonly string[]): Check[] {
   const secure = new Set(origins.filter((origin) => origin.startsWith('https:')));
   return Array.from(secure, (origin) => ({

@@ -1,14 +1,14 @@
-/** Whether every place shows the same publication. */
+/** Checks whether every place shows the same publication. */
 import { utcMinute } from '../clock.ts';
 import { lazily } from '../lazily.ts';
 import { withinTime } from '../within-time.ts';
 import { CHECK_LIMIT, type Check, ok, problem } from './diagnosis.ts';
 
-/** What a place shows readers. */
+/** Publication that a place shows readers. */
 export interface Shown {
-  /** Of the publication. */
+  /** Version of the publication. */
   readonly version: number;
-  /** Of its timestamp, in seconds since 1970. */
+  /** End of its timestamp, in seconds since 1970. */
   readonly expires: number;
 }
 

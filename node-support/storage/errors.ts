@@ -1,6 +1,6 @@
 import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../../core/errors.ts';
 
-/** What can go wrong where files are put for content hosts. docs/generated/errors.md documents each. */
+/** Errors where files are put for content hosts. docs/generated/errors.md documents each. */
 export const STORAGE_ERRORS = {
   'target-unreachable': {
     means: 'the target does not answer in time, or the bucket does not exist',

@@ -26,7 +26,7 @@ export function isBucket(text: string): boolean {
   return text.startsWith('s3://');
 }
 
-/** How a target is named in what people read, before it is opened: without credentials that do not belong into it. */
+/** Names a target in what people read, before it is opened: without credentials that do not belong into it. */
 export function nameOfTarget(text: string): string {
   return text.replace(/^[^/]*:\/\/[^/]*@/, '…@');
 }

@@ -1,4 +1,4 @@
-/** What `wispr doctor` looks at where a site is published. It needs no passphrase. */
+/** Checks of `wispr doctor` where a site is published. It needs no passphrase. */
 import { resolve } from 'node:path';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type Check, type Diagnosis, diagnose, untilEnd, warning } from '../../node-support/doctor/diagnosis.ts';
@@ -25,7 +25,7 @@ const NEW_TOKEN = 'the operator makes a new one with `wispr admin token`';
 const LOOK_FIRST = 'its operator finds the reason in its log; docs/operations.md#look-first';
 const PUBLISH = '`wispr publish` brings it there; a cache may be a minute behind';
 
-/** Without a root of its own, any publisher's would be taken for this one. */
+/** Warning in place of a comparison: without a root of its own, any publisher's would be taken for this one. */
 const UNPUBLISHED: Check = {
   check: 'publication',
   remedy: '',

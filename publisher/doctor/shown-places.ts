@@ -1,4 +1,4 @@
-/** Where readers find the publication of a workspace: targets, content hosts, the key server. */
+/** Places where readers find the publication of a workspace: targets, content hosts, the key server. */
 import { resolve } from 'node:path';
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -45,7 +45,7 @@ async function shownAt(place: PublicationPlace, name: string, rootId: KeyId): Pr
   return { version: snapshot.file.version, expires: timestamp.expires };
 }
 
-/** What is no success is no file, unless the server itself has failed. */
+/** Reads from an origin, where anything but success is no file, unless the server itself has failed. */
 function placeAtOrigin(origin: string, signal: AbortSignal): PublicationPlace {
   return {
     read: async (path, maximum) => {

@@ -58,7 +58,7 @@ export interface KeyListing {
   readonly secret: SecretListing | undefined;
 }
 
-/** Who may read by a key file, without the secret of the link. */
+/** Readers with a key file, without the secret of the link. */
 type Invited = { readonly [Name in 'name' | 'sets' | 'until']: Invitation[Name] };
 
 export interface SecretListing {

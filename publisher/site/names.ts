@@ -18,7 +18,7 @@ const LIKE_OBJECT = /\.protected$/iu;
 /** Where wispr puts files of its own, and the directory above; the worker of a site without a key server lies at the top. */
 const OWN_PLACES = /^\/(?:\.well-known(?:$|\/wispr(?:$|\/|-))|wispr-worker\.js(?:$|\/))/iu;
 
-/** Some site generators copy whatever lies beside their configuration. */
+/** Names of key files: site generators may copy whatever lies beside their configuration. */
 const KEYS = /^(?:publisher|root)\.keys/iu;
 
 const MAY_HIDE = /[^ -~]|[. ](?:\/|$)/;

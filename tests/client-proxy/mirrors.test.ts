@@ -169,7 +169,7 @@ describe('of several content hosts', () => {
     expect(asked(first, file)).toHaveLength(1); // the second time it was not asked at all
   });
 
-  it('one that says nothing more in the middle: the next goes on from there by a range', async () => {
+  it('a host that falls silent in the middle is replaced by the next one, from there by a range', async () => {
     Object.assign(rig.limits, { bodyTimeoutAmongSeveral: 500 });
     const content = randomBytes(500_000);
     const file = await publish('/a.bin', content);
@@ -204,7 +204,7 @@ describe('of several content hosts', () => {
     }
   });
 
-  it('where all break off, the transfer ends visibly incomplete', async () => {
+  it('a transfer that all hosts break off ends visibly incomplete', async () => {
     const content = randomBytes(500_000);
     const file = await publish('/a.bin', content);
     for (const host of [first, second])

@@ -118,7 +118,7 @@ describe('a password', () => {
 });
 
 describe('the key server does not start', () => {
-  it('where the host is unknown, the database is missing, or the password is wrong', async () => {
+  it('a start is refused for an unknown host, a missing database or a wrong password', async () => {
     const bad = [
       url.replace(/test_\d+/, 'none'),
       url.replace('user=wispr', `user=${GUARDED.user}`),

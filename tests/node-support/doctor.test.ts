@@ -27,7 +27,7 @@ it('a server that cannot be reached is said in the words of the system, also whe
   for (const { says } of await diagnose(refused)) expect(says).toContain('ECONNREFUSED');
 });
 
-it('what ends soon is a warning, and what has ended a problem', () => {
+it('an end that is near is a warning, and one that has passed a problem', () => {
   const statuses = [-1, 1, 10, 31].map((days) => untilEnd(1000 + days * 86_400, 1000, 30, '').status);
   expect(statuses).toEqual(['problem', 'warning', 'warning', 'ok']);
 });

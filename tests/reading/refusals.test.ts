@@ -35,8 +35,8 @@ const inWorker = (error: CodedError, isOnline = true) => {
   return answerOfWorker(error, request, LINKS.again, LOOK);
 };
 
-describe('a refusal', () => {
-  it.each(ERRORS)('for %s has the same status and words at every door', async (_code, error) => {
+describe('pages in place of documents', () => {
+  it.each(ERRORS)('a refusal for %s has the same status and words at every door', async (_code, error) => {
     const reader = refusalOnly(error);
     const refusal = refusalFor(error);
     if (refusal === undefined) throw new Error('the reading site has no words for it');
@@ -62,7 +62,7 @@ describe('a refusal', () => {
     expect(html).toContain('<bdi>The &#60;Paper&#62;</bdi>');
   });
 
-  it('for a missing page offers the front page', async () => {
+  it('a refusal of a missing page offers the front page', async () => {
     const html = await inWorker(new ReadingError('no-such-document', 'm')).text();
     expect(html).toContain('<a class="b" href="/">Front page</a>');
     expect(html).not.toContain('Try again');

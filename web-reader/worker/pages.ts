@@ -5,7 +5,7 @@ import { buttonOf, type RefusalLook, type RefusalPage, refusalPage, refusalStyle
 import { DAMAGED, FOREIGN, NOT_LOADED, type Refusal, refusalOf } from '../../reading/refusals.ts';
 import { scope } from './scope.ts';
 
-/** Of the worker alone. */
+/** Texts of the worker alone. */
 const TEXTS: Readonly<Record<string, Refusal | undefined>> = {
   'site-unavailable': NOT_LOADED,
   'site-changed': FOREIGN,

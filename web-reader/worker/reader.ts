@@ -210,7 +210,7 @@ function redirect(status: number, location: string, cacheControl: string): Respo
   return new Response(null, { status, headers: { location, 'cache-control': cacheControl } });
 }
 
-/** Whether a page of this site loads it or leads there: the notice in front of it, above all. */
+/** Tells whether a page of this site loads it or leads there: the notice in front of it, above all. */
 function isFromHere(request: Request): boolean {
   if (!isOpened(request)) return true;
   const { referrer } = request;
