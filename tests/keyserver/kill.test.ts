@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../cache-config/child.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { acceptBinding, encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { forDevelopment, readConfig } from '../../keyserver/config/config.ts';
@@ -45,11 +46,7 @@ const inState = <Result>(folder: string, work: (state: KeyServerState) => Promis
 beforeAll(async () => {
   origin = temporaryFolder();
   publisher = await createPublisher(Array.from({ length: SETS }, (_, index) => `set-${index}`));
-  writeConfigAt(origin, []);
-  const first = await startAt(origin);
-  const { keyServer, reading } = first.ports;
-  await first.close();
-  writeConfigAt(origin, [keyServer, reading]); // so that the device finds it again
+  writeConfigAt(origin, [await freePort(), await freePort()]); // so that the device finds it again
   const server = await startAt(origin);
   const { origins, state } = server;
   const bundle = await sealBundle(publisher, state.recipient.publicKey, { ...origins, content: 'https://cdn.example' });

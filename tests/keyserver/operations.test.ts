@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freePort } from '../../cache-config/child.ts';
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { acceptBinding, encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { findOperatorLink, inviteOperator } from '../../keyserver/admin-site/operators.ts';
@@ -32,17 +33,15 @@ const PAGE = readFileSync(new URL('../../docs/operations.md', import.meta.url), 
 let folder: string;
 let server: RunningKeyServer;
 let publisher: TestWorkspace;
+let ports: number[];
 let device: BoundDevice;
 let log = '';
 const file = (name: string) => join(folder, name);
 
 beforeAll(async () => {
   folder = temporaryFolder();
-  writeConfigAt(folder, []);
-  await start();
-  const { keyServer, reading, documents } = server.ports;
-  await server.close();
-  writeConfigAt(folder, [keyServer, reading, documents]);
+  ports = [await freePort(), await freePort(), await freePort()];
+  writeConfigAt(folder, ports);
   await start();
   const settings = { keyServer: server.url, reading: server.readingUrl, publish: 'web', keyServerTokenFile: 'token' };
   publisher = await createWorkspace({ 'a.html': '<p>one</p>' }, settings);
@@ -248,14 +247,13 @@ it('the playbook for a lost laptop: its device is refused, and the reader reads 
 });
 
 it('moves to a PostgreSQL: devices, names and the audit trail go on there', async () => {
-  const { keyServer, reading, documents } = server.ports;
   const before = await overview(server.state);
   // As versions before stored one; PostgreSQL has no such text.
   const asked = { purpose: 'sign-in', name: 'a\0b', subscriber: undefined, target: '/' } as const;
   const { secret } = await createMailCode(server.state, asked);
   await asOperator('wispr admin backup moved.db');
   await server.close();
-  writeConfigAt(folder, [keyServer, reading, documents], { data: undefined, database: await newPostgresUrl() });
+  writeConfigAt(folder, ports, { data: undefined, database: await newPostgresUrl() });
   expect(await asOperator('wispr admin restore moved.db')).toMatch(/restored \d+ subscribers?/);
   const again = await runWispr(['admin', 'restore', 'moved.db'], { cwd: folder });
   expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/is not empty.*\[argument-invalid\]/s)]);

@@ -82,7 +82,10 @@ export function writeServerConfig(folder: string, changes: Record<string, unknow
   writeFileSync(join(folder, 'keyserver.json'), JSON.stringify(config));
 }
 
-/** The same at ports of this machine that stay, so that what names them stays true. */
+/**
+ * The same at ports of this machine that stay, so that what names them stays true.
+ * Ports are of `freePort()`: a number that port 0 once gave may be anybody's outgoing connection by the next start.
+ */
 export function writeConfigAt(folder: string, [keys, reading, documents = 0]: readonly number[], changes = {}): void {
   const at = (port = 0) => ({ listen: { host: '127.0.0.1', port } });
   const doors = { ...at(keys), reading: { ...at(reading), documents: { ...at(documents), inBrowser: false } } };
