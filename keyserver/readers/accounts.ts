@@ -1,18 +1,13 @@
 /** Accounts on the reading site, and their sessions. A session's token is stored as its digest only. */
-import { randomBytes } from '#primitives';
-import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { KeyServerError } from '../errors.ts';
 import { as, audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
-import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { findSubscriber, nameOfSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
 import { findInvitation, type UsableInvitation, useInvitation } from './invitations.ts';
 import { hashPassword, verifyPassword } from './passwords.ts';
+import { newSessionToken, SESSION_LIFETIME, sessionHashOf } from './session-tokens.ts';
 
-/** Seconds for which a session lasts. */
-export const SESSION_LIFETIME = 30 * 86_400;
-const TOKEN_LENGTH = 32;
 /** Who uses an invitation in a browser. */
 const BROWSER_USER = 'browser';
 
@@ -191,19 +186,13 @@ export async function createSession(
   subscriber: number,
   isProven = false,
 ): Promise<NewSession> {
-  const secret = randomBytes(TOKEN_LENGTH);
+  const { token, hash } = newSessionToken();
   await database.run('DELETE FROM sessions WHERE expires < ?', now());
   const sql = 'INSERT INTO sessions (token_hash, subscriber, expires, proven) VALUES (?, ?, ?, ?)';
   const proven = isProven ? now() : null;
-  await database.run(sql, digest('session token', secret), subscriber, now() + SESSION_LIFETIME, proven);
+  await database.run(sql, hash, subscriber, now() + SESSION_LIFETIME, proven);
   const found = await database.first<Subscriber>('SELECT id, name, revoked FROM subscribers WHERE id = ?', subscriber);
   if (!found) throw new Error('a session without a subscriber');
   counts.add('sign-in');
-  return { token: toBase64url(secret), subscriber: found };
-}
-
-/** What a session's token is stored as; `undefined` if it is none. */
-export function sessionHashOf(token: string): Uint8Array | undefined {
-  const bytes = fromBase64url(token, TOKEN_LENGTH);
-  return bytes && digest('session token', bytes);
+  return { token, subscriber: found };
 }

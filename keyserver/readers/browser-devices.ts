@@ -1,7 +1,7 @@
 /** Browsers that hold keys themselves, and the sessions that they are used with: docs/spec/web-reader.md, "Devices of browsers". */
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import { SESSION_LIFETIME, sessionHashOf } from './accounts.ts';
+import { SESSION_LIFETIME, sessionHashOf } from './session-tokens.ts';
 
 /** A browser that is signed in. */
 export interface BrowserSession {

@@ -8,7 +8,7 @@ import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import { sessionHashOf } from './accounts.ts';
+import { sessionHashOf } from './session-tokens.ts';
 
 /** Seconds for which a code can be used. */
 const CODE_LIFETIME = 60;

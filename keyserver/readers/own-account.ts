@@ -12,7 +12,8 @@ import {
   type Subscriber,
 } from '../subscriptions/subscribers.ts';
 import { plansOf, subscribe } from '../subscriptions/subscriptions.ts';
-import { findAccount, sessionHashOf } from './accounts.ts';
+import { findAccount } from './accounts.ts';
+import { sessionHashOf } from './session-tokens.ts';
 import { devicesOf } from './devices.ts';
 import { createSubscriber } from './invitations.ts';
 import { nameHash } from './mail-codes.ts';

@@ -2,7 +2,7 @@
 import { parseCookie } from 'cookie';
 import type { CookieOptions, Request, RequestHandler, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
-import { SESSION_LIFETIME } from '../readers/accounts.ts';
+import { SESSION_LIFETIME } from '../readers/session-tokens.ts';
 import { KNOWN_BROWSER_LIFETIME } from '../readers/known-browsers.ts';
 import { MAIL_CODE_LIFETIME } from '../readers/mail-codes.ts';
 
