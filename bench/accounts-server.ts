@@ -11,10 +11,10 @@ import type { AddressInfo } from 'node:net';
 import { destination, pino } from 'pino';
 import { normaliseCode } from '../core/keys/binding.ts';
 import { localHashing } from '../keyserver/hashing/hashing.ts';
-import { joinWithPassword } from '../keyserver/readers/accounts.ts';
 import { inviteSubscriber } from '../keyserver/readers/invitations.ts';
-import { verifyPassword } from '../keyserver/readers/passwords.ts';
 import { startKeyServer } from '../keyserver/server.ts';
+import { joinWithPassword } from '../keyserver/sign-in/accounts.ts';
+import { verifyPassword } from '../keyserver/sign-in/passwords.ts';
 import { configIn, fresh, importer } from './bundles.ts';
 
 export interface Accounts {

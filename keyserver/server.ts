@@ -1,6 +1,7 @@
 /** The key server: what starts it, and the running thing. */
 import { destination, type Logger, pino } from 'pino';
 import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
+import { createApps, createOperatorsApp, type KeyServerApps, type KeyServerDependencies } from './apps.ts';
 import type { KeyServerConfig } from './config/config.ts';
 import { DEFAULT_PUBLICATION } from './config/schema.ts';
 import { KeyServerError } from './errors.ts';
@@ -8,14 +9,15 @@ import type { Hashing } from './hashing/hashing.ts';
 import { openDispatcher } from './hashing/open.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
+import { closeDoors, type Doors, listenersOf } from './http/listeners.ts';
 import { watchCertificates } from './http/renewal.ts';
 import { followTicketKey } from './http/ticket-keys.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { createMailer } from './mail/mailer.ts';
-import { metricsDoor } from './metrics/door.ts';
-import { createMetrics } from './metrics/metrics.ts';
-import { openOpenId } from './openid/config.ts';
-import { createPaywall } from './paywall/paywall.ts';
+import { createMetrics } from './operations/metrics.ts';
+import { metricsDoor } from './operations/metrics-app.ts';
+import { openStateAndDoors } from './operations/open-state.ts';
+import { checkBeforeStart, readStripe } from './operations/startup-checks.ts';
 import type { Origins } from './publication/import-bundle.ts';
 import { TimestampKeeper } from './publication/keeper.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './publication/origins.ts';
@@ -23,14 +25,12 @@ import { type Provider, ProviderReader, siteReadAt } from './publication/provide
 import { PushTarget } from './publication/push-target.ts';
 import { createContentHosts } from './reading-site/content-host.ts';
 import { ReadPublications } from './reading-site/publications.ts';
-import { createApps, createOperatorsApp, type KeyServerApps, type KeyServerDependencies } from './start/apps.ts';
-import { closeDoors, type Doors, listenersOf } from './start/listeners.ts';
-import { openStateAndDoors } from './start/open-state.ts';
-import { checkBeforeStart, readStripe } from './start/startup-checks.ts';
+import { openOpenId } from './sign-in/openid-configuration.ts';
 import { workEachMinute } from './storage/each-minute.ts';
 import { readSecret } from './storage/secrets.ts';
 import type { KeyServerState } from './storage/state.ts';
 import { warnOfUnknownPlans } from './subscriptions/named-plans.ts';
+import { createPaywall } from './subscriptions/paywall.ts';
 
 /** What tests and programs that embed the key server may replace. */
 export interface StartOptions {

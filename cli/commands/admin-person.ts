@@ -1,6 +1,6 @@
 /** `wispr admin list NAME`: one subscriber. */
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
-import { describePerson, type Person, type SetAnswer } from '../../keyserver/operators/person.ts';
+import { describePerson, type Person, type SetAnswer } from '../../keyserver/operations/person.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { knownSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { count } from '../../publisher/text.ts';

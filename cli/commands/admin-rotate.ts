@@ -1,11 +1,11 @@
 /** `wispr admin rotate`: another key in the place of one, while the key server runs. */
 import { Argument, type Command } from 'commander';
 import { type KeyServerConfig, readConfig } from '../../keyserver/config/config.ts';
-import { rotateDevices } from '../../keyserver/rotation/devices.ts';
-import { rotateHttpcrypt } from '../../keyserver/rotation/httpcrypt.ts';
-import { replaceLostMasterKey } from '../../keyserver/rotation/lost-master-key.ts';
-import { type MasterRotation, removeOlderKeys, rotateMasterKey } from '../../keyserver/rotation/master-key.ts';
-import { rotateRecipient } from '../../keyserver/rotation/recipient.ts';
+import { replaceLostMasterKey } from '../../keyserver/operations/lost-master-key.ts';
+import { rotateDevices } from '../../keyserver/operations/rotate-devices.ts';
+import { rotateHttpcrypt } from '../../keyserver/operations/rotate-httpcrypt.ts';
+import { type MasterRotation, removeOlderKeys, rotateMasterKey } from '../../keyserver/operations/rotate-master-key.ts';
+import { rotateRecipient } from '../../keyserver/operations/rotate-recipient.ts';
 import { nameOfPlace } from '../../keyserver/storage/master-key.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { count } from '../../publisher/text.ts';

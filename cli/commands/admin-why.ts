@@ -1,7 +1,7 @@
 /** `wispr admin why`: why a person can or cannot read a document. */
 import type { Command } from 'commander';
 import { readConfig } from '../../keyserver/config/config.ts';
-import { type Why, whyCanRead } from '../../keyserver/operators/why.ts';
+import { type Why, whyCanRead } from '../../keyserver/operations/why.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { print, sayHint } from '../io/voice.ts';
 import { describeRight, isoDay } from './describe.ts';

@@ -6,7 +6,7 @@ import {
   type Overview,
   overview,
   type SubscriberOverview,
-} from '../../keyserver/operators/overview.ts';
+} from '../../keyserver/operations/overview.ts';
 import { type ImportResult, importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { knownOrigins } from '../../keyserver/publication/origins.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';

@@ -1,7 +1,7 @@
 /** How commands write grants, times, publications, and by what a site was proved. */
 import type { HostProof } from '../../client-proxy/index.ts';
 import { dayOf } from '../../core/keys/set-time.ts';
-import type { PublicationOverview } from '../../keyserver/operators/overview.ts';
+import type { PublicationOverview } from '../../keyserver/operations/overview.ts';
 import type { Right } from '../../keyserver/subscriptions/periods.ts';
 import type { Grant } from '../../keyserver/subscriptions/subscribers.ts';
 import type { HeldPlan } from '../../keyserver/subscriptions/subscriptions.ts';

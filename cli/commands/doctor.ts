@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { CodedError } from '../../core/errors.ts';
 import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config/config.ts';
-import { examineKeyServer } from '../../keyserver/doctor/examine.ts';
+import { examineKeyServer } from '../../keyserver/operations/doctor.ts';
 import { type Diagnosis, diagnose, failed } from '../../node-support/doctor/diagnosis.ts';
 import { versionCheck } from '../../node-support/doctor/machine.ts';
 import packageJson from '../../package.json' with { type: 'json' };

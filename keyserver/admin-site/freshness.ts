@@ -1,5 +1,5 @@
 /** How fresh the publication is: what expires when, what is late, and who must act. */
-import { describePublication, type PublicationOverview } from '../operators/overview.ts';
+import { describePublication, type PublicationOverview } from '../operations/overview.ts';
 import { newestRoot } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 

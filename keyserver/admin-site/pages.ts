@@ -7,10 +7,10 @@ import type { KeyServerConfig } from '../config/config.ts';
 import type { DoorOptions } from '../http/door.ts';
 import { queryOf } from '../http/forms.ts';
 import type { RequestLimits } from '../http/limits.ts';
-import { PASSKEY_SCRIPT } from '../passkeys/script.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import type { ProviderReader } from '../publication/provider.ts';
 import type { ReadingCookie } from '../reading-site/session-cookie.ts';
+import { PASSKEY_SCRIPT } from '../sign-in/passkey-script.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Operator } from './operators.ts';
 

@@ -2,8 +2,8 @@
 import type { Express, Request, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
 import { field } from '../http/forms.ts';
-import { describePerson } from '../operators/person.ts';
-import { type Why, whyCanRead } from '../operators/why.ts';
+import { describePerson } from '../operations/person.ts';
+import { type Why, whyCanRead } from '../operations/why.ts';
 import { removeDevice } from '../readers/devices.ts';
 import { inviteAgain } from '../readers/invitations.ts';
 import { beginSubscription, endSubscription } from '../readers/subscribing.ts';

@@ -3,6 +3,7 @@ import type { Express, Request, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
 import { field, formOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
+import { operatorCookie } from '../reading-site/session-cookie.ts';
 import {
   ANSWER_FORM_LENGTH,
   addNewPasskey,
@@ -10,8 +11,7 @@ import {
   ownerOfPasskey,
   type Passkeys,
   registrationOptions,
-} from '../passkeys/ceremonies.ts';
-import { operatorCookie } from '../reading-site/session-cookie.ts';
+} from '../sign-in/passkey-ceremonies.ts';
 import { as } from '../storage/audit.ts';
 import {
   beginOperatorSession,

@@ -8,7 +8,7 @@ import { recordAddresses, recordText } from '../../core/httpcrypt/record.ts';
 import { writeFileAtomic } from '../../node-support/files/write-file.ts';
 import type { HttpcryptConfig } from '../config/schema.ts';
 import type { IsTrustedProxy } from '../http/client-address.ts';
-import type { Metrics } from '../metrics/metrics.ts';
+import type { Metrics } from '../operations/metrics.ts';
 import { readSecret } from '../storage/secrets.ts';
 import { createHttpcryptDoor } from './door.ts';
 import { answerMessages, type MessagesOptions } from './messages.ts';

@@ -8,7 +8,7 @@ import { documentTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/door.ts';
 import { queryOf } from '../http/forms.ts';
-import { challengeOf, createEntrySecret, enterWithCode, findDocumentSession } from '../readers/document-sessions.ts';
+import { challengeOf, createEntrySecret, enterWithCode, findDocumentSession } from '../sign-in/document-sessions.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { openedOnly, unrecorded } from './own-pages.ts';

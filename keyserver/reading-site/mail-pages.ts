@@ -8,15 +8,15 @@ import { isMailAddress } from '../mail/address.ts';
 import { mailedLink } from '../mail/link.ts';
 import type { MailKind } from '../mail/mailer.ts';
 import { readProviderRow } from '../publication/provider.ts';
-import { createSession, type NewSession } from '../readers/accounts.ts';
+import { createSession, type NewSession } from '../sign-in/accounts.ts';
 import {
   createMailCode,
   findMailCode,
   type MailPurpose,
   type OpenMailCode,
   takeMailCode,
-} from '../readers/mail-codes.ts';
-import { isProven, moveSubscriber, signUp } from '../readers/own-account.ts';
+} from '../sign-in/mail-codes.ts';
+import { isProven, moveSubscriber, signUp } from '../sign-in/own-account.ts';
 import { findSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
 import { type AccountPages, beginSession, form, type ReadingMail, subscriberOf, wantedBy } from './account-session.ts';
 import { refuseTooMany } from './own-pages.ts';

@@ -5,6 +5,7 @@ import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/door.ts';
 import { field, formOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
+import { createSession, type NewSession } from '../sign-in/accounts.ts';
 import {
   ANSWER_FORM_LENGTH,
   addNewPasskey,
@@ -12,10 +13,9 @@ import {
   ownerOfPasskey,
   type Passkeys,
   registrationOptions,
-} from '../passkeys/ceremonies.ts';
-import { PASSKEY_SCRIPT } from '../passkeys/script.ts';
-import { removePasskey } from '../passkeys/store.ts';
-import { createSession, type NewSession } from '../readers/accounts.ts';
+} from '../sign-in/passkey-ceremonies.ts';
+import { PASSKEY_SCRIPT } from '../sign-in/passkey-script.ts';
+import { removePasskey } from '../sign-in/passkeys.ts';
 import { asReader, audit } from '../storage/audit.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { sendSignIn } from './account-pages.ts';

@@ -3,8 +3,8 @@ import { parseCookie } from 'cookie';
 import type { CookieOptions, Request, RequestHandler, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
 import { SESSION_LIFETIME } from '../readers/session-tokens.ts';
-import { KNOWN_BROWSER_LIFETIME } from '../readers/known-browsers.ts';
-import { MAIL_CODE_LIFETIME } from '../readers/mail-codes.ts';
+import { KNOWN_BROWSER_LIFETIME } from '../sign-in/known-browsers.ts';
+import { MAIL_CODE_LIFETIME } from '../sign-in/mail-codes.ts';
 
 /** Seconds that a person may take at the OpenID provider. */
 const OPENID_LIFETIME = 900;

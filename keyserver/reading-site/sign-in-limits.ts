@@ -2,7 +2,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { nameField } from '../http/forms.ts';
 import { type CountedBy, countAsKnownBrowser, limitFailures, type RequestLimits } from '../http/limits.ts';
-import { findKnownBrowser, markKnownBrowser } from '../readers/known-browsers.ts';
+import { findKnownBrowser, markKnownBrowser } from '../sign-in/known-browsers.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import type { ReadingCookie } from './session-cookie.ts';

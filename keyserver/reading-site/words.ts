@@ -1,6 +1,7 @@
 /** What stands on the account page, in words. */
-import type { ListedPasskey } from '../passkeys/store.ts';
+
 import type { ListedDevice } from '../readers/devices.ts';
+import type { ListedPasskey } from '../sign-in/passkeys.ts';
 import type { HeldPlan } from '../subscriptions/subscriptions.ts';
 
 /** What a device is and when it was last used, in words. */

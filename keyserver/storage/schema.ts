@@ -340,7 +340,7 @@ CREATE INDEX audit_about ON audit (about, number);
 `;
 }
 
-/** A table of passkeys: keyserver/passkeys/store.ts. @param owners - the table of those whose they are */
+/** A table of passkeys: keyserver/sign-in/passkeys.ts. @param owners - the table of those whose they are */
 function passkeyTable({ integer, blob, keyed }: SqlTypes, name: string, owners: string): string {
   return `
 CREATE TABLE ${name} (

@@ -1,6 +1,6 @@
 /**
  * Encrypts the secrets in the database under the master key: under the version that the canary has, so that all processes change to a newer
- * one at the same moment (keyserver/rotation/master-key.ts). A version that is not known here has been added since: the keys are read again.
+ * one at the same moment (keyserver/operations/rotate-master-key.ts). A version that is not known here has been added since: the keys are read again.
  * Each sealed value says which row and which key it is, so that a value moved to another row does not open.
  *
  *   master key version: u32 || nonce (12) || AES-256-GCM ciphertext || tag (16)

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
-import { overview } from '../../keyserver/operators/overview.ts';
+import { overview } from '../../keyserver/operations/overview.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { takePictures } from '../support/pages/browser.ts';
 import {

@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
-import { signInPerson } from '../../keyserver/openid/identities.ts';
-import { joinWithCode } from '../../keyserver/readers/accounts.ts';
-import { exportSubscriber, moveSubscriber, signUp } from '../../keyserver/readers/own-account.ts';
+import { joinWithCode } from '../../keyserver/sign-in/accounts.ts';
+import { signInPerson } from '../../keyserver/sign-in/openid-identities.ts';
+import { exportSubscriber, moveSubscriber, signUp } from '../../keyserver/sign-in/own-account.ts';
 import { newestAudit } from '../../keyserver/storage/audit.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';

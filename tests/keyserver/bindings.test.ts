@@ -5,7 +5,7 @@ import { canonicalJson, type JsonObject } from '../../core/encoding/canonical-js
 import { acceptBinding, BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
 import type { DeviceKeys } from '../../core/keys/device.ts';
 import { signMessage } from '../../core/keys/sealed-message.ts';
-import { overview } from '../../keyserver/operators/overview.ts';
+import { overview } from '../../keyserver/operations/overview.ts';
 import { removeDevice } from '../../keyserver/readers/devices.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';

@@ -13,7 +13,7 @@ import { encodeKeyRequest, KEY_REQUEST_PATH, type KeyAnswer, openKeyAnswer } fro
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { createNobleMlKem } from '../../core/primitives/noble-ml-kem.ts';
 import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
-import { overview } from '../../keyserver/operators/overview.ts';
+import { overview } from '../../keyserver/operations/overview.ts';
 import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
 import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { writeWebReader } from '../../scripts/build-web-reader.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
-import { overview } from '../../keyserver/operators/overview.ts';
+import { overview } from '../../keyserver/operations/overview.ts';
 import { type ImportResult, importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { type KeyServerState, openState } from '../../keyserver/storage/state.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';

@@ -8,7 +8,7 @@ import { freePort } from '../../cache-config/child.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { acceptBinding, encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { forDevelopment, readConfig } from '../../keyserver/config/config.ts';
-import { overview } from '../../keyserver/operators/overview.ts';
+import { overview } from '../../keyserver/operations/overview.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { startKeyServer } from '../../keyserver/server.ts';

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { isPostgresUrl } from '../../keyserver/config/schema.ts';
-import { overview } from '../../keyserver/operators/overview.ts';
+import { overview } from '../../keyserver/operations/overview.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { openState } from '../../keyserver/storage/state.ts';

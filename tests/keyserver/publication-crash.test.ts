@@ -8,7 +8,7 @@ import { BUNDLE_PATH, encodeHandOver, PUBLICATION_PATH } from '../../core/public
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
 import { verifyFirstRoot, verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
 import { forDevelopment, readConfig } from '../../keyserver/config/config.ts';
-import { overview } from '../../keyserver/operators/overview.ts';
+import { overview } from '../../keyserver/operations/overview.ts';
 import { acceptHandOver } from '../../keyserver/publication/authority.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { readPublication, STRICT } from '../../keyserver/publication/stored.ts';

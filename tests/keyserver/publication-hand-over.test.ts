@@ -9,7 +9,7 @@ import {
   TOKEN_PATH,
 } from '../../core/publication/hand-over.ts';
 import { roleSigner } from '../../core/publication/keys.ts';
-import { overview } from '../../keyserver/operators/overview.ts';
+import { overview } from '../../keyserver/operations/overview.ts';
 import { readPublication } from '../../keyserver/publication/stored.ts';
 import { createToken, revokeToken } from '../../keyserver/publication/tokens.ts';
 import { encodeRoot } from '../support/first-root.ts';

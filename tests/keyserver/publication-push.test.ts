@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { randomBytes } from '#primitives';
 import { encodeHandOver } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import { overview } from '../../keyserver/operators/overview.ts';
+import { overview } from '../../keyserver/operations/overview.ts';
 import { confirmAgain } from '../../keyserver/publication/authority.ts';
 import { type KeeperLimits, TimestampKeeper } from '../../keyserver/publication/keeper.ts';
 import { PushTarget } from '../../keyserver/publication/push-target.ts';

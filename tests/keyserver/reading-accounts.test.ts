@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Hashing } from '../../keyserver/hashing/hashing.ts';
-import { overview } from '../../keyserver/operators/overview.ts';
-import { joinWithCode, replacePassword, setFirstPassword } from '../../keyserver/readers/accounts.ts';
+import { overview } from '../../keyserver/operations/overview.ts';
 import type { InvitationRequest } from '../../keyserver/readers/invitations.ts';
-import { deleteSubscriber, endSessions } from '../../keyserver/readers/own-account.ts';
-import type * as passwordCost from '../../keyserver/readers/password-cost.ts';
+import { joinWithCode, replacePassword, setFirstPassword } from '../../keyserver/sign-in/accounts.ts';
+import { deleteSubscriber, endSessions } from '../../keyserver/sign-in/own-account.ts';
+import type * as passwordCost from '../../keyserver/sign-in/password-cost.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { findSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { type Rig, rigForFile } from '../support/keyserver-rig.ts';
@@ -239,7 +239,7 @@ describe('signing in', () => {
   });
 
   it('a new password costs what RFC 9106 recommends, except in tests', async () => {
-    const { PASSWORD_COST } = await vi.importActual<typeof passwordCost>('../../keyserver/readers/password-cost.ts');
+    const { PASSWORD_COST } = await vi.importActual<typeof passwordCost>('../../keyserver/sign-in/password-cost.ts');
     expect(PASSWORD_COST).toEqual({ memory: 65_536, passes: 3, parallelism: 1 });
   });
 

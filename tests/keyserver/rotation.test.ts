@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
+import { removeOlderKeys, rotateMasterKey } from '../../keyserver/operations/rotate-master-key.ts';
+import { rotateRecipient } from '../../keyserver/operations/rotate-recipient.ts';
+import { SEALED_TABLES } from '../../keyserver/operations/sealed-rows.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
-import { findKnownBrowser, markKnownBrowser } from '../../keyserver/readers/known-browsers.ts';
-import { removeOlderKeys, rotateMasterKey } from '../../keyserver/rotation/master-key.ts';
-import { rotateRecipient } from '../../keyserver/rotation/recipient.ts';
-import { SEALED_TABLES } from '../../keyserver/rotation/sealed-rows.ts';
+import { findKnownBrowser, markKnownBrowser } from '../../keyserver/sign-in/known-browsers.ts';
 import { createMasterKey, readMasterKeys } from '../../keyserver/storage/master-key.ts';
 import { readSecret } from '../../keyserver/storage/secrets.ts';
 import { type KeyServerState, openState } from '../../keyserver/storage/state.ts';

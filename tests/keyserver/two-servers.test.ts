@@ -14,18 +14,18 @@ import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { ProviderReader } from '../../keyserver/publication/provider.ts';
 import { readTimestamp } from '../../keyserver/publication/stored.ts';
 import { createToken } from '../../keyserver/publication/tokens.ts';
-import { endSession, findSession, joinWithCode } from '../../keyserver/readers/accounts.ts';
 import { bindDevice } from '../../keyserver/readers/bindings.ts';
+import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
+import { answerKeyRequest } from '../../keyserver/readers/key-requests.ts';
+import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import { endSession, findSession, joinWithCode } from '../../keyserver/sign-in/accounts.ts';
 import {
   challengeOf,
   createEntryCode,
   createEntrySecret,
   enterWithCode,
   findDocumentSession,
-} from '../../keyserver/readers/document-sessions.ts';
-import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
-import { answerKeyRequest } from '../../keyserver/readers/key-requests.ts';
-import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+} from '../../keyserver/sign-in/document-sessions.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { bind, createDeviceKeys, postFrom } from '../support/device.ts';
 import { HOUR, PublicationRig } from '../support/publication-rig.ts';

@@ -45,7 +45,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     attacks: [50],
-    file: 'keyserver/readers/document-sessions.ts',
+    file: 'keyserver/sign-in/document-sessions.ts',
     find: ' || !Buffer.from(taken.challenge).equals(challenge)',
     replace: '',
   },
@@ -184,7 +184,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     attacks: [102],
-    file: 'keyserver/readers/known-browsers.ts',
+    file: 'keyserver/sign-in/known-browsers.ts',
     find: 'return known && readU32(head) >= state.now() ? toBase64url(head) : undefined;',
     replace: 'return known || readU32(head) > 0 ? toBase64url(head) : undefined;',
   },

@@ -13,4 +13,4 @@ vi.mock('../../node-support/argon2id.ts', async (original) => {
   return { ...real, newParameters };
 });
 
-vi.mock('../../keyserver/readers/password-cost.ts', () => ({ PASSWORD_COST: CHEAP }));
+vi.mock('../../keyserver/sign-in/password-cost.ts', () => ({ PASSWORD_COST: CHEAP }));

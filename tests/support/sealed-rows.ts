@@ -1,5 +1,5 @@
 /** Every secret that a key server keeps in its database, opened. */
-import { rowsNotUnder, SEALED_TABLES } from '../../keyserver/rotation/sealed-rows.ts';
+import { rowsNotUnder, SEALED_TABLES } from '../../keyserver/operations/sealed-rows.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
 
 /** By table and primary key, in hexadecimal. Rejects where one does not open. */

@@ -3,7 +3,7 @@ import { randomBytes } from '#primitives';
 import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../../core/keys/binding.ts';
 import { deriveDeviceKeys } from '../../../core/keys/device.ts';
 import { inviteSubscriber } from '../../../keyserver/readers/invitations.ts';
-import { storedForm } from '../../../keyserver/readers/passwords.ts';
+import { storedForm } from '../../../keyserver/sign-in/passwords.ts';
 import { openState } from '../../../keyserver/storage/state.ts';
 import { findSubscriber } from '../../../keyserver/subscriptions/subscribers.ts';
 import { argon2id } from '../../../node-support/argon2id.ts';

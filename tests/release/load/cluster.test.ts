@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { normaliseCode } from '../../../core/keys/binding.ts';
 import { KEY_REQUEST_PATH, openKeyAnswer } from '../../../core/keys/key-request.ts';
-import { joinWithPassword } from '../../../keyserver/readers/accounts.ts';
+import { joinWithPassword } from '../../../keyserver/sign-in/accounts.ts';
 import { type Cluster, newClient, ORIGINS, startCluster } from '../../support/cluster.ts';
 import { startCluster as startPostgres } from '../../support/postgres-cluster.ts';
 import { postBy, ReadersUnderLoad } from '../../support/readers-under-load.ts';

@@ -1,7 +1,7 @@
 /** The vault, the documents' origin and their readers in Chromium, over HTTPS and with hosts of their own. */
 import { createServer } from 'node:http';
 import type { BrowserContext, Page } from 'playwright-core';
-import { overview } from '../../../keyserver/operators/overview.ts';
+import { overview } from '../../../keyserver/operations/overview.ts';
 import { invitationLink } from '../../../keyserver/readers/invitations.ts';
 import { closeServer, listenOnLoopback } from '../content-host.ts';
 import { publish } from '../publisher-with-sets.ts';

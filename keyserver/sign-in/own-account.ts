@@ -1,6 +1,8 @@
 /** What subscribers do with their own accounts. */
 
-import { passkeysOf } from '../passkeys/store.ts';
+import { devicesOf } from '../readers/devices.ts';
+import { createSubscriber } from '../readers/invitations.ts';
+import { sessionHashOf } from '../readers/session-tokens.ts';
 import { asReader, audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { groupOf, seatsOf } from '../subscriptions/seats.ts';
@@ -13,10 +15,8 @@ import {
 } from '../subscriptions/subscribers.ts';
 import { plansOf, subscribe } from '../subscriptions/subscriptions.ts';
 import { findAccount } from './accounts.ts';
-import { sessionHashOf } from './session-tokens.ts';
-import { devicesOf } from './devices.ts';
-import { createSubscriber } from './invitations.ts';
 import { nameHash } from './mail-codes.ts';
+import { passkeysOf } from './passkeys.ts';
 
 /** Seconds after signing in by mail or invitation, in which a password can be replaced. */
 const PROVEN_FOR = 900;

@@ -5,10 +5,10 @@
  */
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { sessionHashOf } from '../readers/session-tokens.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import { sessionHashOf } from './session-tokens.ts';
 
 /** Seconds for which a code can be used. */
 const CODE_LIFETIME = 60;

@@ -1,24 +1,24 @@
 /** The apps of the key server, not listening: what answers at each door. */
 import type { Express } from 'express';
 import type { Logger } from 'pino';
-import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
-import { createAdminSite } from '../admin-site/app.ts';
-import { createApiApp } from '../api/app.ts';
-import type { StripeConfig } from '../api/subscriptions.ts';
-import type { KeyServerConfig } from '../config/config.ts';
-import type { IsTrustedProxy } from '../http/client-address.ts';
-import type { RequestLimits } from '../http/limits.ts';
-import type { Mailer } from '../mail/mailer.ts';
-import type { Metrics } from '../metrics/metrics.ts';
-import type { OpenIdDoor } from '../openid/config.ts';
-import type { Origins } from '../publication/import-bundle.ts';
-import type { TimestampKeeper } from '../publication/keeper.ts';
-import type { ProviderReader } from '../publication/provider.ts';
-import { createReadingSite } from '../reading-site/app.ts';
-import type { ContentHosts } from '../reading-site/content-host.ts';
-import { createDocumentsSite } from '../reading-site/documents-app.ts';
-import type { ReadPublications } from '../reading-site/publications.ts';
-import type { KeyServerState } from '../storage/state.ts';
+import type { WebReaderFiles } from '../node-support/web-reader-files.ts';
+import { createAdminSite } from './admin-site/app.ts';
+import { createApiApp } from './api/app.ts';
+import type { StripeConfig } from './api/subscriptions.ts';
+import type { KeyServerConfig } from './config/config.ts';
+import type { IsTrustedProxy } from './http/client-address.ts';
+import type { RequestLimits } from './http/limits.ts';
+import type { Mailer } from './mail/mailer.ts';
+import type { Metrics } from './operations/metrics.ts';
+import type { Origins } from './publication/import-bundle.ts';
+import type { TimestampKeeper } from './publication/keeper.ts';
+import type { ProviderReader } from './publication/provider.ts';
+import { createReadingSite } from './reading-site/app.ts';
+import type { ContentHosts } from './reading-site/content-host.ts';
+import { createDocumentsSite } from './reading-site/documents-app.ts';
+import type { ReadPublications } from './reading-site/publications.ts';
+import type { OpenIdDoor } from './sign-in/openid-configuration.ts';
+import type { KeyServerState } from './storage/state.ts';
 
 /** What the apps work with. */
 export interface KeyServerDependencies {

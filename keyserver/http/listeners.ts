@@ -1,7 +1,7 @@
 /** The doors of a running key server: what listens, and for whom. */
 import type { DoorConfig, KeyServerConfig } from '../config/config.ts';
-import { trustedProxies } from '../http/client-address.ts';
-import { type Listener, listenFor } from '../http/listen.ts';
+import { trustedProxies } from './client-address.ts';
+import { type Listener, listenFor } from './listen.ts';
 
 /** What listens; the last three may be left out. */
 export interface Doors {

@@ -1,6 +1,5 @@
 /** Which subscriber a person at an OpenID provider is. Accounts are made at the first sign-in. */
 import { KeyServerError } from '../errors.ts';
-import { createSession, type NewSession } from '../readers/accounts.ts';
 import { createSubscriber } from '../readers/invitations.ts';
 import { asReader, audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
@@ -8,7 +7,8 @@ import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { findSubscriber, parseSubscriberName } from '../subscriptions/subscribers.ts';
 import { subscribe } from '../subscriptions/subscriptions.ts';
-import type { OpenIdPerson } from './provider.ts';
+import { createSession, type NewSession } from './accounts.ts';
+import type { OpenIdPerson } from './openid-provider.ts';
 
 /** As OpenID Connect bounds `sub`. */
 const MAXIMUM_SUBJECT_LENGTH = 255;

@@ -5,7 +5,7 @@ import { readSecretFile } from '../config/secret-file.ts';
 import { KeyServerError } from '../errors.ts';
 import { checkAdminDoor, checkDoor, checkHttpcryptDoor } from '../http/listen.ts';
 import { checkMailer } from '../mail/mailer.ts';
-import { paywallSettings } from '../paywall/paywall.ts';
+import { paywallSettings } from '../subscriptions/paywall.ts';
 
 /**
  * Everything that is wrong with doors, certificates and files of secrets, in one error.

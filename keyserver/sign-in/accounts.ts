@@ -1,12 +1,12 @@
 /** Accounts on the reading site, and their sessions. A session's token is stored as its digest only. */
 import { KeyServerError } from '../errors.ts';
+import { findInvitation, type UsableInvitation, useInvitation } from '../readers/invitations.ts';
+import { newSessionToken, SESSION_LIFETIME, sessionHashOf } from '../readers/session-tokens.ts';
 import { as, audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { findSubscriber, nameOfSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
-import { findInvitation, type UsableInvitation, useInvitation } from './invitations.ts';
 import { hashPassword, verifyPassword } from './passwords.ts';
-import { newSessionToken, SESSION_LIFETIME, sessionHashOf } from './session-tokens.ts';
 
 /** Who uses an invitation in a browser. */
 const BROWSER_USER = 'browser';

@@ -1,7 +1,7 @@
 /** What the configuration says of OpenID Connect, with the secret that is in a file of its own. */
 import type { KeyServerConfig } from '../config/config.ts';
 import { readSecretFile } from '../config/secret-file.ts';
-import type { OpenIdProvider } from './provider.ts';
+import type { OpenIdProvider } from './openid-provider.ts';
 
 /** A way to sign in. */
 export interface OpenIdDoor {
@@ -22,6 +22,6 @@ export async function openOpenId({ openid }: KeyServerConfig, now: () => number)
   if (openid === undefined) return undefined;
   const { issuer, clientId, clientSecretFile, title, plan } = openid;
   const clientSecret = readSecretFile(clientSecretFile);
-  const { OpenIdProvider } = await import('./provider.ts');
+  const { OpenIdProvider } = await import('./openid-provider.ts');
   return { title, plan, provider: new OpenIdProvider({ issuer, clientId, clientSecret, now }) };
 }

@@ -4,9 +4,9 @@ import { type Check, ok, problem, untilEnd, warning } from '../../node-support/d
 import { clockCheck, timeOf } from '../../node-support/doctor/network.ts';
 import { shownChecks } from '../../node-support/doctor/shown.ts';
 import type { KeyServerConfig } from '../config/config.ts';
-import { describePublication } from '../operators/overview.ts';
 import { listTokens } from '../publication/tokens.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { describePublication } from './overview.ts';
 import { contentTargets, placesThatShow } from './shown-places.ts';
 
 const DAY = 86_400;

@@ -7,10 +7,10 @@
 import { randomInt } from 'node:crypto';
 import { equalSecrets, randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { createCode, hashOfCode } from '../readers/invitations.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { nameKey } from '../subscriptions/subscribers.ts';
-import { createCode, hashOfCode } from './invitations.ts';
 
 /** Seconds. */
 export const MAIL_CODE_LIFETIME = 600;

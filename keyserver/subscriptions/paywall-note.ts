@@ -1,6 +1,6 @@
 /** Keeps what the publisher's own system said as subscriptions, so that all else finds them where it finds the others. */
 import type { Database } from '../storage/database.ts';
-import type { AnsweredPlan } from './question.ts';
+import type { AnsweredPlan } from './paywall-question.ts';
 
 interface KeptPlan {
   readonly id: number;

@@ -4,8 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
+import { closeDoors, type Doors, openDoors } from '../http/listeners.ts';
 import { type KeyServerState, openState } from '../storage/state.ts';
-import { closeDoors, type Doors, openDoors } from './listeners.ts';
 
 /** Milliseconds between two attempts: the first, and the longest. */
 const [FIRST_PAUSE, LONGEST_PAUSE] = [250, 10_000];

@@ -18,8 +18,8 @@ import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { CHALLENGE_LIFETIME, createChallenge, takeChallenge } from './challenges.ts';
-import { addPasskey, findPasskey, notePasskeyUse, type PasskeyTable, passkeysOf } from './store.ts';
+import { CHALLENGE_LIFETIME, createChallenge, takeChallenge } from './passkey-challenges.ts';
+import { addPasskey, findPasskey, notePasskeyUse, type PasskeyTable, passkeysOf } from './passkeys.ts';
 
 /** Characters of an answer of a browser: an id of 1,023 bytes and a large public key, each of which it may name three times. */
 const MAXIMUM_ANSWER_LENGTH = 16_384;

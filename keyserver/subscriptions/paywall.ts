@@ -5,8 +5,8 @@ import type { KeyServerConfig } from '../config/config.ts';
 import { readSecretFile } from '../config/secret-file.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { noteAnswer } from './note-answer.ts';
-import { type AnsweredPlan, askPaywall, type PaywallAddress, TIME_LIMIT } from './question.ts';
+import { noteAnswer } from './paywall-note.ts';
+import { type AnsweredPlan, askPaywall, type PaywallAddress, TIME_LIMIT } from './paywall-question.ts';
 
 /** Questions at a time. Who comes beyond them reads by the last answer. */
 const MOST_QUESTIONS = 32;
