@@ -16,7 +16,7 @@ import { concat } from '../core/encoding/bytes.ts';
 import { beginExchange, type Exchange, sealRequest } from '../core/httpcrypt/message.ts';
 import { verifyRecord } from '../core/httpcrypt/record.ts';
 import { KEY_REQUEST_PATH } from '../core/keys/key-request.ts';
-import { createHttpcryptDoor } from '../keyserver/httpcrypt/door.ts';
+import { createHttpcryptApp } from '../keyserver/httpcrypt/app.ts';
 import { ServerKeys } from '../keyserver/httpcrypt/server-keys.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { createServer } from '../node-support/http.ts';
@@ -113,7 +113,7 @@ async function httpcrypt() {
       file.end(() => process.send?.({ length: size }));
     },
   );
-  return createHttpcryptDoor({
+  return createHttpcryptApp({
     url,
     keys,
     requestsPerAddress: Number.POSITIVE_INFINITY,

@@ -16,7 +16,7 @@ import express from 'express';
 import { destination, pino } from 'pino';
 import { keyIdOf } from '../core/crypto/key-id.ts';
 import { toBase64url } from '../core/encoding/base64url.ts';
-import type { HttpcryptDoor } from '../core/httpcrypt/door.ts';
+import type { HttpcryptEndpoint } from '../core/httpcrypt/endpoint.ts';
 import { KEY_REQUEST_PATH } from '../core/keys/key-request.ts';
 import type { KeyServerConfig } from '../keyserver/config/config.ts';
 import type { ListenAddress } from '../keyserver/config/schema.ts';
@@ -35,7 +35,7 @@ export interface Asked {
   readonly origin: string;
   readonly port: number;
   readonly set: string;
-  readonly httpcrypt?: HttpcryptDoor | undefined;
+  readonly httpcrypt?: HttpcryptEndpoint | undefined;
   readonly devices: readonly { readonly id: string; readonly key: string }[];
 }
 

@@ -1,29 +1,32 @@
-/** The key server: what starts it, and the running thing. */
+/** The key server: what it consists of, and in which order it starts and ends. */
+import type { Express } from 'express';
 import { destination, type Logger, pino } from 'pino';
 import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
-import { createApps, createOperatorsApp, type KeyServerApps, type KeyServerDependencies } from './apps.ts';
+import { createAdminSite } from './admin-site/app.ts';
+import { createApiApp } from './api/app.ts';
 import type { KeyServerConfig } from './config/config.ts';
 import { DEFAULT_PUBLICATION } from './config/schema.ts';
 import { KeyServerError } from './errors.ts';
-import type { Hashing } from './hashing/hashing.ts';
 import { openDispatcher } from './hashing/open.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
-import { closeDoors, type Doors, listenersOf } from './http/listeners.ts';
+import { closeListeners, type Listeners, listenersOf } from './http/listeners.ts';
 import { watchCertificates } from './http/renewal.ts';
 import { followTicketKey } from './http/ticket-keys.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { createMailer } from './mail/mailer.ts';
 import { createMetrics } from './operations/metrics.ts';
-import { metricsDoor } from './operations/metrics-app.ts';
-import { openStateAndDoors } from './operations/open-state.ts';
+import { metricsApp } from './operations/metrics-app.ts';
+import { openStateAndListeners } from './operations/open-state.ts';
 import { checkBeforeStart, readStripe } from './operations/startup-checks.ts';
 import type { Origins } from './publication/import-bundle.ts';
 import { TimestampKeeper } from './publication/keeper.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './publication/origins.ts';
 import { type Provider, ProviderReader, siteReadAt } from './publication/provider.ts';
 import { PushTarget } from './publication/push-target.ts';
+import { createReadingSite } from './reading-site/app.ts';
 import { createContentHosts } from './reading-site/content-host.ts';
+import { createDocumentsSite } from './reading-site/documents-app.ts';
 import { ReadPublications } from './reading-site/publications.ts';
 import { openOpenId } from './sign-in/openid-configuration.ts';
 import { workEachMinute } from './storage/each-minute.ts';
@@ -54,7 +57,7 @@ export interface RunningKeyServer {
   /** Origin of the documents that it shows. */
   readonly documentsUrl: string;
   readonly origins: Origins;
-  /** The door of HTTPCrypt, if there is one: what the descriptor has to name. */
+  /** The HTTPCrypt endpoint, if there is one: what the descriptor has to name. */
   readonly httpcrypt: StartedHttpcrypt['announced'] | undefined;
   /** Where metrics are read, if they are. */
   readonly metricsUrl: string | undefined;
@@ -68,8 +71,8 @@ export interface RunningKeyServer {
     readonly httpcrypt: number | undefined;
   };
   readonly state: KeyServerState;
-  /** What answers at each door. */
-  readonly apps: KeyServerApps;
+  /** The apps of the three listeners that are always there. */
+  readonly apps: Readonly<Record<'api' | 'documents' | 'reading', Express>>;
   /** Keeps the publication fresh. */
   readonly keeper: TimestampKeeper;
   /** What the reading site reads. */
@@ -80,35 +83,27 @@ export interface RunningKeyServer {
   readonly close: () => Promise<void>;
 }
 
-/** Reads the site settings, so that the first page has the publisher's colours. */
-async function warmUp({ provider, origins, publications }: KeyServerDependencies): Promise<void> {
-  const known = await provider.read();
-  const site = known && siteReadAt(known.descriptor, origins.reading);
-  if (site) publications.settingsOf(known, site);
-}
-
-/** The log of a running key server: JSON lines on standard error. */
-function createLog(): Logger {
-  return pino({ base: null }, destination(2));
-}
-
 /**
- * Starts the key server: state, sockets, apps, in this order; whatever fails leaves nothing open. A database that is away is waited for.
+ * Starts the key server: state, listeners, apps, in this order; a failure leaves nothing open. A database that is away is waited for.
  *
  * @throws KeyServerError `master-key-…`, `database-…`, `configuration-invalid`, `certificate-…`, `listen-failed`
  */
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
   checkBeforeStart(config);
-  const { log = createLog() } = options;
-  const { state, doors } = await openStateAndDoors(config, log, options);
-  let hashing: Hashing | undefined;
+  const { log = pino({ base: null }, destination(2)) } = options;
+  const { state, listeners } = await openStateAndListeners(config, log, options);
+  /** Parts that work for requests: they end in reverse order, once no request runs any more. */
+  const parts = new AsyncDisposableStack();
+  parts.defer(() => state.database.close());
+  const close = async () => {
+    await closeListeners(listeners);
+    await parts.disposeAsync();
+  };
   try {
-    if (config.dispatcher)
-      hashing = await openDispatcher(config.dispatcher, await readSecret(state, 'dispatcher'), log);
-    return await serve(config, { ...state, ...(hashing && { hashing }) }, doors, { ...options, log });
+    const running = await serve(config, state, listeners, parts, { ...options, log });
+    return { ...running, close: () => close().then(() => log.info('stopped')) };
   } catch (error) {
-    await Promise.all([closeDoors(doors), hashing?.close()]);
-    await state.database.close();
+    await close();
     throw error;
   }
 }
@@ -116,94 +111,137 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
 async function serve(
   config: KeyServerConfig,
   opened: KeyServerState,
-  doors: Doors,
-  { log, limits = {}, webReader: folder, renewalInterval }: StartOptions & { readonly log: Logger },
-): Promise<RunningKeyServer> {
-  const { api, reading, documents } = doors;
-  const listeners = listenersOf(doors);
+  listeners: Listeners,
+  parts: AsyncDisposableStack,
+  { log, limits: given, webReader: folder, renewalInterval }: StartOptions & { readonly log: Logger },
+): Promise<Omit<RunningKeyServer, 'close'>> {
+  const { database } = opened;
+  const origins = { keyServer: listeners.api.origin, reading: listeners.reading.origin };
+  const documents = listeners.documents.origin;
+  const limits = { ...DEFAULT_LIMITS, ...limitsOf(config), ...given };
+  const isTrustedProxy = trustedProxies(config.trustedProxies);
+
+  // What the apps ask.
+  const { dispatcher } = config;
+  const hashing = dispatcher
+    ? await openDispatcher(dispatcher, await readSecret(opened, 'dispatcher'), log)
+    : opened.hashing;
+  parts.defer(() => hashing.close());
   const paywall = createPaywall(config, opened, log);
-  const state = { ...opened, renewRights: paywall?.renew };
-  const provider = new ProviderReader(state.database);
-  const origins = { keyServer: api.origin, reading: reading.origin };
+  parts.defer(() => paywall?.close());
+  const state: KeyServerState = { ...opened, hashing, renewRights: paywall?.renew };
+  const provider = new ProviderReader(database);
   const hosts = createContentHosts(config.fetchFrom ?? {});
+  parts.defer(() => hosts.close());
   const publications = new ReadPublications(state, hosts);
-  const { keeper, metrics } = await keepTimestamp(config, state, log);
-  const dependencies = {
-    config,
+  const mailer = config.mail && createMailer(config.mail, log);
+  parts.defer(() => mailer?.close());
+  const openid = await openOpenId(config, state.now);
+  const webReader = webReaderFor(config, folder, log);
+  const publication = config.publication ?? DEFAULT_PUBLICATION;
+  const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
+  const keeper = new TimestampKeeper({ state, log, targets, ...publication });
+  const metrics = createMetrics(state, targets, publication);
+
+  // What answers.
+  const common = (listener: keyof Listeners) => ({
     state,
-    provider,
-    origins,
-    documents: documents.origin,
     log,
-    isTrustedProxy: trustedProxies(config.trustedProxies),
-    hosts,
-    publications,
-    keeper,
-    metrics,
-    limits: { ...DEFAULT_LIMITS, ...limitsOf(config), ...limits },
-    webReader: webReaderFor(config, folder, log),
-    stripe: readStripe(config),
-    openid: await openOpenId(config, state.now),
-    mailer: config.mail && createMailer(config.mail, log),
+    provider,
+    limits,
+    isTrustedProxy,
+    dev: config.dev === true,
+    count: (route: string, status: number) => metrics.count(listener, route, status),
+  });
+  const apps = {
+    api: createApiApp({
+      ...common('api'),
+      origin: origins.keyServer,
+      origins,
+      keeper,
+      stripe: readStripe(config),
+      mailer,
+    }),
+    reading: createReadingSite({
+      ...common('reading'),
+      origin: origins.reading,
+      documents,
+      publications,
+      keyServer: origins.keyServer,
+      openid,
+      mail: mailer && { mailer, signUp: config.signUp },
+      webReader,
+    }),
+    documents: createDocumentsSite({
+      ...common('documents'),
+      origin: documents,
+      account: origins.reading,
+      hosts,
+      publications,
+      webReader,
+    }),
   };
-  const apps = createApps(dependencies);
-  warnOfDescriptor(await provider.read(), dependencies);
+  const adminUrl = listeners.admin && namedLoopback(listeners.admin.origin);
+  const admin =
+    adminUrl &&
+    createAdminSite({
+      ...common('admin'),
+      config,
+      origin: adminUrl,
+      origins,
+      dev: adminUrl.startsWith('http:'),
+    });
+  warnOfDescriptor(await provider.read(), origins, state.now(), log);
   await warnOfUnknownPlans(config, state, log);
-  if (config.dev) await rememberDevOrigins(state.database, origins);
-  else await forgetDevOrigins(state.database);
-  const useTicketKey = (key: Uint8Array) => listeners.forEach(({ setTicketKey }) => void setTicketKey(key));
-  const stopFollowing = await followTicketKey(state, log, useTicketKey);
-  api.serve(apps.api);
-  reading.serve(apps.reading);
-  documents.serve(apps.documents);
-  doors.metrics?.serve(metricsDoor(metrics, doors.metrics.origin));
-  const adminOrigin = doors.admin && namedLoopback(doors.admin.origin);
-  if (adminOrigin) doors.admin?.serve(createOperatorsApp(adminOrigin, dependencies));
+  if (config.dev) await rememberDevOrigins(database, origins);
+  else await forgetDevOrigins(database);
+
+  // From here on requests are answered.
+  const all = listenersOf(listeners);
+  parts.defer(await followTicketKey(state, log, (key) => all.forEach(({ setTicketKey }) => void setTicketKey(key))));
+  listeners.api.serve(apps.api);
+  listeners.reading.serve(apps.reading);
+  listeners.documents.serve(apps.documents);
+  listeners.metrics?.serve(metricsApp(metrics, listeners.metrics.origin));
+  if (admin) listeners.admin?.serve(admin);
   const encrypted =
     config.httpcrypt &&
-    (await startHttpcrypt({ ...dependencies, config: config.httpcrypt, origin: origins.keyServer }));
-  if (encrypted) doors.httpcrypt?.serve(encrypted.app);
+    (await startHttpcrypt({ ...common('httpcrypt'), metrics, config: config.httpcrypt, origin: origins.keyServer }));
+  if (encrypted) listeners.httpcrypt?.serve(encrypted.app);
+  parts.defer(() => encrypted?.stop());
   keeper.start();
-  const endRecords = workEachMinute(state, log);
-  const stopWatching = watchCertificates(listeners, log, renewalInterval);
-  warmUp(dependencies).catch(() => undefined);
-  log.info({ ...origins, documents: documents.origin, dev: config.dev === true }, 'started');
+  parts.defer(() => keeper.stop());
+  parts.defer(workEachMinute(state, log));
+  parts.defer(watchCertificates(all, log, renewalInterval));
+  warmUp(provider, publications, origins.reading).catch(() => undefined);
+  log.info({ ...origins, documents, dev: config.dev === true }, 'started');
   return {
     url: origins.keyServer,
     readingUrl: origins.reading,
-    documentsUrl: documents.origin,
+    documentsUrl: documents,
     origins,
     httpcrypt: encrypted?.announced,
-    metricsUrl: doors.metrics && `${doors.metrics.origin}/metrics`,
-    adminUrl: adminOrigin,
+    metricsUrl: listeners.metrics && `${listeners.metrics.origin}/metrics`,
+    adminUrl,
     ports: {
-      keyServer: api.port,
-      reading: reading.port,
-      documents: documents.port,
-      httpcrypt: doors.httpcrypt?.port,
+      keyServer: listeners.api.port,
+      reading: listeners.reading.port,
+      documents: listeners.documents.port,
+      httpcrypt: listeners.httpcrypt?.port,
     },
     state,
     apps,
     keeper,
     publications,
-    reload: () => listeners.forEach(({ reload }) => void reload()),
-    close: async () => {
-      stopWatching();
-      await closeDoors(doors);
-      encrypted?.stop();
-      await state.hashing.close();
-      await Promise.all([
-        keeper.stop(),
-        hosts.close(),
-        paywall?.close(),
-        dependencies.mailer?.close(),
-        stopFollowing(),
-      ]);
-      await endRecords();
-      await state.database.close();
-      log.info('stopped');
-    },
+    reload: () => all.forEach(({ reload }) => void reload()),
   };
+}
+
+/** Reads the site settings, so that the first page has the publisher's colours. */
+async function warmUp(provider: ProviderReader, publications: ReadPublications, reading: string): Promise<void> {
+  const known = await provider.read();
+  const site = known && siteReadAt(known.descriptor, reading);
+  if (site) publications.settingsOf(known, site);
 }
 
 /** Passkeys belong to a name, and an address is none. */
@@ -232,21 +270,11 @@ function webReaderFor(
   return undefined;
 }
 
-/** The keeper of the timestamp, not started, and the metrics that watch it. @throws StorageError `argument-invalid` */
-async function keepTimestamp(config: KeyServerConfig, state: KeyServerState, log: Logger) {
-  const publication = config.publication ?? DEFAULT_PUBLICATION;
-  const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
-  return {
-    keeper: new TimestampKeeper({ state, log, targets, ...publication }),
-    metrics: createMetrics(state, targets, publication),
-  };
-}
-
 /** The descriptor is the publisher's to renew; until then the key server works, and says what readers will meet. */
-function warnOfDescriptor(known: Provider | undefined, { state, origins, log }: KeyServerDependencies): void {
+function warnOfDescriptor(known: Provider | undefined, origins: Origins, now: number, log: Logger): void {
   if (!known) return;
   const { descriptor } = known;
-  if (descriptor.expires < state.now())
+  if (descriptor.expires < now)
     log.warn('the descriptor has expired: new readers cannot connect until a newer bundle is imported');
   if (descriptor.keyServer !== origins.keyServer || !siteReadAt(descriptor, origins.reading))
     log.warn({ descriptor: descriptor.keyServer }, 'the descriptor names other origins than this key server has');

@@ -6,7 +6,7 @@ import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { equalBytes, fromUtf8 } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
-import type { HttpcryptDoor } from '../../core/httpcrypt/door.ts';
+import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import { ChannelError } from '../../core/httpcrypt/errors.ts';
 import {
   beginExchange,
@@ -39,7 +39,7 @@ export interface HttpcryptOptions {
   readonly dispatcher: Dispatcher;
   /** The system's if left out. */
   readonly dnsServers?: readonly string[] | undefined;
-  readonly door: HttpcryptDoor;
+  readonly endpoint: HttpcryptEndpoint;
 }
 
 /** A ticket, and the server key that it hangs on. */
@@ -48,7 +48,7 @@ interface Ticket {
   readonly exchange: Exchange;
 }
 
-/** What one Reader knows of one door. */
+/** What one Reader knows of one endpoint. */
 export class HttpcryptChannel {
   readonly #options: HttpcryptOptions;
   #server: Promise<ServerKey> | undefined;
@@ -108,15 +108,15 @@ export class HttpcryptChannel {
     content: Uint8Array,
     { server, exchange }: Ticket,
   ): Promise<ChannelAnswer & Pick<ExchangeAnswer, 'time'>> {
-    const { dispatcher, door } = this.#options;
+    const { dispatcher, endpoint } = this.#options;
     const sealed = sealRequest(server.publicKey, exchange, { target: `POST ${path}`, content });
-    const { status, body, time } = await sendTo(dispatcher, door.url + randomName(), {
+    const { status, body, time } = await sendTo(dispatcher, endpoint.url + randomName(), {
       method: 'POST',
       headers: { 'content-type': 'application/octet-stream', cookie: encodeCookie(server.id, exchange.shown) },
       body: sealed,
       maximumLength: MAXIMUM_ANSWER,
     });
-    if (status !== 200) throw new ReaderError('key-server-answer', `${door.url} answered ${status}`);
+    if (status !== 200) throw new ReaderError('key-server-answer', `${endpoint.url} answered ${status}`);
     const answer = await openAnswer(exchange.secret, sealed, body);
     this.#ticket = { server, exchange: answer.ticket };
     return { ...answer, time };
@@ -131,8 +131,8 @@ export class HttpcryptChannel {
 
   /** @param failed - the one that is not asked for again */
   async #findKey(failed: ServerKey | undefined): Promise<ServerKey> {
-    const { door } = this.#options;
-    const channelKey = { url: door.url, key: fromBase64url(door.key) ?? new Uint8Array(0) };
+    const { endpoint } = this.#options;
+    const channelKey = { url: endpoint.url, key: fromBase64url(endpoint.key) ?? new Uint8Array(0) };
     let why: unknown = 'none is announced';
     for (const ask of [() => this.#askTxt(), () => this.#askAaaa(), () => this.#askDoor()]) {
       try {
@@ -145,7 +145,7 @@ export class HttpcryptChannel {
         why = reasonOf(error);
       }
     }
-    throw new ChannelError('channel-key-refused', `${door.url} has no key for HTTPCrypt: ${why}`);
+    throw new ChannelError('channel-key-refused', `${endpoint.url} has no key for HTTPCrypt: ${why}`);
   }
 
   #askTxt(): Promise<Uint8Array | undefined> {
@@ -160,8 +160,8 @@ export class HttpcryptChannel {
   }
 
   async #askDoor(): Promise<Uint8Array | undefined> {
-    const { dispatcher, door } = this.#options;
-    const { status, body } = await sendTo(dispatcher, door.url, {
+    const { dispatcher, endpoint } = this.#options;
+    const { status, body } = await sendTo(dispatcher, endpoint.url, {
       method: 'OPTIONS',
       maximumLength: MAXIMUM_RECORD_TEXT,
     });
@@ -172,7 +172,7 @@ export class HttpcryptChannel {
   async #resolve(
     ask: (resolver: Resolver, name: string) => Promise<Uint8Array | undefined>,
   ): Promise<Uint8Array | undefined> {
-    const { hostname } = new URL(this.#options.door.url);
+    const { hostname } = new URL(this.#options.endpoint.url);
     if (isIP(hostname) > 0 || hostname.startsWith('[')) return undefined;
     return askNameServers(this.#options.dnsServers, (resolver) => ask(resolver, `httpcrypt.${hostname}`));
   }

@@ -44,14 +44,14 @@ export interface KeyServerChannel {
   post(path: string, body: Uint8Array, maximumLength: number): Promise<ExchangeAnswer>;
 }
 
-/** HTTPCrypt, where the reader has chosen it and the signed descriptor names a door. */
+/** HTTPCrypt, where the reader has chosen it and the signed descriptor names an endpoint. */
 export function channelTo(
   upstream: Upstream,
-  { keyServer, httpcrypt: door }: Pick<ProviderDescriptor, 'httpcrypt' | 'keyServer'>,
+  { keyServer, httpcrypt: endpoint }: Pick<ProviderDescriptor, 'httpcrypt' | 'keyServer'>,
 ): KeyServerChannel {
-  if (upstream.httpcrypt && door) {
+  if (upstream.httpcrypt && endpoint) {
     const { plain: dispatcher, dnsServers } = upstream;
-    const channel = new HttpcryptChannel({ dispatcher, dnsServers, door });
+    const channel = new HttpcryptChannel({ dispatcher, dnsServers, endpoint });
     return { keyServer, post: (path, body) => channel.post(path, body) };
   }
   const post: KeyServerChannel['post'] = (path, body, maximumLength) =>

@@ -31,7 +31,7 @@ export async function serverKey(publicKey: Uint8Array, notAfter: number): Promis
   return { publicKey, id: digest.subarray(0, SERVER_KEY_ID_LENGTH), notAfter };
 }
 
-/** The record of a server key. @param url - of the door @param channelKey - the Ed25519 secret key */
+/** The record of a server key. @param url - of the endpoint @param channelKey - the Ed25519 secret key */
 export function signRecord({ publicKey, notAfter }: ServerKey, url: string, channelKey: Uint8Array): Uint8Array {
   const announced = concat(publicKey, u64(notAfter));
   return concat(announced, ed25519Sign(signedBytes(url, announced), channelKey));
@@ -40,18 +40,18 @@ export function signRecord({ publicKey, notAfter }: ServerKey, url: string, chan
 /**
  * Steps C1 to C3.
  *
- * @param door - from the descriptor: where it is, and the channel key
+ * @param endpoint - from the descriptor: where it is, and the channel key
  * @param now - seconds since 1970
  * @throws ChannelError `channel-key-refused`
  */
 export async function verifyRecord(
   record: Uint8Array | undefined,
-  door: { readonly url: string; readonly key: Uint8Array },
+  endpoint: { readonly url: string; readonly key: Uint8Array },
   now: number,
 ): Promise<ServerKey> {
   if (record?.length !== RECORD_LENGTH) throw refused('it is not of the right form');
   const [announced, signature] = [record.subarray(0, 40), record.subarray(40)];
-  if (!(await ed25519Verify(signature, signedBytes(door.url, announced), door.key)))
+  if (!(await ed25519Verify(signature, signedBytes(endpoint.url, announced), endpoint.key)))
     throw refused('the channel key of the key server has not signed it for this address');
   const notAfter = new DataView(announced.buffer, announced.byteOffset).getBigUint64(KEY_LENGTH);
   if (BigInt(Math.ceil(now)) > notAfter) throw refused('its time is over');

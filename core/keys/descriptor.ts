@@ -3,7 +3,7 @@
 import { isKeyId, KEY_LENGTH, type KeyId } from '../crypto/key-id.ts';
 import { fromBase64url } from '../encoding/base64url.ts';
 import { canonicalJson, hasMembers, isJsonObject, type Json, type JsonObject } from '../encoding/canonical-json.ts';
-import { type HttpcryptDoor, isHttpcryptDoor } from '../httpcrypt/door.ts';
+import { type HttpcryptEndpoint, isHttpcryptEndpoint } from '../httpcrypt/endpoint.ts';
 import { isOrigin, isSite } from '../site/site.ts';
 import { KeyError } from './errors.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
@@ -22,7 +22,7 @@ export interface ProviderDescriptor {
   /** Seconds since 1970: not to be believed later. */
   readonly expires: number;
   /** Where the key server takes HTTPCrypt, if it does: docs/spec/httpcrypt.md. */
-  readonly httpcrypt?: HttpcryptDoor;
+  readonly httpcrypt?: HttpcryptEndpoint;
   /** Seconds since 1970: of two descriptors, the one issued later counts. */
   readonly issued: number;
   /** Origin of the key server. */
@@ -93,7 +93,7 @@ function checkForm(message: JsonObject): Uint8Array {
   if (!hasMembers(message, MEMBERS, ['httpcrypt'])) throw malformed('members missing or unknown');
   if (typeof expires !== 'number' || typeof issued !== 'number') throw malformed('issued or expires');
   if (!isOrigin(keyServer, { allowLoopback: true })) throw malformed('keyServer is not an HTTPS origin');
-  if (httpcrypt !== undefined && !isHttpcryptDoor(httpcrypt)) throw malformed('httpcrypt');
+  if (httpcrypt !== undefined && !isHttpcryptEndpoint(httpcrypt)) throw malformed('httpcrypt');
   if (typeof name !== 'string' || name.length < 1 || name.length > 100) throw malformed('name');
   if (!Array.isArray(sites) || sites.length < 1 || sites.length > MAXIMUM_SITES) throw malformed('sites');
   for (const site of sites) checkSiteForm(site);

@@ -1,7 +1,7 @@
-/** The operators' pages: a door of their own, behind passkeys. Nothing here needs scripts but the passkey. docs/admin.md */
+/** The operators' pages: an origin of their own, behind passkeys. Nothing here needs scripts but the passkey. docs/admin.md */
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { CodedError } from '../../core/errors.ts';
-import { createDoor, noStore } from '../http/door.ts';
+import { createApp, noStore } from '../http/app.ts';
 import { formOf } from '../http/forms.ts';
 import { limitRequests } from '../http/limits.ts';
 import { operatorCookie, sameOriginOnly } from '../reading-site/session-cookie.ts';
@@ -29,7 +29,7 @@ export function createAdminSite(options: AdminSiteOptions): Express {
     cookie: operatorCookie(origin, 'operator', OPERATOR_SESSION_LIFETIME),
     publisher: async () => (await provider.read())?.descriptor.name ?? 'Key server',
   };
-  const app = createDoor({ ...options, formsLeadTo: [] }, (_request, response) => void response.status(421).end());
+  const app = createApp({ ...options, formsLeadTo: [] }, (_request, response) => void response.status(421).end());
   for (const [path, { type, content }] of Object.entries(ASSETS))
     app.get(path, (_request, response) => {
       response.set({ 'Content-Type': type, 'Cache-Control': 'no-cache' }).end(content);

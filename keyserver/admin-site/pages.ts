@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import { utcMinute } from '../../node-support/clock.ts';
 import { readProgramFile } from '../../node-support/program-files.ts';
 import type { KeyServerConfig } from '../config/config.ts';
-import type { DoorOptions } from '../http/door.ts';
+import type { AppOptions } from '../http/app.ts';
 import { queryOf } from '../http/forms.ts';
 import type { RequestLimits } from '../http/limits.ts';
 import type { Origins } from '../publication/import-bundle.ts';
@@ -28,7 +28,7 @@ export const ASSETS: Readonly<Record<string, { readonly type: string; readonly c
   '/passkeys.js': PASSKEY_SCRIPT,
 };
 
-export interface AdminSiteOptions extends DoorOptions {
+export interface AdminSiteOptions extends AppOptions {
   readonly state: KeyServerState;
   readonly config: KeyServerConfig;
   readonly provider: ProviderReader;

@@ -5,7 +5,7 @@ import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { KeyServerError } from '../errors.ts';
-import { createDoor, type DoorOptions, noStore } from '../http/door.ts';
+import { type AppOptions, createApp, noStore } from '../http/app.ts';
 import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Origins } from '../publication/import-bundle.ts';
@@ -20,7 +20,7 @@ import { addPublicationRoutes } from './publication.ts';
 import { refusalOf } from './refusals.ts';
 import { addSubscriptionRoutes, type StripeConfig } from './subscriptions.ts';
 
-export interface ApiOptions extends DoorOptions {
+export interface ApiOptions extends AppOptions {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;
   readonly limits: RequestLimits;
@@ -38,7 +38,7 @@ type Work = (content: Uint8Array) => Promise<Uint8Array>;
 /** The API as an Express app, not listening. */
 export function createApiApp(options: ApiOptions): Express {
   const { state, provider, origin, origins, limits } = options;
-  const app = createDoor(options, (_request, response) => sendError(response, 421, 'misdirected-request'));
+  const app = createApp(options, (_request, response) => sendError(response, 421, 'misdirected-request'));
   app.get(DESCRIPTOR_PATH, async (_request, response) => {
     const known = await provider.read();
     if (!known) sendError(response, 404, 'no-provider');
@@ -88,7 +88,7 @@ function keyRequestLimit({ keyRequestsPerAddress }: RequestLimits): RequestHandl
 }
 
 /** What is not foreseen is logged by its kind and where it happened, and not sent. */
-function handleError({ log }: DoorOptions): ErrorRequestHandler {
+function handleError({ log }: AppOptions): ErrorRequestHandler {
   return (error, _request, response, next) => {
     if (response.headersSent) return next(error);
     if (error instanceof KeyServerError && error.code === 'token-refused') response.set('WWW-Authenticate', 'Bearer');

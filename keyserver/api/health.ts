@@ -1,7 +1,7 @@
 /** Whether this key server can answer, for load balancers, and whether readers are served well, for monitoring: docs/operations.md. */
 import type { Express } from 'express';
 import { withinTime } from '../../node-support/within-time.ts';
-import { noStore } from '../http/door.ts';
+import { noStore } from '../http/app.ts';
 import { readPublication } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 

@@ -6,7 +6,7 @@ import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH, TOKEN_PATH } from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { isNotModified } from '../../reading/validators.ts';
-import { noStore } from '../http/door.ts';
+import { noStore } from '../http/app.ts';
 import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import { importBundle, type Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';

@@ -6,7 +6,7 @@ import type { Express, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { KeyServerError } from '../errors.ts';
-import { noStore } from '../http/door.ts';
+import { noStore } from '../http/app.ts';
 import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import { mailInvitation } from '../mail/invitation.ts';
 import type { Mailer } from '../mail/mailer.ts';

@@ -23,8 +23,8 @@ export const DEFAULT_CONFIG_FILE = 'keyserver.json';
 /** Variables of the environment take the place of members: `listen.port` is `WISPR_KEYSERVER_LISTEN__PORT`. */
 const ENVIRONMENT_PREFIX = 'WISPR_KEYSERVER_';
 
-/** One of the doors of the key server: the API, the reading site, and its documents. */
-export interface DoorConfig {
+/** An origin of the key server: the API, the reading site, and its documents. */
+export interface ListenerConfig {
   /** The origin that readers use. With `dev` it may be left out: it is then `http://` and the address listened on. */
   readonly origin?: string | undefined;
   readonly listen: ListenAddress;
@@ -37,7 +37,7 @@ export interface KeyServerConfig extends Omit<z.infer<typeof configuration>, 'ad
   readonly trustedProxies?: readonly string[];
   /** Plain HTTP on loopback, for trying things out. Not part of the file: `wispr keyserver --dev`. */
   readonly dev?: boolean;
-  readonly admin?: DoorConfig | undefined;
+  readonly admin?: ListenerConfig | undefined;
   readonly metrics?: { readonly listen: ListenAddress } | undefined;
 }
 
@@ -52,9 +52,9 @@ export function readConfig(file: string): KeyServerConfig {
     variables: process.env,
   });
   const from = (path: string) => resolve(dirname(file), path);
-  const withFiles = <Door extends DoorConfig>(door: Door) => ({
-    ...door,
-    ...(door.tls && { tls: tlsFrom(door.tls, from) }),
+  const withFiles = <Config extends ListenerConfig>(settings: Config) => ({
+    ...settings,
+    ...(settings.tls && { tls: tlsFrom(settings.tls, from) }),
   });
   const { reading } = config;
   return {
@@ -78,16 +78,16 @@ export function readConfig(file: string): KeyServerConfig {
 /** What `--dev` makes of a configuration: loopback without certificates, whatever stands in the file for the public. */
 export function forDevelopment(config: KeyServerConfig): KeyServerConfig {
   const { inBrowser } = config.reading.documents;
-  const documents = { ...devDoor(config.reading.documents), ...(inBrowser !== undefined && { inBrowser }) };
-  const reading = { ...devDoor(config.reading), documents };
+  const documents = { ...devListener(config.reading.documents), ...(inBrowser !== undefined && { inBrowser }) };
+  const reading = { ...devListener(config.reading), documents };
   const { httpcrypt } = config;
   const encrypted = httpcrypt && { httpcrypt: { ...httpcrypt, listen: devListen(httpcrypt.listen) } };
-  const operators = config.admin && { admin: devDoor(config.admin) };
+  const operators = config.admin && { admin: devListener(config.admin) };
   const alone = { dispatcher: undefined, trustedProxies: [] };
-  return { ...config, ...devDoor(config), ...encrypted, ...operators, ...alone, dev: true, reading };
+  return { ...config, ...devListener(config), ...encrypted, ...operators, ...alone, dev: true, reading };
 }
 
-function devDoor({ origin, listen }: DoorConfig): DoorConfig {
+function devListener({ origin, listen }: ListenerConfig): ListenerConfig {
   const keep = origin?.startsWith('http:') && isLoopback(new URL(origin).hostname);
   return { listen: devListen(listen), tls: undefined, origin: keep ? origin : undefined };
 }

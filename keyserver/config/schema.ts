@@ -1,6 +1,6 @@
 /** The members of `keyserver.json`, as the file may have them; docs/configuration.md is generated from this. */
 import { z } from 'zod';
-import { isHttpcryptUrl } from '../../core/httpcrypt/door.ts';
+import { isHttpcryptUrl } from '../../core/httpcrypt/endpoint.ts';
 import { isLoopback, isOrigin, isSite } from '../../core/site/site.ts';
 import { isRange } from '../../node-support/addresses.ts';
 import { mailConfig, signUpConfig } from './mail.ts';
@@ -162,7 +162,7 @@ export const configuration = z
       .default([])
       .meta({
         description:
-          'Addresses and networks of proxies in front, which pass `Host` on: their `X-Forwarded-For` is believed, and only they may use a door without `tls`.',
+          'Addresses and networks of proxies in front, which pass `Host` on: their `X-Forwarded-For` is believed, and only they may use a listener without `tls`.',
       }),
     reading: z
       .strictObject({
@@ -182,7 +182,7 @@ export const configuration = z
     fetchFrom: fetchFrom.optional(),
     publication: publication.optional(),
     httpcrypt: httpcrypt.optional().meta({
-      description: 'A door for encrypted key requests over plain HTTP (docs/spec/httpcrypt.md); off if left out.',
+      description: 'An endpoint for encrypted key requests over plain HTTP (docs/spec/httpcrypt.md); off if left out.',
     }),
     dispatcher: dispatcher.optional(),
     metrics: metrics.optional(),
@@ -229,7 +229,7 @@ export type TlsFiles = z.infer<typeof tls>;
 /** How the key server keeps a publication fresh: docs/keyserver.md. */
 export type PublicationConfig = z.infer<typeof publication>;
 
-/** The door of HTTPCrypt. */
+/** The endpoint of HTTPCrypt. */
 export type HttpcryptConfig = z.infer<typeof httpcrypt>;
 
 /** Who hashes passwords with others: docs/cluster.md. */

@@ -1,4 +1,4 @@
-/** Opens and closes the sockets of the doors. */
+/** Opens and closes the sockets of listeners. */
 import { createHash } from 'node:crypto';
 import type { RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isLoopback } from '../../core/site/site.ts';
 import { createServer as createHttpServer } from '../../node-support/http.ts';
-import type { DoorConfig, KeyServerConfig } from '../config/config.ts';
+import type { KeyServerConfig, ListenerConfig } from '../config/config.ts';
 import { listenAt } from '../config/listen-at.ts';
 import { KeyServerError } from '../errors.ts';
 import type { IsTrustedProxy } from './client-address.ts';
@@ -23,12 +23,12 @@ const LONG = 4096;
 /** Milliseconds that running requests get when the server stops. */
 const CLOSE_TIMEOUT = 5000;
 
-/** A door that listens; it answers 503 until it is given an app. */
+/** A listener; it answers 503 until it is given an app. */
 export interface Listener {
   readonly origin: string;
   readonly port: number;
   readonly serve: (app: RequestListener) => void;
-  readonly tls: DoorConfig['tls'];
+  readonly tls: ListenerConfig['tls'];
   /** Reads a renewed certificate. */
   readonly reload: () => void;
   /** What TLS tickets are sealed with from now on. */
@@ -37,13 +37,13 @@ export interface Listener {
 }
 
 /**
- * Checks whether a door may be opened, before anything is made or changed.
+ * Checks whether a listener may be opened, before anything is made or changed.
  *
  * @throws KeyServerError `configuration-invalid`
  */
-export function checkDoor(door: DoorConfig, { dev, trustedProxies }: KeyServerConfig): void {
-  checkPlainHttp(door, dev === true, isEmpty(trustedProxies));
-  if (door.tls) readTls(door.tls, originOf(door));
+export function checkListener(settings: ListenerConfig, { dev, trustedProxies }: KeyServerConfig): void {
+  checkPlainHttp(settings, dev === true, isEmpty(trustedProxies));
+  if (settings.tls) readTls(settings.tls, originOf(settings));
 }
 
 /**
@@ -51,32 +51,32 @@ export function checkDoor(door: DoorConfig, { dev, trustedProxies }: KeyServerCo
  *
  * @throws KeyServerError `configuration-invalid`
  */
-export function checkAdminDoor(door: DoorConfig | undefined, config: KeyServerConfig): void {
-  if (!door) return;
-  const { origin, listen, tls } = door;
+export function checkAdminListener(settings: ListenerConfig | undefined, config: KeyServerConfig): void {
+  if (!settings) return;
+  const { origin, listen, tls } = settings;
   if (origin?.startsWith('http:') && new URL(origin).hostname !== 'localhost')
     throw invalid(`"admin.origin" has to be an https origin, or http://localhost:${listen.port}`);
   if (origin?.startsWith('http:') && isLoopback(bracketed(listen.host)) && !tls) return;
-  checkDoor(door, config);
+  checkListener(settings, config);
 }
 
 /**
- * The same for the door of HTTPCrypt, which is plain HTTP for everybody.
+ * The same for the listener of HTTPCrypt, which is plain HTTP for everybody.
  *
  * @throws KeyServerError `configuration-invalid`
  */
-export function checkHttpcryptDoor({ httpcrypt, dev }: KeyServerConfig): void {
+export function checkHttpcryptListener({ httpcrypt, dev }: KeyServerConfig): void {
   if (httpcrypt && dev) checkLoopback(httpcrypt.listen.host);
 }
 
 /**
- * Listens for a door that {@link checkDoor} has passed. Where TLS ends in front of it, only proxies may connect.
+ * Listens by settings that {@link checkListener} has passed. Where TLS ends in front of it, only proxies may connect.
  *
  * @param member - what the configuration calls its address
  * @throws KeyServerError `configuration-invalid`, `listen-failed`
  */
 export async function listenFor(
-  door: DoorConfig,
+  settings: ListenerConfig,
   member:
     | 'admin.listen'
     | 'listen'
@@ -88,33 +88,36 @@ export async function listenFor(
 ): Promise<Listener> {
   let app: RequestListener = (_request, response) => void response.writeHead(503).end();
   const listener: RequestListener = (request, response) => app(request, response);
-  const secure = door.tls && resumable(originOf(door));
-  const server = door.tls
-    ? createHttpsServer({ ...readTls(door.tls, originOf(door)), ...secure, maxHeaderSize: LONGEST_HEAD }, listener)
+  const secure = settings.tls && resumable(originOf(settings));
+  const server = settings.tls
+    ? createHttpsServer(
+        { ...readTls(settings.tls, originOf(settings)), ...secure, maxHeaderSize: LONGEST_HEAD },
+        listener,
+      )
     : createHttpServer({ maxHeaderSize: LONGEST_HEAD }, listener);
   let ticketKey: Buffer | undefined;
   server.requestTimeout = REQUEST_TIMEOUT;
   server.on('clientError', answerClientError);
   rememberConnections(server);
-  if (!door.tls && door.origin?.startsWith('https:'))
+  if (!settings.tls && settings.origin?.startsWith('https:'))
     server.on('connection', (socket) => isTrustedProxy(socket.remoteAddress ?? '', 0) || socket.destroy());
-  await listenAt(server, door.listen, member);
+  await listenAt(server, settings.listen, member);
   const { port } = server.address() as AddressInfo;
   return {
-    origin: door.origin ?? `http://${bracketed(door.listen.host)}:${port}`,
+    origin: settings.origin ?? `http://${bracketed(settings.listen.host)}:${port}`,
     port,
     serve: (handler) => {
       app = handler;
     },
-    tls: door.tls,
+    tls: settings.tls,
     reload: () => {
-      if (!door.tls) return;
-      (server as HttpsServer).setSecureContext({ ...readTls(door.tls, originOf(door)), ...secure });
+      if (!settings.tls) return;
+      (server as HttpsServer).setSecureContext({ ...readTls(settings.tls, originOf(settings)), ...secure });
       if (ticketKey) (server as HttpsServer).setTicketKeys(ticketKey); // a new context has a random one
     },
     setTicketKey: (key) => {
       ticketKey = Buffer.from(key);
-      if (door.tls) (server as HttpsServer).setTicketKeys(ticketKey);
+      if (settings.tls) (server as HttpsServer).setTicketKeys(ticketKey);
     },
     close: () => close(server),
   };
@@ -158,7 +161,7 @@ function hasLongCookies(packet: Buffer | undefined): boolean {
 }
 
 /** Plain HTTP is for loopback with `--dev`, or for proxies that end TLS: others are cut off. */
-function checkPlainHttp({ tls, listen, origin }: DoorConfig, dev: boolean, withoutProxy: boolean): void {
+function checkPlainHttp({ tls, listen, origin }: ListenerConfig, dev: boolean, withoutProxy: boolean): void {
   const { host, port } = listen;
   if (dev) {
     checkLoopback(host);
@@ -184,7 +187,7 @@ function invalid(message: string): KeyServerError {
   return new KeyServerError('configuration-invalid', message);
 }
 
-function originOf({ origin }: DoorConfig): string {
+function originOf({ origin }: ListenerConfig): string {
   return origin ?? 'https://localhost';
 }
 

@@ -1,10 +1,10 @@
-/** The doors of a running key server: what listens, and for whom. */
-import type { DoorConfig, KeyServerConfig } from '../config/config.ts';
+/** The listeners of a running key server: what listens, and for whom. */
+import type { KeyServerConfig, ListenerConfig } from '../config/config.ts';
 import { trustedProxies } from './client-address.ts';
 import { type Listener, listenFor } from './listen.ts';
 
 /** What listens; the last three may be left out. */
-export interface Doors {
+export interface Listeners {
   readonly api: Listener;
   readonly reading: Listener;
   readonly documents: Listener;
@@ -14,16 +14,16 @@ export interface Doors {
 }
 
 /**
- * Opens all doors, or none.
+ * Opens all listeners, or none.
  *
  * @throws KeyServerError `configuration-invalid`, `certificate-…`, `listen-failed`
  */
-export async function openDoors(config: KeyServerConfig): Promise<Doors> {
+export async function openListeners(config: KeyServerConfig): Promise<Listeners> {
   const isTrustedProxy = trustedProxies(config.trustedProxies);
   const { reading, httpcrypt, metrics, admin } = config;
   const opened: Listener[] = [];
-  const open = async (door: DoorConfig, member: Parameters<typeof listenFor>[1]) => {
-    const listener = await listenFor(door, member, isTrustedProxy);
+  const open = async (settings: ListenerConfig, member: Parameters<typeof listenFor>[1]) => {
+    const listener = await listenFor(settings, member, isTrustedProxy);
     opened.push(listener);
     return listener;
   };
@@ -43,13 +43,13 @@ export async function openDoors(config: KeyServerConfig): Promise<Doors> {
 }
 
 /** Those that listen. */
-export function listenersOf(doors: Doors): Listener[] {
-  return Object.values(doors).filter((door) => door !== undefined);
+export function listenersOf(listeners: Listeners): Listener[] {
+  return Object.values(listeners).filter((listener) => listener !== undefined);
 }
 
 /** Lets running requests end. */
-export async function closeDoors(doors: Doors): Promise<void> {
-  await closeAll(listenersOf(doors));
+export async function closeListeners(listeners: Listeners): Promise<void> {
+  await closeAll(listenersOf(listeners));
 }
 
 async function closeAll(listeners: readonly Listener[]): Promise<void> {

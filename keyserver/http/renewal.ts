@@ -13,14 +13,14 @@ export interface Renewable {
 }
 
 /**
- * Reads the certificates of a door again when one of its files has changed. What does not fit together, because the other file comes later, is
+ * Reads the certificates of a listener again when one of its files has changed. What does not fit together, because the other file comes later, is
  * not taken.
  *
  * @param interval - milliseconds
  * @returns ends it
  */
-export function watchCertificates(doors: readonly Renewable[], log: Logger, interval = INTERVAL): () => void {
-  const watched = doors.flatMap(({ tls, reload }) => {
+export function watchCertificates(listeners: readonly Renewable[], log: Logger, interval = INTERVAL): () => void {
+  const watched = listeners.flatMap(({ tls, reload }) => {
     const files = tls ? [tls.certificate, tls.key] : [];
     const look = () => {
       try {

@@ -1,4 +1,4 @@
-/** The messages inside HTTPCrypt, and who answers them: the same as at the door of the API. */
+/** The messages inside HTTPCrypt, and who answers them: the same as at the API. */
 import type { Logger } from 'pino';
 import { canonicalJson } from '../../core/encoding/canonical-json.ts';
 import type { ChannelRequest } from '../../core/httpcrypt/message.ts';
@@ -11,7 +11,7 @@ import type { ProviderReader } from '../publication/provider.ts';
 import { bindDevice, renewDeviceKey } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import type { Answer, Circumstances } from './door.ts';
+import type { Answer, Circumstances } from './app.ts';
 
 export interface MessagesOptions {
   readonly state: KeyServerState;

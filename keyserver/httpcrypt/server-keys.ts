@@ -1,4 +1,4 @@
-/** The X25519 keys of the HTTPCrypt door, and the tickets that hang on them, in memory only: docs/spec/httpcrypt.md, "Server keys" and "Answers". */
+/** The X25519 keys of the HTTPCrypt endpoint, and the tickets that hang on them, in memory only: docs/spec/httpcrypt.md, "Server keys" and "Answers". */
 import { LRUCache } from 'lru-cache';
 import { type ExchangeKeys, exchangeKeys } from '#channel';
 import { type KeyPair, randomBytes } from '#primitives';
@@ -9,7 +9,7 @@ import { type ServerKey, serverKey, signRecord } from '../../core/httpcrypt/reco
 const MAXIMUM_TICKETS = 50_000;
 
 export interface ServerKeysOptions {
-  /** Of the door. */
+  /** Of the endpoint. */
   readonly url: string;
   /** The channel key. */
   readonly signer: KeyPair;

@@ -1,25 +1,25 @@
-/** Starts what stands behind the HTTPCrypt door: the channel key, the server keys, and their announcement in DNS. */
+/** Starts what stands behind the HTTPCrypt endpoint: the channel key, the server keys, and their announcement in DNS. */
 import type { RequestListener } from 'node:http';
 import { isIP } from 'node:net';
 import { ed25519KeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import type { HttpcryptDoor } from '../../core/httpcrypt/door.ts';
+import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import { recordAddresses, recordText } from '../../core/httpcrypt/record.ts';
 import { writeFileAtomic } from '../../node-support/files/write-file.ts';
 import type { HttpcryptConfig } from '../config/schema.ts';
 import type { IsTrustedProxy } from '../http/client-address.ts';
 import type { Metrics } from '../operations/metrics.ts';
 import { readSecret } from '../storage/secrets.ts';
-import { createHttpcryptDoor } from './door.ts';
+import { createHttpcryptApp } from './app.ts';
 import { answerMessages, type MessagesOptions } from './messages.ts';
 import { ServerKeys } from './server-keys.ts';
 
-const DOOR = 'httpcrypt';
+const LISTENER = 'httpcrypt';
 
 export interface StartedHttpcrypt {
   readonly app: RequestListener;
   /** What the publisher's descriptor has to say. */
-  readonly announced: HttpcryptDoor;
+  readonly announced: HttpcryptEndpoint;
   readonly stop: () => void;
 }
 
@@ -46,14 +46,14 @@ export async function startHttpcrypt(options: HttpcryptOptions): Promise<Started
   log.info(announced, 'HTTPCrypt: the publisher names this in the descriptor');
   const named = (await provider.read())?.descriptor.httpcrypt;
   if (named && (named.key !== announced.key || named.url !== url))
-    log.warn({ descriptor: named }, 'the descriptor names another door for HTTPCrypt: readers refuse this one');
+    log.warn({ descriptor: named }, 'the descriptor names another endpoint for HTTPCrypt: readers refuse this one');
   const note = (method: string, route: string, status: number, ms: number) => {
-    metrics.count(DOOR, route, status);
-    log.info({ door: DOOR, method, route, status, ms }, 'request');
+    metrics.count(LISTENER, route, status);
+    log.info({ listener: LISTENER, method, route, status, ms }, 'request');
   };
   const requestsPerAddress = limits.keyRequestsPerAddress;
   const answer = answerMessages(options);
-  const app = createHttpcryptDoor({ url, keys, requestsPerAddress, isTrustedProxy, answer, note });
+  const app = createHttpcryptApp({ url, keys, requestsPerAddress, isTrustedProxy, answer, note });
   return { app, announced, stop: () => keys.stop() };
 }
 

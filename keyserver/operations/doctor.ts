@@ -54,10 +54,10 @@ async function checksAround(config: KeyServerConfig): Promise<Check[]> {
   ];
 }
 
-/** The files of certificates: what a door serves from now on. */
+/** The files of certificates: what a listener serves from now on. */
 function fileChecks({ tls, reading, admin }: KeyServerConfig): Check[] {
-  const doors = [tls, reading.tls, reading.documents.tls, admin?.tls];
-  const files = new Set(doors.flatMap((door) => door?.certificate ?? []));
+  const listeners = [tls, reading.tls, reading.documents.tls, admin?.tls];
+  const files = new Set(listeners.flatMap((listener) => listener?.certificate ?? []));
   return Array.from(files, (file) => ({
     check: `certificate ${file}`,
     remedy: 'put a certificate there, in PEM form',

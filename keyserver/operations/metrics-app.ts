@@ -1,9 +1,9 @@
-/** The door for metrics: plain HTTP on loopback, one path. */
+/** The app of metrics: plain HTTP on loopback, one path. */
 import type { RequestListener } from 'node:http';
 import type { Metrics } from './metrics.ts';
 
 /** Answers `GET /metrics`, under the address that is listened on: a foreign `Host` is DNS rebinding. */
-export function metricsDoor(metrics: Metrics, origin: string): RequestListener {
+export function metricsApp(metrics: Metrics, origin: string): RequestListener {
   const { host } = new URL(origin);
   return (request, response) => {
     if (request.headers.host !== host) return void response.writeHead(421).end();

@@ -7,7 +7,7 @@ import type { KeyServerState } from '../storage/state.ts';
 
 export interface Metrics {
   /** Counts an answer. */
-  readonly count: (door: string, route: string, status: number) => void;
+  readonly count: (listener: string, route: string, status: number) => void;
   readonly contentType: string;
   /** All metrics in Prometheus's text format. */
   readonly text: () => Promise<string>;
@@ -21,8 +21,8 @@ export function createMetrics(
   const registry = new Registry();
   const requests = new Counter({
     name: 'wispr_http_requests_total',
-    help: 'Answers by door, route and status.',
-    labelNames: ['door', 'route', 'status'],
+    help: 'Answers by listener, route and status.',
+    labelNames: ['listener', 'route', 'status'],
     registers: [registry],
   });
   addPublicationGauges(registry, state);
@@ -31,7 +31,7 @@ export function createMetrics(
   addPushGauges(registry, state, targets);
   addHashing(registry, state);
   return {
-    count: (door, route, status) => requests.inc({ door, route, status: String(status) }),
+    count: (listener, route, status) => requests.inc({ listener, route, status: String(status) }),
     contentType: registry.contentType,
     text: () => registry.metrics(),
   };

@@ -1,22 +1,22 @@
-/** Opens state and doors of a key server. One whose database is away listens meanwhile, and says so. */
+/** Opens state and listeners of a key server. One whose database is away listens meanwhile, and says so. */
 import type { RequestListener } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
-import { closeDoors, type Doors, openDoors } from '../http/listeners.ts';
+import { closeListeners, type Listeners, openListeners } from '../http/listeners.ts';
 import { type KeyServerState, openState } from '../storage/state.ts';
 
 /** Milliseconds between two attempts: the first, and the longest. */
 const [FIRST_PAUSE, LONGEST_PAUSE] = [250, 10_000];
 
-/** A state and the doors to it, which {@link closeDoors} and `database.close()` close. */
-export interface Opened {
+/** A state and the listeners to it, which {@link closeListeners} and `database.close()` close. */
+export interface StateAndListeners {
   readonly state: KeyServerState;
-  readonly doors: Doors;
+  readonly listeners: Listeners;
 }
 
-export interface Start {
+export interface DatabaseWait {
   /** Seconds since 1970. */
   readonly now?: (() => number) | undefined;
   /** Ends the wait for a database. */
@@ -24,16 +24,20 @@ export interface Start {
 }
 
 /**
- * Opens the state, then the doors. Where the database is away, the doors come first: they answer 503 until it is there. Any other
+ * Opens the state, then the listeners. Where the database is away, the listeners come first: they answer 503 until it is there. Any other
  * refusal of the database ends the wait, and whatever fails leaves nothing open.
  *
- * @throws as `openState` and `openDoors`, but not `database-away`; AbortError where `signal` ended the wait
+ * @throws as `openState` and `openListeners`, but not `database-away`; AbortError where `signal` ended the wait
  */
-export async function openStateAndDoors(config: KeyServerConfig, log: Logger, start: Start): Promise<Opened> {
+export async function openStateAndListeners(
+  config: KeyServerConfig,
+  log: Logger,
+  start: DatabaseWait,
+): Promise<StateAndListeners> {
   const state = await openState(config, start.now).catch(unlessAway);
   if (state instanceof KeyServerError) return waitForState(config, log, state, start);
   try {
-    return { state, doors: await openDoors(config) };
+    return { state, listeners: await openListeners(config) };
   } catch (error) {
     await state.database.close();
     throw error;
@@ -44,10 +48,10 @@ async function waitForState(
   config: KeyServerConfig,
   log: Logger,
   { code, message }: KeyServerError,
-  { now, signal }: Start,
-): Promise<Opened> {
-  const doors = await openDoors(config);
-  doors.api.serve(answerHealth);
+  { now, signal }: DatabaseWait,
+): Promise<StateAndListeners> {
+  const listeners = await openListeners(config);
+  listeners.api.serve(answerHealth);
   log.warn({ code, reason: message }, 'the database is away: waiting for it');
   try {
     for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
@@ -55,10 +59,10 @@ async function waitForState(
       const state = await openState(config, now).catch(unlessAway);
       if (state instanceof KeyServerError) continue;
       log.info('the database is there');
-      return { state, doors };
+      return { state, listeners };
     }
   } catch (error) {
-    await closeDoors(doors);
+    await closeListeners(listeners);
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** Changes the key of the HTTPCrypt door: its process reads the new one when it starts. */
+/** Changes the key of the HTTPCrypt endpoint: its process reads the new one when it starts. */
 import { audit } from '../storage/audit.ts';
 import { renewSecret } from '../storage/secrets.ts';
 import type { KeyServerState } from '../storage/state.ts';

@@ -3,23 +3,23 @@ import type { StripeConfig } from '../api/subscriptions.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { readSecretFile } from '../config/secret-file.ts';
 import { KeyServerError } from '../errors.ts';
-import { checkAdminDoor, checkDoor, checkHttpcryptDoor } from '../http/listen.ts';
+import { checkAdminListener, checkHttpcryptListener, checkListener } from '../http/listen.ts';
 import { checkMailer } from '../mail/mailer.ts';
 import { paywallSettings } from '../subscriptions/paywall.ts';
 
 /**
- * Everything that is wrong with doors, certificates and files of secrets, in one error.
+ * Everything that is wrong with listeners, certificates and files of secrets, in one error.
  *
  * @throws KeyServerError `configuration-invalid`, `certificate-…`
  */
 export function checkBeforeStart(config: KeyServerConfig): void {
   const { reading, openid, mail } = config;
   const problems = [
-    () => checkDoor(config, config),
-    () => checkDoor(reading, config),
-    () => checkDoor(reading.documents, config),
-    () => checkHttpcryptDoor(config),
-    () => checkAdminDoor(config.admin, config),
+    () => checkListener(config, config),
+    () => checkListener(reading, config),
+    () => checkListener(reading.documents, config),
+    () => checkHttpcryptListener(config),
+    () => checkAdminListener(config.admin, config),
     () => readStripe(config),
     () => paywallSettings(config),
     () => openid && readSecretFile(openid.clientSecretFile),

@@ -2,7 +2,7 @@
 import type { Express, Request, Response } from 'express';
 import { documentTarget, localTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
-import { noStore } from '../http/door.ts';
+import { noStore } from '../http/app.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
@@ -66,7 +66,7 @@ export async function sendSignIn(
       signInPage(await pages.masthead(), {
         ...page,
         wanted,
-        openid: pages.door?.title,
+        openid: pages.openid?.title,
         byMail: pages.mail !== undefined,
         signsUp: pages.mail?.signUp !== undefined,
       }),

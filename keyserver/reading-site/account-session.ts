@@ -6,9 +6,9 @@ import { formOf } from '../http/forms.ts';
 import { MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { endSession, findSession, type NewSession } from '../sign-in/accounts.ts';
-import type { OpenIdDoor } from '../sign-in/openid-configuration.ts';
+import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import type { Masthead } from './pages.ts';
+import type { OwnPages } from './own-pages.ts';
 import type { ProgramVersion } from './program.ts';
 import type { ReadingCookie } from './session-cookie.ts';
 import { rememberBrowser, type SignInLimits } from './sign-in-limits.ts';
@@ -28,8 +28,7 @@ export interface ReadingMail {
 }
 
 /** What the pages of accounts work with. */
-export interface AccountPages extends SignInLimits {
-  readonly origin: string;
+export interface AccountPages extends OwnPages, SignInLimits {
   /** The origin of the documents. */
   readonly documents: string;
   /** The origin of devices. */
@@ -37,9 +36,8 @@ export interface AccountPages extends SignInLimits {
   readonly cookie: ReadingCookie;
   /** `undefined`: no mail is sent. */
   readonly mail: ReadingMail | undefined;
-  readonly masthead: () => Promise<Masthead>;
   /** Where else people can sign in. */
-  readonly door: Pick<OpenIdDoor, 'title'> | undefined;
+  readonly openid: Pick<OpenIdSignIn, 'title'> | undefined;
   /** What opens documents in browsers; `undefined` where they are decrypted here, or while the publication is not known. */
   readonly program: () => Promise<ProgramVersion | undefined>;
 }

@@ -7,11 +7,11 @@ import { READER_INVITATION_URL } from '../../core/site/open-in-reader.ts';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import type { SignUpConfig } from '../config/mail.ts';
-import type { DoorOptions } from '../http/door.ts';
+import type { AppOptions } from '../http/app.ts';
 import type { RequestLimits } from '../http/limits.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
-import type { OpenIdDoor } from '../sign-in/openid-configuration.ts';
+import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { addAccountPages } from './account-pages.ts';
 import { type AccountPages, subscriberOf } from './account-session.ts';
@@ -21,12 +21,11 @@ import { addMailPages } from './mail-pages.ts';
 import { addOpenIdPages } from './openid-pages.ts';
 import { addOwnAccountPages } from './own-account-pages.ts';
 import {
-  createReadingDoor,
+  createReadingApp,
   documentLimit,
   handleError,
   mastheadOf,
   named,
-  type OwnPages,
   readingOnly,
   refuseForeign,
   sendRefusal,
@@ -40,7 +39,7 @@ import { knownBrowserCookie, mailCookie, openIdCookie, sessionCookie } from './s
 import { isOpened } from './targets.ts';
 import { addVault } from './vault.ts';
 
-export interface ReadingSiteOptions extends DoorOptions {
+export interface ReadingSiteOptions extends AppOptions {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;
   readonly publications: ReadPublications;
@@ -52,16 +51,16 @@ export interface ReadingSiteOptions extends DoorOptions {
   /** The origin of devices. */
   readonly keyServer: string;
   /** The OpenID provider at which people can sign in. */
-  readonly door: OpenIdDoor | undefined;
+  readonly openid: OpenIdSignIn | undefined;
   /** The in-browser reader; `undefined`: documents are decrypted by the server. */
   readonly webReader: WebReaderFiles | undefined;
 }
 
 /** The reading site's own pages as an Express app, not listening. */
 export function createReadingSite(options: ReadingSiteOptions): Express {
-  const { provider, publications, origin, documents, limits, webReader } = options;
+  const { provider, publications, origin, documents, limits, webReader, openid, log } = options;
   const isInBrowser = () => isReadInBrowser({ webReader, provider, account: origin });
-  const pages: AccountPages & OwnPages = {
+  const pages: AccountPages = {
     ...options,
     account: origin,
     cookie: sessionCookie(origin),
@@ -76,12 +75,11 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     isSignedIn: async (request) => (await subscriberOf(pages, request)) !== undefined,
   };
   const formsLeadTo = [documents, new URL(READER_INVITATION_URL).origin];
-  const app = createReadingDoor({ ...options, formsLeadTo }, pages, Object.keys(SCRIPTS));
+  const app = createReadingApp({ ...options, formsLeadTo }, pages, Object.keys(SCRIPTS));
   addAccountPages(app, pages);
   addJoinPages(app, pages);
   addPasskeyPages(app, pages);
-  const { door } = options;
-  if (door) addOpenIdPages(app, { ...options, ...pages, door, way: openIdCookie(origin) });
+  if (openid) addOpenIdPages(app, { ...pages, log, openid, way: openIdCookie(origin) });
   addMailPages(app, pages);
   addOwnAccountPages(app, pages);
   // Browsers ask for it by themselves. The publisher's logo is a published byte, of which there are none here.
@@ -89,7 +87,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     '/favicon.ico',
     (_request, response) => void response.set('Cache-Control', 'max-age=86400').status(204).end(),
   );
-  if (webReader) addVault(app, { ...options, ...pages }, webReader);
+  if (webReader) addVault(app, { ...pages, provider }, webReader);
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   app.use(named, readingOnly(pages), refuseForeign(pages, isOpened), documentLimit(limits), (request, response) =>
     leadOn(pages, isInBrowser, request, response),
@@ -103,7 +101,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
  * before anything is loaded; in the browser, the reader there asks for keys when a page needs them.
  */
 async function leadOn(
-  pages: AccountPages & OwnPages,
+  pages: AccountPages,
   isInBrowser: () => Promise<boolean>,
   request: Request,
   response: Response,

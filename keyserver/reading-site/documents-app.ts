@@ -7,7 +7,7 @@ import type { Freshness } from '../../core/publication/site-publication.ts';
 import { LEFT_PAGE, READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { noticePage } from '../../reading/refusal-page.ts';
-import type { DoorOptions } from '../http/door.ts';
+import type { AppOptions } from '../http/app.ts';
 import type { RequestLimits } from '../http/limits.ts';
 import type { ProviderReader } from '../publication/provider.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -16,7 +16,7 @@ import { takeTurns } from './deliveries.ts';
 import { addEntrance, begin, type Entrance, hasBegun, readerOf } from './entrance.ts';
 import { addInBrowser, type InBrowser, onlyOwnWorker, startInBrowser } from './in-browser.ts';
 import {
-  createReadingDoor,
+  createReadingApp,
   documentLimit,
   handleError,
   mastheadOf,
@@ -34,7 +34,7 @@ import { entryCookie, sessionCookie } from './session-cookie.ts';
 import { answerForSite, type SiteService } from './site.ts';
 import { isOpened } from './targets.ts';
 
-export interface DocumentsSiteOptions extends DoorOptions {
+export interface DocumentsSiteOptions extends AppOptions {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;
   readonly hosts: ContentHosts;
@@ -65,7 +65,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
   };
   const site: SiteService = { ...options, sendNotice: (...visit) => sendNotice(state, pages, ...visit) };
   const inBrowser: InBrowser = { ...options, pages, readsHere: (request) => hasBegun(entrance, request) };
-  const app = createReadingDoor(options, pages, [], onlyOwnWorker);
+  const app = createReadingApp(options, pages, [], onlyOwnWorker);
   addInBrowser(app, inBrowser);
   addEntrance(app, entrance, documentLimit(limits));
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));

@@ -6,7 +6,7 @@
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { documentTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
-import { noStore } from '../http/door.ts';
+import { noStore } from '../http/app.ts';
 import { queryOf } from '../http/forms.ts';
 import { challengeOf, createEntrySecret, enterWithCode, findDocumentSession } from '../sign-in/document-sessions.ts';
 import type { KeyServerState } from '../storage/state.ts';

@@ -17,7 +17,7 @@ import {
 } from '../../node-support/web-reader-files.ts';
 import { openerOf } from '../../reading/navigation.ts';
 import { KeyServerError } from '../errors.ts';
-import { noStore } from '../http/door.ts';
+import { noStore } from '../http/app.ts';
 import { formOf } from '../http/forms.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type Provider, type ProviderReader, siteReadAt } from '../publication/provider.ts';

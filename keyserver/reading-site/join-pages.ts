@@ -4,7 +4,7 @@ import { normaliseCode } from '../../core/keys/binding.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
-import { noStore } from '../http/door.ts';
+import { noStore } from '../http/app.ts';
 import { field, optionalField, queryOf } from '../http/forms.ts';
 import { addressOf, limitFailures } from '../http/limits.ts';
 import { findInvitation } from '../readers/invitations.ts';

@@ -1,7 +1,7 @@
 /** Signing in and signing up by mail: a name or an address is typed, then the code of the mail. Whether the name is known changes no answer. */
 import type { Express, Request, Response } from 'express';
 import { localTarget } from '../../reading/local-target.ts';
-import { noStore } from '../http/door.ts';
+import { noStore } from '../http/app.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';

@@ -3,10 +3,10 @@ import type { Express, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { localTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
-import { noStore } from '../http/door.ts';
+import { noStore } from '../http/app.ts';
 import { queryOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
-import type { OpenIdDoor } from '../sign-in/openid-configuration.ts';
+import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
 import { signInPerson } from '../sign-in/openid-identities.ts';
 import { sendSignIn } from './account-pages.ts';
 import { type AccountPages, beginSession } from './account-session.ts';
@@ -19,7 +19,7 @@ const BACK = '/-/openid/back';
 const MAXIMUM_TARGET_LENGTH = 2800;
 
 export interface OpenIdPages extends AccountPages {
-  readonly door: OpenIdDoor;
+  readonly openid: OpenIdSignIn;
   readonly log: Logger;
   /** Holds the browser's secret, and where the person wanted to go. */
   readonly way: ReadingCookie;
@@ -41,11 +41,11 @@ export function addOpenIdPages(app: Express, pages: OpenIdPages): void {
 }
 
 async function sendAway(pages: OpenIdPages, request: Request, response: Response): Promise<void> {
-  const { origin, door, way } = pages;
+  const { origin, openid, way } = pages;
   const wanted = localTarget(queryOf(request, 'to') + queryOf(request, 'place'), origin);
   const to = wanted.length > MAXIMUM_TARGET_LENGTH ? '/' : wanted;
   try {
-    const { url, secret } = await door.provider.begin(origin + BACK);
+    const { url, secret } = await openid.provider.begin(origin + BACK);
     way.set(response, `${secret}.${Buffer.from(to).toString('base64url')}`);
     response.redirect(303, url.href);
   } catch (error) {
@@ -55,13 +55,13 @@ async function sendAway(pages: OpenIdPages, request: Request, response: Response
 
 /** The cookie is used up by the first who comes back. */
 async function takeBack(pages: OpenIdPages, request: Request, response: Response): Promise<void> {
-  const { origin, state, door, way } = pages;
+  const { origin, state, openid, way } = pages;
   const [secret = '', target = ''] = (way.read(request) ?? '').split('.');
   const to = localTarget(Buffer.from(target, 'base64url').toString(), origin);
   way.clear(response);
   try {
-    const person = await door.provider.person(secret, new URL(request.originalUrl, origin));
-    await beginSession(pages, request, response, await signInPerson(state, person, door.plan));
+    const person = await openid.provider.person(secret, new URL(request.originalUrl, origin));
+    await beginSession(pages, request, response, await signInPerson(state, person, openid.plan));
     response.redirect(303, to);
   } catch (error) {
     await refuse(pages, response, to, error);

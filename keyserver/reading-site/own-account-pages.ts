@@ -1,6 +1,6 @@
 /** What subscribers do with their accounts: password, sessions, the Reader, their data. */
 import type { Express, Request, RequestHandler, Response } from 'express';
-import { noStore } from '../http/door.ts';
+import { noStore } from '../http/app.ts';
 import { field } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
 import { readProviderRow } from '../publication/provider.ts';

@@ -4,7 +4,7 @@ import { accentOf } from '../../core/site/accent.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import { localTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
-import { createDoor, type DoorOptions } from '../http/door.ts';
+import { type AppOptions, createApp } from '../http/app.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { type Masthead, refusalPage, SCRIPTS, STYLES } from './pages.ts';
@@ -21,14 +21,14 @@ export interface OwnPages {
   readonly isSignedIn: (request: Request) => Promise<boolean>;
 }
 
-/** A door of the reading site, with the files that its pages load. @param scripts - paths */
-export function createReadingDoor(
-  options: DoorOptions,
+/** An app of the reading site, with the files that its pages load. @param scripts - paths */
+export function createReadingApp(
+  options: AppOptions,
   pages: OwnPages,
   scripts: readonly string[],
   ...guards: readonly RequestHandler[]
 ): Express {
-  const app = createDoor(
+  const app = createApp(
     options,
     (request, response) => void sendRefusal(pages, request, response, refusalFor('misdirected-request')),
   );
@@ -88,7 +88,7 @@ function sendLine(response: Response, { title, code }: CodedRefusal): void {
 
 /** @param handle - answers some errors in its own way; returns whether it did */
 export function handleError(
-  { log }: DoorOptions,
+  { log }: AppOptions,
   pages: OwnPages,
   handle: (refusal: CodedRefusal, request: Request, response: Response) => Promise<boolean> = async () => false,
 ): ErrorRequestHandler {

@@ -2,7 +2,7 @@
 import type { Express, Request, Response } from 'express';
 import { localTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
-import { noStore } from '../http/door.ts';
+import { noStore } from '../http/app.ts';
 import { field, formOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
 import { createSession, type NewSession } from '../sign-in/accounts.ts';

@@ -11,8 +11,8 @@ import { KEYS_PAGE } from '../../core/site/path.ts';
 import { addressOf, type WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { body, bytesOf, refuseTooMany, send, sendError } from '../api/answers.ts';
 import { KeyServerError } from '../errors.ts';
-import { noStore } from '../http/door.ts';
-import { limitRequests, type RequestLimits } from '../http/limits.ts';
+import { noStore } from '../http/app.ts';
+import { limitRequests } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readPublication } from '../publication/stored.ts';
 import { bindBrowser } from '../readers/bindings.ts';
@@ -41,13 +41,9 @@ const ML_KEM = '/-/ml-kem.js';
 
 export interface VaultPages extends AccountPages {
   readonly provider: ProviderReader;
-  readonly limits: RequestLimits;
 }
 
-/**
- * Adds the vault's addresses to the reading site.
- *
- */
+/** Adds the vault's addresses to the reading site. */
 export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles): void {
   const { origin, limits, state, provider, cookie } = pages;
   const asked = [noStore, ownPageOnly(origin), limitRequests(limits.keyRequestsPerAddress, refuseTooMany)];

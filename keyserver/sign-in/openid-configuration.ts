@@ -4,7 +4,7 @@ import { readSecretFile } from '../config/secret-file.ts';
 import type { OpenIdProvider } from './openid-provider.ts';
 
 /** A way to sign in. */
-export interface OpenIdDoor {
+export interface OpenIdSignIn {
   /** Of the button. */
   readonly title: string;
   /** To which a new subscriber subscribes. */
@@ -18,7 +18,7 @@ export interface OpenIdDoor {
  * @param now - seconds since 1970
  * @throws KeyServerError `configuration-invalid`
  */
-export async function openOpenId({ openid }: KeyServerConfig, now: () => number): Promise<OpenIdDoor | undefined> {
+export async function openOpenId({ openid }: KeyServerConfig, now: () => number): Promise<OpenIdSignIn | undefined> {
   if (openid === undefined) return undefined;
   const { issuer, clientId, clientSecretFile, title, plan } = openid;
   const clientSecret = readSecretFile(clientSecretFile);

@@ -1,4 +1,4 @@
-/** The HTTPCrypt door of the key server, with the Reader's side of the channel, through real name servers, nginx and Squid. Attacks by the numbers of docs/threat-model.md. */
+/** The HTTPCrypt endpoint of the key server, with the Reader's side of the channel, through real name servers, nginx and Squid. Attacks by the numbers of docs/threat-model.md. */
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +11,7 @@ import { parseAllowLocal } from '../../client-proxy/network/local-addresses.ts';
 import { Upstream } from '../../client-proxy/network/upstream.ts';
 import { HttpcryptChannel } from '../../client-proxy/site/httpcrypt.ts';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
-import type { HttpcryptDoor } from '../../core/httpcrypt/door.ts';
+import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import {
   beginExchange,
   type Exchange,
@@ -66,7 +66,7 @@ let silent: DnsServer;
 let throughSquid: Upstream;
 let direct: Upstream;
 /** As the descriptor would name it, and at the key server itself. */
-let door: HttpcryptDoor;
+let endpoint: HttpcryptEndpoint;
 let near: string;
 
 beforeAll(async () => {
@@ -74,9 +74,9 @@ beforeAll(async () => {
   const config = { httpcrypt: { url: `http://${HOST}/a/`, listen, rotateMinutes: 60, zone } };
   rig = await startRig({ config });
   const { httpcrypt: port = 0 } = rig.server.ports;
-  if (!rig.server.httpcrypt) throw new Error('the door is not open');
+  if (!rig.server.httpcrypt) throw new Error('the endpoint is not open');
   const { key, url } = rig.server.httpcrypt;
-  door = { key, url };
+  endpoint = { key, url };
   near = `http://127.0.0.1:${port}/a/`;
   const nginxPort = await freePort();
   [nginx, squid, names] = await Promise.all([
@@ -102,17 +102,17 @@ afterAll(async () => {
   for (const close of cleanUp) await close();
 });
 
-const channel = (dnsServers = [names.address], to = door) =>
-  new HttpcryptChannel({ dispatcher: throughSquid.plain, dnsServers, door: to });
+const channel = (dnsServers = [names.address], to = endpoint) =>
+  new HttpcryptChannel({ dispatcher: throughSquid.plain, dnsServers, endpoint: to });
 const day1 = () => setOf(rig.publisher, 'day-1').id;
 const ask = (deviceKey: NamedKey) => encodeKeyRequest(deviceKey, rig.server.url, [day1()], nowInSeconds());
 const connect = async (name: string) => bind(rig.provider, await rig.codeFor(name));
 
-/** The current server key, from the door itself. */
+/** The current server key, from the endpoint itself. */
 async function serverKey(): Promise<ServerKey> {
   const { body } = await sendRaw(near, 'OPTIONS', undefined);
-  const key = fromBase64url(door.key) ?? new Uint8Array(0);
-  return verifyRecord(recordFromText(body.toString()), { url: door.url, key }, nowInSeconds());
+  const key = fromBase64url(endpoint.key) ?? new Uint8Array(0);
+  return verifyRecord(recordFromText(body.toString()), { url: endpoint.url, key }, nowInSeconds());
 }
 
 /** A message in its envelope, and what comes back for it. */
@@ -148,7 +148,7 @@ describe('HTTPCrypt through Squid and nginx', () => {
       );
     expect(new Set(paths).size).toBe(3);
     expect(nginx.requests()).not.toContain(code);
-    expect(rig.log()).toMatch(/"door":"httpcrypt","method":"POST","route":"\/v1\/keys","status":200/);
+    expect(rig.log()).toMatch(/"listener":"httpcrypt","method":"POST","route":"\/v1\/keys","status":200/);
     expect(rig.log()).toMatch(/"route":"\/v1\/bindings","status":425/);
   });
 
@@ -180,7 +180,7 @@ describe('HTTPCrypt through Squid and nginx', () => {
     for (let round = 0; round < 3; round++) expect((await get()).keys).toHaveLength(1);
     const announced = readFileSync(zone, 'utf8');
     rig.passTime(2 * HOUR + 1);
-    // Its key is gone, and what the Reader shows is not known any more. DNS has the same record still, so the Reader asks the door.
+    // Its key is gone, and what the Reader shows is not known any more. DNS has the same record still, so the Reader asks the endpoint.
     expect((await get()).refused).toEqual([{ id: day1(), reason: 'stale-request' }]);
     rig.passTime(-2 * HOUR - 1);
     expect(readFileSync(zone, 'utf8')).not.toBe(announced);
@@ -191,10 +191,10 @@ describe('HTTPCrypt through Squid and nginx', () => {
 
 describe('attacks on HTTPCrypt', () => {
   /** A Reader whose parent proxy is a hop that a test plays. */
-  async function readerThrough(hop: Server, to = door) {
+  async function readerThrough(hop: Server, to = endpoint) {
     await new Promise<void>((resolve) => hop.listen(0, '127.0.0.1', resolve));
     const upstream = new Upstream({ parentProxy: `http://127.0.0.1:${(hop.address() as AddressInfo).port}` });
-    const reader = new HttpcryptChannel({ dispatcher: upstream.plain, dnsServers: [silent.address], door: to });
+    const reader = new HttpcryptChannel({ dispatcher: upstream.plain, dnsServers: [silent.address], endpoint: to });
     const end = async () => {
       await upstream.close();
       await new Promise((resolve) => hop.close(resolve));
@@ -346,7 +346,7 @@ describe('attacks on HTTPCrypt', () => {
   /** A hop that says OPTIONS and POST what it likes. */
   async function throughHop(
     hop: { record: string; status?: number; text?: string },
-    to: HttpcryptDoor,
+    to: HttpcryptEndpoint,
     body: Uint8Array,
   ) {
     const seen: string[] = [];
@@ -364,18 +364,18 @@ describe('attacks on HTTPCrypt', () => {
     return { outcome, seen };
   }
 
-  it('attack 111, attack 113: a Reader sends nothing to a key that is over, of another key server, or of another door', async () => {
+  it('attack 111, attack 113: a Reader sends nothing to a key that is over, of another key server, or of another endpoint', async () => {
     const [mine, other] = [ed25519KeyPair(randomBytes(32)), ed25519KeyPair(randomBytes(32))];
-    const to = { url: door.url, key: toBase64url(mine.publicKey) };
-    const signed = async (notAfter: number, url = door.url, signer = mine) => {
+    const to = { url: endpoint.url, key: toBase64url(mine.publicKey) };
+    const signed = async (notAfter: number, url = endpoint.url, signer = mine) => {
       const key = await makeServerKey(exchangeKeys(randomBytes(32)).publicKey, notAfter);
       return recordText(signRecord(key, url, signer.secretKey));
     };
     const now = nowInSeconds();
     const records = {
       'attack 113: over': await signed(now - 1),
-      'attack 111: of another key server': await signed(now + HOUR, door.url, other),
-      'attack 111: of another door': await signed(now + HOUR, `${door.url}b/`),
+      'attack 111: of another key server': await signed(now + HOUR, endpoint.url, other),
+      'attack 111: of another endpoint': await signed(now + HOUR, `${endpoint.url}b/`),
       'not a record': 'wispr/1 httpcrypt=AAAA',
       'attack 115: none': '',
     };
@@ -394,17 +394,20 @@ describe('attacks on HTTPCrypt', () => {
     const before = rig.log().length;
     const clear = { record, text: '{"keys":[],"refused":[],"time":1}' };
     const refusals = [403, 302, 404, 500].map((status) => ({ record, status }));
-    expect(await throughHop(clear, door, asked)).toEqual({
+    expect(await throughHop(clear, endpoint, asked)).toEqual({
       outcome: 'channel-key-refused', // it has announced no other key than the one that failed
       seen: ['OPTIONS', 'POST', 'OPTIONS'],
     });
     for (const hop of refusals)
-      expect(await throughHop(hop, door, asked)).toEqual({ outcome: 'key-server-answer', seen: ['OPTIONS', 'POST'] });
+      expect(await throughHop(hop, endpoint, asked)).toEqual({
+        outcome: 'key-server-answer',
+        seen: ['OPTIONS', 'POST'],
+      });
     expect(rig.log().slice(before)).not.toContain(KEY_REQUEST_PATH);
   });
 });
 
-describe('the HTTPCrypt door', () => {
+describe('the HTTPCrypt endpoint', () => {
   it('keeps a bounded number of tickets: the oldest goes first', async () => {
     const options = { url: near, signer: ed25519KeyPair(randomBytes(32)), timeToLive: HOUR, now: nowInSeconds };
     const keys = await ServerKeys.start({ ...options, announce: async () => undefined, maximumTickets: 2 });
@@ -439,9 +442,9 @@ describe('the HTTPCrypt door', () => {
       limits: { keyRequestsPerAddress: 8, bindingsPerAddress: 2 },
       config: { httpcrypt },
     });
-    if (!own.server.httpcrypt) throw new Error('the door is not open');
+    if (!own.server.httpcrypt) throw new Error('the endpoint is not open');
     const { publisher } = own.provider;
-    const reader = new HttpcryptChannel({ dispatcher: direct.plain, door: own.server.httpcrypt });
+    const reader = new HttpcryptChannel({ dispatcher: direct.plain, endpoint: own.server.httpcrypt });
     const device = await createDeviceKeys(own.provider);
     const guess = async () =>
       (await reader.post(BINDING_PATH, encodeBindingRequest(device, publisher, '0'.repeat(16), nowInSeconds()))).status;
@@ -449,6 +452,6 @@ describe('the HTTPCrypt door', () => {
     expect([await guess(), await guess(), await guess()]).toEqual([403, 403, 429]);
     for (let round = 0; round < 3; round++) expect((await reader.post('/v1/none', new Uint8Array(0))).status).toBe(404);
     await expect(reader.post('/v1/none', new Uint8Array(0))).rejects.toMatchObject({ code: 'key-server-answer' });
-    expect(own.log()).toMatch(/"door":"httpcrypt","method":"POST","route":"none","status":429/);
+    expect(own.log()).toMatch(/"listener":"httpcrypt","method":"POST","route":"none","status":429/);
   });
 });

@@ -87,7 +87,7 @@ function isResumed(host: string, port: number, session: Buffer): Promise<boolean
 }
 
 describe('with certificates', () => {
-  it('speaks TLS 1.3, with post-quantum key agreement, on all doors', async () => {
+  it('speaks TLS 1.3, with post-quantum key agreement, on all listeners', async () => {
     await withServer({}, async ({ keyServer: keys, reading: read, documents }, server) => {
       const urls = [server.url, server.readingUrl, server.documentsUrl];
       expect(urls).toEqual([`https://${KEYS}`, `https://${READ}`, `https://${PAGES}`]);

@@ -62,10 +62,10 @@ it('attack 93: count answers by route and status, without a name, a path or a qu
   await fetch(`${server.url}/v1/bundle`, { method: 'PUT', headers: { authorization: 'Bearer guess' } });
   const text = await (await fetch(server.metricsUrl ?? '')).text();
   for (const line of [
-    'wispr_http_requests_total{door="api",route="/v1/publication",status="200"} 1',
-    'wispr_http_requests_total{door="api",route="/.well-known/wispr/:file",status="200"} 1',
-    'wispr_http_requests_total{door="api",route="none",status="404"} 1',
-    'wispr_http_requests_total{door="api",route="/v1/bundle",status="401"} 1',
+    'wispr_http_requests_total{listener="api",route="/v1/publication",status="200"} 1',
+    'wispr_http_requests_total{listener="api",route="/.well-known/wispr/:file",status="200"} 1',
+    'wispr_http_requests_total{listener="api",route="none",status="404"} 1',
+    'wispr_http_requests_total{listener="api",route="/v1/bundle",status="401"} 1',
   ])
     expect(text).toContain(line);
   for (const secret of [
@@ -81,7 +81,7 @@ it('attack 93: count answers by route and status, without a name, a path or a qu
     expect(text).not.toContain(secret);
 });
 
-it('are behind a door of their own, which is off unless configured, and on loopback', async () => {
+it('are at a listener of their own, which is off unless configured, and on loopback', async () => {
   const { metricsUrl = '', url, readingUrl } = the.rig.server;
   expect((await fetch(`${url}/metrics`)).status).toBe(404);
   expect(await (await fetch(`${readingUrl}/metrics`)).text()).not.toContain('wispr_');
@@ -113,7 +113,7 @@ it('attack 49: a role in a message cannot write metrics of its own', async () =>
 it('are all that the alerts and the dashboard name, and no other', async () => {
   await the.publish(7);
   const text = await (await fetch(the.rig.server.metricsUrl ?? '')).text();
-  const file = (name: string) => readFileSync(new URL(`../../keyserver/metrics/${name}`, import.meta.url), 'utf8');
+  const file = (name: string) => readFileSync(new URL(`../../keyserver/operations/${name}`, import.meta.url), 'utf8');
   const { groups } = parse(file('alerts.yml'));
   const rules = groups[0].rules as { expr: string; labels: object; annotations: object }[];
   const panels = JSON.parse(file('dashboard.json')).panels as { targets: { expr: string }[] }[];
@@ -125,7 +125,7 @@ it('are all that the alerts and the dashboard name, and no other', async () => {
   for (const { expr } of [...rules, ...panels.flatMap(({ targets }) => targets)]) {
     for (const [name] of expr.matchAll(/wispr_\w+/g)) expect(text).toMatch(new RegExp(`^${name}(?:\\{.*\\})? `, 'm'));
     for (const [, label = ''] of expr.matchAll(/[{,]\s*(\w+)\s*[=!]/g))
-      expect(['door', 'job', 'role', 'status']).toContain(label);
+      expect(['job', 'listener', 'role', 'status']).toContain(label);
     expect(expr.split('(').length).toBe(expr.split(')').length);
   }
 });

@@ -197,8 +197,8 @@ describe('while no PostgreSQL is there', () => {
 it('TLS is as the address says: verify-full takes no other authority and no other name', async () => {
   const { key, cert, caFile } = await makeCertificate(folder, ['DNS:localhost']);
   const port = await freePort();
-  const doors = ['hostssl all all 127.0.0.1/32 trust'];
-  const cluster = await startCluster({ durable: false, doors, tls: { port, key, cert } });
+  const rules = ['hostssl all all 127.0.0.1/32 trust'];
+  const cluster = await startCluster({ durable: false, rules, tls: { port, key, cert } });
   try {
     const at = (host: string, query: string) => ({
       ...config,

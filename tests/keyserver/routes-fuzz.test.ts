@@ -1,5 +1,5 @@
 /**
- * Hostile requests to every route of the key server's doors, as its routers have them: none is a fault of the server, none is echoed as markup or
+ * Hostile requests to every route of the key server's apps, as its routers have them: none is a fault of the server, none is echoed as markup or
  * as a field, and no answer tells who exists. WISPR_FUZZ is how many are sent; WISPR_FUZZ_SEED sends those again that a failure names.
  */
 import { connect } from 'node:net';
@@ -9,9 +9,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
-import type { KeyServerApps } from '../../keyserver/apps.ts';
 import { DEFAULT_LIMITS } from '../../keyserver/http/limits.ts';
 import { createToken } from '../../keyserver/publication/tokens.ts';
+import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { bind, post } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
@@ -27,14 +27,14 @@ const [KNOWN, UNKNOWN] = ['ada@example.org', 'adx@example.org'];
 const MARKUP = '<i7k>';
 const INJECTED = 'x-injected';
 
-type Door = keyof KeyServerApps;
+type AppName = keyof RunningKeyServer['apps'];
 interface Target extends Route {
-  readonly door: Door;
+  readonly app: AppName;
 }
 
 let rig: Rig;
 let targets: Target[];
-let origins: Record<Door, string>;
+let origins: Record<AppName, string>;
 let cookies: string;
 let token: string;
 let known: { readonly code: string; readonly device: string };
@@ -51,9 +51,9 @@ beforeAll(async () => {
   const device = await bind(rig.provider, code);
   known = { code, device: device.deviceKey.id };
   origins = { api: rig.server.url, reading: rig.server.readingUrl, documents: rig.server.documentsUrl };
-  targets = (Object.keys(origins) as Door[]).flatMap((door) => [
-    ...routesOf(apps[door]).map((route) => ({ ...route, door })),
-    { door, method: 'GET', path: '/no/such/:page' },
+  targets = (Object.keys(origins) as AppName[]).flatMap((app) => [
+    ...routesOf(apps[app]).map((route) => ({ ...route, app })),
+    { app, method: 'GET', path: '/no/such/:page' },
   ]);
 });
 afterAll(() => rig?.close());
@@ -67,7 +67,7 @@ async function signIn(): Promise<void> {
 }
 
 it('there are routes to send to, and fields to fill', () => {
-  const all = targets.map(({ door, method, path }) => `${door} ${method} ${path}`);
+  const all = targets.map(({ app, method, path }) => `${app} ${method} ${path}`);
   for (const one of ['api POST /v1/keys', 'api PUT /v1/bundle', 'reading POST /-/device', 'documents GET /-/enter'])
     expect(all).toContain(one);
   expect(fieldNames()).toEqual(expect.arrayContaining(['name', 'password', 'code', 'to', 'subscriber', 'plan']));
@@ -126,7 +126,7 @@ const body = fc.oneof(
 const TYPES = ['application/x-www-form-urlencoded', 'application/json', 'multipart/form-data; boundary=x', 'a', ''];
 const CHARSETS = ['', '; charset=utf-7', '; charset=iso-8859-1', '; charset="', '; charset=UTF-8'];
 const MODES = ['navigate', 'cors', 'no-cors', 'x'];
-/** Of the door that is asked, of another one, or of none. */
+/** Of the app that is asked, of another one, or of none. */
 const headers = fc.record(
   {
     origin: fc.constantFrom('own', 'own', 'own', 'null', 'https://evil.example', 'http://[::1'),
@@ -160,11 +160,11 @@ const wish = fc.record({
 type Wish = typeof wish extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** The bytes of a request, as a hostile program writes them. */
-function written(request: Wish): { readonly door: Door; readonly route: string; readonly bytes: Buffer } {
+function written(request: Wish): { readonly app: AppName; readonly route: string; readonly bytes: Buffer } {
   const target = targets[request.target % targets.length] as Target;
   const method = request.method ?? target.method;
   const path = target.path.replace(/[:*{]\w+\}?/g, () => request.part);
-  const origin = origins[target.door];
+  const origin = origins[target.app];
   const own: Record<string, string> = { origin, cookie: cookies, authorization: `Bearer ${token}` };
   const lines = Object.entries(request.headers).flatMap(([name, value]) => {
     const text = value === 'own' ? own[name] : value;
@@ -174,12 +174,12 @@ function written(request: Wish): { readonly door: Door; readonly route: string; 
   const head = [`${method} ${url} HTTP/1.1`, `Host: ${new URL(origin).host}`, 'Connection: close', ...lines];
   const length = `Content-Length: ${request.body.length}`;
   const bytes = Buffer.concat([Buffer.from(`${[...head, length].join('\r\n')}\r\n\r\n`), request.body]);
-  return { door: target.door, route: `${method} ${target.path}`, bytes };
+  return { app: target.app, route: `${method} ${target.path}`, bytes };
 }
 
 /** All that comes back before the connection ends. */
-function exchange(door: Door, bytes: Buffer): Promise<string> {
-  const { hostname, port } = new URL(origins[door]);
+function exchange(app: AppName, bytes: Buffer): Promise<string> {
+  const { hostname, port } = new URL(origins[app]);
   return new Promise((resolve) => {
     const pieces: Buffer[] = [];
     const socket = connect(Number(port), hostname, () => socket.write(bytes));
@@ -190,11 +190,11 @@ function exchange(door: Door, bytes: Buffer): Promise<string> {
 }
 
 async function expectHarmless(request: Wish): Promise<void> {
-  const { door, route, bytes } = written(request);
-  const answer = await exchange(door, bytes);
+  const { app, route, bytes } = written(request);
+  const answer = await exchange(app, bytes);
   const [head = ''] = answer.split('\r\n\r\n', 1);
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]);
-  const at = `${door} ${route}: ${head.slice(0, 200)}`;
+  const at = `${app} ${route}: ${head.slice(0, 200)}`;
   expect(answer === '' || (status >= 200 && status < 500), at).toBe(true);
   expect(head.toLowerCase(), at).not.toContain(`\n${INJECTED}`);
   if (/^content-type: text\/html/im.test(head)) expect(answer, at).not.toContain(MARKUP);
@@ -234,10 +234,10 @@ describe('attack 45: no answer tells who exists', () => {
       .replace(/[\w-]{40,}|\b\w{4}(?:-\w{4}){3}\b/g, 'R');
   }
 
-  async function seen({ door, method, path }: Target, name: string, value: string, headers: Record<string, string>) {
+  async function seen({ app, method, path }: Target, name: string, value: string, headers: Record<string, string>) {
     const query = new URLSearchParams({ [name]: value });
-    const url = origins[door] + path.replace(/[:*{]\w+\}?/g, 'x') + (method === 'GET' ? `?${query}` : '');
-    const sent = door === 'api' ? JSON.stringify({ [name]: value }) : query;
+    const url = origins[app] + path.replace(/[:*{]\w+\}?/g, 'x') + (method === 'GET' ? `?${query}` : '');
+    const sent = app === 'api' ? JSON.stringify({ [name]: value }) : query;
     const init = { method, redirect: 'manual', headers, body: method === 'GET' ? null : sent, dispatcher } as const;
     const answer = await fetch(url, init);
     const text = [answer.status, answer.headers.get('location'), await answer.text()].join('\n');
@@ -263,9 +263,9 @@ describe('attack 45: no answer tells who exists', () => {
       for (const [fits, one, other] of pairs) {
         if (target.method === 'GET' && one.length < 8) continue; // it would be led on with the address
         if (!fits.test(name) || (target.path === '/-/sign-in' && name !== 'name')) continue; // each costs a password
-        const headers = { origin: origins[target.door], cookie: cookie() };
+        const headers = { origin: origins[target.app], cookie: cookie() };
         const answers = [await seen(target, name, one, headers), await seen(target, name, other, headers)];
-        expect(answers[0], `${target.door} ${target.method} ${target.path} ${name}`).toBe(answers[1]);
+        expect(answers[0], `${target.app} ${target.method} ${target.path} ${name}`).toBe(answers[1]);
       }
     };
     // The bundle grows while this runs, by lists that the server fetches.

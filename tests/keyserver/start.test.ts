@@ -255,8 +255,8 @@ describe('the key server refuses to start', () => {
   });
 
   it('and says everything that is wrong at once', async () => {
-    const door = { origin: 'https://keys.news.example', listen, tls: { certificate: 'no.crt', key: 'no.key' } };
-    writeConfiguration({ ...door, reading: { listen, documents: { listen } } });
+    const settings = { origin: 'https://keys.news.example', listen, tls: { certificate: 'no.crt', key: 'no.key' } };
+    writeConfiguration({ ...settings, reading: { listen, documents: { listen } } });
     const started = () => startKeyServer(readConfig(file('keyserver.json')));
     await expectRefusal('configuration-invalid', /no\.crt\n.*plain HTTP is refused/, started);
   });

@@ -1,4 +1,4 @@
-/** What lies between a Reader and the HTTPCrypt door of a key server, all real: NSD for its names, nginx in front of it, and Squid as the parent proxy. */
+/** What lies between a Reader and the HTTPCrypt endpoint of a key server, all real: NSD for its names, nginx in front of it, and Squid as the parent proxy. */
 
 import { Resolver } from 'node:dns/promises';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';

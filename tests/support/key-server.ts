@@ -33,8 +33,8 @@ export async function startKeyServerOf(
   const reading = { ...config.reading, origin: publisher.reading };
   const { log, text } = logged();
   const server = await startKeyServer({ ...config, reading }, { log });
-  const door = server.httpcrypt && { httpcrypt: server.httpcrypt };
-  const bundle = await publisher.bundle(server.url, server.state.recipient.publicKey, { ...door, ...wish });
+  const named = server.httpcrypt && { httpcrypt: server.httpcrypt };
+  const bundle = await publisher.bundle(server.url, server.state.recipient.publicKey, { ...named, ...wish });
   await importBundle(server.state, bundle, server.origins);
   const { descriptor } = (await readProviderRow(server.state.database)) ?? {};
   if (descriptor) publisher.setDescriptor(descriptor);

@@ -88,8 +88,8 @@ export function writeServerConfig(folder: string, changes: Record<string, unknow
  */
 export function writeConfigAt(folder: string, [keys, reading, documents = 0]: readonly number[], changes = {}): void {
   const at = (port = 0) => ({ listen: { host: '127.0.0.1', port } });
-  const doors = { ...at(keys), reading: { ...at(reading), documents: { ...at(documents), inBrowser: false } } };
-  writeServerConfig(folder, { ...doors, ...changes });
+  const listeners = { ...at(keys), reading: { ...at(reading), documents: { ...at(documents), inBrowser: false } } };
+  writeServerConfig(folder, { ...listeners, ...changes });
 }
 
 export interface RigOptions {

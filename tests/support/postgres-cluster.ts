@@ -18,7 +18,7 @@ export interface ClusterOptions {
   /** Whether what is promised survives a power cut: else nothing waits for the disk. */
   readonly durable: boolean;
   /** Lines of `pg_hba.conf` that come first. */
-  readonly doors?: readonly string[];
+  readonly rules?: readonly string[];
   /** Also listens on 127.0.0.1, for TLS with this key and certificate (PEM). */
   readonly tls?: { readonly port: number; readonly key: string; readonly cert: string };
 }
@@ -47,8 +47,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const data = join(directory, 'data');
   const made = ['--no-sync', '--no-locale', '--encoding=UTF8', '--auth=trust', `--username=${SUPERUSER}`, '-D', data];
   execFileSync(program('initdb'), made, { ...as, cwd: '/', stdio: ['ignore', 'ignore', 'inherit'] });
-  const { doors = [], tls } = options;
-  writeFileSync(join(data, 'pg_hba.conf'), [...doors, 'local all all trust', ''].join('\n'));
+  const { rules = [], tls } = options;
+  writeFileSync(join(data, 'pg_hba.conf'), [...rules, 'local all all trust', ''].join('\n'));
   for (const name of ['key', 'cert'] as const) {
     writeFileSync(join(data, name), tls?.[name] ?? '', { mode: 0o600 });
     if (as.uid !== undefined) chownSync(join(data, name), as.uid, as.gid);

@@ -47,7 +47,7 @@ export default async function offerPostgres({ provide }: TestProject): Promise<(
 
 async function startWithGuard(): Promise<Cluster> {
   const { user, password } = GUARDED;
-  const cluster = await startCluster({ durable: false, doors: [`local all ${user} scram-sha-256`] });
+  const cluster = await startCluster({ durable: false, rules: [`local all ${user} scram-sha-256`] });
   await cluster.ask(`CREATE ROLE ${user} LOGIN SUPERUSER PASSWORD '${password}'`);
   return cluster;
 }

@@ -3,7 +3,7 @@ import { ed25519KeyPair, randomBytes, sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { toHex } from '../../core/encoding/hex.ts';
-import type { HttpcryptDoor } from '../../core/httpcrypt/door.ts';
+import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import { encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor, type SiteDescription } from '../../core/keys/descriptor.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
@@ -38,7 +38,7 @@ export interface DescriptorWish {
   readonly issued?: number;
   readonly expires?: number;
   readonly name?: string;
-  readonly httpcrypt?: HttpcryptDoor;
+  readonly httpcrypt?: HttpcryptEndpoint;
 }
 
 type Files = Map<string, Uint8Array>;

@@ -2,7 +2,7 @@
 import { Agent, request } from 'node:http';
 import { fromBase64url, toBase64url } from '../../../core/encoding/base64url.ts';
 import { fromUtf8 } from '../../../core/encoding/bytes.ts';
-import type { HttpcryptDoor } from '../../../core/httpcrypt/door.ts';
+import type { HttpcryptEndpoint } from '../../../core/httpcrypt/endpoint.ts';
 import {
   beginExchange,
   type Exchange,
@@ -21,10 +21,10 @@ interface Ticket {
 }
 
 export class Channel {
-  readonly #door: HttpcryptDoor;
+  readonly #door: HttpcryptEndpoint;
   #ticket: Ticket | undefined;
 
-  constructor(door: HttpcryptDoor) {
+  constructor(door: HttpcryptEndpoint) {
     this.#door = door;
   }
 

@@ -1,6 +1,6 @@
 /** What `wispr.json` may say. The JSON Schema for editors, `publisher/wispr.schema.json`, is made from this; a test holds both together. */
 import { z } from 'zod';
-import { isHttpcryptDoor } from '../../../core/httpcrypt/door.ts';
+import { isHttpcryptEndpoint } from '../../../core/httpcrypt/endpoint.ts';
 import { isServerless } from '../../../core/keys/descriptor.ts';
 import { isSectionName } from '../../../core/publication/sections.ts';
 import { PLACEHOLDERS, placeholdersIn } from '../../../core/publication/set-titles.ts';
@@ -118,9 +118,11 @@ export const configurationSchema = z
     }),
     httpcrypt: z
       .strictObject({ key: z.string(), url: z.string() })
-      .refine(isHttpcryptDoor, { error: 'must be what the key server says of its HTTPCrypt door when it starts' })
+      .refine(isHttpcryptEndpoint, { error: 'must be what the key server says of its HTTPCrypt door when it starts' })
       .optional()
-      .meta({ description: 'Its door for HTTPCrypt, if it has one: `{ "key", "url" }`, as it says when it starts.' }),
+      .meta({
+        description: 'Its endpoint for HTTPCrypt, if it has one: `{ "key", "url" }`, as it says when it starts.',
+      }),
     reading: secureOrigin('https://read.news.example').optional().meta({
       description: 'The reading site, where people without a Reader are led. Another host than the site.',
     }),

@@ -98,7 +98,7 @@ const WITHOUT_KEY_SERVER = `  // There is no key server ("keyServer", "reading")
 function withKeyServer(value: Value, optional: Optional): string {
   return `  // Where your key server runs ("wispr keyserver").
   "keyServer": ${value('keyServer')},
-  // Its door for HTTPCrypt, if it has one, as it says when it starts: for readers in networks that block HTTPS.
+  // Its endpoint for HTTPCrypt, if it has one, as it says when it starts: for readers in networks that block HTTPS.
   ${optional('httpcrypt', { key: '…', url: 'http://keys.news.example/a/' })}
   // Where people without a Reader are led, to sign in and read. It must be another host than the site.
   "reading": ${value('reading')},`;

@@ -6,18 +6,18 @@ import { isOrigin } from '../site/site.ts';
 
 const MAXIMUM_URL = 200;
 
-export interface HttpcryptDoor {
+export interface HttpcryptEndpoint {
   /** base64url of the channel key, an Ed25519 public key. */
   readonly key: string;
   readonly url: string;
 }
 
-export function isHttpcryptDoor(value: Json | undefined): boolean {
+export function isHttpcryptEndpoint(value: Json | undefined): boolean {
   if (!isJsonObject(value) || !hasMembers(value, ['key', 'url'])) return false;
   return fromBase64url(value.key, 32) !== undefined && isHttpcryptUrl(value.url);
 }
 
-/** Whether `text` is the address of such a door: an origin of plain HTTP, and a path that ends in a slash. */
+/** Whether `text` is the address of such an endpoint: an origin of plain HTTP, and a path that ends in a slash. */
 export function isHttpcryptUrl(text: unknown): text is string {
   if (typeof text !== 'string' || text.length > MAXIMUM_URL) return false;
   const [, origin] = /^(http:\/\/[^/]+)\/(?:[\w-]+\/)*$/.exec(text) ?? [];

@@ -1,10 +1,10 @@
-/** What the doors of the key server, the API, the reading site and its documents, have in common. */
+/** What the listeners of the key server, the API, the reading site and its documents, have in common. */
 import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
 import type { IsTrustedProxy } from './client-address.ts';
 
-export interface DoorOptions {
+export interface AppOptions {
   /** The origin that readers use. */
   readonly origin: string;
   readonly log: Logger;
@@ -23,7 +23,7 @@ export interface DoorOptions {
  *
  * @param misdirected - answers requests for another host
  */
-export function createDoor(options: DoorOptions, misdirected: (request: Request, response: Response) => void): Express {
+export function createApp(options: AppOptions, misdirected: (request: Request, response: Response) => void): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false).set('trust proxy', options.isTrustedProxy);
   app.set('env', 'production'); // where an error handler fails, Express shows readers a stack otherwise
@@ -36,7 +36,7 @@ export function createDoor(options: DoorOptions, misdirected: (request: Request,
 }
 
 /** One line a request: what was asked for by its pattern, how it ended, and how long it took. */
-function logRequest({ log, count }: DoorOptions) {
+function logRequest({ log, count }: AppOptions) {
   return (request: Request, response: Response, next: NextFunction) => {
     const start = performance.now();
     response.once('close', () => {
@@ -54,7 +54,7 @@ function logRequest({ log, count }: DoorOptions) {
  * Strict defaults for everything that is not a document. `same-origin` and not `no-referrer`, because under the latter browsers send
  * `Origin: null` with forms.
  */
-function securityHeaders({ dev, formsLeadTo }: DoorOptions) {
+function securityHeaders({ dev, formsLeadTo }: AppOptions) {
   return helmet({
     contentSecurityPolicy: {
       useDefaults: false,

@@ -1,4 +1,4 @@
-/** The door of HTTPCrypt: docs/spec/httpcrypt.md, the key server's side. Without express, which would take as long as all of its cryptography. */
+/** The app of the HTTPCrypt endpoint: docs/spec/httpcrypt.md, the key server's side. Without express, which would take as long as all of its cryptography. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { randomBytes } from '#primitives';
 import {
@@ -35,7 +35,7 @@ export interface Answer {
 /** What is noted of a request: the status is the one that the Reader sees. */
 type Outcome = Pick<Answer, 'status' | 'route'>;
 
-export interface HttpcryptDoorOptions {
+export interface HttpcryptAppOptions {
   readonly url: string;
   readonly keys: ServerKeys;
   /** Requests a minute of one address. */
@@ -47,7 +47,7 @@ export interface HttpcryptDoorOptions {
   readonly note: (method: string, route: string, status: number, ms: number) => void;
 }
 
-export function createHttpcryptDoor(options: HttpcryptDoorOptions): RequestListener {
+export function createHttpcryptApp(options: HttpcryptAppOptions): RequestListener {
   const prefix = new URL(options.url).pathname;
   const counts = new CountStore(MINUTE);
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<Outcome> => {
@@ -73,7 +73,7 @@ export function createHttpcryptDoor(options: HttpcryptDoorOptions): RequestListe
 }
 
 async function serveMessage(
-  { keys, answer }: HttpcryptDoorOptions,
+  { keys, answer }: HttpcryptAppOptions,
   address: string,
   { request, response, body }: { request: IncomingMessage; response: ServerResponse; body: Uint8Array },
 ): Promise<Outcome> {
