@@ -20,8 +20,8 @@ import type { HttpcryptEndpoint } from '../core/httpcrypt/endpoint.ts';
 import { KEY_REQUEST_PATH } from '../core/keys/key-request.ts';
 import type { KeyServerConfig } from '../keyserver/config/config.ts';
 import type { ListenAddress } from '../keyserver/config/schema.ts';
-import { setPlace } from '../keyserver/publication/import-bundle.ts';
-import { devicePlace } from '../keyserver/readers/devices.ts';
+import { setRow } from '../keyserver/publication/import-bundle.ts';
+import { deviceRow } from '../keyserver/readers/devices.ts';
 import { inviteSubscriber } from '../keyserver/readers/invitations.ts';
 import { startKeyServer } from '../keyserver/server.ts';
 import type { KeyServerState } from '../keyserver/storage/state.ts';
@@ -64,7 +64,7 @@ async function startServer(database: string, folder: string, port?: string): Pro
   const key = randomBytes(32);
   const set = await keyIdOf('set', key);
   const sql = 'INSERT INTO sets (id, name, site, sealed, imported) VALUES (?, ?, ?, ?, ?)';
-  await state.database.run(sql, set, 'day-1', 'bench.example', await state.vault.seal(setPlace(set), key), state.now());
+  await state.database.run(sql, set, 'day-1', 'bench.example', await state.vault.seal(setRow(set), key), state.now());
   const devices = await Promise.all(Array.from({ length: DEVICES }, () => addDevice(state)));
   return { pid: process.pid, origin: url, port: ports.keyServer, set, httpcrypt, devices };
 }
@@ -86,7 +86,7 @@ async function addDevice({ database, vault, now }: KeyServerState) {
   const sql =
     "INSERT INTO devices (kind, subscriber, keys_digest, key_id, sealed, created, last_seen) VALUES ('reader', ?, ?, ?, ?, ?, ?)";
   const subscriber = (await findSubscriber(database, 'reader'))?.id ?? 0;
-  await database.run(sql, subscriber, keysDigest, id, await vault.seal(devicePlace(keysDigest, id), key), now(), now());
+  await database.run(sql, subscriber, keysDigest, id, await vault.seal(deviceRow(keysDigest, id), key), now(), now());
   return { id, key: toBase64url(key) };
 }
 

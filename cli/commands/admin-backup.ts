@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type KeyServerConfig, readConfig } from '../../keyserver/config/config.ts';
 import { backUp, type Restored, restore } from '../../keyserver/storage/backup.ts';
 import { backUpDaily, type DailyBackup } from '../../keyserver/storage/daily-backup.ts';
-import { nameOfPlace } from '../../keyserver/storage/master-key.ts';
+import { nameOfSource } from '../../keyserver/storage/master-key.ts';
 import { count } from '../../publisher/text.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 
@@ -49,7 +49,7 @@ async function runBackup(named: string | undefined, options: BackupOptions): Pro
   );
   if (daily) say('it can be restored: it was, into a temporary database');
   for (const old of removed) say(`removed ${old}`);
-  say(`keep a copy of ${nameOfPlace(config.masterKey)} in another place than this file`);
+  say(`keep a copy of ${nameOfSource(config.masterKey)} in another place than this file`);
 }
 
 async function backUpOnce(config: KeyServerConfig, file: string): Promise<DailyBackup> {

@@ -6,7 +6,7 @@ import { rotateDevices } from '../../keyserver/operations/rotate-devices.ts';
 import { rotateHttpcrypt } from '../../keyserver/operations/rotate-httpcrypt.ts';
 import { type MasterRotation, removeOlderKeys, rotateMasterKey } from '../../keyserver/operations/rotate-master-key.ts';
 import { rotateRecipient } from '../../keyserver/operations/rotate-recipient.ts';
-import { nameOfPlace } from '../../keyserver/storage/master-key.ts';
+import { nameOfSource } from '../../keyserver/storage/master-key.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { count } from '../../publisher/text.ts';
 import { print, say, UsageError } from '../io/voice.ts';
@@ -74,14 +74,14 @@ const rotations: Readonly<Record<(typeof KEYS)[number], (config: KeyServerConfig
 async function replaceLost(config: KeyServerConfig): Promise<Done> {
   await replaceLostMasterKey(config);
   const said = [
-    `made a new master key: ${nameOfPlace(config.masterKey)}; keep a copy in another place`,
+    `made a new master key: ${nameOfSource(config.masterKey)}; keep a copy in another place`,
     `the set keys are gone: give ${config.publicKey} to the publisher, and start the key server; "wispr publish" brings them again`,
   ];
   return { outcome: { outcome: 'lost' }, said };
 }
 
 function describeMaster({ outcome, version, rows, older }: MasterRotation, { masterKey }: KeyServerConfig): string[] {
-  const place = nameOfPlace(masterKey);
+  const place = nameOfSource(masterKey);
   const versions = `version ${older.join(', ')}`;
   switch (outcome) {
     case 'added':

@@ -10,7 +10,7 @@ import {
 import { isFetchFrom, isPostgresUrl } from '../../keyserver/config/schema.ts';
 import { writeConfig } from '../../keyserver/config/template.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
-import { nameOfPlace } from '../../keyserver/storage/master-key.ts';
+import { nameOfSource } from '../../keyserver/storage/master-key.ts';
 import { createState } from '../../keyserver/storage/state.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { collect } from '../io/arguments.ts';
@@ -108,7 +108,7 @@ async function introduce(file: string, config: KeyServerConfig): Promise<void> {
   await createState(config);
   say(`this configuration was written to ${file}`);
   say(
-    `the master key is ${nameOfPlace(config.masterKey)}: without it the database ${config.database ?? config.data} cannot be read; keep a copy in another place`,
+    `the master key is ${nameOfSource(config.masterKey)}: without it the database ${config.database ?? config.data} cannot be read; keep a copy in another place`,
   );
   say(`the public key is ${config.publicKey}: give it to the publisher, who seals key bundles to it`);
 }

@@ -73,7 +73,7 @@ export async function findOperatorLink(state: KeyServerState, code: string): Pro
 }
 
 /** Uses a link up. @returns whether it was there */
-export async function takeOperatorLink({ database }: KeyServerState, code: string): Promise<boolean> {
+export async function useOperatorLink({ database }: KeyServerState, code: string): Promise<boolean> {
   const hash = hashOf('operator link', code);
   return hash !== undefined && (await database.run('DELETE FROM operator_links WHERE code_hash = ?', hash)) === 1;
 }

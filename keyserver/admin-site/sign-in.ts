@@ -18,7 +18,7 @@ import {
   endOperatorSession,
   findOperatorLink,
   type Operator,
-  takeOperatorLink,
+  useOperatorLink,
 } from './operators.ts';
 import { type AdminPages, sendPage } from './pages.ts';
 
@@ -76,7 +76,7 @@ export function addSignIn(app: Express, pages: AdminPages): void {
   });
   app.post('/passkey', limit, form, async (request, response) => {
     const operator = await invited(request);
-    if (!(await takeOperatorLink(state, link.read(request) ?? ''))) return response.redirect(303, '/passkey');
+    if (!(await useOperatorLink(state, link.read(request) ?? ''))) return response.redirect(303, '/passkey');
     const own = { ...passkeys, state: as(state, `operator ${operator.name}`) };
     await addNewPasskey(own, operator, field(request, 'answer'), 'Passkey');
     link.clear(response);

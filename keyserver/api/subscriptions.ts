@@ -25,7 +25,7 @@ import {
   parseSubscriberName,
   revokeSubscriber,
 } from '../subscriptions/subscribers.ts';
-import { noteKeptElsewhere, plansOf } from '../subscriptions/subscriptions.ts';
+import { plansOf, recordKeptElsewhere } from '../subscriptions/subscriptions.ts';
 import { actingState, body, bytesOf, demandToken, refuseTooMany } from './answers.ts';
 
 export interface SubscriptionOptions {
@@ -169,7 +169,7 @@ export function addSubscriptionRoutes(app: Express, options: SubscriptionOptions
     );
   if (stripe === undefined) return;
   app.post(STRIPE_PATH, ...guards, body(MAXIMUM_EVENT_LENGTH), async (request, response) => {
-    const taken = await takeStripe(options, stripe, request);
+    const taken = await acceptStripe(options, stripe, request);
     log.info({ taken }, 'an event of Stripe came');
     response.status(204).end();
   });
@@ -239,7 +239,7 @@ async function plans({ state }: SubscriptionOptions) {
  *
  * @returns whether it changed anything
  */
-async function takeStripe(
+async function acceptStripe(
   { state, log }: SubscriptionOptions,
   { secret, plans: byPrice }: StripeConfig,
   request: Request,
@@ -259,7 +259,7 @@ async function takeStripe(
     }
     if (!before && wanted.length === 0) return false;
     const id = before?.id ?? (await createSubscriber(database, name, now()));
-    const isNews = await noteKeptElsewhere(database, id, { ...told, source: `stripe ${source}`, plans: wanted });
+    const isNews = await recordKeptElsewhere(database, id, { ...told, source: `stripe ${source}`, plans: wanted });
     const { from, until } = told;
     if (isNews)
       await audit(as(state, 'stripe'), 'subscription', before?.name ?? name, { plans: wanted, from, until, source });

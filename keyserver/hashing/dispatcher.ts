@@ -28,11 +28,11 @@ import {
   type Timing,
   watch,
 } from './messages.ts';
-import { RemotePlace } from './remote-place.ts';
+import { RemoteSlot } from './remote-slot.ts';
 import { type HashingWork, hashOnThread } from './threads.ts';
 
 /** Where one work is done at a time. */
-interface Place {
+interface WorkerSlot {
   readonly do: (work: HashingWork) => Promise<Uint8Array>;
 }
 
@@ -45,26 +45,26 @@ export interface DispatcherOptions {
   /** 32 bytes that all key servers of the cluster know. */
   readonly secret: Uint8Array;
   /** Works that this machine does at a time. */
-  readonly places: number;
+  readonly slots: number;
   readonly log: Logger;
   readonly timing?: Timing;
 }
 
 export class Dispatcher implements Hashing {
-  readonly #queue: FairQueue<Place>;
-  /** For works that two places have not done, in bounds of its own: there may be many of them at once. */
+  readonly #queue: FairQueue<WorkerSlot>;
+  /** For works that two slots have not done, in bounds of its own: there may be many of them at once. */
   readonly #local = localHashing();
-  /** Key servers that have joined, with their places. */
-  readonly #members = new Map<ServerHttp2Session, readonly RemotePlace[]>();
+  /** Key servers that have joined, with their slots. */
+  readonly #members = new Map<ServerHttp2Session, readonly RemoteSlot[]>();
   readonly #tally = new Tally();
   readonly #server: Http2SecureServer;
   readonly #log: Logger;
   readonly #timing: Timing;
 
-  private constructor({ secret, places, log, timing = TIMING }: DispatcherOptions) {
+  private constructor({ secret, slots, log, timing = TIMING }: DispatcherOptions) {
     this.#queue = new FairQueue(
       BOUNDS,
-      Array.from({ length: places }, () => ({ do: hashOnThread })),
+      Array.from({ length: slots }, () => ({ do: hashOnThread })),
     );
     this.#log = log;
     this.#timing = timing;
@@ -114,9 +114,9 @@ export class Dispatcher implements Hashing {
   /** @param isWanted - whether the answer still has somewhere to go @throws KeyServerError `busy`; NotDone where two have failed */
   async #handOut(address: string, work: HashingWork, isWanted = () => true): Promise<Uint8Array> {
     const attempt = () =>
-      this.#queue.run(address, (place) => {
+      this.#queue.run(address, (slot) => {
         if (!isWanted()) throw new NotDone();
-        return place.do(work);
+        return slot.do(work);
       });
     try {
       return await attempt();
@@ -129,10 +129,10 @@ export class Dispatcher implements Hashing {
   #accept(session: ServerHttp2Session): void {
     const { remoteAddress: member } = session.socket;
     const end = watch(session, this.#timing, (reason) => {
-      const places = this.#members.get(session) ?? [];
+      const slots = this.#members.get(session) ?? [];
       this.#members.delete(session);
-      for (const place of places) this.#queue.remove(place);
-      const again = places.filter((place) => place.giveUp()).length;
+      for (const slot of slots) this.#queue.remove(slot);
+      const again = slots.filter((slot) => slot.giveUp()).length;
       this.#log.warn({ member, reason, again }, 'a key server left the dispatcher');
     });
     session.on('stream', (stream, headers) => {
@@ -147,11 +147,11 @@ export class Dispatcher implements Hashing {
   async #answer(session: ServerHttp2Session, stream: ServerHttp2Stream, path: string | undefined): Promise<void> {
     const known = this.#members.get(session);
     if (path === '/join' && known === undefined) {
-      const { places: count } = await readMessage(MESSAGES.join, stream);
-      const places = Array.from({ length: count }, () => new RemotePlace());
-      this.#members.set(session, places);
-      this.#log.info({ member: session.socket.remoteAddress, places: count }, 'a key server came to the dispatcher');
-      for (const place of places) this.#queue.add(place);
+      const { slots: count } = await readMessage(MESSAGES.join, stream);
+      const slots = Array.from({ length: count }, () => new RemoteSlot());
+      this.#members.set(session, slots);
+      this.#log.info({ member: session.socket.remoteAddress, slots: count }, 'a key server came to the dispatcher');
+      for (const slot of slots) this.#queue.add(slot);
       respond(stream, 204);
     } else if (path === '/hash') {
       const { address, work } = await readMessage(MESSAGES.ask, stream);
@@ -161,8 +161,8 @@ export class Dispatcher implements Hashing {
         (error) => respond(stream, error instanceof KeyServerError ? 503 : 502),
       );
     } else if (path === '/work' && known) {
-      const { place, hash } = await readMessage(MESSAGES.poll, stream);
-      if (!known[place]?.poll(hash, (text) => respond(stream, 200, text))) throw new Error('no such place waits');
+      const { slot, hash } = await readMessage(MESSAGES.poll, stream);
+      if (!known[slot]?.poll(hash, (text) => respond(stream, 200, text))) throw new Error('no such slot waits');
     } else throw new Error('no such message');
   }
 

@@ -1,62 +1,62 @@
 import { KeyServerError } from '../errors.ts';
 
 export interface QueueBounds {
-  /** Works that wait: of one address, and of all, for each place. */
+  /** Works that wait: of one address, and of all, for each slot. */
   readonly waitingPerAddress: number;
-  readonly waitingPerPlace: number;
+  readonly waitingPerSlot: number;
 }
 
-interface Turn<Place> {
-  readonly begin: (place: Place) => void;
+interface Turn<Slot> {
+  readonly begin: (slot: Slot) => void;
   readonly refuse: (error: KeyServerError) => void;
 }
 
 /**
- * Costly works, one at a time at each place, address by address: however many an address has waiting, another one waits for one work of each. Where
+ * Costly works, one at a time at each slot, address by address: however many an address has waiting, another one waits for one work of each. Where
  * the queue is full, the address that has most waiting gives up its newest.
  */
-export class FairQueue<Place> {
+export class FairQueue<Slot> {
   readonly #bounds: QueueBounds;
-  readonly #places = new Set<Place>();
+  readonly #slots = new Set<Slot>();
   /** The first one has been free for longest. */
-  readonly #free: Place[] = [];
+  readonly #free: Slot[] = [];
   /** By address. The first address is next, and goes to the end then. */
-  readonly #waiting = new Map<string, Turn<Place>[]>();
+  readonly #waiting = new Map<string, Turn<Slot>[]>();
   #length = 0;
 
-  constructor(bounds: QueueBounds, places: readonly Place[]) {
+  constructor(bounds: QueueBounds, slots: readonly Slot[]) {
     this.#bounds = bounds;
-    for (const place of places) this.add(place);
+    for (const slot of slots) this.add(slot);
   }
 
-  /** From now on, works are done at this place too. */
-  add(place: Place): void {
-    this.#places.add(place);
-    this.#handOn(place);
+  /** From now on, works are done at this slot too. */
+  add(slot: Slot): void {
+    this.#slots.add(slot);
+    this.#handOn(slot);
   }
 
-  /** No further work begins at this place. What runs there is the caller's to end. */
-  remove(place: Place): void {
-    this.#places.delete(place);
-    const index = this.#free.indexOf(place);
+  /** No further work begins at this slot. What runs there is the caller's to end. */
+  remove(slot: Slot): void {
+    this.#slots.delete(slot);
+    const index = this.#free.indexOf(slot);
     if (index >= 0) this.#free.splice(index, 1);
   }
 
   /**
-   * Does `work` in the turn of its address, where there is a place.
+   * Does `work` in the turn of its address, where there is a slot.
    *
    * @throws KeyServerError `busy`, and `work` was not begun; what `work` throws
    */
-  async run<Result>(address: string, work: (place: Place) => Promise<Result>): Promise<Result> {
-    const place = this.#free.shift() ?? (await this.#wait(address));
+  async run<Result>(address: string, work: (slot: Slot) => Promise<Result>): Promise<Result> {
+    const slot = this.#free.shift() ?? (await this.#wait(address));
     try {
-      return await work(place);
+      return await work(slot);
     } finally {
-      this.#handOn(place);
+      this.#handOn(slot);
     }
   }
 
-  #wait(address: string): Promise<Place> {
+  #wait(address: string): Promise<Slot> {
     const own = this.#waiting.get(address) ?? [];
     const full = own.length >= this.#bounds.waitingPerAddress || this.#isFull();
     if (full && !this.#makeRoom(own.length + 1)) throw busy();
@@ -68,7 +68,7 @@ export class FairQueue<Place> {
   }
 
   #isFull(): boolean {
-    return this.#length >= this.#bounds.waitingPerPlace * this.#places.size;
+    return this.#length >= this.#bounds.waitingPerSlot * this.#slots.size;
   }
 
   /** Turns away the newest of the address that has most waiting, if those are more than `share`. */
@@ -80,16 +80,16 @@ export class FairQueue<Place> {
     return true;
   }
 
-  /** A place that is free goes to the next who waits. */
-  #handOn(place: Place): void {
-    if (!this.#places.has(place)) return;
+  /** A slot that is free goes to the next who waits. */
+  #handOn(slot: Slot): void {
+    if (!this.#slots.has(slot)) return;
     const [next] = this.#waiting;
-    if (!next) return void this.#free.push(place);
+    if (!next) return void this.#free.push(slot);
     const [address, turns] = next;
     this.#waiting.delete(address);
     if (turns.length > 1) this.#waiting.set(address, turns);
     this.#length--;
-    turns.shift()?.begin(place);
+    turns.shift()?.begin(slot);
   }
 }
 

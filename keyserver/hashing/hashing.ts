@@ -21,7 +21,7 @@ export interface Hashing {
 }
 
 /** Hashing cannot exhaust the machine, and those who do much of it keep others waiting least. */
-export const BOUNDS: QueueBounds = { waitingPerAddress: 16, waitingPerPlace: 128 };
+export const BOUNDS: QueueBounds = { waitingPerAddress: 16, waitingPerSlot: 128 };
 /** Works at a time without a dispatcher. */
 const LOCALLY = 2;
 

@@ -32,7 +32,7 @@ export interface MemberOptions {
   /** 32 bytes that all key servers of the cluster know. */
   readonly secret: Uint8Array;
   /** Works that this machine does at a time for the dispatcher. */
-  readonly places: number;
+  readonly slots: number;
   readonly log: Logger;
   readonly timing?: Timing;
 }
@@ -114,20 +114,20 @@ export class Member implements Hashing {
 
   /** Says what this machine does, and does it until the connection ends. */
   async #join(session: ClientHttp2Session): Promise<void> {
-    const { places, log, host, port } = this.#options;
-    const { status, stream } = await post(session, '/join', encodeMessage(MESSAGES.join, { places }) ?? '');
+    const { slots, log, host, port } = this.#options;
+    const { status, stream } = await post(session, '/join', encodeMessage(MESSAGES.join, { slots }) ?? '');
     stream.resume();
     if (status !== 204) throw new Error(`it answered ${status}`);
     this.#isJoined = true;
     this.#attempts = 0;
-    log.info({ dispatcher: `${host}:${port}`, places }, 'the dispatcher is there');
-    await Promise.all(Array.from({ length: places }, (_, place) => this.#workAt(session, place)));
+    log.info({ dispatcher: `${host}:${port}`, slots }, 'the dispatcher is there');
+    await Promise.all(Array.from({ length: slots }, (_, slot) => this.#workAt(session, slot)));
   }
 
-  async #workAt(session: ClientHttp2Session, place: number): Promise<void> {
+  async #workAt(session: ClientHttp2Session, slot: number): Promise<void> {
     let hash: Uint8Array | undefined;
     while (!session.destroyed) {
-      const text = encodeMessage(MESSAGES.poll, { place, ...(hash && { hash }) }) ?? '';
+      const text = encodeMessage(MESSAGES.poll, { slot, ...(hash && { hash }) }) ?? '';
       const { status, stream } = await post(session, '/work', text);
       if (status !== 200) throw new Error(`it answered ${status}`);
       const { work } = await readMessage(MESSAGES.task, stream);

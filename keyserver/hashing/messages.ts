@@ -1,9 +1,9 @@
 /**
  * Messages of the key servers of a cluster and their dispatcher: HTTP/2 with JSON, over TLS with a key that both know. A key server posts
  *
- *   /join  { places }         first, once: how many works it does at a time     204
+ *   /join  { slots }         first, once: how many works it does at a time     204
  *   /hash  { address, work }  asks for a hash                                   200 { hash }, 503 busy, 502 not done
- *   /work  { place, hash? }   says what came of the work of a place, and waits  200 { work }
+ *   /work  { slot, hash? }   says what came of the work of a slot, and waits  200 { work }
  *
  * Another status, or a message that does not fit its schema, ends the connection.
  */
@@ -32,7 +32,7 @@ export const TIMING: Timing = { alive: 2000, silence: 10_000, answer: 30_000, ag
 
 /** Bytes of the longest message. Passwords have 1,024 bytes at most: `MAXIMUM_PASSWORD_BYTES`. */
 export const LONGEST_MESSAGE = 16_384;
-const MOST_PLACES = 1024;
+const MOST_SLOTS = 1024;
 const IDENTITY = 'wispr';
 
 /**
@@ -86,10 +86,10 @@ const WORK = z.strictObject({
 const HASH = bytes(ARGON2ID_LENGTH);
 
 export const MESSAGES = {
-  join: z.strictObject({ places: whole.max(MOST_PLACES) }),
+  join: z.strictObject({ slots: whole.max(MOST_SLOTS) }),
   ask: z.strictObject({ address: z.string().max(64), work: WORK }),
   answer: z.strictObject({ hash: HASH }),
-  poll: z.strictObject({ place: whole, hash: HASH.optional() }),
+  poll: z.strictObject({ slot: whole, hash: HASH.optional() }),
   task: z.strictObject({ work: WORK }),
 };
 

@@ -17,8 +17,8 @@ export async function openDispatcher(
   secret: Uint8Array,
   log: Logger,
 ): Promise<Hashing> {
-  const places = availableParallelism();
-  if (listen) return Dispatcher.start({ listen, secret, places, log });
+  const slots = availableParallelism();
+  if (listen) return Dispatcher.start({ listen, secret, slots, log });
   const { hostname, port } = new URL(`tls://${connect}`);
-  return new Member({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), secret, places, log });
+  return new Member({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), secret, slots, log });
 }

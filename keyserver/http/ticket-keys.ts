@@ -10,7 +10,7 @@ const LENGTH = 48;
 /** Seconds for which one key is used. Sessions of an older one begin with a full handshake. */
 export const TICKET_KEY_LIFETIME = 12 * 3600;
 /** Where the key stands in the database. */
-export const TICKET_KEY_PLACE = { table: 'ticket_key', row: '1', keyId: 'ticket-key' };
+export const TICKET_KEY_ROW = { table: 'ticket_key', row: '1', keyId: 'ticket-key' };
 
 interface Row {
   readonly made: number;
@@ -26,7 +26,7 @@ interface Row {
 export async function currentTicketKey(state: KeyServerState): Promise<Uint8Array> {
   const { database, vault, now } = state;
   const read = () => database.first<Row>('SELECT made, sealed FROM ticket_key');
-  const open = async (row: Row | undefined) => (row ? await vault.tryOpen(TICKET_KEY_PLACE, row.sealed) : undefined);
+  const open = async (row: Row | undefined) => (row ? await vault.tryOpen(TICKET_KEY_ROW, row.sealed) : undefined);
   const row = await read();
   const known = await open(row);
   if (row && known && Math.abs(now() - row.made) < TICKET_KEY_LIFETIME) return known;
@@ -34,7 +34,7 @@ export async function currentTicketKey(state: KeyServerState): Promise<Uint8Arra
     `INSERT INTO ticket_key (id, made, sealed) VALUES (1, ?, ?)
      ON CONFLICT (id) DO UPDATE SET made = excluded.made, sealed = excluded.sealed WHERE ticket_key.made = ?`,
     now(),
-    await vault.seal(TICKET_KEY_PLACE, randomBytes(LENGTH)),
+    await vault.seal(TICKET_KEY_ROW, randomBytes(LENGTH)),
     row?.made ?? 0,
   );
   const made = await open(await read());

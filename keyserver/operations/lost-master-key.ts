@@ -8,9 +8,9 @@ import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { Database, Store } from '../storage/database.ts';
-import { createMasterKey, hasMasterKey, nameOfPlace, readMasterKeys, withNewKey } from '../storage/master-key.ts';
+import { createMasterKey, hasMasterKey, nameOfSource, readMasterKeys, withNewKey } from '../storage/master-key.ts';
 import { fillSecrets } from '../storage/secrets.ts';
-import { CANARY, CANARY_PLACE, recipientPlace, storeOf, writePublicKey } from '../storage/state.ts';
+import { CANARY, CANARY_PLACE, recipientRow, storeOf, writePublicKey } from '../storage/state.ts';
 import { Vault } from '../storage/vault.ts';
 import { commandActor } from '../storage/with-state.ts';
 import { forgetDeviceKeys } from './rotate-devices.ts';
@@ -23,7 +23,7 @@ import { forgetDeviceKeys } from './rotate-devices.ts';
 export async function replaceLostMasterKey(config: KeyServerConfig): Promise<void> {
   const { masterKey } = config;
   const store = await storeOf(config);
-  if ((await store.look()) !== 'filled')
+  if ((await store.occupancy()) !== 'filled')
     throw new KeyServerError('store-unusable', `there is no database at ${store.name}`);
   const isFile = typeof masterKey === 'string';
   if (isFile && hasMasterKey(masterKey))
@@ -31,7 +31,7 @@ export async function replaceLostMasterKey(config: KeyServerConfig): Promise<voi
   const keys = isFile ? withNewKey(new Map()) : await readMasterKeys(masterKey);
   const vault = await Vault.create(async () => keys);
   if (!isFile && (await opens(store, vault)))
-    throw refused(`${nameOfPlace(masterKey)} holds the master key of this database`);
+    throw refused(`${nameOfSource(masterKey)} holds the master key of this database`);
   const publicKey = await startAgain(store, vault);
   if (isFile) createMasterKey(masterKey, keys); // after the database: until then the next run does all of it again
   writePublicKey(config.publicKey, publicKey);
@@ -50,7 +50,7 @@ async function startAgain(store: Store, vault: Vault): Promise<Uint8Array> {
   const seed = randomBytes(32);
   const { publicKey } = xwingKeyPair(seed);
   const canary = await vault.seal(CANARY_PLACE, CANARY);
-  const recipient = await vault.seal(await recipientPlace(publicKey), seed);
+  const recipient = await vault.seal(await recipientRow(publicKey), seed);
   const database = await store.open(async () => undefined);
   try {
     await database.transaction(async () => {

@@ -10,7 +10,7 @@ import { u32 } from '../../core/encoding/bytes.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
-import { type MasterKeys, nameOfPlace, readMasterKeys, withNewKey, writeMasterKeys } from '../storage/master-key.ts';
+import { type MasterKeys, nameOfSource, readMasterKeys, withNewKey, writeMasterKeys } from '../storage/master-key.ts';
 import { currentVersion, type KeyServerState, setCanary } from '../storage/state.ts';
 import { rowsNotUnder, SEALED_TABLES, type SealedRow, type SealedTable } from './sealed-rows.ts';
 
@@ -71,7 +71,7 @@ export async function removeOlderKeys(state: KeyServerState, { masterKey }: KeyS
   if (older.length === 0 || kept === undefined) return { outcome: 'removed', version, rows, older };
   if (typeof masterKey !== 'string')
     throw refused(
-      `no row is under version ${older.join(', ')} any more: remove that line at ${nameOfPlace(masterKey)}`,
+      `no row is under version ${older.join(', ')} any more: remove that line at ${nameOfSource(masterKey)}`,
     );
   writeMasterKeys(masterKey, new Map([[version, kept]]));
   await audit(state, 'rotate', 'master', { removed: older });
@@ -81,7 +81,7 @@ export async function removeOlderKeys(state: KeyServerState, { masterKey }: KeyS
 function addVersion(keys: MasterKeys, { masterKey }: KeyServerConfig): MasterKeys {
   const more = withNewKey(keys);
   if (typeof masterKey !== 'string')
-    throw refused(`add a line with version ${newest(more)} at ${nameOfPlace(masterKey)} first`);
+    throw refused(`add a line with version ${newest(more)} at ${nameOfSource(masterKey)} first`);
   writeMasterKeys(masterKey, more);
   return more;
 }
@@ -109,13 +109,13 @@ async function sealTable(state: KeyServerState, table: SealedTable, version: num
 /** A row that was changed meanwhile stays as it is. @returns how many were sealed */
 async function sealBatch(
   { database, vault }: KeyServerState,
-  { table, key, placeOf }: SealedTable,
+  { table, key, refOf }: SealedTable,
   batch: readonly SealedRow[],
   version: number,
 ): Promise<number> {
   const sealed = new Map<SealedRow, Uint8Array>();
   for (const row of batch) {
-    const place = await placeOf(row);
+    const place = await refOf(row);
     sealed.set(row, await vault.seal(place, await vault.open(place, row.sealed), version));
   }
   const sql = `UPDATE ${table} SET sealed = ? WHERE ${key} = ? AND sealed = ?`;

@@ -6,7 +6,7 @@ import { randomBytes, xwingKeyPair } from '#primitives';
 import { recipientIdOf } from '../../core/keys/bundle.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { audit } from '../storage/audit.ts';
-import { type KeyServerState, recipientPlace, writePublicKey } from '../storage/state.ts';
+import { type KeyServerState, recipientRow, writePublicKey } from '../storage/state.ts';
 
 /**
  * Makes a new key pair and writes its public key, for the publisher.
@@ -17,7 +17,7 @@ export async function rotateRecipient(state: KeyServerState, config: KeyServerCo
   const { database, vault, now } = state;
   const seed = randomBytes(32);
   const { publicKey } = xwingKeyPair(seed);
-  const [id, sealed] = [await recipientIdOf(publicKey), await vault.seal(await recipientPlace(publicKey), seed)];
+  const [id, sealed] = [await recipientIdOf(publicKey), await vault.seal(await recipientRow(publicKey), seed)];
   const sql = 'SELECT public_key, sealed FROM recipient';
   await database.transaction(async () => {
     const present = await database.first<{ public_key: Uint8Array; sealed: Uint8Array }>(sql);

@@ -1,14 +1,14 @@
 /** Every row that is sealed by the vault, but the canary. A test finds a column of the schema that is missing here. */
 import type { KeyId } from '../../core/crypto/key-id.ts';
-import { TICKET_KEY_PLACE } from '../http/ticket-keys.ts';
-import { setPlace } from '../publication/import-bundle.ts';
-import { timestampKeyPlace } from '../publication/key.ts';
-import { periodPlace } from '../publication/period-keys.ts';
-import { devicePlace } from '../readers/devices.ts';
+import { TICKET_KEY_ROW } from '../http/ticket-keys.ts';
+import { setRow } from '../publication/import-bundle.ts';
+import { timestampKeyRow } from '../publication/key.ts';
+import { periodRow } from '../publication/period-keys.ts';
+import { deviceRow } from '../readers/devices.ts';
 import type { Database } from '../storage/database.ts';
-import { secretPlace } from '../storage/secrets.ts';
-import { recipientPlace } from '../storage/state.ts';
-import type { Place } from '../storage/vault.ts';
+import { secretRow } from '../storage/secrets.ts';
+import { recipientRow } from '../storage/state.ts';
+import type { RowRef } from '../storage/vault.ts';
 
 export type SealedRow = Readonly<Record<string, unknown>> & { readonly sealed: Uint8Array };
 
@@ -19,27 +19,27 @@ export interface SealedTable {
   readonly key: string;
   /** Less than every primary key. */
   readonly start: number | string;
-  readonly placeOf: (row: SealedRow) => Place | Promise<Place>;
+  readonly refOf: (row: SealedRow) => RowRef | Promise<RowRef>;
 }
 
 export const SEALED_TABLES: readonly SealedTable[] = [
-  { table: 'recipient', key: 'id', start: -1, placeOf: (row) => recipientPlace(row.public_key as Uint8Array) },
+  { table: 'recipient', key: 'id', start: -1, refOf: (row) => recipientRow(row.public_key as Uint8Array) },
   {
     table: 'former_recipients',
     key: 'key_id',
     start: '',
-    placeOf: (row) => recipientPlace(row.public_key as Uint8Array),
+    refOf: (row) => recipientRow(row.public_key as Uint8Array),
   },
-  { table: 'secrets', key: 'name', start: '', placeOf: ({ name }) => secretPlace(String(name)) },
-  { table: 'timestamp_key', key: 'id', start: -1, placeOf: ({ key_id }) => timestampKeyPlace(String(key_id)) },
-  { table: 'ticket_key', key: 'id', start: -1, placeOf: () => TICKET_KEY_PLACE },
-  { table: 'sets', key: 'id', start: '', placeOf: ({ id }) => setPlace(id as KeyId) },
-  { table: 'periods', key: 'id', start: '', placeOf: ({ id }) => periodPlace(id as KeyId) },
+  { table: 'secrets', key: 'name', start: '', refOf: ({ name }) => secretRow(String(name)) },
+  { table: 'timestamp_key', key: 'id', start: -1, refOf: ({ key_id }) => timestampKeyRow(String(key_id)) },
+  { table: 'ticket_key', key: 'id', start: -1, refOf: () => TICKET_KEY_ROW },
+  { table: 'sets', key: 'id', start: '', refOf: ({ id }) => setRow(id as KeyId) },
+  { table: 'periods', key: 'id', start: '', refOf: ({ id }) => periodRow(id as KeyId) },
   {
     table: 'devices',
     key: 'id',
     start: -1,
-    placeOf: ({ keys_digest, key_id }) => devicePlace(String(keys_digest), key_id as KeyId),
+    refOf: ({ keys_digest, key_id }) => deviceRow(String(keys_digest), key_id as KeyId),
   },
 ];
 

@@ -76,13 +76,13 @@ async function renewRights(config: KeyServerConfig, state: KeyServerState, subsc
   await paywall?.close();
 }
 
-interface Found {
+interface NamedDocument {
   readonly path: string | undefined;
   readonly set: string | undefined;
   readonly isPublic: boolean;
 }
 
-async function findSet(config: KeyServerConfig, state: KeyServerState, what: string): Promise<Found> {
+async function findSet(config: KeyServerConfig, state: KeyServerState, what: string): Promise<NamedDocument> {
   if (/^https?:\/\//.test(what)) return findDocument(config, state, new URL(what));
   const row = await state.database.first<{ name: string }>('SELECT name FROM sets WHERE name = ?', what);
   if (!row) throw invalid(`there is no set "${what}" here: name one of them, or the URL of a document`);
@@ -90,7 +90,7 @@ async function findSet(config: KeyServerConfig, state: KeyServerState, what: str
 }
 
 /** By the publication, which is fetched and verified as the reading site does it. */
-async function findDocument(config: KeyServerConfig, state: KeyServerState, url: URL): Promise<Found> {
+async function findDocument(config: KeyServerConfig, state: KeyServerState, url: URL): Promise<NamedDocument> {
   const provider = await new ProviderReader(state.database).read();
   if (!provider) throw new KeyServerError('no-provider', 'no key bundle was imported yet');
   const origins = ({ content, reading }: { content: readonly string[]; reading: string }) => [...content, reading];

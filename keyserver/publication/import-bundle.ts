@@ -195,7 +195,7 @@ async function sealBundleKeys(state: KeyServerState, bundle: OpenedBundle): Prom
 
 async function sealSet({ vault }: KeyServerState, set: BundledSet, version: number): Promise<SealedSet> {
   const key = fromBase64url(set.key) ?? new Uint8Array(0);
-  return { ...set, sealed: await vault.seal(setPlace(set.id), key, version) };
+  return { ...set, sealed: await vault.seal(setRow(set.id), key, version) };
 }
 
 /** Stores a bundle, within the caller's transaction. Returns how many sets are new. */
@@ -239,6 +239,6 @@ async function countSets(database: Database): Promise<number> {
 }
 
 /** Where a set key stands in the database. */
-export function setPlace(id: KeyId) {
+export function setRow(id: KeyId) {
   return { table: 'sets', row: id, keyId: id };
 }

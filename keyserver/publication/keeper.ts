@@ -94,7 +94,7 @@ export class TimestampKeeper {
   async attempt(): Promise<boolean> {
     const { state, log } = this.#options;
     try {
-      await Promise.all(this.#pushers.map((pusher) => pusher.look()));
+      await Promise.all(this.#pushers.map((pusher) => pusher.inspect()));
       if (await confirmAgain(state, this.#freshSeconds)) log.info('the timestamp was signed again');
       await this.#reportWithdrawn();
       return true;

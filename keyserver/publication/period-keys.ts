@@ -33,7 +33,7 @@ export function sealPeriods(
   return Promise.all(
     (periods ?? []).map(async (period) => {
       const key = fromBase64url(period.key) ?? new Uint8Array(0);
-      return { ...period, sealed: await vault.seal(periodPlace(period.id), key, version) };
+      return { ...period, sealed: await vault.seal(periodRow(period.id), key, version) };
     }),
   );
 }
@@ -54,12 +54,12 @@ export function periodsFrom(database: Database, now: number): Promise<Period[]> 
 
 /** @throws KeyServerError `store-unusable` where the database was tampered with */
 export async function openPeriod({ vault }: KeyServerState, { id, sealed }: Period): Promise<NamedKey> {
-  const key = await vault.open(periodPlace(id), sealed);
+  const key = await vault.open(periodRow(id), sealed);
   if ((await keyIdOf('period', key)) === id) return { id, key };
   throw new KeyServerError('store-unusable', 'a period key in the database is not the key that it is named');
 }
 
 /** Where a period key stands in the database. */
-export function periodPlace(id: KeyId) {
+export function periodRow(id: KeyId) {
   return { table: 'periods', row: id, keyId: id };
 }

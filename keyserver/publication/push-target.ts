@@ -14,7 +14,7 @@ const MAXIMUM = { root: PUBLICATION_LIMITS.rootLength, snapshot: PUBLICATION_LIM
 type NumberedRole = keyof typeof MAXIMUM;
 
 /** The timestamp at a target. */
-export interface Found {
+export interface StoredTimestamp {
   /** `undefined` if there is none, or a file that is too long for one. */
   readonly bytes: Uint8Array | undefined;
   /** Changes when the file does; `null` where there is none. */
@@ -43,7 +43,7 @@ export class PushTarget {
     return this.#target.name;
   }
 
-  read(): Promise<Found> {
+  read(): Promise<StoredTimestamp> {
     return this.#ask(async () => {
       const file = await this.#target.head(TIMESTAMP);
       const bytes = file && (await this.#get(TIMESTAMP, PUBLICATION_LIMITS.timestampLength));
@@ -62,7 +62,7 @@ export class PushTarget {
   }
 
   /** Puts a snapshot where there is none of this version. */
-  putSnapshot(version: number, bytes: Uint8Array): Promise<void> {
+  uploadSnapshot(version: number, bytes: Uint8Array): Promise<void> {
     const options = { contentType: 'application/json', cacheControl: 'public, max-age=31536000, immutable' };
     return this.#ask(() => this.#target.put(pathOf('snapshot', version), bytes, { ...options, replacing: null }));
   }
@@ -72,7 +72,7 @@ export class PushTarget {
    *
    * @throws StorageError `target-changed` where something else lies there by now
    */
-  write(bytes: Uint8Array, { tag }: Found): Promise<void> {
+  write(bytes: Uint8Array, { tag }: StoredTimestamp): Promise<void> {
     const options = { contentType: 'application/json', cacheControl: 'public, max-age=60', replacing: tag };
     return this.#ask(() => this.#target.put(TIMESTAMP, bytes, options));
   }

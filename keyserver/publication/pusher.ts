@@ -11,7 +11,7 @@ import { withinTime } from '../../node-support/within-time.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { adopt, exceeds } from './authority.ts';
-import type { Found, PushTarget } from './push-target.ts';
+import type { PushTarget, StoredTimestamp } from './push-target.ts';
 import { goodNextRoot, goodTimestamp, isWithdrawn, readCurrent, STRICT } from './stored.ts';
 
 export interface PusherOptions {
@@ -22,15 +22,15 @@ export interface PusherOptions {
   readonly number: number;
   /** For which a timestamp is good. */
   readonly freshSeconds: number;
-  /** Milliseconds for one look, and for one push. */
+  /** Milliseconds for one inspection, and for one push. */
   readonly patience: number;
   /** Called when the target had a greater pair, which the other targets need as well. */
   readonly onAdopted: () => void;
 }
 
 /** What lies at a target. */
-interface Look {
-  readonly found: Found;
+interface TargetState {
+  readonly found: StoredTimestamp;
   /** The newest root there, as readers of that host follow them. */
   readonly root: RootMetadata;
 }
@@ -50,9 +50,9 @@ export class Pusher {
   }
 
   /** Adopts a greater pair there. Never throws: what goes wrong, the next push reports. */
-  look(): Promise<void> {
+  inspect(): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#look().catch(() => {});
+      await this.#inspect().catch(() => {});
     });
   }
 
@@ -96,9 +96,9 @@ export class Pusher {
   async #push(): Promise<void> {
     const { patience } = this.#options;
     for (let attempt = 1; ; attempt++) {
-      const look = await this.#look();
+      const state = await this.#inspect();
       try {
-        if (look) await withinTime(patience, (signal) => this.#replace(look, signal), this.#closing.signal);
+        if (state) await withinTime(patience, (signal) => this.#replace(state, signal), this.#closing.signal);
         return;
       } catch (error) {
         const wasChanged = error instanceof StorageError && error.code === 'target-changed';
@@ -108,9 +108,9 @@ export class Pusher {
   }
 
   /** @returns `undefined` before there is a publication */
-  async #look(): Promise<Look | undefined> {
+  async #inspect(): Promise<TargetState | undefined> {
     const { state, patience } = this.#options;
-    const look = async () => {
+    const inspect = async () => {
       const current = await readCurrent(state.database);
       if (!current) return undefined;
       const found = await this.#options.target.read();
@@ -123,7 +123,7 @@ export class Pusher {
       }
       return { found, root };
     };
-    return withinTime(patience, look, this.#closing.signal);
+    return withinTime(patience, inspect, this.#closing.signal);
   }
 
   async #adopt(bytes: Uint8Array, timestamp: TimestampMetadata, root: RootMetadata, furtherRoots: Uint8Array[]) {
@@ -152,7 +152,7 @@ export class Pusher {
   }
 
   /** Puts the current timestamp in the place of what was seen there, unless it lies there already. */
-  async #replace({ found, root }: Look, signal: AbortSignal): Promise<void> {
+  async #replace({ found, root }: TargetState, signal: AbortSignal): Promise<void> {
     const { state, target } = this.#options;
     const current = await readCurrent(state.database);
     if (!current) return;
@@ -165,12 +165,12 @@ export class Pusher {
       if (!(await target.lengthOf('root', knownRoot.version))) throw notThere(snapshotVersion);
       if ((await target.lengthOf('snapshot', snapshotVersion)) !== snapshot.length) {
         if (!isWithdrawn(publication)) throw notThere(snapshotVersion);
-        await target.putSnapshot(snapshotVersion, snapshot);
+        await target.uploadSnapshot(snapshotVersion, snapshot);
       }
       signal.throwIfAborted(); // an answer that comes too late does not count
       await target.write(timestamp, found);
     }
-    await this.#note('succeeded');
+    await this.#record('succeeded');
   }
 
   /** What is given up when the server stops has not failed; the database may be closed by then. */
@@ -179,13 +179,13 @@ export class Pusher {
     const { log, number } = this.#options;
     log.error({ target: number, reason: reasonFor(error) }, 'the timestamp could not be pushed');
     try {
-      await this.#note('failed');
+      await this.#record('failed');
     } catch (failure) {
       log.error({ target: number, reason: reasonFor(failure) }, 'the failed push could not be recorded');
     }
   }
 
-  async #note(column: 'succeeded' | 'failed'): Promise<void> {
+  async #record(column: 'succeeded' | 'failed'): Promise<void> {
     const { state, target } = this.#options;
     const sql = `INSERT INTO pushes (target, ${column}) VALUES (?, ?) ON CONFLICT (target) DO UPDATE SET ${column} = excluded.${column}`;
     await state.database.run(sql, target.name, state.now());

@@ -18,8 +18,8 @@ import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { nameOfSubscriber } from '../subscriptions/subscribers.ts';
-import { type BrowserSession, isLiveSession, noteDevice, removeSurplusBrowsers } from './browser-devices.ts';
-import { demandRoomForReader, devicePlace } from './devices.ts';
+import { type BrowserSession, isLiveSession, recordDevice, removeSurplusBrowsers } from './browser-devices.ts';
+import { demandRoomForReader, deviceRow } from './devices.ts';
 import { findInvitation, useInvitation } from './invitations.ts';
 
 /** A device that was answered, and is not stored yet. */
@@ -111,7 +111,7 @@ export async function bindBrowser(
     if (!(await isLiveSession(state, session)))
       throw new KeyServerError('not-signed-in', 'the session has ended meanwhile');
     const id = await storeDevice(state, session.subscriber.id, 'browser', device);
-    await noteDevice(state, session, id);
+    await recordDevice(state, session, id);
     await removeSurplusBrowsers(state, session.subscriber, most);
   });
   state.counts.add('binding');
@@ -126,7 +126,7 @@ async function answer(
 ): Promise<Answered> {
   const keysDigest = keysDigestOf(verified);
   const { answer, deviceKey } = await answerBinding(request, verified, origin);
-  const sealed = await state.vault.seal(devicePlace(keysDigest, deviceKey.id), deviceKey.key);
+  const sealed = await state.vault.seal(deviceRow(keysDigest, deviceKey.id), deviceKey.key);
   return { answer, keysDigest, keyId: deviceKey.id, sealed };
 }
 

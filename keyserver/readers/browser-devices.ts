@@ -27,7 +27,7 @@ export async function deviceOfSession({ database }: KeyServerState, token: strin
 }
 
 /** Notes which device a session is used with, and renews the session. */
-export async function noteDevice(
+export async function recordDevice(
   { database, now }: KeyServerState,
   { token }: BrowserSession,
   device: number,

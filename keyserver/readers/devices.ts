@@ -19,7 +19,7 @@ export interface ListedDevice {
 }
 
 /** Where a device key stands in the database. */
-export function devicePlace(keysDigest: string, keyId: KeyId) {
+export function deviceRow(keysDigest: string, keyId: KeyId) {
   return { table: 'devices', row: keysDigest, keyId };
 }
 

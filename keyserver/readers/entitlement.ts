@@ -4,7 +4,7 @@ import { type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
 import { KeyServerError } from '../errors.ts';
-import { setPlace } from '../publication/import-bundle.ts';
+import { setRow } from '../publication/import-bundle.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { decideAccess } from '../subscriptions/access.ts';
@@ -114,7 +114,7 @@ async function findSet({ database }: KeyServerState, id: KeyId): Promise<SetRow 
 }
 
 async function openSetKey({ vault }: KeyServerState, { id, sealed }: SetRow): Promise<Uint8Array> {
-  const key = await vault.open(setPlace(id), sealed);
+  const key = await vault.open(setRow(id), sealed);
   if ((await keyIdOf('set', key)) === id) return key;
   throw new KeyServerError('store-unusable', 'a set key in the database is not the key that it is named');
 }

@@ -67,7 +67,7 @@ export async function importSubscribers(
   if (problems.length > 0) throw new ListRefused(problems);
   try {
     return await database.transaction(async () => {
-      const outcome = await takeAll(state, subscribers, zones, options);
+      const outcome = await importAll(state, subscribers, zones, options);
       if (options.dryRun) throw new DryRun(outcome);
       const { revoked: _, invitations, ...counts } = outcome;
       const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -80,7 +80,7 @@ export async function importSubscribers(
   }
 }
 
-async function takeAll(
+async function importAll(
   state: KeyServerState,
   subscribers: readonly ListedSubscriber[],
   zones: ReadonlyMap<string, string>,

@@ -15,8 +15,8 @@ import { KeyServerError } from '../errors.ts';
 import { openPeriod, periodsFrom } from '../publication/period-keys.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { coversPeriod, givenFrom, type Right } from '../subscriptions/periods.ts';
-import { type BrowserSession, noteDevice } from './browser-devices.ts';
-import { devicePlace } from './devices.ts';
+import { type BrowserSession, recordDevice } from './browser-devices.ts';
+import { deviceRow } from './devices.ts';
 import { decideKeys, type KeyDecision, standingRights } from './entitlement.ts';
 
 /** Seconds between two notes of when a device was last seen. */
@@ -81,7 +81,7 @@ export async function answerBrowserKeyRequest(
   );
   const answer = counted(state, await decide(state, device, request, site === undefined ? [] : [site]));
   const renewed = answer.keys.length > 0;
-  if (renewed) await noteDevice(state, session, device.row.id);
+  if (renewed) await recordDevice(state, session, device.row.id);
   return { answer: await encodeKeyAnswer(answer, bytes, device.key.key), renewed };
 }
 
@@ -95,10 +95,8 @@ async function authenticate(
   const { vault } = state;
   const found = await findDevice(state, request.device);
   const row = found && isExpected(found) ? found : undefined;
-  const { place, sealed } = row
-    ? { place: devicePlace(row.keys_digest, request.device), sealed: row.sealed }
-    : vault.decoy;
-  const key = await vault.open(place, sealed);
+  const { ref, sealed } = row ? { ref: deviceRow(row.keys_digest, request.device), sealed: row.sealed } : vault.decoy;
+  const key = await vault.open(ref, sealed);
   const proved = await isRequestBy(request, keyServer, key);
   if (row && proved) return { row, key: { id: request.device, key } };
   state.counts.add('key-refused request-refused');

@@ -43,12 +43,12 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
   );
   app.get('/-/account', noStore, async (request, response) => showAccount(pages, request, response));
   app.post('/-/sign-in', ...ownForm, form, ...limitSignIns(pages, refuseTooMany), async (request, response) =>
-    takeSignIn(pages, request, response),
+    acceptSignIn(pages, request, response),
   );
-  app.post('/-/password', ...ownForm, form, async (request, response) => takePassword(pages, request, response));
-  app.post('/-/remove-device', ...ownForm, form, async (request, response) => takeRemoval(pages, request, response));
-  app.post('/-/forget', ...ownForm, (request, response) => takeForgetting(pages, request, response));
-  app.post('/-/sign-out', ...ownForm, (request, response) => takeSignOut(pages, request, response));
+  app.post('/-/password', ...ownForm, form, async (request, response) => acceptPassword(pages, request, response));
+  app.post('/-/remove-device', ...ownForm, form, async (request, response) => acceptRemoval(pages, request, response));
+  app.post('/-/forget', ...ownForm, (request, response) => acceptForgetting(pages, request, response));
+  app.post('/-/sign-out', ...ownForm, (request, response) => acceptSignOut(pages, request, response));
 }
 
 /** Lets a person sign in, and go on to `page.to`. */
@@ -121,7 +121,7 @@ async function showAccount(
   response.type('html').send(accountPage(await pages.masthead(), page));
 }
 
-async function takeSignIn(pages: AccountPages, request: Request, response: Response): Promise<void> {
+async function acceptSignIn(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const [name, password] = [nameField(request), field(request, 'password')];
   const to = localTarget(field(request, 'to'), pages.origin);
   const session = await signIn(pages.state, { name, password, address: addressOf(request) });
@@ -130,7 +130,7 @@ async function takeSignIn(pages: AccountPages, request: Request, response: Respo
   response.redirect(303, to);
 }
 
-async function takePassword(pages: AccountPages, request: Request, response: Response): Promise<void> {
+async function acceptPassword(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const [subscriber, password] = [await subscriberOf(pages, request), field(request, 'password')];
   if (subscriber && !isAcceptablePassword(password)) return showAccount(pages, request, response.status(400), true);
   const [token, address] = [pages.cookie.read(request) ?? '', addressOf(request)];
@@ -139,7 +139,7 @@ async function takePassword(pages: AccountPages, request: Request, response: Res
   response.redirect(303, '/-/account');
 }
 
-async function takeRemoval(pages: AccountPages, request: Request, response: Response): Promise<void> {
+async function acceptRemoval(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const subscriber = await subscriberOf(pages, request);
   const device = Number(field(request, 'device'));
   if (subscriber && Number.isSafeInteger(device))
@@ -148,7 +148,7 @@ async function takeRemoval(pages: AccountPages, request: Request, response: Resp
 }
 
 /** Nothing stays: neither the device at this server, nor keys, cookies and pages in the browser. */
-async function takeForgetting(pages: AccountPages, request: Request, response: Response): Promise<void> {
+async function acceptForgetting(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const [subscriber, token] = [await subscriberOf(pages, request), pages.cookie.read(request)];
   const device = token === undefined ? undefined : await deviceOfSession(pages.state, token);
   if (subscriber && device !== undefined)
@@ -158,7 +158,7 @@ async function takeForgetting(pages: AccountPages, request: Request, response: R
   leave(pages, response, '"cache", "storage"');
 }
 
-async function takeSignOut(pages: AccountPages, request: Request, response: Response): Promise<void> {
+async function acceptSignOut(pages: AccountPages, request: Request, response: Response): Promise<void> {
   await endSessionOf(pages, request);
   leave(pages, response);
 }

@@ -24,7 +24,7 @@ export function addJoinPages(app: Express, pages: AccountPages): void {
   app.get('/-/join', noStore, async (request, response) =>
     sendJoin(pages, request, response, 200, { code: '', to: queryOf(request, 'to'), problem: undefined }),
   );
-  app.post('/-/join', ...taken, async (request, response) => takeJoin(pages, request, response));
+  app.post('/-/join', ...taken, async (request, response) => acceptJoin(pages, request, response));
   app.post('/-/invitation', ...taken, (request, response) => nameInvited(pages, request, response));
 }
 
@@ -50,7 +50,7 @@ function afterJoining(to: string, origin: string): string {
 }
 
 /** Without the field for a password, the invitation alone signs in. */
-async function takeJoin(pages: AccountPages, request: Request, response: Response): Promise<void> {
+async function acceptJoin(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const [code, to, password] = [field(request, 'code'), field(request, 'to'), optionalField(request, 'password')];
   if (password !== undefined && !isAcceptablePassword(password))
     return sendJoin(pages, request, response, 400, { code, to, problem: 'password' });

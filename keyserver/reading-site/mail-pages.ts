@@ -14,7 +14,7 @@ import {
   findMailCode,
   type MailPurpose,
   type OpenMailCode,
-  takeMailCode,
+  useMailCode,
 } from '../sign-in/mail-codes.ts';
 import { isProven, moveSubscriber, signUp } from '../sign-in/own-account.ts';
 import { findSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
@@ -40,7 +40,7 @@ export function addMailPages(app: Express, pages: AccountPages): void {
     askForCode(pages, mail, request, response, 'sign-in'),
   );
   app.post('/-/mail-code', ...ownForm, codeLimit, async (request, response) =>
-    takeCode(pages, mail, request, response),
+    acceptCode(pages, mail, request, response),
   );
   app.post('/-/move', ...ownForm, ...mailLimits, async (request, response) =>
     askForCode(pages, mail, request, response, 'move'),
@@ -147,9 +147,9 @@ async function sendCodePage(
     .send(mailCodePage(await pages.masthead(), page));
 }
 
-async function takeCode(pages: AccountPages, mail: ReadingMail, request: Request, response: Response): Promise<void> {
+async function acceptCode(pages: AccountPages, mail: ReadingMail, request: Request, response: Response): Promise<void> {
   const present = await subscriberOf(pages, request);
-  const taken = await takeMailCode(pages.state, mail.cookie.read(request) ?? '', field(request, 'code'), (found) =>
+  const taken = await useMailCode(pages.state, mail.cookie.read(request) ?? '', field(request, 'code'), (found) =>
     useCode(pages, mail, found, present),
   );
   if (taken === 'wrong' || taken === 'over') return sendCodePage(pages, mail, request, response, 403, taken);

@@ -37,7 +37,7 @@ export function addOpenIdPages(app: Express, pages: OpenIdPages): void {
   app.get('/-/openid', noStore, openedOnly, sameOriginOnly(origin), documentLimit(limits), async (request, response) =>
     sendAway(pages, request, response),
   );
-  app.get(BACK, noStore, openedOnly, failures, async (request, response) => takeBack(pages, request, response));
+  app.get(BACK, noStore, openedOnly, failures, async (request, response) => acceptReturn(pages, request, response));
 }
 
 async function sendAway(pages: OpenIdPages, request: Request, response: Response): Promise<void> {
@@ -54,7 +54,7 @@ async function sendAway(pages: OpenIdPages, request: Request, response: Response
 }
 
 /** The cookie is used up by the first who comes back. */
-async function takeBack(pages: OpenIdPages, request: Request, response: Response): Promise<void> {
+async function acceptReturn(pages: OpenIdPages, request: Request, response: Response): Promise<void> {
   const { origin, state, openid, way } = pages;
   const [secret = '', target = ''] = (way.read(request) ?? '').split('.');
   const to = localTarget(Buffer.from(target, 'base64url').toString(), origin);

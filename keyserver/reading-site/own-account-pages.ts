@@ -32,7 +32,7 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
     await endSessions(state, subscriber);
     leave(pages, response);
   });
-  post('/-/new-password', (request, response, subscriber) => takeNewPassword(pages, request, response, subscriber));
+  post('/-/new-password', (request, response, subscriber) => acceptNewPassword(pages, request, response, subscriber));
   post('/-/connect-reader', (request, response, subscriber) => connectReader(pages, request, response, subscriber));
   post('/-/my-data', async (_request, response, { id }) => {
     response.attachment('my-data.json').type('json');
@@ -55,7 +55,7 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
 }
 
 /** Replaces or, with `remove`, removes the password, in a session that was just begun by mail. Other sessions end. */
-async function takeNewPassword(
+async function acceptNewPassword(
   pages: AccountPages,
   request: Request,
   response: Response,

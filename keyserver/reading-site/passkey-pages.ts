@@ -42,9 +42,9 @@ export function addPasskeyPages(app: Express, pages: AccountPages): void {
   });
   app.post('/-/passkey/new', ...asked, async (request, response) => sendNew(pages, request, response));
   app.post('/-/passkey/sign-in', ...asked, failures, form, async (request, response) =>
-    takeSignIn(pages, request, response),
+    acceptSignIn(pages, request, response),
   );
-  app.post('/-/passkey/add', ...asked, form, async (request, response) => takeNew(pages, request, response));
+  app.post('/-/passkey/add', ...asked, form, async (request, response) => acceptNew(pages, request, response));
   app.post('/-/passkey/remove', ...asked, form, async (request, response) => {
     const subscriber = await subscriberOf(pages, request);
     if (subscriber) await removeOwn(pages, subscriber, field(request, 'passkey'));
@@ -63,7 +63,7 @@ async function sendNew(pages: AccountPages, request: Request, response: Response
   response.json(await registrationOptions(passkeysOf(pages), subscriber, publisher));
 }
 
-async function takeNew(pages: AccountPages, request: Request, response: Response): Promise<void> {
+async function acceptNew(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const subscriber = await subscriberOf(pages, request);
   if (subscriber) {
     const own = { ...passkeysOf(pages), state: asReader(pages.state, subscriber.name) };
@@ -79,7 +79,7 @@ async function removeOwn({ state }: AccountPages, { id, name }: Subscriber, pass
   });
 }
 
-async function takeSignIn(pages: AccountPages, request: Request, response: Response): Promise<void> {
+async function acceptSignIn(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const to = localTarget(field(request, 'to'), pages.origin);
   try {
     await beginSession(pages, request, response, await signIn(pages, field(request, 'answer')));

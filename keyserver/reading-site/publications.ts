@@ -30,7 +30,7 @@ const TIMES = {
 const KEPT_BYTES = 67_108_864;
 const ROOT_FILE = /^(\d{1,6})\.root\.json$/;
 
-interface Kept extends ReadPublication {
+interface CachedPublication extends ReadPublication {
   readonly name: string;
   site: SiteDescription;
 }
@@ -39,7 +39,7 @@ export class ReadPublications {
   readonly #state: KeyServerState;
   readonly #hosts: ContentHosts;
   readonly #bundle: PublicationBundle;
-  #kept: Kept | undefined;
+  #cached: CachedPublication | undefined;
 
   constructor(state: KeyServerState, hosts: ContentHosts) {
     this.#state = state;
@@ -49,12 +49,12 @@ export class ReadPublications {
 
   /** @param site - as the provider's descriptor describes it now */
   of(provider: Provider, site: SiteDescription): PublicationKeeper {
-    return this.#keptOf(provider, site).keeper;
+    return this.#cachedOf(provider, site).keeper;
   }
 
   /** All of it that is small, in one: see bundle.ts. */
   bundleOf(provider: Provider, site: SiteDescription): Promise<Buffer> {
-    return this.#bundle.read(provider, this.#keptOf(provider, site));
+    return this.#bundle.read(provider, this.#cachedOf(provider, site));
   }
 
   /** The settings at hand; where none were read yet, they are on their way for the next page. */
@@ -66,21 +66,21 @@ export class ReadPublications {
 
   /** Looks for a newer publication now. */
   async check(): Promise<void> {
-    await this.#kept?.keeper.checkAnew();
+    await this.#cached?.keeper.checkAnew();
   }
 
-  #keptOf({ publisher }: Provider, site: SiteDescription): Kept {
+  #cachedOf({ publisher }: Provider, site: SiteDescription): CachedPublication {
     const name = `${publisher} ${site.site}`;
-    if (this.#kept?.name !== name) this.#kept = { name, site, ...this.#open(publisher) };
-    this.#kept.site = site;
-    return this.#kept;
+    if (this.#cached?.name !== name) this.#cached = { name, site, ...this.#open(publisher) };
+    this.#cached.site = site;
+    return this.#cached;
   }
 
   #open(rootId: string): ReadPublication {
     const { database, now } = this.#state;
     const own = (file: string) => readRoot(database, Number(ROOT_FILE.exec(file)?.[1] ?? 0));
     const source = new HostedSource({
-      hosts: () => (this.#kept ? this.#hosts.targetsOf(this.#kept.site) : []),
+      hosts: () => (this.#cached ? this.#hosts.targetsOf(this.#cached.site) : []),
       fetch: this.#hosts.fetchFile,
       own,
       keyServer: async (file) => {

@@ -91,7 +91,7 @@ export async function findMailCode(state: KeyServerState, secret: string): Promi
  * @param use - what the code is for, in the same transaction
  * @returns what `use` did; `wrong`: it can be tried again; `over`: it cannot be
  */
-export async function takeMailCode<Result>(
+export async function useMailCode<Result>(
   state: KeyServerState,
   secret: string,
   code: string,

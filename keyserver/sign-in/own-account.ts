@@ -8,9 +8,9 @@ import type { KeyServerState } from '../storage/state.ts';
 import { groupOf, seatsOf } from '../subscriptions/seats.ts';
 import {
   findSubscriber,
-  giveName,
   grantsOf,
   parseSubscriberName,
+  renameIfFree,
   type Subscriber,
 } from '../subscriptions/subscribers.ts';
 import { plansOf, subscribe } from '../subscriptions/subscriptions.ts';
@@ -106,7 +106,7 @@ export async function moveSubscriber(
   subscriber: Pick<Subscriber, 'id' | 'name'>,
   address: string,
 ): Promise<boolean> {
-  const other = await giveName(asReader(state, subscriber.name), subscriber, parseSubscriberName(address));
+  const other = await renameIfFree(asReader(state, subscriber.name), subscriber, parseSubscriberName(address));
   if (other) return false;
   await state.database.run('DELETE FROM invitations WHERE subscriber = ? AND used_by IS NULL', subscriber.id);
   return true;

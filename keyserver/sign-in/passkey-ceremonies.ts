@@ -18,8 +18,8 @@ import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { CHALLENGE_LIFETIME, createChallenge, takeChallenge } from './passkey-challenges.ts';
-import { addPasskey, findPasskey, notePasskeyUse, type PasskeyTable, passkeysOf } from './passkeys.ts';
+import { CHALLENGE_LIFETIME, createChallenge, useChallenge } from './passkey-challenges.ts';
+import { addPasskey, findPasskey, type PasskeyTable, passkeysOf, recordPasskeyUse } from './passkeys.ts';
 
 /** Characters of an answer of a browser: an id of 1,023 bytes and a large public key, each of which it may name three times. */
 const MAXIMUM_ANSWER_LENGTH = 16_384;
@@ -132,7 +132,7 @@ export async function ownerOfPasskey(passkeys: Passkeys, answer: string): Promis
   );
   if (!verified) throw refused();
   // Once more at the row: of two answers at the same time, with one count, one is a copy.
-  if (!(await notePasskeyUse(state.database, table, id, authenticationInfo.newCounter, state.now()))) throw refused();
+  if (!(await recordPasskeyUse(state.database, table, id, authenticationInfo.newCounter, state.now()))) throw refused();
   return owner;
 }
 
@@ -143,7 +143,7 @@ async function usedChallenge(
   { response }: AuthenticationResponseJSON | RegistrationResponseJSON,
 ): Promise<string> {
   const { challenge, crossOrigin } = await checked(async () => decodeClientDataJSON(response.clientDataJSON));
-  if (typeof challenge !== 'string' || !(await takeChallenge(state, purpose, challenge))) throw refused();
+  if (typeof challenge !== 'string' || !(await useChallenge(state, purpose, challenge))) throw refused();
   if (crossOrigin === true) throw refused(); // no page has it in a frame
   return challenge;
 }

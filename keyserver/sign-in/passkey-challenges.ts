@@ -20,7 +20,7 @@ export async function createChallenge({ database, now }: State, purpose: string)
 }
 
 /** Uses a challenge up. @returns whether it was made for this purpose, not long ago, and not used before */
-export async function takeChallenge({ database, now }: State, purpose: string, text: string): Promise<boolean> {
+export async function useChallenge({ database, now }: State, purpose: string, text: string): Promise<boolean> {
   const challenge = fromBase64url(text, LENGTH);
   if (!challenge) return false;
   const sql = 'DELETE FROM passkey_challenges WHERE challenge_hash = ? RETURNING expires';

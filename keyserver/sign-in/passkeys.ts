@@ -52,7 +52,7 @@ export function addPasskey(
 }
 
 /** Notes a use. @returns whether the passkey is there still, and the counter has grown or counts nothing */
-export async function notePasskeyUse(
+export async function recordPasskeyUse(
   database: Database,
   table: PasskeyTable,
   id: string,

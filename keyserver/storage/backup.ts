@@ -47,13 +47,13 @@ export async function backUp(
 ): Promise<void> {
   const data = sqliteFile(config);
   const store = sqliteStore(data);
-  if ((await store.look()) !== 'filled')
+  if ((await store.occupancy()) !== 'filled')
     throw new KeyServerError('store-unusable', `there is no database at ${data} yet`);
   await createBeside(file, async (temporary) => {
     writeFileSync(temporary, '', { mode: 0o600, flag: 'wx' });
     const source = new DatabaseSync(data, { timeout: 5000 });
     try {
-      noteBackup(source);
+      recordBackup(source);
       await backup(source, temporary, { rate: ALL_PAGES });
     } catch (error) {
       throw store.explain(error);
@@ -87,7 +87,7 @@ export async function tryRestoring(config: KeyServerConfig, file: string): Promi
 }
 
 /** Without {@link sqliteStore}, which would bring a database of an older version up to this one: such a one may know no audit trail yet. */
-function noteBackup(source: DatabaseSync): void {
+function recordBackup(source: DatabaseSync): void {
   if (source.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'audit_news'").get() === undefined) return;
   const sql = "INSERT INTO audit_news (time, who, action, about, details) VALUES (?, ?, 'backup', '', '{}')";
   source.prepare(sql).run(nowInSeconds(), commandActor());
@@ -109,7 +109,7 @@ export async function restore(config: KeyServerConfig, file: string): Promise<Re
 }
 
 async function restoreToPostgres(config: KeyServerConfig, store: Store, file: string): Promise<Restored> {
-  if ((await store.look()) !== 'absent') throw refused(`${store.name} is not empty: name another database`);
+  if ((await store.occupancy()) !== 'absent') throw refused(`${store.name} is not empty: name another database`);
   const folder = mkdtempSync(join(tmpdir(), 'wispr-restore-'));
   try {
     return await openCopy(config, file, join(folder, 'copy.db'), async (copy, restored) => {

@@ -37,7 +37,7 @@ export interface Store {
   /** For messages: a path, or an address without secrets. */
   readonly name: string;
   /** `claimed`: a first start has begun here, and may have been cut short. @throws KeyServerError `store-unusable`, `database-away` */
-  look(): Promise<'absent' | 'claimed' | 'filled'>;
+  occupancy(): Promise<'absent' | 'claimed' | 'filled'>;
   /** Takes the place of a new database, before its master key is made. @throws KeyServerError `store-unusable`, `database-away` */
   claim(): Promise<void>;
   /**

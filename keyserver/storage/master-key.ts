@@ -25,20 +25,20 @@ const COMMAND_TIMEOUT = 10_000;
 export type MasterKeys = ReadonlyMap<number, Uint8Array>;
 
 /** Where the configuration says that the master keys are: a file, an environment variable, or a command with its arguments. */
-export type MasterKeyPlace = string | { readonly environment: string } | { readonly command: readonly string[] };
+export type MasterKeySource = string | { readonly environment: string } | { readonly command: readonly string[] };
 
-/** How messages name a place. */
-export function nameOfPlace(place: MasterKeyPlace): string {
-  if (typeof place === 'string') return place;
-  return 'environment' in place
-    ? `the environment variable ${place.environment}`
-    : `the command ${place.command[0] ?? ''}`;
+/** How messages name a source. */
+export function nameOfSource(source: MasterKeySource): string {
+  if (typeof source === 'string') return source;
+  return 'environment' in source
+    ? `the environment variable ${source.environment}`
+    : `the command ${source.command[0] ?? ''}`;
 }
 
 /** Whether there is a master key. What a command would print is not asked for. */
-export function hasMasterKey(place: MasterKeyPlace): boolean {
-  if (typeof place === 'string') return existsSync(place);
-  return 'command' in place || process.env[place.environment] !== undefined;
+export function hasMasterKey(source: MasterKeySource): boolean {
+  if (typeof source === 'string') return existsSync(source);
+  return 'command' in source || process.env[source.environment] !== undefined;
 }
 
 /** Makes a master key file where there is none. */
@@ -68,17 +68,17 @@ export function withNewKey(keys: MasterKeys): MasterKeys {
  *
  * @throws KeyServerError `storage-key-refused`
  */
-export async function readMasterKeys(place: MasterKeyPlace): Promise<MasterKeys> {
-  const keys = parseMasterKeys(await textAt(place));
+export async function readMasterKeys(source: MasterKeySource): Promise<MasterKeys> {
+  const keys = parseMasterKeys(await textAt(source));
   if (keys === undefined)
-    throw refused(`${nameOfPlace(place)} ${isFile(place) ? 'is not' : 'does not hold'} a master key file`);
+    throw refused(`${nameOfSource(source)} ${isFile(source) ? 'is not' : 'does not hold'} a master key file`);
   return keys;
 }
 
-async function textAt(place: MasterKeyPlace): Promise<string> {
-  if (isFile(place)) return readKeyFile(place);
-  if ('command' in place) return outputOf(place.command);
-  return process.env[place.environment] ?? '';
+async function textAt(source: MasterKeySource): Promise<string> {
+  if (isFile(source)) return readKeyFile(source);
+  if ('command' in source) return outputOf(source.command);
+  return process.env[source.environment] ?? '';
 }
 
 function readKeyFile(path: string): string {
@@ -98,8 +98,8 @@ async function outputOf([program = '', ...args]: readonly string[]): Promise<str
   }
 }
 
-function isFile(place: MasterKeyPlace): place is string {
-  return typeof place === 'string';
+function isFile(source: MasterKeySource): source is string {
+  return typeof source === 'string';
 }
 
 function refused(message: string): KeyServerError {

@@ -105,7 +105,7 @@ export function postgresStore(url: string): Store {
   };
   return {
     name,
-    look: () => beside((database) => database.look(name)),
+    occupancy: () => beside((database) => database.occupancy(name)),
     claim: () => beside((database) => database.transaction(() => database.execute(MARK))),
     inspect: (check) =>
       beside(async (database) => {
@@ -198,7 +198,7 @@ class PostgresDatabase implements Migratable {
   }
 
   /** @param name - of the database, for messages */
-  async look(name: string): Promise<'absent' | 'claimed' | 'filled'> {
+  async occupancy(name: string): Promise<'absent' | 'claimed' | 'filled'> {
     const rows = await this.all<{ table_name: string }>(
       'SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()',
     );

@@ -13,7 +13,7 @@ import type { Vault } from './vault.ts';
 const NAMES = ['dispatcher', 'failures', 'httpcrypt', 'known-browsers'] as const;
 export type SecretName = (typeof NAMES)[number];
 
-export function secretPlace(name: string) {
+export function secretRow(name: string) {
   return { table: 'secrets', row: name, keyId: name };
 }
 
@@ -22,7 +22,7 @@ export async function fillSecrets(database: Database, vault: Vault): Promise<voi
   const known = await database.all<{ name: string }>('SELECT name FROM secrets');
   for (const name of NAMES) {
     if (known.some((row) => row.name === name)) continue;
-    const sealed = await vault.seal(secretPlace(name), randomBytes(32));
+    const sealed = await vault.seal(secretRow(name), randomBytes(32));
     await database.run('INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO NOTHING', name, sealed);
   }
 }
@@ -33,7 +33,7 @@ export async function readSecret(
   name: SecretName,
 ): Promise<Uint8Array> {
   const row = await database.first<{ sealed: Uint8Array }>('SELECT sealed FROM secrets WHERE name = ?', name);
-  return vault.open(secretPlace(name), row?.sealed ?? new Uint8Array(0));
+  return vault.open(secretRow(name), row?.sealed ?? new Uint8Array(0));
 }
 
 /** Puts a random value in the place of a secret. */
@@ -41,6 +41,6 @@ export async function renewSecret(
   { database, vault }: { readonly database: Database; readonly vault: Vault },
   name: SecretName,
 ): Promise<void> {
-  const sealed = await vault.seal(secretPlace(name), randomBytes(32));
+  const sealed = await vault.seal(secretRow(name), randomBytes(32));
   await database.run('UPDATE secrets SET sealed = ? WHERE name = ?', sealed, name);
 }

@@ -37,7 +37,7 @@ export function sqliteStore(path: string): Store {
   const explain = (error: unknown) => explained(error, path);
   return {
     name: path,
-    look: async () => (!existsSync(path) ? 'absent' : statSync(path).size > 0 ? 'filled' : 'claimed'),
+    occupancy: async () => (!existsSync(path) ? 'absent' : statSync(path).size > 0 ? 'filled' : 'claimed'),
     claim: async () => void createFile(path, '', 0o600), // SQLite gives its other files the same rights
     inspect: (check) => inspect(path, check),
     open: async (fill) => {

@@ -11,7 +11,7 @@ import { KeyServerError } from '../errors.ts';
 import { type Hashing, localHashing } from '../hashing/hashing.ts';
 import { HourlyCounts } from './counts.ts';
 import type { Database, Store } from './database.ts';
-import { createMasterKey, hasMasterKey, type MasterKeyPlace, nameOfPlace, readMasterKeys } from './master-key.ts';
+import { createMasterKey, hasMasterKey, type MasterKeySource, nameOfSource, readMasterKeys } from './master-key.ts';
 import { fillSecrets } from './secrets.ts';
 import { sqliteStore } from './sqlite-database.ts';
 import { Vault, versionOf } from './vault.ts';
@@ -45,12 +45,13 @@ export interface KeyServerState {
  */
 export async function openState(config: KeyServerConfig, now: () => number = nowInSeconds): Promise<KeyServerState> {
   const store = await storeOf(config);
-  if ((await store.look()) === 'filled') return openExisting(config, store, now);
+  if ((await store.occupancy()) === 'filled') return openExisting(config, store, now);
   const { masterKey } = config;
   // The key is looked for first: another process that makes both at this moment claims the database first. One that is not in a file was made
   // before the database.
   const isFile = typeof masterKey === 'string';
-  if (isFile && hasMasterKey(masterKey) && (await store.look()) === 'absent') throw databaseMissing(store, masterKey);
+  if (isFile && hasMasterKey(masterKey) && (await store.occupancy()) === 'absent')
+    throw databaseMissing(store, masterKey);
   if (!isFile) await readMasterKeys(masterKey);
   await store.claim();
   if (isFile && !hasMasterKey(masterKey)) createMasterKey(masterKey);
@@ -103,7 +104,7 @@ async function prepare(
 ): Promise<KeyServerState> {
   const seed = randomBytes(32);
   const fresh = xwingKeyPair(seed);
-  const sealedSeed = await vault.seal(await recipientPlace(fresh.publicKey), seed);
+  const sealedSeed = await vault.seal(await recipientRow(fresh.publicKey), seed);
   const sealedCanary = await vault.seal(CANARY_PLACE, CANARY);
   const database = await store.open(async (opened) => {
     await opened.run('INSERT INTO canary (id, sealed) VALUES (1, ?)', sealedCanary);
@@ -123,12 +124,12 @@ async function prepare(
 }
 
 /** @throws KeyServerError `storage-key-refused` where the vault has not the master key that the database is under */
-export async function checkCanary(database: Database, vault: Vault, masterKey: MasterKeyPlace): Promise<void> {
+export async function checkCanary(database: Database, vault: Vault, masterKey: MasterKeySource): Promise<void> {
   const row = await database.first<{ sealed: Uint8Array }>('SELECT sealed FROM canary');
   if (row && (await vault.tryOpen(CANARY_PLACE, row.sealed))) return;
   throw new KeyServerError(
     'storage-key-refused',
-    `${nameOfPlace(masterKey)} ${typeof masterKey === 'string' ? 'is not' : 'does not hold'} the master key of this database`,
+    `${nameOfSource(masterKey)} ${typeof masterKey === 'string' ? 'is not' : 'does not hold'} the master key of this database`,
   );
 }
 
@@ -163,10 +164,10 @@ export async function readFormerRecipients(database: Database, vault: Vault): Pr
 }
 
 async function openRecipient(vault: Vault, { public_key, sealed }: RecipientRow): Promise<KeyPair> {
-  return xwingKeyPair(await vault.open(await recipientPlace(public_key), sealed));
+  return xwingKeyPair(await vault.open(await recipientRow(public_key), sealed));
 }
 
-export async function recipientPlace(publicKey: Uint8Array) {
+export async function recipientRow(publicKey: Uint8Array) {
   return { table: 'recipient', row: '1', keyId: await recipientIdOf(publicKey) };
 }
 

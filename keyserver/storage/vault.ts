@@ -16,11 +16,11 @@ import type { MasterKeys } from './master-key.ts';
 const NONCE_LENGTH = 12;
 const MINIMUM_LENGTH = 4 + NONCE_LENGTH + 16;
 const DECOY_VERSION = 0;
-/** As long as the place of a device. */
-const DECOY_PLACE: Place = { table: 'devices', row: '-'.repeat(43), keyId: '-'.repeat(43) };
+/** As long as the reference to a device. */
+const DECOY_ROW: RowRef = { table: 'devices', row: '-'.repeat(43), keyId: '-'.repeat(43) };
 
-/** Where a sealed value belongs. */
-export interface Place {
+/** Row that a sealed value belongs to. */
+export interface RowRef {
   readonly table: string;
   readonly row: string;
   /** Key id of the key inside, or what stands for it. */
@@ -29,7 +29,7 @@ export interface Place {
 
 /** A sealed value, and where it belongs. */
 export interface Sealed {
-  readonly place: Place;
+  readonly ref: RowRef;
   readonly sealed: Uint8Array;
 }
 
@@ -50,9 +50,9 @@ export class Vault {
   /** @param read - reads the master keys, now and when a newer version is met */
   static async create(read: () => Promise<MasterKeys>): Promise<Vault> {
     const decoyKey = randomBytes(32);
-    const sealed = await seal(decoyKey, DECOY_VERSION, DECOY_PLACE, randomBytes(32));
+    const sealed = await seal(decoyKey, DECOY_VERSION, DECOY_ROW, randomBytes(32));
     const decoys = new Map([[DECOY_VERSION, decoyKey]]);
-    const vault = new Vault(decoys, read, { place: DECOY_PLACE, sealed });
+    const vault = new Vault(decoys, read, { ref: DECOY_ROW, sealed });
     await vault.readAgain();
     return vault;
   }
@@ -81,15 +81,15 @@ export class Vault {
   }
 
   /**
-   * Encrypts `secret` for one place in the database.
+   * Encrypts `secret` for one row of the database.
    *
    * @param version - of the master key, if not the current one
    * @throws KeyServerError `storage-key-refused` where that version is not here
    */
-  async seal(place: Place, secret: Uint8Array, version?: number): Promise<Uint8Array> {
+  async seal(ref: RowRef, secret: Uint8Array, version?: number): Promise<Uint8Array> {
     const under = version ?? (await this.currentVersion());
     const key = await this.#rowKey(under);
-    if (key) return seal(key, under, place, secret);
+    if (key) return seal(key, under, ref, secret);
     throw new KeyServerError(
       'storage-key-refused',
       `the master key lacks version ${under}, which the database is under`,
@@ -97,28 +97,28 @@ export class Vault {
   }
 
   /**
-   * Decrypts what {@link seal} made for this place.
+   * Decrypts what {@link seal} made for this row.
    *
-   * @throws KeyServerError `store-unusable`: another master key, another place, or altered
+   * @throws KeyServerError `store-unusable`: another master key, another row, or altered
    */
-  async open(place: Place, sealed: Uint8Array): Promise<Uint8Array> {
-    const secret = await this.tryOpen(place, sealed);
+  async open(ref: RowRef, sealed: Uint8Array): Promise<Uint8Array> {
+    const secret = await this.tryOpen(ref, sealed);
     if (secret === undefined) {
       throw new KeyServerError(
         'store-unusable',
-        `a row of the table ${place.table} does not decrypt: altered, or moved from another row`,
+        `a row of the table ${ref.table} does not decrypt: altered, or moved from another row`,
       );
     }
     return secret;
   }
 
   /** Like {@link open}; `undefined` where that throws. */
-  async tryOpen(place: Place, sealed: Uint8Array): Promise<Uint8Array | undefined> {
+  async tryOpen(ref: RowRef, sealed: Uint8Array): Promise<Uint8Array | undefined> {
     if (sealed.length < MINIMUM_LENGTH) return undefined;
     const version = readU32(sealed);
     const key = await this.#rowKey(version);
     const nonce = sealed.subarray(4, 4 + NONCE_LENGTH);
-    return key && aes256GcmOpen(key, nonce, sealed.subarray(4 + NONCE_LENGTH), additionalData(version, place));
+    return key && aes256GcmOpen(key, nonce, sealed.subarray(4 + NONCE_LENGTH), additionalData(version, ref));
   }
 
   /**
@@ -146,12 +146,12 @@ export function versionOf(sealed: Uint8Array): number {
   return readU32(sealed);
 }
 
-async function seal(key: Uint8Array, version: number, place: Place, secret: Uint8Array): Promise<Uint8Array> {
+async function seal(key: Uint8Array, version: number, ref: RowRef, secret: Uint8Array): Promise<Uint8Array> {
   const nonce = randomBytes(NONCE_LENGTH);
-  return concat(u32(version), nonce, await aes256GcmSeal(key, nonce, secret, additionalData(version, place)));
+  return concat(u32(version), nonce, await aes256GcmSeal(key, nonce, secret, additionalData(version, ref)));
 }
 
-function additionalData(version: number, { table, row, keyId }: Place): Uint8Array {
+function additionalData(version: number, { table, row, keyId }: RowRef): Uint8Array {
   return concat(lengthPrefixed(utf8('wispr/1 row')), u32(version), lengthPrefixed(utf8(table), utf8(row), utf8(keyId)));
 }
 

@@ -25,7 +25,7 @@ export async function withState<Result>(
   work: (state: KeyServerState) => Promise<Result>,
 ): Promise<Result> {
   const store = await storeOf(config);
-  if ((await store.look()) !== 'filled') {
+  if ((await store.occupancy()) !== 'filled') {
     throw new KeyServerError('store-unusable', `there is no database at ${store.name} yet`);
   }
   const state = await openExisting(config, store);

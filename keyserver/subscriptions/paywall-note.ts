@@ -17,7 +17,7 @@ interface KeptPlan {
  * @param outage - seconds for which a plan without an end counts after this answer
  * @returns how many plans of the answer are unknown here
  */
-export async function noteAnswer(
+export async function recordAnswer(
   database: Database,
   subscriber: number,
   answered: readonly AnsweredPlan[],

@@ -5,7 +5,7 @@ import type { KeyServerConfig } from '../config/config.ts';
 import { readSecretFile } from '../config/secret-file.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { noteAnswer } from './paywall-note.ts';
+import { recordAnswer } from './paywall-note.ts';
 import { type AnsweredPlan, askPaywall, type PaywallAddress, TIME_LIMIT } from './paywall-question.ts';
 
 /** Questions at a time. Who comes beyond them reads by the last answer. */
@@ -27,7 +27,7 @@ interface PaywallLog {
   warn(message: string): void;
 }
 
-interface Asked {
+interface AskedSubscriber {
   readonly id: number;
   readonly name: string;
   readonly asked: number | null;
@@ -93,18 +93,18 @@ export class Paywall {
     await Promise.allSettled(this.#underWay.values());
   }
 
-  async #find(subscriber: number): Promise<Asked | undefined> {
+  async #find(subscriber: number): Promise<AskedSubscriber | undefined> {
     const sql = `SELECT id, name, asked, answered FROM subscribers LEFT JOIN entitlements ON entitlements.subscriber = id
       WHERE id = coalesce((SELECT member_of FROM subscribers WHERE id = ?), ?) AND revoked IS NULL`;
-    return this.#state.database.first<Asked>(sql, subscriber, subscriber);
+    return this.#state.database.first<AskedSubscriber>(sql, subscriber, subscriber);
   }
 
-  #isDue({ asked, answered }: Asked): boolean {
+  #isDue({ asked, answered }: AskedSubscriber): boolean {
     const pause = asked === answered ? this.#settings.cache : RETRY_AFTER;
     return asked === null || this.#state.now() - asked >= pause;
   }
 
-  async #ask({ id, name, asked }: Asked): Promise<void> {
+  async #ask({ id, name, asked }: AskedSubscriber): Promise<void> {
     const { database, now } = this.#state;
     const time = now();
     // Of several key servers, one asks.
@@ -115,7 +115,7 @@ export class Paywall {
     if (!answer) return;
     const unknown = await database.transaction(async () => {
       await database.run('UPDATE entitlements SET answered = ? WHERE subscriber = ? AND asked = ?', time, id, time);
-      return noteAnswer(database, id, answer, time, this.#settings.outage);
+      return recordAnswer(database, id, answer, time, this.#settings.outage);
     });
     if (unknown > 0) this.#log.warn('the paywall named a plan that there is not: "wispr admin plan" makes it');
   }

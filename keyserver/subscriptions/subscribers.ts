@@ -161,7 +161,7 @@ export async function renameSubscriber(
   return database.transaction(async () => {
     const subscriber = await findSubscriber(database, name);
     if (!subscriber) throw invalid(`there is no subscriber ${quoted(name)}`);
-    const other = await giveName(state, subscriber, wanted);
+    const other = await renameIfFree(state, subscriber, wanted);
     if (other) throw invalid(`there is a subscriber ${quoted(other.name)} already`);
     return { from: subscriber.name, to: wanted };
   });
@@ -173,7 +173,7 @@ export async function renameSubscriber(
  * @param name - as {@link parseSubscriberName} returned it
  * @returns the other subscriber who has it
  */
-export async function giveName(
+export async function renameIfFree(
   state: KeyServerState,
   { id, name: before }: Pick<Subscriber, 'id' | 'name'>,
   name: string,

@@ -121,7 +121,7 @@ export interface KeptElsewhere {
 }
 
 /** Within the caller's transaction. @returns whether it was news. @throws KeyServerError `argument-invalid` where there is no such plan */
-export async function noteKeptElsewhere(
+export async function recordKeptElsewhere(
   database: Database,
   subscriber: number,
   { source, at, plans, from, until }: KeptElsewhere,

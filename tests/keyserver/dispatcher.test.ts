@@ -39,26 +39,26 @@ async function work(): Promise<HashingWork & { readonly hash: string }> {
   return { typed, salt, cost: CHEAP, hash: hex(await argon2id(typed, CHEAP, salt)) };
 }
 
-async function startDispatcher(places: number, { secret = SECRET, timing = PATIENT } = {}) {
+async function startDispatcher(slots: number, { secret = SECRET, timing = PATIENT } = {}) {
   const { log, text } = logged();
   const listen = { host: '127.0.0.1', port: 0 };
-  const dispatcher = await Dispatcher.start({ listen, secret, places, log, timing });
+  const dispatcher = await Dispatcher.start({ listen, secret, slots, log, timing });
   endings.push(() => dispatcher.close());
   return { dispatcher, text, port: dispatcher.port };
 }
 
 /** Not connected yet. */
-function startMember(port: number, places: number, { secret = SECRET, timing = PATIENT } = {}) {
+function startMember(port: number, slots: number, { secret = SECRET, timing = PATIENT } = {}) {
   const { log, text } = logged();
-  const member = new Member({ host: '127.0.0.1', port, secret, places, log, timing });
+  const member = new Member({ host: '127.0.0.1', port, secret, slots, log, timing });
   endings.push(() => member.close());
   return { member, text };
 }
 
 /** Connected, and known at the dispatcher. */
-async function connectedMember(dispatcher: Dispatcher, places: number, timing = PATIENT): Promise<Member> {
+async function connectedMember(dispatcher: Dispatcher, slots: number, timing = PATIENT): Promise<Member> {
   const before = dispatcher.connected();
-  const { member } = startMember(dispatcher.port, places, { timing });
+  const { member } = startMember(dispatcher.port, slots, { timing });
   await isConnected(dispatcher, before + 1);
   await isConnected(member, 1);
   return member;
@@ -66,9 +66,9 @@ async function connectedMember(dispatcher: Dispatcher, places: number, timing = 
 
 const isConnected = (hashing: Hashing, count: number) => expect.poll(() => hashing.connected()).toBe(count);
 
-async function startProcess(kind: 'dispatcher' | 'member', port: number, places: number): Promise<RunningProgram> {
+async function startProcess(kind: 'dispatcher' | 'member', port: number, slots: number): Promise<RunningProgram> {
   const env = { ...process.env, WISPR_TEST_SECRET: Buffer.from(SECRET).toString('hex') };
-  const program = startProgram('tests/support/hashing-process.ts', [kind, String(port), String(places)], { env });
+  const program = startProgram('tests/support/hashing-process.ts', [kind, String(port), String(slots)], { env });
   endings.push(() => program.stop('SIGKILL'));
   return program;
 }
@@ -77,10 +77,10 @@ async function portOf(program: RunningProgram): Promise<number> {
   return JSON.parse(await program.line(/port/)).port;
 }
 
-/** A key server that has taken up its places, and does nothing more. */
-async function stoppedWorker(dispatcher: Dispatcher, places = 1): Promise<RunningProgram> {
+/** A key server that has taken up its slots, and does nothing more. */
+async function stoppedWorker(dispatcher: Dispatcher, slots = 1): Promise<RunningProgram> {
   const before = dispatcher.connected();
-  const worker = await startProcess('member', dispatcher.port, places);
+  const worker = await startProcess('member', dispatcher.port, slots);
   await portOf(worker);
   await isConnected(dispatcher, before + 1);
   process.kill(worker.pid, 'SIGSTOP');
@@ -110,7 +110,7 @@ function asking() {
 }
 
 describe('works of a key server', () => {
-  it('are done where there is a place: at others too, one at each', async () => {
+  it('are done where there is a slot: at others too, one at each', async () => {
     const { dispatcher } = await startDispatcher(1);
     const one = await connectedMember(dispatcher, 1);
     const two = await connectedMember(dispatcher, 2);
@@ -118,7 +118,7 @@ describe('works of a key server', () => {
     const hashes = await Promise.all(works.map((each, index) => hashed(one, `a${index}`, each)));
     expect(hashes).toEqual(works.map(({ hash }) => hash));
     expect(one.counts()).toMatchObject({ dispatched: 12, local: 0, refused: 0 });
-    // The first four took the four places; so the one that asked did one of these at most.
+    // The first four took the four slots; so the one that asked did one of these at most.
     expect(one.counts()['for-dispatcher']).toBeGreaterThan(0);
     expect(two.counts()['for-dispatcher']).toBeGreaterThan(1);
     expect(one.counts()['for-dispatcher'] + two.counts()['for-dispatcher']).toBeLessThan(12);
@@ -144,7 +144,7 @@ describe('works of a key server', () => {
     for (let address = 0; address < 112; address++) await ask(member, `b${address}`, 1);
     await ask(member, 'a', 1);
     await expect.poll(() => refused).toEqual(['a busy', 'a busy']);
-    await ask(member, 'c', 1); // full: it takes the place of one of those who have most
+    await ask(member, 'c', 1); // full: it takes the slot of one of those who have most
     await expect.poll(() => refused).toEqual(['a busy', 'a busy', 'a busy']);
     process.kill(worker.pid, 'SIGCONT');
     await Promise.all(all);
@@ -239,13 +239,13 @@ describe('what is lost', () => {
     expect([member.counts().local, dispatcher.connected()]).toEqual([1, 1]);
   });
 
-  it('attack 104: works of the dispatcher that no place does are done here in bounds', async () => {
+  it('attack 104: works of the dispatcher that no slot does are done here in bounds', async () => {
     const { dispatcher } = await startDispatcher(0);
     await connectedMember(dispatcher, 8);
     const { hash, ...asked } = await work();
-    await expect.poll(() => hashed(dispatcher, 'a', asked).catch(() => '')).toBe(hash); // so the places are known
+    await expect.poll(() => hashed(dispatcher, 'a', asked).catch(() => '')).toBe(hash); // so the slots are known
     const tooLong = { ...asked, typed: 'x'.repeat(LONGEST_MESSAGE) };
-    // All 24 get a place or wait for one, and are back before the first hash is done.
+    // All 24 get a slot or wait for one, and are back before the first hash is done.
     const ends = Array.from({ length: 24 }, () =>
       hashed(dispatcher, 'a', tooLong).then(
         () => 'done',
@@ -297,7 +297,7 @@ describe('attack 125: what does not fit, from one who knows the secret', () => {
   const salt = Buffer.alloc(16).toString('base64url');
   const ask = (change: object = {}, cost: object = CHEAP) =>
     JSON.stringify({ address: 'a', work: { typed: 'x', cost, salt }, ...change });
-  const join = (places = 1): [string, string] => ['/join', JSON.stringify({ places })];
+  const join = (slots = 1): [string, string] => ['/join', JSON.stringify({ slots })];
 
   it.each<readonly [string, (readonly [string, string | Buffer])[]]>([
     ['another path', [['/', '{}']]],
@@ -310,12 +310,12 @@ describe('attack 125: what does not fit, from one who knows the secret', () => {
     ['too many passes', [['/hash', ask({}, { ...CHEAP, passes: 11 })]]],
     ['no lanes', [['/hash', ask({}, { ...CHEAP, parallelism: 0 })]]],
     ['a salt of another length', [['/hash', ask({ work: { typed: 'x', cost: CHEAP, salt: hash } })]]],
-    ['too many places', [join(1025)]],
+    ['too many slots', [join(1025)]],
     ['joining twice', [join(), join()]],
-    ['work without joining', [['/work', JSON.stringify({ place: 0 })]]],
-    ['work at a place that is not there', [join(), ['/work', JSON.stringify({ place: 1 })]]],
-    ['a hash that was not asked for', [join(), ['/work', JSON.stringify({ place: 0, hash })]]],
-    ['waiting twice at one place', [join(), ...Array(2).fill(['/work', JSON.stringify({ place: 0 })])]],
+    ['work without joining', [['/work', JSON.stringify({ slot: 0 })]]],
+    ['work at a slot that is not there', [join(), ['/work', JSON.stringify({ slot: 1 })]]],
+    ['a hash that was not asked for', [join(), ['/work', JSON.stringify({ slot: 0, hash })]]],
+    ['waiting twice at one slot', [join(), ...Array(2).fill(['/work', JSON.stringify({ slot: 0 })])]],
   ])('%s: the connection ends', async (_, messages) => {
     const { dispatcher, port, text } = await startDispatcher(1);
     const session = connectHttp2(`https://127.0.0.1:${port}`, clientTls(SECRET)).on('error', () => undefined);

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { FairQueue, type QueueBounds } from '../../keyserver/hashing/fair-queue.ts';
 
 /** A queue whose works end when they are told to, and what began and was refused, in order. */
-function controlled({ places, ...bounds }: QueueBounds & { readonly places: number }) {
+function controlled({ slots, ...bounds }: QueueBounds & { readonly slots: number }) {
   const queue = new FairQueue(
     bounds,
-    Array.from({ length: places }, (_, index) => index),
+    Array.from({ length: slots }, (_, index) => index),
   );
   const begun: string[] = [];
   const refused: string[] = [];
@@ -38,7 +38,7 @@ function controlled({ places, ...bounds }: QueueBounds & { readonly places: numb
 
 describe('a fair queue', () => {
   it('runs so many at a time, and takes addresses in turn', async () => {
-    const { begun, add, end } = controlled({ places: 2, waitingPerAddress: 9, waitingPerPlace: 9 });
+    const { begun, add, end } = controlled({ slots: 2, waitingPerAddress: 9, waitingPerSlot: 9 });
     await add('a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1');
     expect(begun).toEqual(['a1', 'a2']);
     await end(8);
@@ -46,7 +46,7 @@ describe('a fair queue', () => {
   });
 
   it('attack 104: full, turns away the newest of the address with most, never a newcomer with less', async () => {
-    const { begun, refused, add, end } = controlled({ places: 1, waitingPerAddress: 9, waitingPerPlace: 4 });
+    const { begun, refused, add, end } = controlled({ slots: 1, waitingPerAddress: 9, waitingPerSlot: 4 });
     await add('a1', 'a2', 'a3', 'a4', 'b1', 'c1');
     expect(refused).toEqual(['a4 busy']);
     await add('d1');
@@ -57,8 +57,8 @@ describe('a fair queue', () => {
     expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'd1']);
   });
 
-  it('hands the place on after a work that fails', async () => {
-    const queue = new FairQueue({ waitingPerAddress: 1, waitingPerPlace: 1 }, [0]);
+  it('hands the slot on after a work that fails', async () => {
+    const queue = new FairQueue({ waitingPerAddress: 1, waitingPerSlot: 1 }, [0]);
     const failing = queue.run('a', () => Promise.reject(new Error('broken')));
     const next = queue.run('b', async () => 'done');
     await expect(failing).rejects.toThrow('broken');
@@ -66,8 +66,8 @@ describe('a fair queue', () => {
     expect(await queue.run('c', async () => 'done')).toBe('done');
   });
 
-  it('begins what waits at a place that is added, and nothing more at one that is removed', async () => {
-    const { queue, begun, refused, add, end } = controlled({ places: 1, waitingPerAddress: 9, waitingPerPlace: 2 });
+  it('begins what waits at a slot that is added, and nothing more at one that is removed', async () => {
+    const { queue, begun, refused, add, end } = controlled({ slots: 1, waitingPerAddress: 9, waitingPerSlot: 2 });
     await add('a1', 'b1', 'c1', 'd1');
     expect([begun, refused]).toEqual([['a1'], ['d1 busy']]);
     queue.add(1);

@@ -11,8 +11,8 @@ import { definePlan, listPlans, removePlan } from '../../keyserver/subscriptions
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import {
   endSubscriptions,
-  noteKeptElsewhere,
   plansOf,
+  recordKeptElsewhere,
   subscribe,
 } from '../../keyserver/subscriptions/subscriptions.ts';
 import { rigForFile } from '../support/keyserver-rig.ts';
@@ -117,15 +117,15 @@ describe('a subscriber', () => {
     await rig.invite({ name: 'emil', sets: ['none'] });
     const id = await rig.idOf('emil');
     const told = { source: 'stripe sub_1', plans: ['pictures'], from: now - 10 };
-    expect(await noteKeptElsewhere(database, id, { ...told, at: now - 5, until: now + DAY })).toBe(true);
+    expect(await recordKeptElsewhere(database, id, { ...told, at: now - 5, until: now + DAY })).toBe(true);
     expect(await readableBy('emil')).toEqual(['photos']);
-    expect(await noteKeptElsewhere(database, id, { ...told, at: now - 1, until: now - 1 })).toBe(true);
-    expect(await noteKeptElsewhere(database, id, { ...told, at: now - 3, until: now + 9 * DAY })).toBe(false);
+    expect(await recordKeptElsewhere(database, id, { ...told, at: now - 1, until: now - 1 })).toBe(true);
+    expect(await recordKeptElsewhere(database, id, { ...told, at: now - 3, until: now + 9 * DAY })).toBe(false);
     expect(await readableBy('emil')).toEqual([]);
     // Another plan in its place ends this one.
     const other = { ...told, source: 'stripe sub_2' };
-    expect(await noteKeptElsewhere(database, id, { ...other, at: now - 9, until: now + DAY })).toBe(true);
-    expect(await noteKeptElsewhere(database, id, { ...other, plans: ['daily'], at: now - 8, until: now + DAY })).toBe(
+    expect(await recordKeptElsewhere(database, id, { ...other, at: now - 9, until: now + DAY })).toBe(true);
+    expect(await recordKeptElsewhere(database, id, { ...other, plans: ['daily'], at: now - 8, until: now + DAY })).toBe(
       true,
     );
     expect(await readableBy('emil')).toEqual([TODAYS, TOMORROWS]);

@@ -38,13 +38,13 @@ describe('the vault', () => {
   });
 
   it('has a decoy as long as a sealed device key, not under the key of any row', async () => {
-    const { place, sealed } = both.decoy;
-    expect(await both.open(place, sealed)).toHaveLength(32);
-    expect(sealed).toHaveLength((await both.seal(place, first)).length);
+    const { ref, sealed } = both.decoy;
+    expect(await both.open(ref, sealed)).toHaveLength(32);
+    expect(sealed).toHaveLength((await both.seal(ref, first)).length);
     for (const version of [1, 2]) {
       const asRow = Uint8Array.from(sealed);
       asRow[3] = version;
-      expect(await both.tryOpen(place, asRow)).toBeUndefined();
+      expect(await both.tryOpen(ref, asRow)).toBeUndefined();
     }
   });
 });

@@ -161,7 +161,7 @@ describe('the timestamp key alone', () => {
     const { timestamp } = publication.roles;
     const closing = JSON.parse(Buffer.from(publication.metadata('snapshot', 1)).toString()).signed;
     const forged = signMetadata({ ...closing, version: 2, 'x-wispr-closed': true }, timestamp.signers);
-    await publication.putSnapshot(2, forged, LATER);
+    await publication.uploadSnapshot(2, forged, LATER);
     await expect(site.refresh(LATER)).rejects.toMatchObject({ code: 'metadata-signature' });
     expect(await outcome(site, LATER)).toBeUndefined();
 
@@ -170,7 +170,7 @@ describe('the timestamp key alone', () => {
       snapshotMetadata({ version: 3, expires: LATER + DAY }, []),
       closed.publication.roles.timestamp.signers,
     );
-    await closed.publication.putSnapshot(3, opened, LATER + 1);
+    await closed.publication.uploadSnapshot(3, opened, LATER + 1);
     await expect(closed.site.refresh(LATER + 1)).rejects.toMatchObject({ code: 'metadata-signature' });
     expect(await outcome(closed.site, LATER + 1)).toBe(CODE);
   });
@@ -180,6 +180,6 @@ it.each([false, 'true', 1, null])('a snapshot says that it is closed by `true` a
   const { publication, site } = await readSite();
   const { signed } = JSON.parse(Buffer.from(publication.metadata('snapshot', 1)).toString());
   const bytes = signMetadata({ ...signed, version: 2, 'x-wispr-closed': closed }, publication.roles.snapshot.signers);
-  await publication.putSnapshot(2, bytes, LATER);
+  await publication.uploadSnapshot(2, bytes, LATER);
   await expect(site.refresh(LATER)).rejects.toMatchObject({ code: 'metadata-malformed' });
 });

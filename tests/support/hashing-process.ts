@@ -10,10 +10,10 @@ import { Dispatcher } from '../../keyserver/hashing/dispatcher.ts';
 import { Member } from '../../keyserver/hashing/member.ts';
 import { TIMING } from '../../keyserver/hashing/messages.ts';
 
-const [kind, port, places] = process.argv.slice(2);
+const [kind, port, slots] = process.argv.slice(2);
 const secret = Buffer.from(process.env.WISPR_TEST_SECRET ?? '', 'hex');
 const timing = { ...TIMING, alive: 100 };
-const common = { secret, timing, places: Number(places), log: pino({ base: null }, destination(2)) };
+const common = { secret, timing, slots: Number(slots), log: pino({ base: null }, destination(2)) };
 const address = { host: '127.0.0.1', port: Number(port) };
 const hashing =
   kind === 'dispatcher'

@@ -8,7 +8,7 @@ export async function openSealedRows({ database, vault }: KeyServerState): Promi
   for (const table of SEALED_TABLES) {
     const rows = await rowsNotUnder(database, table, { version: new Uint8Array(4), after: table.start, limit: 1000 });
     for (const row of rows) {
-      const opened = await vault.open(await table.placeOf(row), row.sealed);
+      const opened = await vault.open(await table.refOf(row), row.sealed);
       found.set(`${table.table} ${row[table.key]}`, Buffer.from(opened).toString('hex'));
     }
   }

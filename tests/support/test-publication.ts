@@ -194,11 +194,11 @@ export class TestPublication {
   async close(now: number, wish: TimestampWish = {}): Promise<void> {
     const about = { version: this.version + 1, expires: now + ROLE_VALIDITY.snapshot };
     const bytes = signMetadata(closingSnapshotMetadata(about, this.#facts), this.roles.snapshot.signers);
-    await this.putSnapshot(about.version, bytes, now, wish);
+    await this.uploadSnapshot(about.version, bytes, now, wish);
   }
 
   /** Makes any bytes the snapshot of a version, and confirms it. */
-  async putSnapshot(version: number, bytes: Uint8Array, now: number, wish: TimestampWish = {}): Promise<void> {
+  async uploadSnapshot(version: number, bytes: Uint8Array, now: number, wish: TimestampWish = {}): Promise<void> {
     this.version = version;
     this.#put('snapshot', version, bytes);
     await this.publishTimestamp(now, wish);

@@ -1,8 +1,8 @@
 import { encodeMessage, MESSAGES, NotDone } from './messages.ts';
 import type { HashingWork } from './threads.ts';
 
-/** Place for one work at a time at another key server, which asks for it. */
-export class RemotePlace {
+/** Slot for one work at a time at another key server, which asks for it. */
+export class RemoteSlot {
   #task: (PromiseWithResolvers<Uint8Array> & { readonly text: string }) | undefined;
   /** Tells whether the key server has the task. */
   #given = false;
