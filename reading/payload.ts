@@ -1,16 +1,216 @@
-/** How a reader gets the payload of a document that it knows, and opens what it has kept. Shared by the readers that keep objects. */
+/**
+ * The payload of one document on its way to whoever reads it: out of a copy that was kept, or from a content host, and where that fails in the
+ * middle, from another one. Every block is verified, wherever it came from; what comes from content hosts may be kept.
+ */
 import { ByteReader } from '../core/encoding/byte-reader.ts';
-import { CodedError } from '../core/errors.ts';
 import type { BlockSource } from '../core/object/blocks.ts';
-import type { DocumentReader, OpenedDocument, ReadingContext } from '../core/object/document-reader.ts';
+import type { DocumentReader } from '../core/object/document-reader.ts';
+import { ObjectError } from '../core/object/errors.ts';
 import type { ByteRange } from '../core/object/geometry.ts';
+import { headBytes } from '../core/object/head.ts';
 import { isEncrypted } from '../core/object/header.ts';
-import { openDocument } from '../core/object/open-document.ts';
+import type { DocumentEntry } from '../core/publication/document-entry.ts';
 import { ReadingError } from './errors.ts';
-import { faultOf } from './host-faults.ts';
-import { expectationOf, type FetchContentRange, payloadUrl, type WantedDocument } from './open-at.ts';
+import { type FetchContentRange, payloadUrl, type WantedDocument } from './open-at.ts';
 
 const SKIPPED_AT_ONCE = 65_536;
+
+/** One content host's part in a request. */
+export interface HostAttempt {
+  readonly origin: string;
+  readonly fetch: FetchContentRange;
+}
+
+/** An object that was kept whole: head, then payload. */
+export interface StoredObject {
+  /** From a byte on, up to another. */
+  from(start: number, end?: number): AsyncIterable<Uint8Array>;
+}
+
+/** Keeps an object while it is read, piece by piece. */
+export interface ObjectWriter {
+  /** The next piece. A promise where it has to be waited for. */
+  keep(piece: Uint8Array): Promise<void> | undefined;
+  /** Gives the copy up. Has no effect on one that is whole. */
+  abandon(): void;
+}
+
+/** The copy of one document. */
+export interface ObjectStore {
+  readonly find: () => Promise<StoredObject | undefined> | StoredObject | undefined;
+  /** Removes a copy that is damaged. */
+  readonly drop: () => unknown;
+  /** @param length - bytes of the whole object @returns `undefined` where it is not going to be kept */
+  readonly begin: (length: number) => ObjectWriter | undefined;
+}
+
+/** Where one document can be had: a port of each adapter, made for one request. */
+export interface DocumentSupply<Blocks extends Payload = Payload> {
+  readonly path: string;
+  readonly entry: DocumentEntry;
+  /** Whether the content of a public document is asked for beside its head: one round trip for both. */
+  readonly asksForContent?: boolean;
+  /** Left out: nothing is kept. */
+  readonly store?: ObjectStore;
+  /**
+   * Does `work` with one content host after another, until it succeeds.
+   *
+   * @param passedOver - origins to leave out
+   * @throws the most telling failure; at once, where another host would not help
+   */
+  readonly ask: <Result>(
+    work: (attempt: HostAttempt) => Promise<Result>,
+    passedOver?: ReadonlySet<string>,
+  ) => Promise<Result>;
+  /** Records that a host failed in the middle, and ends what still comes from it. @returns whether another one may help */
+  readonly failed: (attempt: HostAttempt, error: unknown) => boolean;
+  /** Makes a payload. @param end - where the wanted part of it ends */
+  readonly payload: (reader: DocumentReader, from: PayloadBytes, end?: number) => Blocks;
+}
+
+/** Bytes of a payload, and where they come from: one of both. */
+export interface PayloadBytes {
+  readonly bytes: ByteReader;
+  readonly host?: HostAttempt;
+  readonly stored?: StoredObject;
+}
+
+/** Blocks in their order, for `core/`. Owns the bytes that come, and goes on with others where they fail. */
+export class Payload implements BlockSource {
+  readonly reader: DocumentReader;
+  readonly copy: ObjectCopy;
+  readonly #supply: DocumentSupply;
+  #from: PayloadBytes;
+  /** Where the wanted part of the payload ends. */
+  readonly #end: number;
+  readonly #failed = new Set<string>();
+
+  constructor(supply: DocumentSupply, reader: DocumentReader, from: PayloadBytes, end = reader.payloadLength) {
+    this.#supply = supply;
+    this.reader = reader;
+    this.#from = from;
+    this.#end = end;
+    const length = reader.head.length + reader.payloadLength;
+    this.copy = new ObjectCopy(reader, () => (this.#from.stored ? undefined : supply.store?.begin(length)));
+  }
+
+  /** The copy that it is read out of; `undefined`: it comes from a content host. */
+  get stored(): StoredObject | undefined {
+    return this.#from.stored;
+  }
+
+  get host(): HostAttempt | undefined {
+    return this.#from.host;
+  }
+
+  read(length: number): Promise<Uint8Array | undefined> {
+    return this.#from.bytes.read(length);
+  }
+
+  /** Fills `target`. @returns whether there was as much */
+  readInto(target: Uint8Array): Promise<boolean> {
+    return this.#from.bytes.readInto(target);
+  }
+
+  atEnd(): Promise<boolean> {
+    return this.#from.bytes.atEnd();
+  }
+
+  keep(block: Uint8Array): Promise<void> | undefined {
+    return this.copy.keep(block);
+  }
+
+  /** Goes on in the stored copy at an offset of the payload: somebody else has read what is before it. */
+  seek(offset: number): void {
+    const { stored } = this.#from;
+    if (stored) this.#from = { stored, bytes: bytesIn(stored, this.reader, { start: offset, end: this.#end }) };
+  }
+
+  async recover(offset: number, error: unknown): Promise<void> {
+    const { host } = this.#from;
+    if (host === undefined) await this.#supply.store?.drop();
+    // Where the object is too long, another host cannot help.
+    else if (!this.#supply.failed(host, error) || isTooLong(error)) throw error;
+    else this.#failed.add(host.origin);
+    try {
+      this.#from = await fetchPayload(this.#supply, this.reader, { start: offset, end: this.#end }, this.#failed);
+    } catch {
+      throw error; // what went wrong first says more
+    }
+  }
+}
+
+/** Decides what becomes of blocks that have passed: all are kept, or none; until that is known, block 0 is held. */
+export class ObjectCopy {
+  readonly #reader: DocumentReader;
+  readonly #begin: () => ObjectWriter | undefined;
+  #writer: ObjectWriter | undefined;
+  #first: Uint8Array | undefined;
+  #isDecided = false;
+
+  constructor(reader: DocumentReader, begin: () => ObjectWriter | undefined) {
+    this.#reader = reader;
+    this.#begin = begin;
+  }
+
+  /** Whether it is known that the whole is kept, or nothing. */
+  get isDecided(): boolean {
+    return this.#isDecided;
+  }
+
+  /**
+   * The whole is going to be read: it is kept from now on, with what was read already.
+   *
+   * @param release - called with block 0 where nothing is kept after all
+   */
+  keepWhole(release?: (first: Uint8Array) => void): Promise<void> | undefined {
+    const first = this.#decide();
+    this.#writer = this.#begin();
+    const head = this.#writer?.keep(headBytes(this.#reader.head));
+    if (first && !this.#writer) release?.(first);
+    const block = first && this.#writer?.keep(first);
+    return head && block ? head.then(() => block) : (head ?? block);
+  }
+
+  /** It is not kept, or not to its end. Harmless where all has come. */
+  stop(): void {
+    this.#decide();
+    this.#writer?.abandon();
+  }
+
+  keep(block: Uint8Array): Promise<void> | undefined {
+    if (this.#writer) return this.#writer.keep(block);
+    if (!this.#isDecided) this.#first = block;
+    return undefined;
+  }
+
+  /** @returns block 0, where it has passed before */
+  #decide(): Uint8Array | undefined {
+    const first = this.#first;
+    this.#first = undefined;
+    this.#isDecided = true;
+    return first;
+  }
+}
+
+/**
+ * The payload of a document that was opened before, from a content host: whole blocks from the beginning of `range`.
+ *
+ * @throws as `payloadAt`
+ */
+export function fetchPayload(
+  supply: DocumentSupply,
+  reader: DocumentReader,
+  range: ByteRange,
+  passedOver?: ReadonlySet<string>,
+): Promise<PayloadBytes> {
+  return supply.ask(async (host) => ({ bytes: await payloadAt(host.fetch, supply, reader, range), host }), passedOver);
+}
+
+/** Bytes of a stored object's payload. */
+export function bytesIn(stored: StoredObject, { head }: DocumentReader, { start, end }: ByteRange): ByteReader {
+  return new ByteReader(stored.from(head.length + start, head.length + end));
+}
 
 /**
  * The payload from the beginning of `range`, once its first bytes are there; where the content host ignores the range, what is before it is skipped.
@@ -39,54 +239,14 @@ export async function payloadAt(
   return bytes;
 }
 
-/** An object that was kept whole: head, then payload. */
-export interface KeptObject {
-  /** From a byte on, up to another. */
-  from(start: number, end?: number): AsyncIterable<Uint8Array>;
-}
-
-/**
- * Opens an object that was kept.
- *
- * @returns `undefined` where it is damaged
- * @throws what has nothing to do with its bytes: the key, and the like
- */
-export async function openKept(
-  kept: KeptObject,
-  wanted: WantedDocument,
-  context: ReadingContext,
-): Promise<OpenedDocument | undefined> {
-  const { set, headLength } = wanted.entry;
-  const object = set === undefined ? kept.from(0, headLength) : kept.from(0);
-  try {
-    return await openDocument(object, expectationOf(wanted), context, async () => kept.from(headLength));
-  } catch (error) {
-    if (error instanceof CodedError && faultOf(error) === undefined) throw error;
-    return undefined;
-  }
-}
-
-/**
- * Opens a document whose blocks come through a payload, and gives both.
- *
- * @param open - with the supply of its context; `undefined` is handed on
- */
-export async function withPayload<Payload extends BlockSource>(
-  payloadOf: (reader: DocumentReader, bytes: ByteReader) => Payload,
-  open: (supply: NonNullable<ReadingContext['supply']>) => Promise<OpenedDocument | undefined>,
-): Promise<(OpenedDocument & { readonly payload: Payload }) | undefined> {
-  let payload: Payload | undefined;
-  const opened = await open((reader, bytes) => {
-    payload = payloadOf(reader, bytes);
-    return payload;
-  });
-  return opened && { ...opened, payload: payload as Payload };
-}
-
 async function skip(bytes: ByteReader, length: number): Promise<void> {
   for (let left = length; left > 0; left -= SKIPPED_AT_ONCE) {
     if ((await bytes.read(Math.min(left, SKIPPED_AT_ONCE))) === undefined) return; // the blocks' checks say what is missing
   }
+}
+
+function isTooLong(error: unknown): boolean {
+  return error instanceof ObjectError && error.code === 'object-trailing';
 }
 
 function unusable(message: string): ReadingError {

@@ -138,7 +138,7 @@ export class ContentSource {
   }
 
   /** Records that a host failed. @returns whether another one may succeed */
-  failed({ origin }: HostAttempt, error: unknown): boolean {
+  failed({ origin }: Pick<HostAttempt, 'origin'>, error: unknown): boolean {
     this.#note(origin, error);
     return mayAnotherHelp(error) && !this.#ended;
   }

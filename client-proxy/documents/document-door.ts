@@ -13,6 +13,7 @@ import { onceClosed } from '../../node-support/once-closed.ts';
 import { isSingleRange, sliceOf } from '../../reading/byte-range.ts';
 import { CONFIRMED_HEADER } from '../../reading/confirmation.ts';
 import { answerContent, type ContentAnswer } from '../../reading/content.ts';
+import { type DocumentInHand, describe, openPart, openWhole } from '../../reading/open-document.ts';
 import type { Representation } from '../../reading/representation.ts';
 import type { GatewayLinks } from '../gateway/links.ts';
 import { type Rewriting, rewritingOf, rewrittenFields, rewrittenRepresentation } from '../gateway/rewriting.ts';
@@ -24,8 +25,7 @@ import type { ChangedDeliveries } from './changed-deliveries.ts';
 import { ContentSource } from './content-source.ts';
 import { deliver } from './delivery.ts';
 import { type Door, documentHeaders } from './document-headers.ts';
-import { type ContentAccess, describeFor, type Opened, openFor, openPart } from './open-document.ts';
-import type { Payload, Supply } from './payload.ts';
+import { type ContentAccess, type ReaderPayload, ReaderSupply } from './payload.ts';
 
 /** What serving documents needs, for all sites together. */
 export interface DeliveryAccess extends ContentAccess {
@@ -65,7 +65,9 @@ export interface DocumentRequest extends SiteExchange {
 const START = 16_384;
 
 /** One request on its way. */
-interface Exchange extends DocumentRequest, Supply {
+interface Exchange extends DocumentRequest {
+  readonly supply: ReaderSupply;
+  readonly source: ContentSource;
   /** The `Range` header, where it may be honoured. */
   readonly range: string | undefined;
   readonly deliveries: ChangedDeliveries;
@@ -87,7 +89,8 @@ export async function serveDocument(access: DeliveryAccess, wanted: DocumentRequ
   });
   const header = request.method === 'GET' && wanted.status === 200 ? request.headers.range : undefined;
   const range = isSingleRange(header) ? header : undefined;
-  const exchange = { ...access, ...wanted, site: bound.site, source, range };
+  const supply = new ReaderSupply({ ...access, site: bound.site, path: wanted.path, entry, source });
+  const exchange = { ...wanted, deliveries: access.deliveries, supply, source, range };
   const goOn = onceClosed(response, () => source.end(CLIENT_LEFT));
   try {
     if (!(await serveRemembered(exchange))) await serveFresh(exchange);
@@ -105,8 +108,8 @@ async function serveFresh(exchange: Exchange): Promise<void> {
   const known = bound.remembered.get(path);
   const context = { ...contextOf(exchange), known };
   const isHead = request.method === 'HEAD';
-  const opened = isHead ? undefined : await openFor(exchange, expected, context);
-  const reader = opened?.reader ?? (await describeFor(exchange, expected, context));
+  const opened = isHead ? undefined : await openWhole(exchange.supply, expected, context);
+  const reader = opened?.reader ?? (await describe(exchange.supply, expected, context));
   source.opened();
   if (reader !== known?.reader) bound.remembered.set(path, reader, entry.head);
   const answer = await represent(reader, exchange);
@@ -115,7 +118,7 @@ async function serveFresh(exchange: Exchange): Promise<void> {
     if (typeof answer.part === 'string') await sendWhole(opened, answer, exchange);
     else await serveRangeOf(opened, answer, answer.part, exchange);
   } finally {
-    opened?.payload.stopKeeping();
+    opened?.payload.copy.stop();
   }
 }
 
@@ -128,14 +131,14 @@ function endEarly({ status, headers, part, chosen }: Represented, { response, in
 }
 
 async function sendWhole(
-  { content, metadata, payload }: Opened,
+  { content, metadata, payload }: DocumentInHand<ReaderPayload>,
   { status, headers, chosen: { undo, rewriting } }: Represented,
   { response, deliveries, noteStart }: Exchange,
 ): Promise<void> {
   const policy = metadata.headers?.['content-security-policy'];
   const change = rewriting && (await import('../gateway/rewriter.ts')).createRewriter(rewriting, policy);
   const changes = undo || change ? { undo, change, deliveries } : undefined;
-  payload.beginKeeping();
+  payload.keepWhole();
   const { contentLength: length, contentCoding } = metadata;
   const sent = noteStart ? notingStart(content, (start) => noteStart(start, contentCoding)) : content;
   await deliver(response, { status, headers, content: sent, length, changes, spend: (piece) => payload.spend(piece) });
@@ -155,11 +158,16 @@ async function* notingStart(
 }
 
 /** A range of a document that was just opened: out of what is coming, or, where much would be skipped, by a request of its own. */
-async function serveRangeOf(opened: Opened, answer: Represented, range: ByteRange, exchange: Exchange): Promise<void> {
+async function serveRangeOf(
+  opened: DocumentInHand<ReaderPayload>,
+  answer: Represented,
+  range: ByteRange,
+  exchange: Exchange,
+): Promise<void> {
   const { reader, content, metadata, payload } = opened;
   if (range.start <= LIMITS.skippedInStream) {
-    if (range.end === metadata.contentLength) payload.beginKeeping();
-    else payload.stopKeeping();
+    if (range.end === metadata.contentLength) payload.keepWhole();
+    else payload.copy.stop();
     return sendRange(sliceOf(content, range), payload, answer, range, exchange);
   }
   exchange.source.release();
@@ -207,8 +215,8 @@ async function serveBlocks(
 ): Promise<boolean> {
   const { bound, path, response, source } = exchange;
   try {
-    const payload = await openPart(exchange, reader, reader.payloadRange(range));
-    payload.stopKeeping();
+    const payload = await openPart(exchange.supply, reader, reader.payloadRange(range));
+    payload.copy.stop();
     const content = tellingWhenOpen(reader.contentRange(range, payload), source);
     await sendRange(content, payload, answer, range, exchange);
     return true;
@@ -233,7 +241,7 @@ async function* tellingWhenOpen(
 
 function sendRange(
   content: AsyncGenerator<Uint8Array>,
-  payload: Payload,
+  payload: ReaderPayload,
   { status, headers }: Represented,
   { start, end }: ByteRange,
   { response }: Exchange,

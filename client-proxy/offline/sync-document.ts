@@ -5,9 +5,9 @@ import { openCarrier } from '../../core/object/carrier.ts';
 import { readHead } from '../../core/object/read-head.ts';
 import { ReadingError } from '../../reading/errors.ts';
 import { expectationOf, objectUrl, type WantedDocument } from '../../reading/open-at.ts';
+import { openWhole } from '../../reading/open-document.ts';
 import { ContentSource } from '../documents/content-source.ts';
-import type { ContentAccess } from '../documents/open-document.ts';
-import { openFor } from '../documents/open-document.ts';
+import { type ContentAccess, ReaderSupply } from '../documents/payload.ts';
 import { ReaderError } from '../errors.ts';
 import type { BoundSite } from '../site/bound-sites.ts';
 
@@ -47,16 +47,16 @@ export function measure(document: WantedDocument, context: SyncContext): Promise
 export function fetchWhole(document: WantedDocument, context: SyncContext): Promise<number> {
   const { access, bound, now } = context;
   return withSource(document, context, async (source) => {
-    const kept = { cache: access.cache, opener: access.opener };
-    const supply = { site: bound.site, path: document.path, entry: document.entry, source, ...kept };
-    const opened = await openFor(supply, document, { findKey: bound.keys.find, now: now() });
+    const { path, entry } = document;
+    const supply = new ReaderSupply({ ...access, site: bound.site, path, entry, source, synced: true });
+    const opened = await openWhole(supply, document, { findKey: bound.keys.find, now: now() });
     source.opened();
     const { payload, content, reader } = opened;
-    payload.beginKeeping({ synced: true });
+    payload.keepWhole();
     try {
       for (let piece = await content.next(); !piece.done; piece = await content.next()) payload.spend(piece.value); // each block is kept as it passes
     } finally {
-      payload.stopKeeping();
+      payload.copy.stop();
     }
     if (!(await payload.kept()) && access.cache.find(bound.site, document.entry.head) === undefined)
       throw notKept(access);

@@ -8,12 +8,13 @@ import { CONFIRMED_HEADER } from '../../reading/confirmation.ts';
 import { answerContent, type ContentAnswer } from '../../reading/content.ts';
 import { documentHeaders } from '../../reading/document-headers.ts';
 import type { WantedDocument } from '../../reading/open-at.ts';
+import { describe, openPart, openWhole } from '../../reading/open-document.ts';
+import type { ObjectCopy } from '../../reading/payload.ts';
 import type { Representation } from '../../reading/representation.ts';
 import type { RequestHeaders } from '../../reading/request-headers.ts';
 import { WebReaderError } from '../errors.ts';
-import { describe, openPart, openWhole } from './documents.ts';
+import { WorkerSupply } from './documents.ts';
 import { inOrder } from './hosts.ts';
-import type { Payload, Supply } from './payload.ts';
 import type { ReadSite } from './site.ts';
 
 /** Opened documents that are remembered, for ranges and conditions. */
@@ -34,7 +35,7 @@ export interface DocumentWish {
 }
 
 interface Exchange extends DocumentWish {
-  readonly supply: Supply;
+  readonly supply: WorkerSupply;
   readonly expected: WantedDocument;
   readonly headers: RequestHeaders;
 }
@@ -49,7 +50,7 @@ const remembered = new Map<string, DocumentReader>();
  */
 export async function answerDocument(wish: DocumentWish): Promise<Response> {
   const { request, site, publisherKey, path, entry, status } = wish;
-  const supply = { path, entry, hosts: inOrder(site.content) };
+  const supply = new WorkerSupply(path, entry, inOrder(site.content));
   const expected = { site: site.site, path, publisherKey, entry };
   const exchange = { ...wish, supply, expected, headers: Object.fromEntries(request.headers) };
   const isHead = request.method === 'HEAD';
@@ -69,15 +70,15 @@ async function answerWhole(exchange: Exchange): Promise<Response> {
     const { range: _range, ...rest } = headers;
     const answer = await answerContent(opened.reader, { method: 'GET', headers: rest }, status, asIs);
     if (answer.part === 'nothing') {
-      payload.end();
+      supply.end();
       return respond(exchange, answer, null);
     }
     const undo = decoderFor(answer.chosen.undo);
-    await payload.beginKeeping();
-    const body = streamOf(content, payload);
+    await payload.copy.keepWhole();
+    const body = streamOf(content, payload.copy, supply);
     return respond(exchange, answer, undo ? body.pipeThrough(undo) : body);
   } catch (error) {
-    payload.end();
+    supply.end();
     throw error;
   }
 }
@@ -91,19 +92,20 @@ async function openRange(exchange: Exchange, reader: DocumentReader, range: Byte
   const { supply, expected, entry, context } = exchange;
   if (entry.inPage || (range.start === 0 && range.end === reader.metadata.contentLength)) {
     const { content, payload } = await openWhole(supply, expected, context);
-    if (range.end === reader.metadata.contentLength) await payload.beginKeeping();
-    else payload.stopKeeping();
-    return streamOf(sliceOf(content, range), payload);
+    if (range.end === reader.metadata.contentLength) await payload.copy.keepWhole();
+    else payload.copy.stop();
+    return streamOf(sliceOf(content, range), payload.copy, supply);
   }
   const payload = await openPart(supply, reader, reader.payloadRange(range));
-  payload.stopKeeping();
-  return streamOf(reader.contentRange(range, payload), payload);
+  payload.copy.stop();
+  return streamOf(reader.contentRange(range, payload), payload.copy, supply);
 }
 
 async function readerFor({ supply, expected, entry, context }: Exchange): Promise<DocumentReader> {
   const known = remembered.get(entry.head);
   if (known) return known.confirm(context);
   const reader = await describe(supply, expected, context);
+  supply.release();
   remember(entry, reader);
   return reader;
 }
@@ -138,21 +140,29 @@ function decoderFor(coding: ContentCoding | undefined): TransformStream | undefi
 const AHEAD = 4;
 
 /** Content as a page takes it. A block that fails its check ends it with an error: what came before is not the whole. */
-function streamOf(content: AsyncGenerator<Uint8Array>, payload: Payload): ReadableStream<Uint8Array> {
+function streamOf(
+  content: AsyncGenerator<Uint8Array>,
+  copy: ObjectCopy,
+  supply: WorkerSupply,
+): ReadableStream<Uint8Array> {
+  const end = () => {
+    copy.stop();
+    supply.end();
+  };
   const source: UnderlyingDefaultSource<Uint8Array> = {
     pull: async (controller) => {
       try {
         const piece = await content.next();
         if (!piece.done) return controller.enqueue(piece.value);
-        payload.end();
+        end();
         controller.close();
       } catch (error) {
-        payload.end();
+        end();
         controller.error(error);
       }
     },
     cancel: async () => {
-      payload.end();
+      end();
       await content.return(undefined).catch(() => undefined);
     },
   };
