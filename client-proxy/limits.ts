@@ -79,8 +79,6 @@ export const LIMITS = Object.freeze({
   bodyQueue: 262_144,
   /** The same in pieces, however small. */
   bodyPieces: 1_024,
-  /** How far ahead in an open answer a range may begin; beyond, a request of its own is cheaper. */
-  skippedInStream: 1_048_576,
   /** How far the end of a range is searched for in a document of unknown length, before the head is passed on. */
   rangeLookAhead: 1_048_576,
   /** Verified heads kept for one site: their size together, and for how long. */

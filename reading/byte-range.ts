@@ -1,15 +1,37 @@
-/** Range requests: RFC 9110 section 14. Several ranges at once are not served; the whole is. */
+/** Range requests: RFC 9110 section 14. */
 import type { ByteRange } from '../core/object/geometry.ts';
 
-export type RangeWish = ByteRange | 'unsatisfiable' | undefined;
+/** More ranges than a reader of a part has use for: with them, the field is ignored (section 14.2). */
+const MOST_RANGES = 32;
+
+/** Ranges that are apart from one another. */
+export type RangeWish = readonly ByteRange[] | 'unsatisfiable' | undefined;
 
 /**
- * What a `Range` header wishes of `length` bytes.
+ * Reads what a `Range` header wishes of `length` bytes. Ranges that overlap or touch become one, at the place of the first, so no byte is sent twice.
  *
- * @returns `undefined` where it is to be ignored: absent, malformed, another unit, or several ranges
+ * @returns `undefined` where it is to be ignored: absent, malformed, another unit, too many
  */
-export function parseByteRange(header: string | undefined, length: number): RangeWish {
-  const [matched, first, last] = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(header ?? '') ?? [];
+export function parseByteRanges(header: string | undefined, length: number): RangeWish {
+  const [, list = ''] = /^bytes=(.*)$/i.exec(header ?? '') ?? [];
+  const specs = list.split(',').filter((spec) => spec.trim() !== '');
+  if (specs.length === 0 || specs.length > MOST_RANGES) return undefined;
+  const apart: ByteRange[] = [];
+  for (const spec of specs) {
+    const range = parseRange(spec, length);
+    if (range === undefined) return undefined;
+    if (range !== 'unsatisfiable') add(range, apart);
+  }
+  return apart.length === 0 ? 'unsatisfiable' : apart;
+}
+
+/** Tells whether a range could be honoured, before the document is known. */
+export function isRange(header: string | undefined): boolean {
+  return header !== undefined && parseByteRanges(header, Number.MAX_SAFE_INTEGER) !== undefined;
+}
+
+function parseRange(spec: string, length: number): ByteRange | 'unsatisfiable' | undefined {
+  const [matched, first, last] = /^[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/.exec(spec) ?? [];
   if (matched === undefined || (!first && !last)) return undefined;
   if (!first) return suffix(Number(last), length);
   const start = Number(first);
@@ -18,12 +40,19 @@ export function parseByteRange(header: string | undefined, length: number): Rang
   return start < length ? { start, end: Math.min(end, length) } : 'unsatisfiable';
 }
 
-/** Whether it is worth looking at: what {@link parseByteRange} may honour. */
-export function isSingleRange(header: string | undefined): boolean {
-  return header !== undefined && parseByteRange(header, Number.MAX_SAFE_INTEGER) !== undefined;
+/** Those of `apart` that a range touches become one with it. */
+function add(range: ByteRange, apart: ByteRange[]): void {
+  const touching = apart.filter(({ start, end }) => start <= range.end && range.start <= end);
+  const joined = [range, ...touching];
+  const place = touching[0] ? apart.indexOf(touching[0]) : apart.length;
+  apart.splice(place, 1, {
+    start: Math.min(...joined.map(({ start }) => start)),
+    end: Math.max(...joined.map(({ end }) => end)),
+  });
+  for (const other of touching.slice(1)) apart.splice(apart.indexOf(other), 1);
 }
 
-function suffix(wanted: number, length: number): RangeWish {
+function suffix(wanted: number, length: number): ByteRange | 'unsatisfiable' {
   return wanted > 0 && length > 0 ? { start: Math.max(0, length - wanted), end: length } : 'unsatisfiable';
 }
 

@@ -1,7 +1,8 @@
 /** Rules of HTTP for an opened document: GET and HEAD, conditions, ranges, the stand-in for one that does not exist (RFC 9110). */
 import type { DocumentReader } from '../core/object/document-reader.ts';
 import type { ByteRange } from '../core/object/geometry.ts';
-import { parseByteRange } from './byte-range.ts';
+import { parseByteRanges } from './byte-range.ts';
+import { frameParts, type MultipartFrame } from './multipart.ts';
 import { chooseRepresentation, type Representation } from './representation.ts';
 import { headerOf, type RequestHeaders } from './request-headers.ts';
 import { isNotModified, preconditionFails, rangeApplies } from './validators.ts';
@@ -12,15 +13,23 @@ export interface ContentRequest {
 }
 
 /** A representation as an adapter sends it: with header fields of its own. */
-type Adapted = Omit<Representation, 'headers'> & { readonly headers: Readonly<Record<string, string | string[]>> };
+export type Adapted = Omit<Representation, 'headers'> & {
+  readonly headers: Readonly<Record<string, string | string[]>>;
+};
 
 /** Answer that is sent of a document. */
 export interface ContentAnswer<Chosen extends Adapted = Representation> {
   readonly status: 200 | 206 | 304 | 404 | 412 | 416;
   readonly headers: Chosen['headers'];
   /** Part of the content as it is carried. */
-  readonly part: 'nothing' | 'whole' | ByteRange;
+  readonly part: 'nothing' | 'whole' | ContentRanges;
   readonly chosen: Chosen;
+}
+
+/** Ranges of the content that are sent; several with what stands around them. */
+export interface ContentRanges {
+  readonly ranges: readonly ByteRange[];
+  readonly frame: MultipartFrame | undefined;
 }
 
 /**
@@ -44,18 +53,25 @@ export async function answerContent<Chosen extends Adapted = Representation>(
   if (isNotModified(request.headers, chosen)) return { status: 304, headers: bare(), part: 'nothing', chosen };
   const total = reader.metadata.contentLength;
   const wanted = part === 'whole' && chosen.ranges && rangeApplies(request.headers, chosen);
-  const range = wanted ? parseByteRange(headerOf(request.headers, 'range'), total) : undefined;
-  if (range === undefined) return { status, headers: chosen.headers, part, chosen };
-  if (range === 'unsatisfiable') {
+  const ranges = wanted ? parseByteRanges(headerOf(request.headers, 'range'), total) : undefined;
+  if (ranges === undefined) return { status, headers: chosen.headers, part, chosen };
+  if (ranges === 'unsatisfiable') {
     const headers = { ...bare(), 'content-length': '0', 'content-range': `bytes */${total}` };
     return { status: 416, headers, part: 'nothing', chosen };
   }
-  const headers = {
-    ...chosen.headers,
-    'content-length': String(range.end - range.start),
-    'content-range': `bytes ${range.start}-${range.end - 1}/${total}`,
-  };
-  return { status: 206, headers, part: range, chosen };
+  const [{ start, end } = { start: 0, end: 0 }] = ranges;
+  if (ranges.length === 1) {
+    const fields = { 'content-length': String(end - start), 'content-range': `bytes ${start}-${end - 1}/${total}` };
+    return { status: 206, headers: { ...chosen.headers, ...fields }, part: { ranges, frame: undefined }, chosen };
+  }
+  const frame = frameParts(ranges, total, headerText(chosen, 'content-type'), chosen.etag);
+  const fields = { 'content-length': String(frame.length), 'content-type': frame.mediaType };
+  return { status: 206, headers: { ...chosen.headers, ...fields }, part: { ranges, frame }, chosen };
+}
+
+function headerText({ headers }: Adapted, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
 }
 
 function without<Chosen extends Adapted>({ headers }: Chosen, ...names: readonly string[]): Chosen['headers'] {

@@ -16,16 +16,16 @@ import {
 } from './payload.ts';
 
 /** A document, and what its blocks come through. */
-export interface DocumentInHand<Blocks> extends OpenedDocument {
-  readonly payload: Blocks;
+export interface OpenedHere extends OpenedDocument {
+  readonly payload: Payload;
 }
 
 /** @throws as `openAt` */
-export async function openWhole<Blocks extends Payload>(
-  supply: DocumentSupply<Blocks>,
+export async function openWhole(
+  supply: DocumentSupply,
   wanted: WantedDocument,
   context: ReadingContext,
-): Promise<DocumentInHand<Blocks>> {
+): Promise<OpenedHere> {
   const stored = await openStored(supply, wanted, context);
   if (stored) return stored;
   return supply.ask(async (host) => {
@@ -33,7 +33,7 @@ export async function openWhole<Blocks extends Payload>(
       (reader, bytes) => supply.payload(reader, { bytes, host }),
       (follow) => openAt(fetchFor(supply, host), wanted, { ...context, supply: follow }),
     );
-    return opened as DocumentInHand<Blocks>; // what cannot be opened throws
+    return opened as OpenedHere; // what cannot be opened throws
   });
 }
 
@@ -47,8 +47,8 @@ function fetchFor({ path, entry, asksForContent }: DocumentSupply, { fetch }: Ho
 }
 
 /** Only what says what the document is. @throws as `openAt` */
-export async function describe<Blocks extends Payload>(
-  supply: DocumentSupply<Blocks>,
+export async function describe(
+  supply: DocumentSupply,
   wanted: WantedDocument,
   context: ReadingContext,
 ): Promise<DocumentReader> {
@@ -57,22 +57,18 @@ export async function describe<Blocks extends Payload>(
 }
 
 /** A part of the payload of a document that was opened before, whole blocks from their beginning. @throws as `payloadAt` */
-export async function openPart<Blocks extends Payload>(
-  supply: DocumentSupply<Blocks>,
-  reader: DocumentReader,
-  range: ByteRange,
-): Promise<Blocks> {
+export async function openPart(supply: DocumentSupply, reader: DocumentReader, range: ByteRange): Promise<Payload> {
   const stored = await supply.store?.find();
   const from = stored ? { stored, bytes: bytesIn(stored, reader, range) } : await fetchPayload(supply, reader, range);
   return supply.payload(reader, from, range.end);
 }
 
 /** `undefined` where there is no copy, or a damaged one, which is then dropped. */
-async function openStored<Blocks extends Payload>(
-  supply: DocumentSupply<Blocks>,
+async function openStored(
+  supply: DocumentSupply,
   wanted: WantedDocument,
   context: ReadingContext,
-): Promise<DocumentInHand<Blocks> | undefined> {
+): Promise<OpenedHere | undefined> {
   const stored = await supply.store?.find();
   if (stored === undefined) return undefined;
   const opened = await withPayload(
@@ -100,14 +96,14 @@ async function openCopy(
 }
 
 /** Opens a document with the supply of its context, and gives the payload that was made there too. */
-async function withPayload<Blocks extends Payload>(
-  payloadOf: (reader: DocumentReader, bytes: ByteReader) => Blocks,
+async function withPayload(
+  payloadOf: (reader: DocumentReader, bytes: ByteReader) => Payload,
   open: (supply: NonNullable<ReadingContext['supply']>) => Promise<OpenedDocument | undefined>,
-): Promise<DocumentInHand<Blocks> | undefined> {
-  let payload: Blocks | undefined;
+): Promise<OpenedHere | undefined> {
+  let payload: Payload | undefined;
   const opened = await open((reader, bytes) => {
     payload = payloadOf(reader, bytes);
     return payload;
   });
-  return opened && { ...opened, payload: payload as Blocks };
+  return opened && { ...opened, payload: payload as Payload };
 }

@@ -45,7 +45,7 @@ export interface ObjectStore {
 }
 
 /** Where one document can be had: a port of each adapter, made for one request. */
-export interface DocumentSupply<Blocks extends Payload = Payload> {
+export interface DocumentSupply {
   readonly path: string;
   readonly entry: DocumentEntry;
   /** Whether the content of a public document is asked for beside its head: one round trip for both. */
@@ -64,8 +64,10 @@ export interface DocumentSupply<Blocks extends Payload = Payload> {
   ) => Promise<Result>;
   /** Records that a host failed in the middle, and ends what still comes from it. @returns whether another one may help */
   readonly failed: (attempt: HostAttempt, error: unknown) => boolean;
+  /** Ends what is still coming: something else is going to be fetched, or nothing. */
+  readonly release: () => void;
   /** Makes a payload. @param end - where the wanted part of it ends */
-  readonly payload: (reader: DocumentReader, from: PayloadBytes, end?: number) => Blocks;
+  readonly payload: (reader: DocumentReader, from: PayloadBytes, end?: number) => Payload;
 }
 
 /** Bytes of a payload, and where they come from: one of both. */
@@ -119,6 +121,14 @@ export class Payload implements BlockSource {
   keep(block: Uint8Array): Promise<void> | undefined {
     return this.copy.keep(block);
   }
+
+  /** The whole is going to be read: it is kept from now on, with what was read already. */
+  keepWhole(): Promise<void> | undefined {
+    return this.copy.keepWhole();
+  }
+
+  /** Takes the memory of a piece of the content back, once it has left: until then it is its receiver's alone. */
+  spend(_piece: Uint8Array): void {}
 
   /** Goes on in the stored copy at an offset of the payload: somebody else has read what is before it. */
   seek(offset: number): void {

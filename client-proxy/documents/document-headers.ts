@@ -1,17 +1,17 @@
-/** The headers with which a document leaves this program, by whichever door. */
+/** The headers with which a document leaves this program, as a proxy and as a gateway. */
 import type { HeaderFields } from '../network/answer-fields.ts';
 
 /** Decrypted pages come from this machine; that must not let them look around on it. */
 const CLOSED_FEATURES = 'local-network=(), local-network-access=(), loopback-network=()';
 
 /** How a request for a document comes: with the site's own address through the proxy, or below `localhost`. */
-export type Door = 'gateway' | 'proxy';
+export type ProxyMode = 'gateway' | 'proxy';
 
 /**
- * Signed headers, and at every door what keeps a decrypted page from looking around on this machine, and other sites' pages from loading
+ * Signed headers, and in both modes what keeps a decrypted page from looking around on this machine, and other sites' pages from loading
  * it. A second policy can only narrow the first.
  */
-export function documentHeaders(headers: HeaderFields, door: Door): HeaderFields {
+export function documentHeaders(headers: HeaderFields, mode: ProxyMode): HeaderFields {
   return {
     // Unless the publisher signed how long it may be kept, browsers would guess, and show what was withdrawn or is not fresh any more.
     'cache-control': 'private, no-cache',
@@ -20,7 +20,7 @@ export function documentHeaders(headers: HeaderFields, door: Door): HeaderFields
     'permissions-policy': both(headers['permissions-policy'], CLOSED_FEATURES),
     'content-security-policy': both(headers['content-security-policy'], "frame-ancestors 'self'"),
     // Browsers heed it in secure contexts only, which plain http through a proxy is not, and complain elsewhere.
-    ...(door === 'gateway' && { 'cross-origin-opener-policy': 'same-origin' }),
+    ...(mode === 'gateway' && { 'cross-origin-opener-policy': 'same-origin' }),
     'cross-origin-resource-policy': 'same-origin',
   };
 }

@@ -32,18 +32,19 @@ export interface ReaderDocument extends Pick<ContentAccess, 'cache' | 'opener'> 
 }
 
 /** Where the Reader has a document from: its cache, then the content hosts. */
-export class ReaderSupply implements DocumentSupply<ReaderPayload> {
+export class ReaderSupply implements DocumentSupply {
   readonly path: string;
   readonly entry: DocumentEntry;
   readonly store: ObjectStore;
   readonly ask: DocumentSupply['ask'];
   readonly failed: DocumentSupply['failed'];
-  readonly payload: DocumentSupply<ReaderPayload>['payload'];
+  readonly payload: DocumentSupply['payload'];
+  readonly release: DocumentSupply['release'];
+  #writer: ObjectWriter | undefined;
 
   constructor({ site, path, entry, source, cache, opener, synced }: ReaderDocument) {
     this.path = path;
     this.entry = entry;
-    let writer: ObjectWriter | undefined;
     this.store = {
       find: () => {
         const stored = cache.find(site, entry.head);
@@ -52,19 +53,24 @@ export class ReaderSupply implements DocumentSupply<ReaderPayload> {
       },
       drop: () => cache.drop(site, entry.head),
       begin: (length) => {
-        writer = cache.begin(site, entry.head, length, synced);
-        return writer;
+        this.#writer = cache.begin(site, entry.head, length, synced);
+        return this.#writer;
       },
     };
     this.ask = (work, passedOver) => source.ask(work, passedOver);
     this.failed = (attempt, error) => source.failed(attempt, error);
-    this.payload = (reader, from, end) => new ReaderPayload(this, opener, () => writer, reader, from, end);
+    this.payload = (reader, from, end) => new ReaderPayload(this, opener, () => this.#writer, reader, from, end);
+    this.release = () => source.release();
+  }
+
+  /** Resolves when nothing is being written any more: whether the whole is there. */
+  async kept(): Promise<boolean> {
+    return (await this.#writer?.settled()) ?? false;
   }
 }
 
 export class ReaderPayload extends Payload {
   readonly #threaded: ThreadedBlocks;
-  readonly #writer: () => ObjectWriter | undefined;
 
   constructor(
     supply: DocumentSupply,
@@ -76,29 +82,19 @@ export class ReaderPayload extends Payload {
   ) {
     super(supply, reader, from, end);
     this.#threaded = new ThreadedBlocks(this, opener, writer);
-    this.#writer = writer;
   }
 
-  /** The whole is going to be read: it is kept from now on, with what was read already. */
-  keepWhole(): void {
+  override keepWhole(): Promise<void> | undefined {
     const mayRelease = !this.stored && isEncrypted(this.reader.head.header); // it was opened, and is not its own message
-    void this.copy.keepWhole(mayRelease ? giveBackIfAlone : undefined);
-  }
-
-  /** Resolves when nothing is being written any more: whether the whole is there. */
-  async kept(): Promise<boolean> {
-    return (await this.#writer()?.settled()) ?? false;
+    return this.copy.keepWhole(mayRelease ? giveBackIfAlone : undefined);
   }
 
   openBlocks(first: number, end: number): OpenedRuns | undefined {
     return this.#threaded.open(first, end);
   }
 
-  /**
-   * Takes the memory of a piece of the content back, once it has left: until then it is its receiver's. What was opened here is alone in its
-   * memory; a signed document's pieces are blocks, which others may hold.
-   */
-  spend({ buffer }: Uint8Array): void {
+  /** What was opened here is alone in its memory; a signed document's pieces are blocks, which others may hold. */
+  override spend({ buffer }: Uint8Array): void {
     if (this.#threaded.spend(buffer)) return;
     if (isEncrypted(this.reader.head.header)) giveBack(buffer);
   }

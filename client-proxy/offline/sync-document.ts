@@ -52,13 +52,13 @@ export function fetchWhole(document: WantedDocument, context: SyncContext): Prom
     const opened = await openWhole(supply, document, { findKey: bound.keys.find, now: now() });
     source.opened();
     const { payload, content, reader } = opened;
-    payload.keepWhole();
+    await payload.keepWhole();
     try {
       for (let piece = await content.next(); !piece.done; piece = await content.next()) payload.spend(piece.value); // each block is kept as it passes
     } finally {
       payload.copy.stop();
     }
-    if (!(await payload.kept()) && access.cache.find(bound.site, document.entry.head) === undefined)
+    if (!(await supply.kept()) && access.cache.find(bound.site, document.entry.head) === undefined)
       throw notKept(access);
     return reader.head.length + reader.payloadLength;
   });

@@ -142,9 +142,9 @@ export async function openReader(
 }
 
 function connectTo(server: Server): Duplex {
-  const [client, door] = duplexPair();
-  door.on('error', () => undefined); // told by what the client gets
-  server.emit('connection', door);
+  const [client, peer] = duplexPair();
+  peer.on('error', () => undefined); // told by what the client gets
+  server.emit('connection', peer);
   return client;
 }
 

@@ -1,4 +1,4 @@
-/** Decides which door a request came to: forward proxy, gateway, or the Reader's own page. */
+/** Decides what a request is for: forward proxy, gateway, or the Reader's own page. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { equalBytes } from '../../core/encoding/bytes.ts';
@@ -10,8 +10,8 @@ import { asksForNewest, confirmedAt } from '../../reading/confirmation.ts';
 import { ReadingError } from '../../reading/errors.ts';
 import { isWindow, senderOf } from '../../reading/navigation.ts';
 import type { RefusalLook } from '../../reading/refusal-page.ts';
-import type { DeliveryAccess } from '../documents/document-door.ts';
-import type { Door } from '../documents/document-headers.ts';
+import type { ProxyMode } from '../documents/document-headers.ts';
+import type { DeliveryAccess } from '../documents/send-document.ts';
 import { ReaderError } from '../errors.ts';
 import { gatewayUrl, labelOf } from '../gateway/label.ts';
 import { GatewayLinks } from '../gateway/links.ts';
@@ -186,19 +186,19 @@ export class Router {
     return this.#serve(call, bound, path, 'gateway');
   }
 
-  async #serve(call: Call, bound: BoundSite, target: string, door: Door): Promise<void> {
+  async #serve(call: Call, bound: BoundSite, target: string, mode: ProxyMode): Promise<void> {
     const { description } = bound;
     if (description === undefined)
       throw new ReaderError('site-withdrawn', `the descriptor does not name ${bound.site} any more`);
-    call.address = `${bound.site}${target.split('?', 1)[0]}`; // by whichever door: the address that the reader knows
+    call.address = `${bound.site}${target.split('?', 1)[0]}`; // in either mode: the address that the reader knows
     call.readingUrl = () => readingUrlOf(description.reading, target);
     const look = () => lookOf(bound.publisherName, bound.publication.publication.settings);
     call.look = look;
     call.publicLink = () => publicLinkOf(bound.site, description.content, target);
-    // By the door that the reader came through.
+    // In the mode that the reader came by.
     if (target.split('?', 1)[0] !== '/')
       call.firstPage = () =>
-        door === 'gateway' ? gatewayUrl(bound.label, this.#options.ownPort()) : `http://${bound.site}/`;
+        mode === 'gateway' ? gatewayUrl(bound.label, this.#options.ownPort()) : `http://${bound.site}/`;
     const { request, response } = call;
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new ReaderError('method-refused', `${request.method} is not possible here`);
@@ -215,8 +215,8 @@ export class Router {
     const { access, now, settings, pages } = this.#options;
     const { notices, activity } = settings.current;
     const verified = activity ? pages.noticed.activity : undefined;
-    const links = door === 'gateway' ? this.#linksOf(current.bound) : undefined;
-    const site = { ...current, freshness, door, links, target, now, notices, verified, look: look() };
+    const links = mode === 'gateway' ? this.#linksOf(current.bound) : undefined;
+    const site = { ...current, freshness, mode, links, target, now, notices, verified, look: look() };
     await serveSite(access, { ...site, request, response });
   }
 
@@ -269,7 +269,7 @@ function checkPassages({ headers }: IncomingMessage): void {
 }
 
 /**
- * The Reader's own pages and connected sites, at every door, serve a request of one of their own pages, one that the reader typed or followed
+ * The Reader's own pages and connected sites, in every mode, serve a request of one of their own pages, one that the reader typed or followed
  * a link for, or one of a program that is no browser. Fetch Metadata: https://www.w3.org/TR/fetch-metadata/. Browsers send none to plain-http
  * origins; there, the headers of the answer keep other sites' pages out.
  *

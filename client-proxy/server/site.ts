@@ -6,8 +6,8 @@ import { answer, type FoundDocument } from '../../reading/answer.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../reading/confirmation.ts';
 import { openerOf } from '../../reading/navigation.ts';
 import type { RefusalLook } from '../../reading/refusal-page.ts';
-import { type DeliveryAccess, type SiteExchange, serveDocument } from '../documents/document-door.ts';
 import { documentHeaders } from '../documents/document-headers.ts';
+import { type DeliveryAccess, type SiteHttpExchange, sendDocument } from '../documents/send-document.ts';
 import { type HeaderFields, VIA } from '../network/answer-fields.ts';
 import { sendDownloadPage } from '../pages/download.ts';
 import type { Activity } from '../pages/noticed.ts';
@@ -15,7 +15,7 @@ import { pageTitleOf } from '../pages/page-title.ts';
 import { sendNotice } from '../pages/refusal.ts';
 import { isFromHere, type Past } from './past.ts';
 
-export interface SiteRequest extends SiteExchange {
+export interface SiteRequest extends SiteHttpExchange {
   /** Path and query as they stand in the request. */
   readonly target: string;
   readonly freshness: Freshness;
@@ -58,7 +58,7 @@ async function serve(access: DeliveryAccess, wanted: SiteRequest, found: FoundDo
   const { path, entry, status } = found;
   const { bound, verified, response, request, now, target } = wanted;
   const confirmed = confirmedAt(wanted.freshness);
-  const mayNotFetch = wanted.door === 'gateway' && isFromElsewhere(request);
+  const mayNotFetch = wanted.mode === 'gateway' && isFromElsewhere(request);
   let isHeld = false;
   const instead = (headers: HeaderFields) => {
     isHeld = mayNotFetch && !isShown(headers);
@@ -71,13 +71,13 @@ async function serve(access: DeliveryAccess, wanted: SiteRequest, found: FoundDo
   };
   const isNoted = verified !== undefined && isReadable(path);
   const about = { path, entry, status, confirmed, instead, noteStart: isNoted ? noteStart : undefined };
-  const source = await serveDocument(access, { ...wanted, ...about });
+  const source = await sendDocument(access, { ...wanted, ...about });
   if (isHeld || request.method !== 'GET' || status !== 200 || !response.writableEnded) return;
   const from = response.statusCode === 304 ? 'browser' : source;
   if (isNoted) verified.record({ site: bound.site, path, title, from, time: now() });
 }
 
-function sendRedirect({ door, links, freshness, response }: SiteRequest, status: number, location: string): void {
+function sendRedirect({ mode, links, freshness, response }: SiteRequest, status: number, location: string): void {
   const headers = {
     location: links?.rewrite(location) ?? location,
     'content-length': '0',
@@ -85,7 +85,7 @@ function sendRedirect({ door, links, freshness, response }: SiteRequest, status:
     via: VIA,
     [CONFIRMED_HEADER]: confirmedAt(freshness),
   };
-  response.writeHead(status, documentHeaders(headers, door)).end();
+  response.writeHead(status, documentHeaders(headers, mode)).end();
 }
 
 /** Whether a page of another origin leads here. */

@@ -3,10 +3,14 @@ import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
-import { askInOrder } from '../../reading/content-hosts.ts';
+import type { ByteRange } from '../../core/object/geometry.ts';
+import type { DocumentEntry } from '../../core/publication/document-entry.ts';
+import { askInOrder, FailedHosts } from '../../reading/content-hosts.ts';
 import { ReadingError } from '../../reading/errors.ts';
+import { faultOf } from '../../reading/host-faults.ts';
 import type { FetchFile, HostedFile } from '../../reading/hosted-source.ts';
-import type { ContentAnswer, FetchContent } from '../../reading/open-at.ts';
+import type { ContentAnswer } from '../../reading/open-at.ts';
+import { type DocumentSupply, Payload } from '../../reading/payload.ts';
 
 /** Milliseconds. */
 const CONNECT_TIMEOUT = 5000;
@@ -27,8 +31,8 @@ export interface ContentTarget {
 }
 
 export interface ContentHosts {
-  /** How one document is fetched; `signal` ends every transfer for it. */
-  readonly fetchFor: (site: SiteDescription, signal: AbortSignal) => FetchContent;
+  /** Where one document can be had; `signal` ends every transfer for it. */
+  readonly supplyOf: (site: SiteDescription, path: string, entry: DocumentEntry, signal: AbortSignal) => DocumentSupply;
   /** Where a site is carried, in the publisher's order. */
   readonly targetsOf: (site: SiteDescription) => ContentTarget[];
   /** Fetches a small file. */
@@ -40,14 +44,60 @@ export interface ContentHosts {
 export function createContentHosts(fetchFrom: Readonly<Record<string, string>>): ContentHosts {
   const documents = agentWith(DOCUMENT_CONNECTIONS);
   const metadata = agentWith(METADATA_CONNECTIONS);
+  const failedHosts = new FailedHosts(() => performance.now());
   return {
-    fetchFor: (site, signal) => {
-      const targets = targetsOf(site, fetchFrom);
-      return (urlPath) => askInOrder(targets, (target) => ask(documents, target, urlPath, signal));
+    supplyOf: (site, path, entry, signal) => {
+      const hosts = failedHosts.inOrder(targetsOf(site, fetchFrom), ({ origin }) => origin);
+      return new SiteSupply({ agent: documents, hosts, failedHosts, path, entry, signal });
     },
     targetsOf: (site) => targetsOf(site, fetchFrom),
     fetchFile: (target, wanted) => fetchFile(metadata, target, wanted),
     close: async () => void (await Promise.all([documents.destroy(), metadata.destroy()])),
+  };
+}
+
+interface SiteSupplyOptions extends Pick<DocumentSupply, 'entry' | 'path'> {
+  readonly agent: Agent;
+  readonly hosts: readonly ContentTarget[];
+  readonly failedHosts: FailedHosts;
+  readonly signal: AbortSignal;
+}
+
+/** One document's content hosts. Nothing is kept here. */
+class SiteSupply implements DocumentSupply {
+  readonly path: string;
+  readonly entry: DocumentEntry;
+  readonly #options: SiteSupplyOptions;
+  #ending = new AbortController();
+
+  constructor(options: SiteSupplyOptions) {
+    this.#options = options;
+    this.path = options.path;
+    this.entry = options.entry;
+  }
+
+  readonly ask: DocumentSupply['ask'] = (work, passedOver) => {
+    const { agent, hosts, failedHosts, signal } = this.#options;
+    const ending = AbortSignal.any([signal, this.#ending.signal]);
+    return askInOrder(
+      hosts.filter(({ origin }) => !passedOver?.has(origin)),
+      (target) => work({ origin: target.origin, fetch: (path, range) => ask(agent, target, path, ending, range) }),
+      ({ origin }) => signal.aborted || failedHosts.add(origin),
+    );
+  };
+
+  readonly failed: DocumentSupply['failed'] = ({ origin }, error) => {
+    const { signal, failedHosts } = this.#options;
+    if (signal.aborted || faultOf(error) === undefined) return false;
+    failedHosts.add(origin);
+    return true;
+  };
+
+  readonly payload: DocumentSupply['payload'] = (...from) => new Payload(this, ...from);
+
+  readonly release = (): void => {
+    this.#ending.abort();
+    this.#ending = new AbortController();
   };
 }
 
@@ -71,8 +121,10 @@ async function ask(
   { origin, host }: ContentTarget,
   path: string,
   signal: AbortSignal,
+  range?: ByteRange,
 ): Promise<ContentAnswer> {
-  const headers = { host, 'accept-encoding': 'identity', 'user-agent': 'wispr-reading-site' };
+  const part = range && { range: `bytes=${range.start}-${range.end - 1}` };
+  const headers = { host, 'accept-encoding': 'identity', 'user-agent': 'wispr-reading-site', ...part };
   try {
     const { statusCode, body } = await request(new URL(path, origin), { dispatcher: agent, signal, headers });
     return { status: statusCode, body: contentOf(body) };

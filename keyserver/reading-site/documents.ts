@@ -6,15 +6,14 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
-import type { OpenedDocument, SetKey } from '../../core/object/document-reader.ts';
+import type { SetKey } from '../../core/object/document-reader.ts';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { createDecoder } from '../../node-support/content-coding.ts';
 import { onceClosed } from '../../node-support/once-closed.ts';
-import { sliceOf } from '../../reading/byte-range.ts';
-import { answerContent } from '../../reading/content.ts';
+import type { Adapted } from '../../reading/content.ts';
 import { documentHeaders } from '../../reading/document-headers.ts';
-import { openAt } from '../../reading/open-at.ts';
+import { type DocumentAnswer, serveDocument } from '../../reading/serve-document.ts';
 import { KeyServerError } from '../errors.ts';
 import { cutConnection } from '../http/cut.ts';
 import type { Provider } from '../publication/provider.ts';
@@ -59,17 +58,22 @@ export async function sendDocument(
   const goOn = onceClosed(response, () => transfer.abort());
   const timer = setTimeout(() => transfer.abort(), OPENING_TIMEOUT);
   try {
-    const wanted = { site: site.site, path, publisherKey: provider.descriptor.publisherKeyBytes, entry };
-    const findKey = keyFinder(service.state, subscriber, site);
-    const fetchContent = service.hosts.fetchFor(site, transfer.signal);
-    const document = await openAt(fetchContent, wanted, { findKey, now: service.state.now() });
-    clearTimeout(timer);
-    await sendOpened(document, status, request, response);
+    const answer = await serveDocument({
+      supply: service.hosts.supplyOf(site, path, entry, transfer.signal),
+      wanted: { site: site.site, path, publisherKey: provider.descriptor.publisherKeyBytes, entry },
+      context: { findKey: keyFinder(service.state, subscriber, site), now: service.state.now() },
+      request,
+      status,
+      adapt: (carried) => ({ ...carried, headers: documentHeaders(carried.headers) }),
+      opened: () => clearTimeout(timer),
+    });
+    await send(answer, response);
   } catch (error) {
-    clearTimeout(timer);
     goOn(); // another attempt may follow
     transfer.abort();
     throw error;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -82,20 +86,16 @@ function keyFinder(state: KeyServerState, subscriber: Subscriber | undefined, { 
   };
 }
 
-async function sendOpened(
-  { reader, content }: OpenedDocument,
-  status: 200 | 404,
-  request: Request,
+async function send(
+  { status, headers, part, chosen, begin }: DocumentAnswer<Adapted>,
   response: Response,
 ): Promise<void> {
-  const answer = await answerContent(reader, request, status, (chosen) => chosen);
+  const content = part === 'nothing' ? undefined : await begin();
   response.removeHeader('Content-Security-Policy');
   // Not `set`, which adds a charset to what the publisher signed.
-  for (const [name, value] of Object.entries(documentHeaders(answer.headers))) response.setHeader(name, value);
-  response.status(answer.status);
-  if (answer.part === 'whole') return stream(content, answer.chosen.undo, response);
-  if (answer.part !== 'nothing') return stream(sliceOf(content, answer.part), undefined, response);
-  await content.return(undefined);
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.status(status);
+  if (content) return stream(content.pieces, part === 'whole' ? chosen.undo : undefined, response);
   response.end();
 }
 

@@ -20,9 +20,6 @@ const DIFFERENCES: Readonly<Record<string, Partial<Record<ReaderName, string>>>>
   'attack 23: follows no redirect of a host': {
     'the in-browser reader': 'the browser does not tell a redirect from a host out of reach, and neither can the code',
   },
-  'goes on from the second host where the first one fails in the middle': {
-    'the reading site': 'it goes on from no other host once a document has begun: the transfer breaks off',
-  },
 };
 
 /**

@@ -53,6 +53,31 @@ const RANGES: readonly (readonly [string, number, number])[] = [
   ['bytes=0-999999', 0, 300_000],
 ];
 
+const SEVERAL_RANGES: readonly (readonly [string, readonly (readonly [number, number])[]])[] = [
+  [
+    'bytes=0-0,299999-',
+    [
+      [0, 1],
+      [299_999, 300_000],
+    ],
+  ],
+  [
+    'bytes=200000-200099, 10-19,-5',
+    [
+      [200_000, 200_100],
+      [10, 20],
+      [299_995, 300_000],
+    ],
+  ],
+  [
+    'bytes=70000-140000,400000-,0-9',
+    [
+      [70_000, 140_001],
+      [0, 10],
+    ],
+  ],
+];
+
 /** @param reader - is there once tests run */
 export function documentCases(holds: Holds, reader: ReadingRig): void {
   holds('sends a document with its signed header fields and none of the host', async () => {
@@ -125,8 +150,42 @@ export function documentCases(holds: Holds, reader: ReadingRig): void {
     }
   });
 
-  holds('ignores several ranges, other units, malformed ranges, and those of HEAD', async () => {
-    for (const range of ['bytes=0-1,5-6', 'lines=1-2', 'bytes=5-1', 'bytes=-', 'bytes=a-b']) {
+  holds('answers several ranges with 206 and a part for each', async () => {
+    for (const [range, expected] of SEVERAL_RANGES) {
+      const { status, headers, body } = await reader.get(FILM.path, { headers: { range } });
+      const [, boundary = ''] =
+        /^multipart\/byteranges; boundary=([\w-]+)$/.exec(String(headers['content-type'])) ?? [];
+      const parts = expected.map(([from, to], index) => {
+        const fields = `Content-Type: ${FILM.mediaType}\r\nContent-Range: bytes ${from}-${to - 1}/300000\r\n\r\n`;
+        return [`${index === 0 ? '' : '\r\n'}--${boundary}\r\n${fields}`, FILM.content.subarray(from, to)] as const;
+      });
+      const whole = [
+        ...parts.flatMap(([front, part]) => [Buffer.from(front), part]),
+        Buffer.from(`\r\n--${boundary}--\r\n`),
+      ];
+      expect([range, status, body.equals(Buffer.concat(whole))]).toEqual([range, 206, true]);
+      expect([headers['content-length'], headers['content-range']]).toEqual([`${body.length}`, undefined]);
+    }
+  });
+
+  holds('sends ranges that overlap or touch as one, and leaves out those outside the content', async () => {
+    for (const range of [
+      'bytes=0-99,50-149',
+      'bytes=100-149, 0-99',
+      'bytes=0-149,10-19,,20-29',
+      'bytes=0-149,300000-',
+    ]) {
+      const { status, headers, body } = await reader.get(FILM.path, { headers: { range } });
+      expect([range, status, headers['content-range']]).toEqual([range, 206, 'bytes 0-149/300000']);
+      expect(body.equals(FILM.content.subarray(0, 150))).toBe(true);
+    }
+    const { status, headers } = await reader.get(FILM.path, { headers: { range: 'bytes=300000-,-0' } });
+    expect([status, headers['content-range']]).toEqual([416, 'bytes */300000']);
+  });
+
+  holds('ignores too many ranges, other units, malformed ranges, and those of HEAD', async () => {
+    const many = Array.from({ length: 33 }, (_, index) => `${index * 10}-${index * 10 + 1}`).join();
+    for (const range of [`bytes=${many}`, 'bytes=0-1,5-x', 'lines=1-2', 'bytes=5-1', 'bytes=-', 'bytes=a-b']) {
       const { status, body } = await reader.get(FILM.path, { headers: { range } });
       expect([range, status, body.length]).toEqual([range, 200, 300_000]);
     }

@@ -1,5 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { askHosts } from '../../web-reader/worker/hosts.ts';
+import type { DocumentEntry } from '../../core/publication/document-entry.ts';
+import { WorkerSupply } from '../../web-reader/worker/documents.ts';
 
 const [SILENT, GOOD, OUT] = ['https://silent.example', 'https://good.example', 'https://out.example'];
 
@@ -17,7 +18,8 @@ it('attack 65: a host that says nothing is left for the next one, and one that f
     if (url.startsWith(GOOD)) return Promise.resolve(new Response('good'));
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   });
-  const work = askHosts([OUT, SILENT, GOOD], async (attempt) => (await attempt.fetch('/x')).status, new Set([OUT]));
+  const supply = new WorkerSupply('/x', {} as DocumentEntry, [OUT, SILENT, GOOD]);
+  const work = supply.ask(async (attempt) => (await attempt.fetch('/x')).status, new Set([OUT]));
   await vi.advanceTimersByTimeAsync(10_000);
   expect(await work).toBe(200);
   expect(asked).toEqual([SILENT, GOOD]);

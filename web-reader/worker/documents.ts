@@ -3,7 +3,7 @@ import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { faultOf } from '../../reading/host-faults.ts';
 import { type DocumentSupply, type ObjectStore, Payload } from '../../reading/payload.ts';
 import type { HostAttempt } from '../fetching.ts';
-import { askHosts, noteFailure } from './hosts.ts';
+import { askHosts, failedHosts } from './hosts.ts';
 import { dropKept, findKept, ObjectWriter } from './kept-objects.ts';
 
 export class WorkerSupply implements DocumentSupply {
@@ -27,19 +27,17 @@ export class WorkerSupply implements DocumentSupply {
     };
   }
 
-  readonly ask: DocumentSupply['ask'] = (work, passedOver) =>
-    askHosts(
-      this.#hosts,
-      (attempt) => {
-        this.#attempts.push(attempt);
-        return work(attempt);
-      },
-      passedOver,
-    );
+  readonly ask: DocumentSupply['ask'] = (work, passedOver) => {
+    const hosts = this.#hosts.filter((origin) => !passedOver?.has(origin));
+    return askHosts(hosts, (attempt) => {
+      this.#attempts.push(attempt);
+      return work(attempt);
+    });
+  };
 
   readonly failed: DocumentSupply['failed'] = ({ origin }, error) => {
     if (this.#isOver || faultOf(error) === undefined) return false;
-    noteFailure(origin);
+    failedHosts.add(origin);
     for (const attempt of this.#attempts) if (attempt.origin === origin) attempt.end();
     return true;
   };
