@@ -228,7 +228,7 @@ export function bytesIn(stored: StoredObject, { head }: DocumentReader, { start,
  * @throws ReadingError `content-host-answer` where the host answers neither with a range nor with the whole, or the payload is not a file of
  * bytes; those of `fetchRange`
  */
-export async function payloadAt(
+async function payloadAt(
   fetchRange: FetchContentRange,
   { path, entry }: Pick<WantedDocument, 'entry' | 'path'>,
   { head }: DocumentReader,

@@ -69,7 +69,7 @@ export class ReaderSupply implements DocumentSupply {
   }
 }
 
-export class ReaderPayload extends Payload {
+class ReaderPayload extends Payload {
   readonly #threaded: ThreadedBlocks;
 
   constructor(

@@ -1,4 +1,4 @@
-/** A Reader whose keys come over HTTPCrypt, because its settings say so and the descriptor names the door. */
+/** A Reader whose keys come over HTTPCrypt, because its settings say so and the descriptor names the endpoint. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
 import { bindSite, parseConnectTo } from '../../client-proxy/index.ts';
@@ -19,15 +19,15 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-/** What the key server logs of messages while `work` is done, by door. */
+/** What the key server logs of messages while `work` is done, by listener. */
 async function messagesDuring(work: () => Promise<unknown>): Promise<string[]> {
   const before = rig.keyServer.log().length;
   await work();
   const lines = rig.keyServer.log().slice(before).trim().split('\n').filter(Boolean);
   return lines
-    .map((line) => JSON.parse(line) as { door?: string; method?: string; route?: string; status?: number })
+    .map((line) => JSON.parse(line) as { listener?: string; method?: string; route?: string; status?: number })
     .filter(({ method, route }) => method === 'POST' && route?.startsWith('/v1/'))
-    .map(({ door = 'https', route, status }) => `${door} ${route} ${status}`);
+    .map(({ listener = 'https', route, status }) => `${listener} ${route} ${status}`);
 }
 
 async function choose(storage: ReturnType<typeof storageIn>): Promise<void> {
@@ -66,7 +66,7 @@ it('connects a device that has chosen it before', async () => {
   expect(messages).toEqual(['httpcrypt /v1/bindings 425', 'httpcrypt /v1/bindings 200']);
 });
 
-it('attack 115: where the door is shut, the key is refused, and nothing goes over HTTPS', async () => {
+it('attack 115: where the endpoint is shut, the key is refused, and nothing goes over HTTPS', async () => {
   const storage = await rig.anotherStorage();
   await choose(storage);
   const elsewhere = `127.0.0.1:${port}:127.0.0.1:${await freePort()}`;
