@@ -12,7 +12,7 @@ import {
 import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
 import { readVault, writeVault } from './database.ts';
 import { mlKemFor } from './ml-kem.ts';
-import { post, type VaultPage } from './page.ts';
+import { post, type VaultData } from './page.ts';
 
 const STORED = 'device';
 
@@ -36,9 +36,9 @@ export async function findDevice(): Promise<DeviceKeyHandle | undefined> {
 /**
  * Makes this browser a device of the subscriber who is signed in. One that it was before is forgotten.
  *
- * @throws KeyError `binding-malformed`; Refused
+ * @throws KeyError `binding-malformed`; KeyServerRefusal
  */
-export async function becomeDevice(page: VaultPage): Promise<DeviceKeyHandle> {
+export async function becomeDevice(page: VaultData): Promise<DeviceKeyHandle> {
   const { vault, publisher, now } = page;
   const provider = { keyServer: vault, publisher };
   const keys = { xwing: await createXwingRecipient(await mlKemFor(page)), ed25519: await createEd25519Signer() };

@@ -9,16 +9,16 @@ import { unwrapKey } from '../../core/keys/wrapped-key.ts';
 import { comparePairs, type PublicationPair } from '../../core/publication/pair.ts';
 import { readVault, writeVault } from './database.ts';
 import { becomeDevice, findDevice } from './device.ts';
-import { post, Refused, type VaultPage } from './page.ts';
+import { KeyServerRefusal, post, type VaultData } from './page.ts';
 
 const PAIR = 'pair';
 
 /**
  * The keys of the sets that are wanted, and of others that the reader may read.
  *
- * @throws KeyError `binding-malformed`, `answer-unreadable`, `wrapped-key-invalid`, `key-not-valid-now`; Refused
+ * @throws KeyError `binding-malformed`, `answer-unreadable`, `wrapped-key-invalid`, `key-not-valid-now`; KeyServerRefusal
  */
-export async function obtainKeys(page: VaultPage, wanted: readonly KeyId[]): Promise<DocumentKeys> {
+export async function obtainKeys(page: VaultData, wanted: readonly KeyId[]): Promise<DocumentKeys> {
   const pair = await greatestPair(page.pair);
   const sets = [...new Set([...wanted, ...page.sets])].slice(0, MAXIMUM_KEYS_PER_REQUEST);
   if (sets.length === 0) return { keys: [], refused: [], pair, time: page.now() };
@@ -34,24 +34,24 @@ export async function obtainKeys(page: VaultPage, wanted: readonly KeyId[]): Pro
 }
 
 /** A device that another person connected here, or that was removed, is replaced: who is signed in may have one. */
-async function askAsDevice(page: VaultPage, sets: readonly KeyId[]) {
+async function askAsDevice(page: VaultData, sets: readonly KeyId[]) {
   const known = await findDevice();
   const answer = known && (await ask(page, known, sets));
   if (answer) return { answer, device: known };
   const device = await becomeDevice(page);
   const second = await ask(page, device, sets);
-  if (!second) throw new Refused('revoked');
+  if (!second) throw new KeyServerRefusal('revoked');
   return { answer: second, device };
 }
 
 /** @returns `undefined` where the device is unknown, or was removed */
-async function ask(page: VaultPage, device: DeviceKeyHandle, sets: readonly KeyId[]): Promise<KeyAnswer | undefined> {
+async function ask(page: VaultData, device: DeviceKeyHandle, sets: readonly KeyId[]): Promise<KeyAnswer | undefined> {
   const request = await encodeKeyRequest(device, page.vault, sets, page.now());
   try {
     const answer = await openKeyAnswer(await post('/-/key-requests', request), request, device);
     return answer.refused.every(({ reason }) => reason === 'revoked') && answer.keys.length === 0 ? undefined : answer;
   } catch (error) {
-    if (error instanceof Refused && error.code === 'request-refused') return undefined;
+    if (error instanceof KeyServerRefusal && error.code === 'request-refused') return undefined;
     throw error;
   }
 }

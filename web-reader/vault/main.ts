@@ -5,7 +5,7 @@ import { KeyError } from '../../core/keys/errors.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { parseWanted } from '../bounce.ts';
 import { obtainKeys } from './keys.ts';
-import { Refused, readPage } from './page.ts';
+import { KeyServerRefusal, readPage } from './page.ts';
 
 const PROBLEMS: Readonly<Record<string, string>> = {
   revoked: 'Ask the publisher for a new invitation.',
@@ -47,7 +47,7 @@ function isOnTheWayBack(): boolean {
 }
 
 function codeOf(error: unknown): string {
-  if (error instanceof Refused || error instanceof KeyError) return error.code;
+  if (error instanceof KeyServerRefusal || error instanceof KeyError) return error.code;
   // What IndexedDB and WebCrypto throw where they keep or know nothing.
   return error instanceof DOMException ? 'unsupported' : 'unreachable';
 }

@@ -2,7 +2,7 @@
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { PublicationPair } from '../../core/publication/pair.ts';
 
-export interface VaultPage {
+export interface VaultData {
   /** Origin of the vault: this page's. */
   readonly vault: string;
   /** The one origin that keys are handed to. */
@@ -22,7 +22,7 @@ export interface VaultPage {
 }
 
 /** The key server refused. */
-export class Refused extends Error {
+export class KeyServerRefusal extends Error {
   readonly code: string;
 
   constructor(code: string) {
@@ -32,7 +32,7 @@ export class Refused extends Error {
 }
 
 /** Reads the page that this script stands in. */
-export function readPage(): VaultPage {
+export function readPage(): VaultData {
   const {
     documents = '',
     publisher = '',
@@ -57,10 +57,10 @@ export function readPage(): VaultPage {
   };
 }
 
-/** Posts a message to the vault's origin. @throws Refused; TypeError where the network fails */
+/** Posts a message to the vault's origin. @throws KeyServerRefusal; TypeError where the network fails */
 export async function post(path: string, message: Uint8Array): Promise<Uint8Array> {
   const response = await fetch(path, { method: 'POST', body: message as Uint8Array<ArrayBuffer>, redirect: 'error' });
   if (response.ok) return new Uint8Array(await response.arrayBuffer());
   const { error } = (await response.json().catch(() => ({}))) as { error?: unknown };
-  throw new Refused(typeof error === 'string' ? error : 'unreachable');
+  throw new KeyServerRefusal(typeof error === 'string' ? error : 'unreachable');
 }

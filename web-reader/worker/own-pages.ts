@@ -22,9 +22,9 @@ const PAGE = /^(.*\/)[0-9a-f]{64}\.([^/]+\.html)\.protected$/;
 
 const SVG = { type: 'image/svg+xml', sizes: 'any' };
 
-type Answer = (reader: WebReader, event: FetchEvent, members: URLSearchParams) => Promise<Response> | Response;
+type PageHandler = (reader: WebReader, event: FetchEvent, members: URLSearchParams) => Promise<Response> | Response;
 
-const PAGES: Readonly<Record<string, Answer>> = {
+const PAGES: Readonly<Record<string, PageHandler>> = {
   '/-/library': () =>
     shellFor('Saved pages', `<link rel="manifest" href="${MANIFEST}">${scriptTag('library', 'defer')}`),
   '/-/sheet.js': (_reader, { request }) => answerScript(request),
