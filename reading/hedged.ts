@@ -1,4 +1,5 @@
 /** Asks several for the same thing: one after the other, and where one is late, the next beside it. */
+import { atMost } from './at-most.ts';
 
 /** What came of asking one of them. */
 export interface Outcome<Candidate, Result> {
@@ -9,19 +10,12 @@ export interface Outcome<Candidate, Result> {
   readonly late: readonly Candidate[];
 }
 
-type Settled<Candidate, Result> = Omit<Outcome<Candidate, Result>, 'late'>;
-
-export interface Patience {
+export interface HedgeOptions {
   /** Milliseconds without an outcome after which the next one is asked too. */
   readonly hedgeAfter: number;
   /** Checked before the next one is asked. Those that were asked already are still awaited. */
   readonly isEnough?: () => boolean;
-  /** The latest time to wait for an answer, by `performance.now`, once there is one: from then on all that are left are asked at once. */
-  readonly until?: () => number | undefined;
 }
-
-/** By the order in which they were asked. */
-type Running<Candidate, Result> = Map<number, Promise<[number, Settled<Candidate, Result>]>>;
 
 /**
  * Yields results as they arrive. Starts the next candidate if none has answered within `hedgeAfter`. Callers may stop iterating early; pending
@@ -32,53 +26,28 @@ type Running<Candidate, Result> = Map<number, Promise<[number, Settled<Candidate
 export async function* hedged<Candidate, Result>(
   candidates: readonly Candidate[],
   start: (candidate: Candidate) => Promise<Result>,
-  { hedgeAfter, isEnough = () => false, until = () => undefined }: Patience,
+  { hedgeAfter, isEnough = () => false }: HedgeOptions,
 ): AsyncGenerator<Outcome<Candidate, Result>, undefined> {
-  const running: Running<Candidate, Result> = new Map();
+  /** By the order in which they were asked. */
+  const running = new Map<number, Promise<Omit<Outcome<number, Result>, 'late'>>>();
+  const hasNext = () => next < candidates.length && !isEnough();
   let next = 0;
   for (;;) {
-    if (next < candidates.length && !isEnough()) {
+    if (hasNext()) {
       const index = next++;
-      running.set(index, outcomeOf(candidates[index] as Candidate, index, start));
+      const asked = start(candidates[index] as Candidate).then(
+        (result) => ({ candidate: index, result }),
+        (error: unknown) => ({ candidate: index, error }),
+      );
+      running.set(index, asked);
     }
     if (running.size === 0) return;
-    const end = until() ?? Number.POSITIVE_INFINITY;
-    const patience = end === Number.POSITIVE_INFINITY ? hedgeAfter : 0;
-    const hasNext = next < candidates.length && !isEnough();
-    const first = await firstOf(running, Math.min(hasNext ? patience : end, end - performance.now()));
-    if (first === undefined && performance.now() >= end) return;
-    if (first === undefined) continue;
-    const [index, outcome] = first;
-    running.delete(index);
-    const late = [...running.keys()].filter((one) => one < index);
-    yield { ...outcome, late: late.map((one) => candidates[one] as Candidate) };
-  }
-}
-
-function outcomeOf<Candidate, Result>(
-  candidate: Candidate,
-  index: number,
-  start: (candidate: Candidate) => Promise<Result>,
-): Promise<[number, Settled<Candidate, Result>]> {
-  return start(candidate).then(
-    (result) => [index, { candidate, result }],
-    (error: unknown) => [index, { candidate, error }],
-  );
-}
-
-/** `undefined` when the time is over before any has ended. */
-async function firstOf<Candidate, Result>(
-  running: Running<Candidate, Result>,
-  milliseconds: number,
-): Promise<[number, Settled<Candidate, Result>] | undefined> {
-  if (milliseconds === Number.POSITIVE_INFINITY) return Promise.race(running.values());
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, milliseconds, undefined);
-  });
-  try {
-    return await Promise.race([...running.values(), late]);
-  } finally {
-    clearTimeout(timer);
+    const first = Promise.race(running.values());
+    const outcome = await (hasNext() ? atMost(hedgeAfter, first) : first);
+    if (outcome === undefined) continue;
+    running.delete(outcome.candidate);
+    const late = [...running.keys()].filter((index) => index < outcome.candidate);
+    const [candidate, ...slower] = [outcome.candidate, ...late].map((index) => candidates[index] as Candidate);
+    yield { ...outcome, candidate: candidate as Candidate, late: slower };
   }
 }

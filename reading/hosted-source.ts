@@ -1,16 +1,18 @@
 /**
- * Where the files of a site's publication come from: roots and timestamp from elsewhere first, everything else from the content hosts in the
- * publisher's order; where one is late, from the next in parallel. Nothing is verified here; time is bounded here, size by the fetcher.
+ * Where the files of a site's publication come from: what is at hand, then the content hosts in the publisher's order; where one is late, the
+ * next in parallel. The key server comes first for a timestamp, and last for a snapshot, which no host can hide then. Nothing is believed here;
+ * time is bounded here, size by the fetcher.
  */
 import { hexDigest } from '../core/encoding/digest.ts';
 import { PUBLICATION_LIMITS } from '../core/publication/limits.ts';
-import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../core/publication/names.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../core/publication/names.ts';
 import type { SiteSource } from '../core/publication/site-publication.ts';
 import type { IsGood, TimestampAnswer } from '../core/publication/sources.ts';
 import { hedged, type Outcome } from './hedged.ts';
 
 /** One file, and the bounds of fetching it. */
 export interface HostedFile {
+  /** URL path. */
   readonly path: string;
   readonly maximumLength: number;
   readonly milliseconds: number;
@@ -21,68 +23,59 @@ export interface HostedFile {
 }
 
 /** Fetches one file. @returns `undefined` where the host says that it has none; one byte more than `maximumLength` where it is longer */
-export type FetchFile<Host> = (host: Host, wanted: HostedFile) => Promise<Uint8Array | undefined>;
+export type FetchFile<Host> = (host: Host, file: HostedFile) => Promise<Uint8Array | undefined>;
 
 /** A content host, by its origin or with it. */
 type AnyHost = string | { readonly origin: string };
 
+/** `undefined`: the key server. */
+type Endpoint<Host> = Host | undefined;
+
+type OwnFile = Uint8Array | null | undefined;
+
 export interface HostedSourceOptions<Host extends AnyHost> {
   /** From the current descriptor, in order. For a timestamp a slow host is not last: it may have the newest. */
-  readonly hosts: (wanted: 'file' | 'timestamp') => readonly Host[];
+  readonly hosts: (wanted: 'file' | 'timestamp') => readonly Host[] | Promise<readonly Host[]>;
   readonly fetch: FetchFile<Host>;
-  /** A metadata file that is stored already: roots. */
-  readonly own: (file: string) => Uint8Array | undefined | Promise<Uint8Array | undefined>;
-  /** A file from the key server, which has the roots, the timestamp and the current snapshot. */
-  readonly keyServer: (file: string, maximumLength: number, milliseconds: number) => Promise<Uint8Array | undefined>;
+  /** A file that is at hand, by its URL path. `null`: there is none, and none is looked for elsewhere. */
+  readonly own?: (path: string) => OwnFile | Promise<OwnFile>;
+  /** A file from the key server, which has the roots, the timestamp and the current snapshot. Left out where the site has none. */
+  readonly keyServer?: ((file: HostedFile) => Promise<Uint8Array | undefined>) | undefined;
   /** Called for a host when one that was asked after it has answered. */
   readonly onSlow?: (host: Host) => void;
-  /** Milliseconds for one file, for a timestamp, and until the next host is asked in parallel. */
+  /** Milliseconds. */
   readonly times: {
+    /** For one file; for a timestamp, and for a file that may be missing. */
     readonly metadataTimeout: number;
     readonly timestampTimeout: number;
+    /** Until the next host is asked in parallel. */
     readonly hedgeAfter: number;
+    /** For all files of one check. */
+    readonly checkTimeout: number;
   };
 }
 
-/** What is looked for. */
-interface WantedFile {
-  readonly path: string;
-  readonly maximumLength: number;
-  readonly sha256?: string | undefined;
-  readonly isGood?: IsGood | undefined;
-  /** Nothing signed says that there is one. */
-  readonly mayBeMissing: boolean;
-  /** The name under which the key server may have it as well; it is asked after the hosts, and no host can hide what it has. */
-  readonly atKeyServer?: string | undefined;
-}
-
-const ROOT_FILE = /^\d+\.root\.json$/;
 const SNAPSHOT_FILE = /^\d+\.snapshot\.json$/;
 
 export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   readonly #options: HostedSourceOptions<Host>;
-  /** Origins that gave an invalid file: asked when no other has it. */
-  readonly #passedOver = new Set<string>();
-  /** Origins that were late in this check. */
-  readonly #late = new Set<string>();
-  /** Origin of the last file. */
-  #giver: string | undefined;
+  /** Origins that were late, or gave other bytes, in this check: asked last. */
+  readonly #last = new Set<string>();
   /** When all fetches of one check have to be over, by `performance.now`. */
   #deadline = Number.POSITIVE_INFINITY;
-  /** Whether caches on the way are to be bypassed. */
   #newest = false;
-  /** The key server's timestamp, asked for beside the next root: on slow links this saves the time of a handshake. */
+  /** The first timestamp, asked for beside the next root: on slow links this saves a round trip. */
   #ahead: Promise<Uint8Array | undefined> | undefined;
 
   constructor(options: HostedSourceOptions<Host>) {
     this.#options = options;
   }
 
-  /** Runs `work` with one deadline for all its fetches; past caches on the way, if `newest`. */
-  async within<Result>(milliseconds: number, work: () => Promise<Result>, newest = false): Promise<Result> {
-    this.#deadline = performance.now() + milliseconds;
+  /** Runs `work` with one deadline for all its fetches. One at a time. @param newest - whether caches on the way have to revalidate */
+  async check<Result>(work: () => Promise<Result>, newest = false): Promise<Result> {
+    this.#deadline = performance.now() + this.#options.times.checkTimeout;
     this.#newest = newest;
-    this.#late.clear();
+    this.#last.clear();
     try {
       return await work();
     } finally {
@@ -91,124 +84,113 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     }
   }
 
-  /** The last file was invalid: from now on its host is asked last. `false` if all hosts were tried. */
-  passOver(turn: number): boolean {
-    if (this.#giver !== undefined) this.#passedOver.add(this.#giver);
-    this.#giver = undefined;
-    return turn < this.#options.hosts('file').length;
+  /**
+   * A file that may be missing is asked for everywhere at once: mostly there is none, and a host that has none may be out of date, or hide it.
+   *
+   * @param isGood - only for a file that may be missing
+   */
+  metadata(file: string, maximumLength: number, sha256?: string, isGood?: IsGood): Promise<Uint8Array | undefined> {
+    const isAtKeyServer = SNAPSHOT_FILE.test(file);
+    return this.#find(METADATA_PATH + file, maximumLength, isGood ?? hashedTo(sha256), isAtKeyServer, !!isGood);
   }
 
-  async metadata(
-    file: string,
-    maximumLength: number,
-    sha256?: string,
-    isGood?: IsGood,
-  ): Promise<Uint8Array | undefined> {
-    const own = await this.#options.own(file);
-    if (own) return own;
-    const mayBeMissing = ROOT_FILE.test(file) && file !== FIRST_ROOT_FILE;
-    if (mayBeMissing) this.#askAhead();
-    const atKeyServer = mayBeMissing || SNAPSHOT_FILE.test(file) ? file : undefined;
-    return this.#find({ path: METADATA_PATH + file, maximumLength, sha256, isGood, mayBeMissing, atKeyServer });
+  file(urlPath: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
+    return this.#find(urlPath, maximumLength, hashedTo(sha256));
   }
 
   /** Waits for all hosts that were asked: the slow one may have the newest timestamp. */
   async *timestamps(maximumLength: number, isEnough: () => boolean): AsyncGenerator<TimestampAnswer, undefined> {
-    const { fetch, times, hosts } = this.#options;
-    const path = METADATA_PATH + TIMESTAMP_FILE;
-    const milliseconds = () => this.#timeLeft(times.timestampTimeout);
-    const ask = (host: Host | undefined) =>
-      host === undefined
-        ? this.#keyServerTimestamp(maximumLength)
-        : fetch(host, { path, maximumLength, milliseconds: milliseconds(), newest: this.#newest });
-    const places = [undefined, ...lastOf(hosts('timestamp'), this.#passedOver)];
-    for await (const outcome of hedged(places, ask, { ...times, isEnough })) {
-      this.#noteLate(outcome);
+    const endpoints = await this.#timestampEndpoints();
+    const ask = (endpoint: Endpoint<Host>) => {
+      const ahead = endpoint === endpoints[0] ? this.#ahead : undefined;
+      this.#ahead = undefined;
+      return ahead ?? this.#fetchTimestamp(endpoint, maximumLength);
+    };
+    for await (const outcome of hedged(endpoints, ask, { ...this.#options.times, isEnough })) {
+      this.#recordLate(outcome);
       yield outcome;
     }
   }
 
+  async #timestampEndpoints(): Promise<readonly Endpoint<Host>[]> {
+    const hosts = await this.#options.hosts('timestamp');
+    return this.#options.keyServer ? [undefined, ...hosts] : hosts;
+  }
+
+  #fetchTimestamp(endpoint: Endpoint<Host>, maximumLength: number): Promise<Uint8Array | undefined> {
+    const milliseconds = this.#timeLeft(this.#options.times.timestampTimeout);
+    const path = METADATA_PATH + TIMESTAMP_FILE;
+    return this.#fetch(endpoint, { path, maximumLength, milliseconds, newest: this.#newest });
+  }
+
   #askAhead(): void {
-    if (this.#ahead) return;
-    this.#ahead = this.#keyServerTimestamp(PUBLICATION_LIMITS.timestampLength);
-    this.#ahead.catch(() => undefined); // the one who takes it is told
+    this.#ahead ??= this.#timestampEndpoints().then(([first]) =>
+      this.#fetchTimestamp(first, PUBLICATION_LIMITS.timestampLength),
+    );
+    this.#ahead.catch(() => undefined); // `timestamps` reports it
   }
 
-  #keyServerTimestamp(maximumLength: number): Promise<Uint8Array | undefined> {
-    const { keyServer, times } = this.#options;
-    const ahead = this.#ahead ?? keyServer(TIMESTAMP_FILE, maximumLength, this.#timeLeft(times.timestampTimeout));
-    this.#ahead = undefined;
-    return ahead;
-  }
-
-  /** A content host without it, or with another file, may be out of date: the next one is asked. */
-  async file(urlPath: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
-    return this.#find({ path: urlPath, maximumLength, sha256, mayBeMissing: false });
-  }
-
-  async #find(wanted: WantedFile): Promise<Uint8Array | undefined> {
-    const { hosts, times } = this.#options;
+  /** @throws the first failure, where no host says that it has no such file, and none has other bytes */
+  async #find(
+    path: string,
+    maximumLength: number,
+    isGood: IsGood,
+    isAtKeyServer = false,
+    mayBeMissing = false,
+  ): Promise<Uint8Array | undefined> {
+    const { own, hosts, times, keyServer } = this.#options;
+    const atHand = await own?.(path);
+    if (atHand === null) return undefined;
+    if (atHand && (await isGood(atHand))) return atHand;
+    if (mayBeMissing) this.#askAhead();
+    const endpoints: Endpoint<Host>[] = this.#lastOnesLast(await hosts('file'));
+    if (keyServer && (isAtKeyServer || mayBeMissing)) endpoints.push(undefined);
+    const [timeout, hedgeAfter] = mayBeMissing
+      ? [times.timestampTimeout, 0]
+      : [times.metadataTimeout, times.hedgeAfter];
     const ending = new AbortController();
-    const found = new Found(wanted.mayBeMissing);
-    const ask = this.#askFor(wanted, found, ending.signal);
-    const [good, passedOver] = this.#grouped(hosts('file'));
+    const bounds = { path, maximumLength, newest: mayBeMissing, signal: ending.signal };
+    const ask = (endpoint: Endpoint<Host>) =>
+      this.#fetch(endpoint, { ...bounds, milliseconds: this.#timeLeft(timeout) });
+    let failure: { readonly error?: unknown } | undefined;
+    let other: Uint8Array | undefined;
+    let isMissing = false;
     try {
-      for (const places of [wanted.atKeyServer === undefined ? good : [...good, undefined], passedOver]) {
-        const silent = new Set(places);
-        const giveUpAt = performance.now() + times.timestampTimeout;
-        const until = () => (found.isMissing ? giveUpAt : undefined);
-        for await (const outcome of hedged(places, ask, { ...times, until })) {
-          const { candidate, result } = outcome;
-          silent.delete(candidate);
-          if (!found.isMissing) this.#noteLate(outcome); // asked at the same time, the others are not late
-          if (result && (await isWanted(result, wanted))) {
-            this.#giver = originOf(candidate);
-            return result;
-          }
-          if (result) this.#passedOver.add(originOf(candidate));
-          found.note(outcome);
-        }
-        for (const host of silent) this.#noteSlow(host);
+      for await (const outcome of hedged(endpoints, ask, { hedgeAfter })) {
+        const { candidate, result } = outcome;
+        if (!mayBeMissing) this.#recordLate(outcome); // asked at the same time, the others are not late
+        if (result && (await isGood(result))) return result;
+        if (result) {
+          other ??= result;
+          this.#last.add(originOf(candidate));
+        } else if ('error' in outcome) failure ??= outcome;
+        // The key server has few files, but every root that it knows.
+        else isMissing ||= candidate !== undefined || mayBeMissing;
       }
     } finally {
-      ending.abort(new Error('another content host was quicker'));
+      ending.abort();
     }
-    return found.best();
+    if (mayBeMissing && isMissing) return undefined;
+    if (failure && !other && !isMissing) throw failure.error;
+    return other; // the caller refuses it
   }
 
-  /**
-   * Once a place has no such file, only hosts are asked that were not late in this check. It may be out of date, or hide the file, so all others
-   * are asked, in parallel and for at most the timeout of a timestamp: otherwise a silent host would delay every check, and with it every withdrawal.
-   */
-  #askFor({ path, maximumLength, atKeyServer = '' }: WantedFile, found: Found, signal: AbortSignal) {
-    const { fetch, times, keyServer } = this.#options;
-    const wereLate = new Set(this.#late);
-    return async (host: Host | undefined): Promise<Uint8Array | undefined> => {
-      if (found.isMissing && (host === undefined || wereLate.has(originOf(host)))) return undefined;
-      const milliseconds = this.#timeLeft(times.metadataTimeout);
-      if (host === undefined) return keyServer(atKeyServer, maximumLength, milliseconds);
-      return fetch(host, { path, maximumLength, milliseconds, newest: false, signal });
-    };
+  async #fetch(endpoint: Endpoint<Host>, file: HostedFile): Promise<Uint8Array | undefined> {
+    return endpoint === undefined ? this.#options.keyServer?.(file) : this.#options.fetch(endpoint, file);
   }
 
-  /** First the hosts to ask, late ones last; then those to ask where none of the first has the file. */
-  #grouped(hosts: readonly Host[]): [Host[], Host[]] {
-    const isPassedOver = (host: Host) => this.#passedOver.has(originOf(host));
-    if (hosts.every(isPassedOver)) this.#passedOver.clear();
-    const good = hosts.filter((host) => !isPassedOver(host));
-    return [lastOf(good, this.#late), hosts.filter(isPassedOver)];
+  #lastOnesLast(hosts: readonly Host[]): Host[] {
+    const rank = (host: Host) => Number(this.#last.has(originOf(host)));
+    return hosts.toSorted((one, other) => rank(one) - rank(other));
   }
 
-  /** A failed request does not count as faster. */
-  #noteLate(outcome: Outcome<Host | undefined, unknown>): void {
+  /** A request that failed was not faster. */
+  #recordLate(outcome: Outcome<Endpoint<Host>, unknown>): void {
     if ('error' in outcome) return;
-    for (const host of outcome.late) this.#noteSlow(host);
-  }
-
-  #noteSlow(host: Host | undefined): void {
-    if (host === undefined) return;
-    this.#late.add(originOf(host));
-    this.#options.onSlow?.(host);
+    for (const host of outcome.late) {
+      this.#last.add(originOf(host));
+      if (host !== undefined) this.#options.onSlow?.(host);
+    }
   }
 
   #timeLeft(timeout: number): number {
@@ -216,48 +198,10 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   }
 }
 
-/** Those with these origins last. */
-function lastOf<Host extends AnyHost>(hosts: readonly Host[], origins: ReadonlySet<string>): Host[] {
-  return hosts.toSorted((one, other) => Number(origins.has(originOf(one))) - Number(origins.has(originOf(other))));
+function hashedTo(sha256: string | undefined): IsGood {
+  return async (bytes) => sha256 === undefined || (await hexDigest(bytes)) === sha256;
 }
 
-async function isWanted(bytes: Uint8Array, { sha256, isGood }: WantedFile): Promise<boolean> {
-  return isGood ? isGood(bytes) : sha256 === undefined || (await hexDigest(bytes)) === sha256;
-}
-
-/** The answers of places without the file: other bytes come first, which the caller refuses with the right code, unless it may be missing. */
-class Found {
-  readonly #mayBeMissing: boolean;
-  #other: Uint8Array | undefined;
-  #failure: { readonly error: unknown } | undefined;
-  #isMissing = false;
-
-  constructor(mayBeMissing: boolean) {
-    this.#mayBeMissing = mayBeMissing;
-  }
-
-  /** Whether one place has no such file, and there may be none. */
-  get isMissing(): boolean {
-    return this.#mayBeMissing && this.#isMissing;
-  }
-
-  note(outcome: Outcome<unknown, Uint8Array | undefined>): void {
-    if ('error' in outcome) this.#failure ??= { error: outcome.error };
-    else if (outcome.result) this.#other ??= outcome.result;
-    // The key server has few files, but every root that it knows.
-    else if (outcome.candidate !== undefined || this.#mayBeMissing) this.#isMissing = true;
-  }
-
-  /** @throws the first failure, where no host has said that there is no such file */
-  best(): Uint8Array | undefined {
-    if (this.isMissing) return undefined;
-    if (this.#other === undefined && this.#failure && !this.#isMissing) throw this.#failure.error;
-    return this.#other;
-  }
-}
-
-/** @param host - `undefined`: the key server, which is none */
-function originOf(host: AnyHost | undefined): string {
-  if (host === undefined) return '';
-  return typeof host === 'string' ? host : host.origin;
+function originOf(endpoint: Endpoint<AnyHost>): string {
+  return typeof endpoint === 'object' ? endpoint.origin : (endpoint ?? '');
 }

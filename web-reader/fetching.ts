@@ -97,6 +97,8 @@ export interface SmallFile {
   readonly maximumLength: number;
   readonly milliseconds: number;
   readonly cache: RequestCache;
+  /** Ends it. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -111,9 +113,11 @@ export async function fetchSmall({
   maximumLength,
   milliseconds,
   cache,
+  signal,
 }: SmallFile): Promise<Uint8Array | undefined> {
   const attempt = new HostAttempt(origin);
   const timer = setTimeout(() => attempt.end(), milliseconds);
+  signal?.addEventListener('abort', () => attempt.end());
   try {
     const { status, body } = await attempt.fetch(path, undefined, cache);
     if (status === 200) return await new ByteReader(body).readUpTo(maximumLength + 1);

@@ -22,7 +22,6 @@ export interface Store {
   readonly keys: {
     put(keys: readonly StoredKey[]): Promise<void>;
     find(id: string): Promise<StoredKey | undefined>;
-    clear(): Promise<void>;
   };
   /** The X25519 key pair of a bounce that is under way. It is taken once. */
   readonly pending: {
@@ -109,7 +108,6 @@ export async function openStore(): Promise<Store> {
         });
       },
       find: (id) => within<StoredKey | undefined>('keys', 'readonly', (rows) => rows.get(id)),
-      clear: async () => void (await within('keys', 'readwrite', (rows) => rows.clear())),
     },
     pending: {
       put: async (pair) => void (await within('pending', 'readwrite', (rows) => rows.put(pair, BOUNCE))),

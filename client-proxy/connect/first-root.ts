@@ -10,8 +10,6 @@ import { LIMITS } from '../limits.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { fetchFile, fetchFromKeyServer } from '../site/fetch-file.ts';
 
-const PATH = METADATA_PATH + FIRST_ROOT_FILE;
-
 /**
  * Asks the key server, then the content hosts.
  *
@@ -19,13 +17,16 @@ const PATH = METADATA_PATH + FIRST_ROOT_FILE;
  */
 export async function fetchFirstRoot(upstream: Upstream, descriptor: VerifiedDescriptor): Promise<Uint8Array> {
   const { keyServer, publisher, sites } = descriptor;
-  const [length, time] = [PUBLICATION_LIMITS.rootLength, LIMITS.exchangeTimeout];
+  const file = {
+    path: METADATA_PATH + FIRST_ROOT_FILE,
+    maximumLength: PUBLICATION_LIMITS.rootLength,
+    milliseconds: LIMITS.exchangeTimeout,
+    newest: false,
+  };
   let failure: unknown;
   for (const ask of [
-    () => fetchFromKeyServer(upstream.keyServers, keyServer, PATH, length, time),
-    ...sites
-      .flatMap(({ content }) => content)
-      .map((origin) => () => fetchFile(upstream, { origin, path: PATH, maximumLength: length, milliseconds: time })),
+    () => fetchFromKeyServer(upstream.keyServers, keyServer, file),
+    ...sites.flatMap(({ content }) => content).map((origin) => () => fetchFile(upstream, { ...file, origin })),
   ]) {
     const bytes = await ask().catch((error: unknown) => {
       failure ??= error;

@@ -38,16 +38,13 @@ export async function fetchPublishedDescriptor(
   const source = new HostedSource({
     hosts: () => content,
     fetch: (origin, file) => fetchFile(upstream, { origin, ...file }),
-    own: (file) => (file === FIRST_ROOT_FILE ? firstRoot : undefined),
-    keyServer: async (file, ...bounds) =>
-      keyServer === undefined
-        ? undefined
-        : fetchFromKeyServer(upstream.keyServers, keyServer, METADATA_PATH + file, ...bounds),
+    own: (file) => (file === METADATA_PATH + FIRST_ROOT_FILE ? firstRoot : undefined),
+    keyServer: keyServer === undefined ? undefined : (file) => fetchFromKeyServer(upstream.keyServers, keyServer, file),
     times: upstream.limits,
   });
   const publication = new SitePublication({ rootId: publisher, source, store: memoryStore() });
   const bytes = await source
-    .within(upstream.limits.checkTimeout, async () => {
+    .check(async () => {
       await publication.refresh(nowInSeconds());
       return publication.descriptor();
     })

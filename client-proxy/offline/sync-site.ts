@@ -81,7 +81,7 @@ async function currentSite(sites: BoundSites, { site }: SyncWish, signal: AbortS
   await sites.refresh();
   const bound = sites.find(site);
   if (bound === undefined) throw notConnected(site);
-  await unlessEnded(bound.publication.checkAnew().catch(ignore), signal);
+  await unlessEnded(bound.publication.recheck().catch(ignore), signal);
   const freshness = await unlessEnded(bound.publication.current(), signal);
   const { failure, followFailure } = bound.publication;
   const found: Found = { freshness, failedLook: told(failure), failedDescriptor: told(followFailure) };

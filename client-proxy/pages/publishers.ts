@@ -1,6 +1,7 @@
 /** Publishers on the first page: their sites and how fresh they are, what may be read until when, which sites they ask for. */
 import { ago } from '../../reading/confirmation.ts';
 import type { BoundSite } from '../site/bound-sites.ts';
+import { type PublicationStatus, statusOf } from '../site/publication-status.ts';
 import type { KeyTime } from '../store/key-store.ts';
 import type { HostProof, StoredBinding } from '../store/types.ts';
 import type { PagesContext } from './context.ts';
@@ -139,11 +140,11 @@ async function describeSite(
       state: 'The publisher no longer publishes this site. Nothing of it is shown.',
     };
   const doubt = proof && DOUBTS[proof];
-  const state = describeState(await publication.status(), now());
+  const state = describeState(await statusOf(publication.publication, now()), now());
   return { site, url: urlOf(label), state: doubt === undefined ? state : `${state} ${doubt}` };
 }
 
-function describeState(status: Awaited<ReturnType<BoundSite['publication']['status']>>, now: number): string {
+function describeState(status: PublicationStatus, now: number): string {
   switch (status.kind) {
     case 'unread':
       return 'Not opened yet.';

@@ -2,13 +2,13 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import type { PublicationStatus } from '../../reading/publication-keeper.ts';
 import type { CacheStatus } from '../documents/cache/object-cache.ts';
 import { ReaderError } from '../errors.ts';
 import { gatewayUrl } from '../gateway/label.ts';
 import { Upstream } from '../network/upstream.ts';
 import { BoundSites } from '../site/bound-sites.ts';
 import { HostHealth } from '../site/host-health.ts';
+import { type PublicationStatus, statusOf } from '../site/publication-status.ts';
 import { hasDatabase, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
 import { SettingsKeeper } from '../store/settings.ts';
@@ -50,7 +50,7 @@ export async function siteStatuses(sites: BoundSites, port: number | undefined):
       site,
       publisher: publisherName,
       ...(port !== undefined && { gateway: gatewayUrl(label, port) }),
-      publication: await publication.status(),
+      publication: await statusOf(publication.publication, nowInSeconds()),
     })),
   );
 }

@@ -97,7 +97,7 @@ function describe(reader: OpenReader, url: string): Omit<RunningProxy, 'takenPor
     gatewayUrl: async (wanted) => (await list()).find(({ site }) => site === wanted)?.gateway,
     check: async () => {
       await sites.refresh();
-      await Promise.all(sites.all().map(({ publication }) => publication.checkAnew()));
+      await Promise.all(sites.all().map(({ publication }) => publication.recheck()));
       await sites.refresh();
     },
     cache,

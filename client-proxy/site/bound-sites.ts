@@ -202,9 +202,8 @@ export class BoundSites {
         }
       },
       onSlow: (origin) => health.note(origin, 'slow', 'slow'),
-      own: (file) => (file === FIRST_ROOT_FILE ? store.firstRoot() : undefined),
-      keyServer: (file, ...bounds) =>
-        fetchFromKeyServer(upstream.keyServers, keyServer, METADATA_PATH + file, ...bounds),
+      own: (file) => (file === METADATA_PATH + FIRST_ROOT_FILE ? store.firstRoot() : undefined),
+      keyServer: (file) => fetchFromKeyServer(upstream.keyServers, keyServer, file),
       times: upstream.limits,
     });
     const keeper = new PublicationKeeper({
@@ -213,8 +212,6 @@ export class BoundSites {
       store,
       times: upstream.limits,
       now: this.#now,
-      stopReason: () => store.failure,
-      resume: () => store.clearFailure(),
       follow: async (publication) => kept.descriptor?.follow(publication),
     });
     const kept: KeptPublication = { keeper, content: [], descriptor: undefined, isNoticeDue: onceInAWhile() };

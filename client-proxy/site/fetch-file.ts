@@ -2,22 +2,16 @@
 import type { Dispatcher } from 'undici';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { ReadingError } from '../../reading/errors.ts';
+import type { HostedFile } from '../../reading/hosted-source.ts';
 import { headerOf } from '../../reading/request-headers.ts';
 import { LIMITS } from '../limits.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { exchange } from './exchange.ts';
 import { type Answer, fetchBody, type HeldVersion, PAST_CACHES } from './fetch-body.ts';
 
-/** What is wanted of a content host. */
-export interface WantedFile {
+/** A file of a content host. */
+export interface WantedFile extends HostedFile {
   readonly origin: string;
-  readonly path: string;
-  readonly maximumLength: number;
-  readonly milliseconds: number;
-  /** Whether caches on the way have to ask the host for a file that changes. */
-  readonly newest?: boolean;
-  /** Ends it, at whatever point it is. */
-  readonly signal?: AbortSignal;
 }
 
 /** Caches on the way are to ask the host, by conditions, and may keep what they hold: with `no-cache` Squid drops it. */
@@ -114,9 +108,7 @@ async function readAnswer({ status, body }: Answer, wanted: WantedFile): Promise
 export async function fetchFromKeyServer(
   dispatcher: Dispatcher,
   keyServer: string,
-  path: string,
-  maximumLength: number,
-  milliseconds: number,
+  { path, maximumLength, milliseconds }: HostedFile,
 ): Promise<Uint8Array | undefined> {
   const answer = await exchange(dispatcher, keyServer, path, { maximumLength, timeout: milliseconds });
   return answer.status === 200 ? answer.body : undefined;

@@ -4,7 +4,7 @@
  */
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { MetadataStore } from '../../core/publication/client.ts';
-import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { HostedSource } from '../../reading/hosted-source.ts';
 import { PublicationKeeper } from '../../reading/publication-keeper.ts';
@@ -28,7 +28,7 @@ const TIMES = {
 
 /** Bytes of sections and bins that are kept besides what the client has parsed. */
 const KEPT_BYTES = 67_108_864;
-const ROOT_FILE = /^(\d{1,6})\.root\.json$/;
+const FILE = /\/(\d{1,6})\.(root|snapshot)\.json$/;
 
 interface CachedPublication extends ReadPublication {
   readonly name: string;
@@ -66,7 +66,7 @@ export class ReadPublications {
 
   /** Looks for a newer publication now. */
   async check(): Promise<void> {
-    await this.#cached?.keeper.checkAnew();
+    await this.#cached?.keeper.recheck();
   }
 
   #cachedOf({ publisher }: Provider, site: SiteDescription): CachedPublication {
@@ -78,21 +78,21 @@ export class ReadPublications {
 
   #open(rootId: string): ReadPublication {
     const { database, now } = this.#state;
-    const own = (file: string) => readRoot(database, Number(ROOT_FILE.exec(file)?.[1] ?? 0));
+    const stored = async ({ path }: { readonly path: string }) => {
+      const [, version, role] = FILE.exec(path) ?? [];
+      if (role === 'root') return readRoot(database, Number(version));
+      if (role === 'snapshot') return readSnapshot(database, Number(version));
+      return path === METADATA_PATH + TIMESTAMP_FILE ? readTimestamp(database) : undefined;
+    };
     const source = new HostedSource({
       hosts: () => (this.#cached ? this.#hosts.targetsOf(this.#cached.site) : []),
       fetch: this.#hosts.fetchFile,
-      own,
-      keyServer: async (file) => {
-        if (ROOT_FILE.test(file)) return own(file);
-        return file === TIMESTAMP_FILE ? readTimestamp(database) : readSnapshot(database, Number.parseInt(file, 10));
-      },
+      own: (path) => (FILE.exec(path)?.[2] === 'root' ? stored({ path }) : undefined),
+      keyServer: stored,
       times: TIMES,
     });
-    // The descriptor comes with the key bundles.
-    const follow = async () => undefined;
     const store = new MemoryStore();
-    return { store, keeper: new PublicationKeeper({ rootId, source, store, times: TIMES, now, follow }) };
+    return { store, keeper: new PublicationKeeper({ rootId, source, store, times: TIMES, now }) };
   }
 }
 

@@ -135,7 +135,7 @@ describe('of several content hosts', () => {
     for (const [path, bytes] of publication.files) for (const { files } of [first, second]) files.set(path, bytes);
     await rig.proxy.check();
     expect(refusalCode(await get('/a.html'))).toBe('publication-withdrawn');
-    expect(faults()).toEqual([[first.origin, 'slow']]);
+    expect(faults()).toEqual([[first.origin, 'dead']]);
   });
 
   it('one that is not there costs one attempt, and is asked last for a while', async () => {

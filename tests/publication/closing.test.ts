@@ -111,9 +111,8 @@ async function found(
   const source = new HostedSource({
     hosts: () => ['a', 'b'],
     fetch: answer,
-    own: () => undefined,
-    keyServer: async (file) => publication.files.get(METADATA_PATH + file),
-    times: { metadataTimeout: 1000, timestampTimeout: 1000, hedgeAfter: 1000 },
+    keyServer: async ({ path }) => publication.files.get(path),
+    times: { metadataTimeout: 1000, timestampTimeout: 1000, checkTimeout: 1000, hedgeAfter: 1000 },
   });
   const site = new SitePublication({ rootId: publication.rootId, source, store });
   await site.refresh(LATER);

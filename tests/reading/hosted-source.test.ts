@@ -22,18 +22,21 @@ interface Rig {
   readonly answer: (host: string, text: string) => void;
 }
 
-/** @param answers - by host: what it has, for any path; `late`: nothing until the test answers */
+/**
+ * @param answers - by host: what it has, for any path; `late`: nothing until the test answers
+ * @param own - by path: what is at hand
+ */
 function rig(
   answers: Record<string, Answer>,
   hedgeAfter = PATIENT,
   key: Answer = undefined,
-  timestampTimeout = PATIENT,
+  own: Readonly<Record<string, Uint8Array | null>> = {},
 ): Rig {
   const seen = { asked: [] as string[], slow: [] as string[], ended: [] as string[] };
   const late = new Map<string, (bytes: Uint8Array) => void>();
-  const fetch = async (host: string, { path, signal }: Pick<HostedFile, 'path' | 'signal'>) => {
+  const fetch = async (host: string, { path, signal }: HostedFile) => {
     seen.asked.push(`${host} ${path}`);
-    const answer = answers[host];
+    const answer = host === 'key server' ? key : answers[host];
     if (answer instanceof Error) throw answer;
     if (answer !== 'late') return answer === undefined ? undefined : utf8(answer);
     return new Promise<Uint8Array>((resolve, reject) => {
@@ -47,10 +50,10 @@ function rig(
   const source = new HostedSource({
     hosts: () => Object.keys(answers),
     fetch,
-    own: () => undefined,
-    keyServer: async (file) => fetch('key server', { path: file }).then(() => (key ? utf8(`${key}`) : undefined)),
+    own: (path) => own[path],
+    keyServer: (file) => fetch('key server', file),
     onSlow: (host) => seen.slow.push(host),
-    times: { metadataTimeout: PATIENT, timestampTimeout, hedgeAfter },
+    times: { metadataTimeout: PATIENT, timestampTimeout: PATIENT, checkTimeout: PATIENT, hedgeAfter },
   });
   return { source, ...seen, answer: (host, text) => late.get(host)?.(utf8(text)) };
 }
@@ -75,7 +78,7 @@ describe('a file of a publication comes from', () => {
 
   it('the next host where one is slow, which is reported, given up, and asked last for the rest of the check', async () => {
     const { source, asked, slow, ended } = rig({ a: 'late', b: 'here' }, 0);
-    await source.within(PATIENT, async () => {
+    await source.check(async () => {
       expect(text(await source.metadata('1.root.json', 10))).toBe('here');
       expect([slow, ended]).toEqual([['a'], ['a']]);
       expect(text(await source.file('/x', 10))).toBe('here');
@@ -109,102 +112,62 @@ describe('a file of a publication comes from', () => {
     await expect(rig({ a: new Error('gone'), b: new Error('too') }).source.file('/x', 10)).rejects.toThrow('gone');
   });
 
-  it('the remaining hosts: one that gave an invalid file is asked once all others have none, not when they are late', async () => {
-    const { source, asked, answer } = rig({ a: 'late', b: 'bad' }, 0);
-    expect(text(await source.file('/1.root.json', 10))).toBe('bad');
-    expect(source.passOver(1)).toBe(true);
-    const file = source.file('/1.root.json', 10);
-    await expect.poll(() => asked.length).toBe(3);
-    await sleep(20); // no other is asked in parallel
-    answer('a', 'good');
-    expect(text(await file)).toBe('good');
-    expect(asked.map((one) => one[0])).toEqual(['a', 'b', 'a']);
-    expect(source.passOver(2)).toBe(false);
+  it('nowhere, where it is at hand, unless that is another one', async () => {
+    const own = { '/x': utf8('here'), '/y': utf8('other'), '/z': null };
+    const { source, asked } = rig({ a: 'here' }, PATIENT, undefined, own);
+    for (const path of ['/x', '/y']) expect(text(await source.file(path, 10, await hashOf('here')))).toBe('here');
+    expect(await source.file('/z', 10)).toBeUndefined();
+    expect(asked).toEqual(['a /y']);
   });
 });
 
 describe('the next root, which mostly there is none of,', () => {
-  const [ROOT, AT_ONCE] = ['2.root.json', 1];
+  const isGood = async (bytes: Uint8Array) => text(bytes) === 'here';
+  const ask = ({ source }: Rig) => source.metadata('2.root.json', 10, undefined, isGood);
 
-  it('is given up for what is silent when the time for a timestamp is over, where another one has none', async () => {
-    const { source, asked, slow, ended } = rig({ a: undefined, b: 'late' }, PATIENT, undefined, AT_ONCE);
-    await source.within(PATIENT, async () => {
-      expect(await source.metadata(ROOT, 10)).toBeUndefined();
-      expect([slow, ended]).toEqual([['b'], ['b']]);
-    });
-    expect(roots(asked).map((one) => one[0])).toEqual(['a', 'b']);
-  });
-
-  it('is not waited for any further from a host that was late in this look already, but in the next', async () => {
-    const answers: Record<string, Answer> = { a: 'late', b: 'here' };
-    const { source, asked, answer } = rig(answers, 0);
-    await source.within(PATIENT, async () => {
-      expect(text(await source.metadata(ROOT, 10))).toBe('here');
-      answers.b = undefined;
-      expect(await source.metadata('3.root.json', 10)).toBeUndefined();
-    });
-    const file = source.within(PATIENT, () => source.metadata('3.root.json', 10));
-    await expect.poll(() => roots(asked).length).toBe(5);
-    answer('a', 'newest');
-    expect(text(await file)).toBe('newest');
-    expect(roots(asked).map((one) => one[0])).toEqual(['a', 'b', 'b', 'a', 'b']);
+  it('is asked for everywhere at once, and the first with it wins; none is reported as slow', async () => {
+    const one = rig({ a: undefined, b: 'late', c: 'late', d: 'late' });
+    const file = ask(one);
+    await expect.poll(() => roots(one.asked).length).toBe(5);
+    one.answer('c', 'here');
+    expect(text(await file)).toBe('here');
+    expect([one.slow, one.ended]).toMatchObject([[], expect.arrayContaining(['b', 'd'])]);
   });
 
   it('is not waited for before the key server is asked for its timestamp, which is then asked for once', async () => {
-    const { source, asked, answer } = rig({ a: 'late' }, PATIENT, 'own');
-    const root = source.metadata(ROOT, 10);
-    await expect.poll(() => asked.length).toBe(2);
-    expect(asked).toContain('key server timestamp.json');
+    const one = rig({ a: 'late' }, PATIENT, 'own');
+    const { source, asked, answer } = one;
+    const root = ask(one);
+    await expect.poll(() => asked.length).toBe(3);
+    expect(asked).toContain('key server /.well-known/wispr/timestamp.json');
     answer('a', 'here');
     await root;
     const found: unknown[] = [];
     for await (const { result } of source.timestamps(10, () => found.length > 0)) found.push(text(result));
-    expect([found, asked.length]).toEqual([['own'], 2]);
+    expect([found, asked.length]).toEqual([['own'], 3]);
   });
 
-  it('is asked for everywhere at once as soon as one has none, and the first with it wins; none counts as slow', async () => {
-    const { source, asked, slow, answer } = rig({ a: undefined, b: 'late', c: 'late', d: 'late' });
-    const file = source.metadata(ROOT, 10);
-    await expect.poll(() => roots(asked).length).toBe(4);
-    answer('c', 'here');
-    expect(text(await file)).toBe('here');
-    expect(slow).toEqual([]);
-  });
-
-  it('comes also from one that gave an invalid file before, while others are silent', async () => {
-    const answers: Record<string, Answer> = { a: 'bad', b: undefined, c: undefined };
-    const { source, asked } = rig(answers, PATIENT, undefined, AT_ONCE);
-    expect(text(await source.metadata('1.root.json', 10))).toBe('bad');
-    expect(source.passOver(1)).toBe(true);
-    Object.assign(answers, { a: 'here', c: 'late' });
-    expect(text(await source.metadata(ROOT, 10))).toBe('here');
-    expect(roots(asked).map((one) => one[0])).toEqual(['a', 'b', 'c', 'a']);
+  it('is that of the key server where every host says that there is none', async () => {
+    expect(text(await ask(rig({ a: undefined, b: undefined }, PATIENT, 'here')))).toBe('here');
   });
 
   it('is none where no host answers and the key server has none', async () => {
-    const { source } = rig({ a: new Error('gone'), b: new Error('gone') });
-    expect(await source.metadata(ROOT, 10)).toBeUndefined();
+    expect(await ask(rig({ a: new Error('gone'), b: new Error('gone') }))).toBeUndefined();
   });
 
   it('is not what one host has in its place, where another has a good one, or none', async () => {
-    const isGood = async (bytes: Uint8Array) => text(bytes) === 'here';
-    const ask = (answers: Record<string, Answer>) => rig(answers).source.metadata(ROOT, 10, undefined, isGood);
-    expect(text(await ask({ a: 'junk', b: 'here' }))).toBe('here');
-    expect(await ask({ a: 'junk', b: undefined })).toBeUndefined();
+    expect(text(await ask(rig({ a: 'junk', b: 'here' })))).toBe('here');
+    expect(await ask(rig({ a: 'junk', b: undefined }))).toBeUndefined();
+    expect(text(await ask(rig({ a: 'junk' }, PATIENT, 'junk')))).toBe('junk');
   });
 
   it('is the only file that is not waited for where one host has none', async () => {
-    for (const ask of [
-      (source: HostedSource) => source.metadata('1.root.json', 10),
-      (source: HostedSource) => source.file('/x', 10),
-    ]) {
-      const { source, asked, answer } = rig({ a: 'late', b: undefined }, 0, undefined, AT_ONCE);
-      const file = ask(source);
-      await expect.poll(() => asked.length).toBe(2);
-      await sleep(20);
-      answer('a', 'here');
-      expect(text(await file)).toBe('here');
-    }
+    const { source, asked, answer } = rig({ a: 'late', b: undefined }, 0);
+    const file = source.metadata('1.root.json', 10);
+    await expect.poll(() => asked.length).toBe(2);
+    await sleep(20);
+    answer('a', 'here');
+    expect(text(await file)).toBe('here');
   });
 });
 

@@ -11,7 +11,7 @@ import type { KeptIssue, ShownIssue } from '../about.ts';
 import { STATE, type Store } from '../store.ts';
 import { keepFor, nameOf, namesKept, removeKept } from './kept-objects.ts';
 import { linksIn, titleOf } from './links.ts';
-import { nowInSeconds, type ReadPublication } from './publication.ts';
+import { type BrowserPublication, nowInSeconds } from './publication.ts';
 
 /** Documents of one issue, and bytes of the longest that is kept with it. */
 const MOST_DOCUMENTS = 2_000;
@@ -30,7 +30,7 @@ interface Issue extends KeptIssue {
 
 export interface IssueKeeper {
   readonly store: Store;
-  readonly keeper: ReadPublication;
+  readonly keeper: BrowserPublication;
   /** What the publication says of a document that may be shown here. */
   readonly find: (path: string) => Promise<DocumentEntry | undefined>;
   /** Reads a document as a page would. */

@@ -13,7 +13,7 @@ import { macOf, openStore, STATE, type Store } from '../store.ts';
 import { answerDocument } from './answer.ts';
 import { isOpened } from './opened.ts';
 import { pageFor, refusalFor } from './pages.ts';
-import { nowInSeconds, ReadPublication } from './publication.ts';
+import { BrowserPublication, nowInSeconds } from './publication.ts';
 import { requestKeys } from './request.ts';
 import { scope } from './scope.ts';
 import { withSheet } from './sheet.ts';
@@ -27,13 +27,13 @@ const NOTICE_INTERVAL = 43_200_000;
 export interface Session {
   readonly store: Store;
   readonly site: ReadSite;
-  readonly publication: ReadPublication;
+  readonly publication: BrowserPublication;
 }
 
 interface Parts {
   readonly store: Store;
   readonly known: KnownSite;
-  readonly publication: ReadPublication;
+  readonly publication: BrowserPublication;
 }
 
 interface Visit extends Session {
@@ -123,7 +123,7 @@ export class WebReader {
       (store) => {
         const known = new KnownSite(store);
         const hosts = async () => (await known.read()).content;
-        return { store, known, publication: new ReadPublication(store, hosts) };
+        return { store, known, publication: new BrowserPublication(store, hosts) };
       },
       (error: unknown) => {
         this.#parts = undefined;
@@ -135,7 +135,7 @@ export class WebReader {
 }
 
 /** What to read by: the publication as it is; where none may be shown, as it was, if its publisher permits that. */
-async function judge(publication: ReadPublication, { cache }: Request): Promise<Pick<Visit, 'freshness' | 'past'>> {
+async function judge(publication: BrowserPublication, { cache }: Request): Promise<Pick<Visit, 'freshness' | 'past'>> {
   try {
     return { freshness: await publication.current(cache === 'reload' || cache === 'no-cache'), past: undefined };
   } catch (error) {
