@@ -1,11 +1,15 @@
-/** Waits for `work`, and no longer than so many milliseconds. @returns its result; `undefined` where it is late. @throws what it throws in that time */
-export async function atMost<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | undefined> {
+/** Waits for `work`, whatever comes of it, and no longer than so many milliseconds. @returns whether it is late */
+export async function atMost(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, milliseconds, undefined);
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, milliseconds, true);
   });
+  const ended = work.then(
+    () => false,
+    () => false,
+  );
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([ended, late]);
   } finally {
     clearTimeout(timer);
   }

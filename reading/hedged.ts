@@ -43,8 +43,8 @@ export async function* hedged<Candidate, Result>(
     }
     if (running.size === 0) return;
     const first = Promise.race(running.values());
-    const outcome = await (hasNext() ? atMost(hedgeAfter, first) : first);
-    if (outcome === undefined) continue;
+    if (hasNext() && (await atMost(hedgeAfter, first))) continue;
+    const outcome = await first;
     running.delete(outcome.candidate);
     const late = [...running.keys()].filter((index) => index < outcome.candidate);
     const [candidate, ...slower] = [outcome.candidate, ...late].map((index) => candidates[index] as Candidate);

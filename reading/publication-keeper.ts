@@ -59,8 +59,8 @@ export class PublicationKeeper {
   #failures = 0;
   #failure: unknown;
   #followFailure: unknown;
-  /** The check that is under way: descriptor hash before it, whether only `follow` is left, whether a request waited for it in vain. */
   #checking: Promise<void> | undefined;
+  /** Of the check that is under way: the descriptor's hash before it, whether only `follow` is left, whether a request waited for it in vain. */
   #before: string | undefined;
   #hasNewest = false;
   #isLate = false;
@@ -90,14 +90,7 @@ export class PublicationKeeper {
       const isIdle = this.#failures === 0 && since >= 2 * times.checkInterval;
       const check = isDue || this.#isMoving ? this.check(newest).catch(() => undefined) : undefined;
       if (!(newest || shown.stale || isIdle || this.#isMoving)) return shown;
-      if (
-        check &&
-        (await atMost(
-          times.staleWait,
-          check.then(() => true),
-        )) === undefined
-      )
-        this.#isLate = true;
+      if (check && (await atMost(times.staleWait, check))) this.#isLate = true;
     }
     return this.#judge().catch((error: unknown) => {
       throw this.#reasonFor(error);

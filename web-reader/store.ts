@@ -23,10 +23,10 @@ export interface Store {
     put(keys: readonly StoredKey[]): Promise<void>;
     find(id: string): Promise<StoredKey | undefined>;
   };
-  /** The X25519 key pair of a bounce that is under way. It is taken once. */
+  /** The X25519 key pair of a bounce that is under way. It is used once. */
   readonly pending: {
     put(pair: StoredPair): Promise<void>;
-    take(): Promise<StoredPair | undefined>;
+    consume(): Promise<StoredPair | undefined>;
   };
   /** Trusted metadata, and what {@link STATE} names. Values are what structured cloning takes. */
   readonly state: {
@@ -111,7 +111,7 @@ export async function openStore(): Promise<Store> {
     },
     pending: {
       put: async (pair) => void (await within('pending', 'readwrite', (rows) => rows.put(pair, BOUNCE))),
-      take: () =>
+      consume: () =>
         within<StoredPair | undefined>('pending', 'readwrite', (rows) => {
           const request = rows.get(BOUNCE);
           rows.delete(BOUNCE);

@@ -1,10 +1,10 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { STATE } from '../../web-reader/store.ts';
-import { type IssueKeeper, keepIssue, removeIssue, shownIssues } from '../../web-reader/worker/issues.ts';
+import { type IssueContext, keepIssue, removeIssue, shownIssues } from '../../web-reader/worker/issues.ts';
 
 afterEach(() => vi.unstubAllGlobals());
 
-it('a run that was removed and begun again ends neither the new run nor its note', async () => {
+it('a run that was removed and begun again ends neither the new run nor its record', async () => {
   const values = new Map<string, unknown>();
   const work = {
     store: {
@@ -15,7 +15,7 @@ it('a run that was removed and begun again ends neither the new run nor its note
       },
     },
     find: async () => undefined,
-  } as unknown as IssueKeeper;
+  } as unknown as IssueContext;
   const waiting: (() => void)[] = [];
   const noRoom = { quota: 1, usage: 1 };
   const estimate = () => new Promise((resolve) => waiting.push(() => resolve(noRoom)));

@@ -22,7 +22,7 @@ button.first{background:var(--accent);color:var(--on);border-color:var(--accent)
 let shown: string | undefined;
 
 /** Milliseconds between two looks while something is being kept. */
-const LOOK = 1000;
+const POLL_INTERVAL = 1000;
 
 /** What the browser has to ask with, where it offers to put the site onto the home screen. */
 const style = new CSSStyleSheet();
@@ -49,7 +49,7 @@ async function show(): Promise<void> {
   document.body.replaceChildren(...(about ? contentOf(about) : [element('main', {}, heading())]));
   for (const details of document.querySelectorAll('details')) details.open = open.has(details.id);
   for (const button of document.querySelectorAll('button')) if (button.ariaLabel === focused) button.focus();
-  if (about?.issues.some(({ running }) => running)) setTimeout(show, LOOK);
+  if (about?.issues.some(({ running }) => running)) setTimeout(show, POLL_INTERVAL);
 }
 
 const heading = () => element('h1', { textContent: 'Saved pages' });

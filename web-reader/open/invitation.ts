@@ -34,8 +34,8 @@ export interface Fragment {
   readonly sets: readonly KeyId[];
 }
 
-/** What is kept of an invitation: the secret itself is not. */
-export interface KeptInvitation {
+/** What is stored of an invitation, without its secret. */
+export interface StoredInvitation {
   /** Of its key file. */
   readonly name: string;
   /** HMAC with SHA-512, not extractable: a handle of what opens the file. */
@@ -60,14 +60,14 @@ function invitationIn(members: URLSearchParams): Fragment['invitation'] {
 }
 
 /** Forgets the secret, and keeps what it is for. */
-export async function keep(secret: Uint8Array, context: KeyFileContext): Promise<KeptInvitation> {
+export async function deriveInvitation(secret: Uint8Array, context: KeyFileContext): Promise<StoredInvitation> {
   const { name, key } = await keyFilePlaceOf(secret, context);
   return { name, key: await importHandle(key) };
 }
 
-/** Whether what was kept is an invitation: published scripts can write there. */
-export function isKept(value: unknown): value is KeptInvitation {
-  const { name, key } = (value ?? {}) as Partial<KeptInvitation>;
+/** Whether what was stored is an invitation: published scripts can write there. */
+export function isStoredInvitation(value: unknown): value is StoredInvitation {
+  const { name, key } = (value ?? {}) as Partial<StoredInvitation>;
   return fromBase64url(name, 16) !== undefined && key instanceof CryptoKey;
 }
 
@@ -78,7 +78,7 @@ export function isKept(value: unknown): value is KeptInvitation {
  * @throws ReadingError `content-host-unreachable`, `content-host-answer`; KeyError `key-file-malformed`
  */
 export async function fetchKeys(
-  { name, key }: KeptInvitation,
+  { name, key }: StoredInvitation,
   context: KeyFileContext,
 ): Promise<DocumentKeys | undefined> {
   const file = await fetchSmall({

@@ -10,12 +10,12 @@ import { ROOT_WORKER } from '../../core/site/path.ts';
 import { loadScript } from '../load-script.ts';
 import { handleOf, openStore, STATE, type Store } from '../store.ts';
 import {
+  deriveInvitation,
   type Fragment,
   fetchKeys,
-  isKept,
-  type KeptInvitation,
-  keep,
+  isStoredInvitation,
   parseFragment,
+  type StoredInvitation,
   type Stretch,
 } from './invitation.ts';
 import { ask, drawn, refuse, showOpening } from './page.ts';
@@ -32,9 +32,9 @@ const context = { root, site };
 const fragment = parseFragment(hash, origin);
 
 /** An invitation, and what is said where its key file is not there. */
-interface Given {
-  readonly invitation: KeptInvitation;
-  readonly asksAgain: () => Promise<Given>;
+interface InvitationAttempt {
+  readonly invitation: StoredInvitation;
+  readonly askAgain: () => Promise<InvitationAttempt>;
 }
 
 async function start(): Promise<void> {
@@ -42,16 +42,16 @@ async function start(): Promise<void> {
   history.replaceState(null, '', location.pathname); // the secret stays in no history of the window
   const store = await openStore().catch(() => undefined);
   if (store === undefined) return cannot();
-  await open(store, await givenBy(store, fragment));
+  await open(store, await invitationFrom(store, fragment));
 }
 
-async function open(store: Store, { invitation, asksAgain }: Given): Promise<void> {
+async function open(store: Store, { invitation, askAgain }: InvitationAttempt): Promise<void> {
   showOpening();
   try {
     const keys = await fetchKeys(invitation, context);
-    if (keys === undefined) return open(store, await asksAgain());
+    if (keys === undefined) return open(store, await askAgain());
     if (await isToKeep(store, invitation, keys)) await store.state.put(STATE.invitation, invitation);
-    await takeKeys(store, keys, fragment.sets);
+    await storeKeys(store, keys, fragment.sets);
     await installWorker();
     location.replace(fragment.to);
   } catch (error) {
@@ -60,33 +60,38 @@ async function open(store: Store, { invitation, asksAgain }: Given): Promise<voi
       error instanceof KeyError
         ? 'This invitation was changed on its way to you, so it is not opened.'
         : 'This page could not be opened: check your connection.';
-    refuse(sentence, 'Try again', () => open(store, { invitation, asksAgain }));
+    refuse(sentence, 'Try again', () => open(store, { invitation, askAgain }));
   }
 }
 
 /** The invitation of the address; where it has none, that which this browser keeps. */
-async function givenBy(store: Store, { invitation }: Pick<Fragment, 'invitation'>): Promise<Given> {
+async function invitationFrom(store: Store, { invitation }: Pick<Fragment, 'invitation'>): Promise<InvitationAttempt> {
   if (invitation === undefined) {
     const kept = await store.state.get(STATE.invitation);
-    return isKept(kept) ? { invitation: kept, asksAgain: () => givenByLink(store, ENDED) } : givenByLink(store);
+    return isStoredInvitation(kept)
+      ? { invitation: kept, askAgain: () => invitationByLink(store, ENDED) }
+      : invitationByLink(store);
   }
-  if (invitation === 'broken') return givenByLink(store, ENDED);
-  if ('salt' in invitation) return givenByPassword(invitation.salt);
-  return { invitation: await keep(invitation.secret, context), asksAgain: () => givenByLink(store, ENDED) };
+  if (invitation === 'broken') return invitationByLink(store, ENDED);
+  if ('salt' in invitation) return invitationByPassword(invitation.salt);
+  return {
+    invitation: await deriveInvitation(invitation.secret, context),
+    askAgain: () => invitationByLink(store, ENDED),
+  };
 }
 
-async function givenByLink(store: Store, problem?: string): Promise<Given> {
+async function invitationByLink(store: Store, problem?: string): Promise<InvitationAttempt> {
   const pasted = parseFragment(/#.*/s.exec(await ask('link', problem))?.[0] ?? '', origin);
-  return givenBy(store, { invitation: pasted.invitation ?? 'broken' });
+  return invitationFrom(store, { invitation: pasted.invitation ?? 'broken' });
 }
 
-async function givenByPassword(salt: Uint8Array, problem?: string): Promise<Given> {
+async function invitationByPassword(salt: Uint8Array, problem?: string): Promise<InvitationAttempt> {
   const password = await ask('password', problem);
   showOpening();
   const stretch = await loadStretch();
   await drawn();
-  const invitation = await keep(stretch(password, salt), context);
-  return { invitation, asksAgain: () => givenByPassword(salt, WRONG) };
+  const invitation = await deriveInvitation(stretch(password, salt), context);
+  return { invitation, askAgain: () => invitationByPassword(salt, WRONG) };
 }
 
 /** Argon2id comes only where it is needed. @throws TypeError */
@@ -97,15 +102,15 @@ async function loadStretch(): Promise<Stretch> {
 }
 
 /** Another's link that gives nothing new does not take the place of an invitation that is good. */
-async function isToKeep(store: Store, { name }: KeptInvitation, { keys }: DocumentKeys): Promise<boolean> {
+async function isToKeep(store: Store, { name }: StoredInvitation, { keys }: DocumentKeys): Promise<boolean> {
   const kept = await store.state.get(STATE.invitation);
-  if (!isKept(kept) || kept.name === name) return true;
+  if (!isStoredInvitation(kept) || kept.name === name) return true;
   const known = await Promise.all(keys.map(({ id }) => store.keys.find(id)));
   return known.includes(undefined) || (await fetchKeys(kept, context).catch(() => undefined)) === undefined;
 }
 
 /** The same key can arrive with several invitations: its latest end counts. */
-async function takeKeys(store: Store, { keys }: DocumentKeys, wanted: readonly KeyId[]): Promise<void> {
+async function storeKeys(store: Store, { keys }: DocumentKeys, wanted: readonly KeyId[]): Promise<void> {
   const arrived = await Promise.all(
     keys.map(async (each) => {
       const { notAfter = 0 } = (await store.keys.find(each.id)) ?? {};

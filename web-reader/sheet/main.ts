@@ -16,7 +16,7 @@ progress{width:100%;accent-color:var(--accent)}.close{border:0;border-radius:8px
 @media(prefers-color-scheme:dark){.pill{background:#1a2128ee;color:#ddd}}@media print{.pill{display:none}}`;
 
 /** Milliseconds between two looks at how far keeping is. */
-const LOOK = 700;
+const POLL_INTERVAL = 700;
 
 const { pathname } = location;
 const host = element('div');
@@ -71,7 +71,7 @@ async function show(): Promise<void> {
   if (!issue) return;
   status.textContent = stateOf(issue);
   if (issue.documents > 0) Object.assign(bar, { max: issue.documents, value: issue.kept });
-  if (issue.running) setTimeout(() => dialog.open && show(), LOOK);
+  if (issue.running) setTimeout(() => dialog.open && show(), POLL_INTERVAL);
 }
 
 pill.onclick = async () => {

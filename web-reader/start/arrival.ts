@@ -12,9 +12,9 @@ import { handleOf, STATE, type Store } from '../store.ts';
  * @param contentOrigin - `location.origin`
  * @throws KeyError `hand-over-refused`; no key was stored
  */
-export async function takeArrival(store: Store, sealed: string, contentOrigin: string): Promise<void> {
+export async function acceptKeys(store: Store, sealed: string, contentOrigin: string): Promise<void> {
   // V1
-  const stored = await store.pending.take();
+  const stored = await store.pending.consume();
   if (!stored) throw new KeyError('hand-over-refused', 'no keys were asked for');
   const recipient = await restorePair(stored);
   const {

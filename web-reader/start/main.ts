@@ -7,7 +7,7 @@
 import { KEYS_PAGE, LEFT_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { openStore } from '../store.ts';
-import { takeArrival } from './arrival.ts';
+import { acceptKeys } from './arrival.ts';
 import { removeEverything } from './leave.ts';
 
 const WORKER = '/-/worker.js';
@@ -42,7 +42,7 @@ async function start(): Promise<void> {
   await navigator.serviceWorker.register(WORKER, { scope: '/', updateViaCache: 'none' });
   await navigator.serviceWorker.ready;
   if (pathname !== KEYS_PAGE) return loadAgain();
-  if (sealed !== undefined) await takeArrival(await openStore(), sealed, origin);
+  if (sealed !== undefined) await acceptKeys(await openStore(), sealed, origin);
   location.replace(wanted);
 }
 

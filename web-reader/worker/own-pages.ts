@@ -5,7 +5,7 @@
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
 import type { About } from '../about.ts';
-import { type IssueKeeper, keepIssue, removeIssue, room, shownIssues } from './issues.ts';
+import { type IssueContext, keepIssue, removeIssue, room, shownIssues } from './issues.ts';
 import { nameOf, namesKept } from './kept-objects.ts';
 import { LONGEST_TITLE } from './links.ts';
 import { answerScript, scriptTag } from './own-scripts.ts';
@@ -46,7 +46,7 @@ export function answerOwn(reader: WebReader, event: FetchEvent): Promise<Respons
 
 /** Keeps an issue, or removes one or everything. What takes longer goes on beside. */
 async function change(reader: WebReader, event: FetchEvent, members: URLSearchParams): Promise<Response> {
-  const work = await keeperOf(reader);
+  const work = await contextOf(reader);
   const [keep, remove] = [members.get('keep'), members.get('remove')];
   if (remove !== null) await removeIssue(work, remove || undefined);
   const set = keep === null ? undefined : (await entryAt(work, keep))?.set;
@@ -56,8 +56,8 @@ async function change(reader: WebReader, event: FetchEvent, members: URLSearchPa
 
 /** @param path - of a page, as it stands in its URL; `null`: of none */
 async function about(reader: WebReader, path: string | null): Promise<About> {
-  const work = await keeperOf(reader);
-  const { publication } = work.keeper;
+  const work = await contextOf(reader);
+  const { publication } = work;
   const { name, accent } = await reader.masthead();
   const { timestamp } = publication.state ?? {};
   const { grace, keptAfterGrace } = publication.settings;
@@ -80,7 +80,7 @@ async function about(reader: WebReader, path: string | null): Promise<About> {
 }
 
 /** Pages that were only read, as they stand in URLs, the latest first. */
-async function opened({ find }: IssueKeeper): Promise<string[]> {
+async function opened({ find }: IssueContext): Promise<string[]> {
   const paths: string[] = [];
   for (const name of (await namesKept()).reverse()) {
     const [, folder = '', file = ''] = PAGE.exec(name) ?? [];
@@ -94,7 +94,7 @@ async function opened({ find }: IssueKeeper): Promise<string[]> {
 
 async function manifest(reader: WebReader) {
   const { name, accent } = await reader.masthead();
-  const logo = await logoOf(await keeperOf(reader));
+  const logo = await logoOf(await contextOf(reader));
   const initial = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9H0z" fill="${accent.light}"/><text x="4.5" y="6.6" font-size="6" text-anchor="middle" fill="#fff">${/[\p{L}\p{N}]/u.exec(name)?.[0] ?? ''}</text></svg>`;
   return {
     name,
@@ -112,28 +112,28 @@ async function manifest(reader: WebReader) {
 }
 
 /** The publisher's logo, as it stands in URLs, where it is public. */
-async function logoOf({ keeper, find }: IssueKeeper): Promise<string | undefined> {
-  const { logo } = keeper.publication.settings;
+async function logoOf({ publication, find }: IssueContext): Promise<string | undefined> {
+  const { logo } = publication.settings;
   const entry = logo && (await find(logo).catch(() => undefined));
   return entry && entry.set === undefined ? urlPathOf(logo as string) : undefined;
 }
 
 /** @param path - as it stands in a URL */
-async function entryAt({ keeper, find }: IssueKeeper, path: string): Promise<DocumentEntry | undefined> {
-  const target = await keeper.publication.resolve(path, nowInSeconds()).catch(() => undefined);
+async function entryAt({ publication, find }: IssueContext, path: string): Promise<DocumentEntry | undefined> {
+  const target = await publication.resolve(path, nowInSeconds()).catch(() => undefined);
   if (target?.kind === 'document') return target.entry;
   const known = documentPathOf(path);
   return known === undefined ? undefined : find(known).catch(() => undefined);
 }
 
 /** Nothing is looked for in the network: what is at hand has to do. */
-async function keeperOf(reader: WebReader): Promise<IssueKeeper> {
+async function contextOf(reader: WebReader): Promise<IssueContext> {
   const session = await reader.session();
   const { store, publication: keeper } = session;
   await keeper.publication.load();
   const past = await keeper.past().catch(() => undefined);
   const find = (path: string) => (past?.publication ?? keeper.publication).document(path, past?.time ?? nowInSeconds());
-  return { store, keeper, find, read: (found) => reader.read(session, found) };
+  return { store, publication: keeper.publication, find, read: (found) => reader.read(session, found) };
 }
 
 function inJson(value: object, type = 'application/json'): Response {
