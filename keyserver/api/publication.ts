@@ -10,9 +10,8 @@ import { noStore } from '../http/app.ts';
 import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import { importBundle, type Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';
-import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
+import { readMetadata } from '../publication/stored.ts';
 import { listTokens } from '../publication/tokens.ts';
-import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { actingState, body, bytesOf, demandToken, refuseTooMany, send, sendError } from './answers.ts';
@@ -25,7 +24,6 @@ export interface PublicationOptions {
   readonly limits: RequestLimits;
 }
 
-const VERSIONED_FILE = /^([1-9]\d{0,15})\.(root|snapshot)\.json$/;
 /** Seconds for which others may keep a copy. The timestamp is what readers ask for to learn of news. */
 const TIMESTAMP_AGE = 60;
 const VERSIONED_AGE = 3600;
@@ -40,21 +38,15 @@ function addMetadataRoute(app: Express, { state: { database }, limits }: Publica
   const limit = limitRequests(limits.metadataPerAddress, refuseTooMany);
   app.get(`${METADATA_PATH}:file`, limit, async (request, response) => {
     const file = String(request.params.file);
-    const isTimestamp = file === TIMESTAMP_FILE;
-    const bytes = isTimestamp ? await readTimestamp(database) : await readVersioned(database, file);
+    const bytes = await readMetadata(database, file);
     if (!bytes) return sendError(response, 404, 'not-found');
     const etag = `"${Buffer.from(digest('entity tag', bytes)).toString('base64url').slice(0, 22)}"`;
-    response.set({ ETag: etag, 'Cache-Control': `public, max-age=${isTimestamp ? TIMESTAMP_AGE : VERSIONED_AGE}` });
+    const age = file === TIMESTAMP_FILE ? TIMESTAMP_AGE : VERSIONED_AGE;
+    response.set({ ETag: etag, 'Cache-Control': `public, max-age=${age}` });
     // `request.fresh` of Express does not do: it is false wherever the request also says `no-cache`, as programs do.
     if (isNotModified(request.headers, { etag, lastModified: undefined })) response.status(304).end();
     else send(response, 'application/json', bytes);
   });
-}
-
-async function readVersioned(database: Database, file: string): Promise<Uint8Array | undefined> {
-  const [, version, role] = VERSIONED_FILE.exec(file) ?? [];
-  if (role === undefined) return undefined;
-  return role === 'root' ? await readRoot(database, Number(version)) : await readSnapshot(database, Number(version));
 }
 
 function addPublishingRoutes(app: Express, options: PublicationOptions): void {

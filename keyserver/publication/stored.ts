@@ -9,6 +9,7 @@ import {
   type SnapshotMetadata,
   type TimestampMetadata,
 } from '../../core/publication/metadata.ts';
+import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import {
   type VerifyOptions,
   verifyFirstRoot,
@@ -17,6 +18,8 @@ import {
   verifyOwnTimestamp,
 } from '../../core/publication/verify-roles.ts';
 import type { Database } from '../storage/database.ts';
+
+const VERSIONED_FILE = /^([1-9]\d{0,15})\.(root|snapshot)\.json$/;
 
 /** As a reader of a bound site checks. */
 export const STRICT: VerifyOptions = { verify: verifyEd25519, strict: true };
@@ -57,15 +60,15 @@ export function isWithdrawn({ snapshot }: Publication): boolean {
   return parseSnapshot(openEnvelope(snapshot, 'snapshot').signed()).closed;
 }
 
-/** The timestamp, for readers. */
-export async function readTimestamp(database: Database): Promise<Uint8Array | undefined> {
-  return (await database.first<{ timestamp: Uint8Array }>('SELECT timestamp FROM publication'))?.timestamp;
-}
-
-/** The snapshot of this version, for readers; `undefined` where it is not the current one. */
-export async function readSnapshot(database: Database, version: number): Promise<Uint8Array | undefined> {
+/** What readers ask for by name: the timestamp, a root, the current snapshot. @param file - such as `7.snapshot.json` */
+export async function readMetadata(database: Database, file: string): Promise<Uint8Array | undefined> {
+  if (file === TIMESTAMP_FILE)
+    return (await database.first<{ timestamp: Uint8Array }>('SELECT timestamp FROM publication'))?.timestamp;
+  const [, version, role] = VERSIONED_FILE.exec(file) ?? [];
+  if (role === 'root') return readRoot(database, Number(version));
+  if (role === undefined) return undefined;
   const sql = 'SELECT snapshot FROM publication WHERE snapshot_version = ?';
-  return (await database.first<{ snapshot: Uint8Array }>(sql, version))?.snapshot;
+  return (await database.first<{ snapshot: Uint8Array }>(sql, Number(version)))?.snapshot;
 }
 
 /** All roots, the first one first; `undefined` before the first bundle. */
@@ -76,8 +79,7 @@ export async function readRoots(database: Database): Promise<Uint8Array[] | unde
   return [provider.first_root, ...later.map(({ metadata }) => metadata)];
 }
 
-/** One root, for readers. */
-export async function readRoot(database: Database, version: number): Promise<Uint8Array | undefined> {
+async function readRoot(database: Database, version: number): Promise<Uint8Array | undefined> {
   if (version === 1) return (await readRoots(database))?.[0];
   const sql = 'SELECT metadata FROM roots WHERE version = ?';
   return (await database.first<{ metadata: Uint8Array }>(sql, version))?.metadata;

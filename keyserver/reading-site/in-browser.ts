@@ -21,7 +21,7 @@ import { noStore } from '../http/app.ts';
 import { formOf } from '../http/forms.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type Provider, type ProviderReader, siteReadAt } from '../publication/provider.ts';
-import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
+import { readMetadata } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
 import { type StartPage, startPage } from './pages.ts';
@@ -45,7 +45,6 @@ export interface InBrowser {
 
 const WORKER = '/-/worker.js';
 const SCRIPT = '/-/start.js';
-const VERSIONED_FILE = /^([1-9]\d{0,15})\.(root|snapshot)\.json$/;
 
 /** The worker asks the content hosts, whichever they are; it loads no code. */
 const WORKER_POLICY = "default-src 'none'; connect-src *";
@@ -208,10 +207,7 @@ async function sendBundle({ publications, ...reader }: InBrowser, response: Resp
 
 /** What the key server knows of the publication, which counts no more than the word of a content host. */
 async function sendMetadata({ database }: KeyServerState, file: string, response: Response): Promise<void> {
-  const [, version, role] = VERSIONED_FILE.exec(file) ?? [];
-  const read = role === 'root' ? readRoot : readSnapshot;
-  const bytes =
-    file === TIMESTAMP_FILE ? await readTimestamp(database) : role && (await read(database, Number(version)));
+  const bytes = await readMetadata(database, file);
   response.set('Cache-Control', 'no-cache');
   if (!bytes) return void response.status(404).end();
   response.set('Content-Type', 'application/json').end(bytes);

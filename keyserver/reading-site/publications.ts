@@ -4,12 +4,12 @@
  */
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { MetadataStore } from '../../core/publication/client.ts';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { HostedSource } from '../../reading/hosted-source.ts';
 import { PublicationKeeper } from '../../reading/publication-keeper.ts';
 import type { Provider } from '../publication/provider.ts';
-import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
+import { readMetadata } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { PublicationBundle, type ReadPublication } from './bundle.ts';
 import type { ContentHosts } from './content-host.ts';
@@ -28,7 +28,7 @@ const TIMES = {
 
 /** Bytes of sections and bins that are kept besides what the client has parsed. */
 const KEPT_BYTES = 67_108_864;
-const FILE = /\/(\d{1,6})\.(root|snapshot)\.json$/;
+const ROOT_FILE = /\.root\.json$/;
 
 interface CachedPublication extends ReadPublication {
   readonly name: string;
@@ -78,17 +78,12 @@ export class ReadPublications {
 
   #open(rootId: string): ReadPublication {
     const { database, now } = this.#state;
-    const stored = async ({ path }: { readonly path: string }) => {
-      const [, version, role] = FILE.exec(path) ?? [];
-      if (role === 'root') return readRoot(database, Number(version));
-      if (role === 'snapshot') return readSnapshot(database, Number(version));
-      return path === METADATA_PATH + TIMESTAMP_FILE ? readTimestamp(database) : undefined;
-    };
+    const stored = (path: string) => readMetadata(database, path.slice(METADATA_PATH.length));
     const source = new HostedSource({
       hosts: () => (this.#cached ? this.#hosts.targetsOf(this.#cached.site) : []),
       fetch: this.#hosts.fetchFile,
-      own: (path) => (FILE.exec(path)?.[2] === 'root' ? stored({ path }) : undefined),
-      keyServer: stored,
+      own: (path) => (ROOT_FILE.test(path) ? stored(path) : undefined),
+      keyServer: ({ path }) => stored(path),
       times: TIMES,
     });
     const store = new MemoryStore();

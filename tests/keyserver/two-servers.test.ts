@@ -6,13 +6,13 @@ import { randomBytes } from '#primitives';
 import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
 import { encodeKeyRequest, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { encodeHandOver } from '../../core/publication/hand-over.ts';
-import { METADATA_PATH } from '../../core/publication/names.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { pruneFailures } from '../../keyserver/http/failure-counts.ts';
 import { DEFAULT_LIMITS } from '../../keyserver/http/limits.ts';
 import { acceptHandOver, confirmAgain } from '../../keyserver/publication/authority.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { ProviderReader } from '../../keyserver/publication/provider.ts';
-import { readTimestamp } from '../../keyserver/publication/stored.ts';
+import { readMetadata } from '../../keyserver/publication/stored.ts';
 import { createToken } from '../../keyserver/publication/tokens.ts';
 import { bindDevice } from '../../keyserver/readers/bindings.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
@@ -193,7 +193,7 @@ it('attack 66: go back neither in publications nor in timestamps, sign each hour
   await the.publish(7);
   let last = 0;
   const check = async (publication: number) => {
-    const bytes = await readTimestamp(states[0].database);
+    const bytes = await readMetadata(states[0].database, TIMESTAMP_FILE);
     const current = await the.read(bytes ?? new Uint8Array(0));
     expect(current.snapshot.version).toBe(publication);
     expect(current.version).toBeGreaterThan(last);
