@@ -1,7 +1,10 @@
 /** Bounds of the Reader's programs, in one place; those of messages about keys are in `MESSAGE_LIMITS` of `core/keys`. Lengths in bytes, times in milliseconds. */
 
+import { READING_TIMES } from '../reading/times.ts';
+
 /** Bounds that a caller of this package may set otherwise (`limits` of its options): times that are waited, and how much is done at a time. */
 export const DEFAULT_LIMITS = Object.freeze({
+  ...READING_TIMES,
   /** Connections of clients; beyond, the one that has been idle longest is closed. */
   clientConnections: 2_048,
   /** Documents that are decoded or changed at a time, 16 MiB each for Brotli; further ones wait. As many as browsers have connections to one proxy. */
@@ -29,21 +32,8 @@ export const DEFAULT_LIMITS = Object.freeze({
   bodyTimeout: 30_000,
   /** Until a document's first block is verified, all requests for it together. */
   openTimeout: 60_000,
-  /** The same for one content host, where there are others: then the next is asked in parallel. */
-  hedgeAfter: 2_000,
   /** Between two pieces of a body, where there are other content hosts. */
   bodyTimeoutAmongSeveral: 10_000,
-  /** Between two checks for a newer publication, while the current one is fresh; and at most, while checks fail. */
-  checkInterval: 30_000,
-  checkIntervalMaximum: 300_000,
-  /** The same where no publication may be shown, and where the reader reloads. */
-  checkIntervalUrgent: 1_000,
-  /** How long a request waits for a newer publication while there is a stale one. */
-  staleWait: 3_000,
-  /** One file of a publication, from the first byte of the request to the last of the answer; the timestamp; and one check with all its files. */
-  metadataTimeout: 20_000,
-  timestampTimeout: 5_000,
-  checkTimeout: 60_000,
   /** Until a running Reader greets a command, and has its request. */
   controlTimeout: 10_000,
   /** One question to the system keyring, where only it has the key: a person may have to unlock it. */

@@ -9,6 +9,7 @@ import { METADATA_PATH, TIMESTAMP_FILE } from '../core/publication/names.ts';
 import type { SiteSource } from '../core/publication/site-publication.ts';
 import type { IsGood, TimestampAnswer } from '../core/publication/sources.ts';
 import { hedged, type Outcome } from './hedged.ts';
+import type { ReadingTimes } from './times.ts';
 
 /** One file, and the bounds of fetching it. */
 export interface HostedFile {
@@ -43,16 +44,7 @@ export interface HostedSourceOptions<Host extends AnyHost> {
   readonly keyServer?: ((file: HostedFile) => Promise<Uint8Array | undefined>) | undefined;
   /** Called for a host when one that was asked after it has answered. */
   readonly onSlow?: (host: Host) => void;
-  /** Milliseconds. */
-  readonly times: {
-    /** For one file; for a timestamp, and for a file that may be missing. */
-    readonly metadataTimeout: number;
-    readonly timestampTimeout: number;
-    /** Until the next host is asked in parallel. */
-    readonly hedgeAfter: number;
-    /** For all files of one check. */
-    readonly checkTimeout: number;
-  };
+  readonly times: ReadingTimes;
 }
 
 const SNAPSHOT_FILE = /^\d+\.snapshot\.json$/;

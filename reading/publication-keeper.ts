@@ -14,17 +14,7 @@ import {
 } from '../core/publication/site-publication.ts';
 import { atMost } from './at-most.ts';
 import type { HostedSource } from './hosted-source.ts';
-
-/** All in milliseconds. */
-export interface KeeperTimes {
-  /** Between two checks for a newer publication while the current one is valid; and the longest pause after failures. */
-  readonly checkInterval: number;
-  readonly checkIntervalMaximum: number;
-  /** The same where nothing may be shown, and where the reader asks for a reload. */
-  readonly checkIntervalUrgent: number;
-  /** How long a request waits for a newer publication while there is one to show. */
-  readonly staleWait: number;
-}
+import type { ReadingTimes } from './times.ts';
 
 export interface KeeperStore extends MetadataStore {
   /** Why something newer could not be stored, such as a full disk: nothing is shown, and every request checks again. */
@@ -42,7 +32,7 @@ export interface StoredCheckTime {
 export interface KeeperOptions extends SitePublicationOptions {
   readonly source: SiteSource & Pick<HostedSource, 'check'>;
   readonly store: KeeperStore;
-  readonly times: KeeperTimes;
+  readonly times: ReadingTimes;
   /** Seconds since 1970. */
   readonly now: () => number;
   readonly checkTime?: StoredCheckTime;

@@ -8,23 +8,12 @@ import { METADATA_PATH } from '../../core/publication/names.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { HostedSource } from '../../reading/hosted-source.ts';
 import { PublicationKeeper } from '../../reading/publication-keeper.ts';
+import { READING_TIMES } from '../../reading/times.ts';
 import type { Provider } from '../publication/provider.ts';
 import { readMetadata } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { PublicationBundle, type ReadPublication } from './bundle.ts';
 import type { ContentHosts } from './content-host.ts';
-
-/** In milliseconds. */
-const TIMES = {
-  checkInterval: 30_000,
-  checkIntervalMaximum: 300_000,
-  checkIntervalUrgent: 1_000,
-  staleWait: 3_000,
-  checkTimeout: 60_000,
-  metadataTimeout: 20_000,
-  timestampTimeout: 5_000,
-  hedgeAfter: 2_000,
-} as const;
 
 /** Bytes of sections and bins that are kept besides what the client has parsed. */
 const KEPT_BYTES = 67_108_864;
@@ -84,10 +73,10 @@ export class ReadPublications {
       fetch: this.#hosts.fetchFile,
       own: (path) => (ROOT_FILE.test(path) ? stored(path) : undefined),
       keyServer: ({ path }) => stored(path),
-      times: TIMES,
+      times: READING_TIMES,
     });
     const store = new MemoryStore();
-    return { store, keeper: new PublicationKeeper({ rootId, source, store, times: TIMES, now }) };
+    return { store, keeper: new PublicationKeeper({ rootId, source, store, times: READING_TIMES, now }) };
   }
 }
 

@@ -5,6 +5,7 @@ import { METADATA_PATH } from '../../core/publication/names.ts';
 import { SitePublication } from '../../core/publication/site-publication.ts';
 import { signMetadata, snapshotMetadata } from '../../core/publication/writer.ts';
 import { type FetchFile, HostedSource } from '../../reading/hosted-source.ts';
+import { READING_TIMES } from '../../reading/times.ts';
 import { MemoryStore, readerOf } from '../support/publication-source.ts';
 import type { TestPublication } from '../support/test-publication.ts';
 import { DAY, HOUR, LATER, PAGE, publishMore, readSite, TIMESTAMP_PATH } from './reading.ts';
@@ -112,7 +113,7 @@ async function found(
     hosts: () => ['a', 'b'],
     fetch: answer,
     keyServer: async ({ path }) => publication.files.get(path),
-    times: { metadataTimeout: 1000, timestampTimeout: 1000, checkTimeout: 1000, hedgeAfter: 1000 },
+    times: READING_TIMES,
   });
   const site = new SitePublication({ rootId: publication.rootId, source, store });
   await site.refresh(LATER);

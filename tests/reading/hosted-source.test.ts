@@ -5,6 +5,7 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { hedged } from '../../reading/hedged.ts';
 import { type HostedFile, HostedSource } from '../../reading/hosted-source.ts';
+import { READING_TIMES } from '../../reading/times.ts';
 
 type Answer = string | undefined | Error | 'late';
 
@@ -53,7 +54,7 @@ function rig(
     own: (path) => own[path],
     keyServer: (file) => fetch('key server', file),
     onSlow: (host) => seen.slow.push(host),
-    times: { metadataTimeout: PATIENT, timestampTimeout: PATIENT, checkTimeout: PATIENT, hedgeAfter },
+    times: { ...READING_TIMES, metadataTimeout: PATIENT, timestampTimeout: PATIENT, checkTimeout: PATIENT, hedgeAfter },
   });
   return { source, ...seen, answer: (host, text) => late.get(host)?.(utf8(text)) };
 }

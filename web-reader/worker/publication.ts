@@ -8,18 +8,11 @@ import { PublicationError } from '../../core/publication/errors.ts';
 import type { PublicationPair } from '../../core/publication/pair.ts';
 import type { PastPublication } from '../../core/publication/site-publication.ts';
 import { isBelow, PublicationKeeper } from '../../reading/publication-keeper.ts';
+import { READING_TIMES } from '../../reading/times.ts';
 import { STATE, type Store } from '../store.ts';
 import { metadataIn } from './kept-metadata.ts';
 import { scope } from './scope.ts';
 import { createSource } from './source.ts';
-
-/** In milliseconds. */
-const TIMES = {
-  checkInterval: 30_000,
-  checkIntervalMaximum: 300_000,
-  checkIntervalUrgent: 1_000,
-  staleWait: 3_000,
-} as const;
 
 export interface PublisherIdentity {
   readonly name: string;
@@ -39,7 +32,7 @@ export class BrowserPublication extends PublicationKeeper {
       source: createSource(hosts),
       store: metadataIn(store, root),
       isStoreOpen: true,
-      times: TIMES,
+      times: READING_TIMES,
       now: nowInSeconds,
       // A worker seldom lives as long as a minute.
       checkTime: {

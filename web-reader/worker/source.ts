@@ -5,11 +5,9 @@
 import { fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
 import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { HostedSource } from '../../reading/hosted-source.ts';
+import { READING_TIMES } from '../../reading/times.ts';
 import { fetchSmall } from '../fetching.ts';
 import { scope } from './scope.ts';
-
-/** In milliseconds. */
-const TIMES = { metadataTimeout: 20_000, timestampTimeout: 5_000, hedgeAfter: 2_000, checkTimeout: 60_000 } as const;
 
 /** Where this origin has what the key server knows, and all of it in one, whose longest length is in bytes. */
 const OWN_PATH = '/-/publication/';
@@ -48,13 +46,17 @@ export function createSource(hosts: () => Promise<readonly string[]>): HostedSou
           return first ?? fetchSmall({ ...file, path, origin: location.origin, cache: 'no-cache' });
         }
       : undefined,
-    times: TIMES,
+    times: READING_TIMES,
   });
 }
 
 /** Texts by URL path, as JSON. */
 async function fetchBundle(): Promise<Files> {
-  const bounds = { maximumLength: BUNDLE_LENGTH, milliseconds: TIMES.timestampTimeout, cache: 'no-cache' } as const;
+  const bounds = {
+    maximumLength: BUNDLE_LENGTH,
+    milliseconds: READING_TIMES.timestampTimeout,
+    cache: 'no-cache',
+  } as const;
   const bytes = await fetchSmall({ origin: scope.location.origin, path: OWN_PATH + BUNDLE, ...bounds });
   const files = JSON.parse(fromUtf8(bytes ?? new Uint8Array()) ?? '{}') as Readonly<Record<string, unknown>>;
   return new Map(Object.entries(files).map(([path, text]) => [path, utf8(String(text))]));

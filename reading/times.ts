@@ -1,0 +1,18 @@
+/** How long a reader waits for the files of a publication, and how often it looks for a newer one. In milliseconds. */
+export const READING_TIMES = {
+  /** Between two checks for a newer publication, while the current one is fresh; and at most, while checks fail. */
+  checkInterval: 30_000,
+  checkIntervalMaximum: 300_000,
+  /** The same where no publication may be shown, and where the reader reloads. */
+  checkIntervalUrgent: 1_000,
+  /** How long a request waits for a newer publication while there is one to show. */
+  staleWait: 3_000,
+  /** One file, from the first byte of the request to the last of the answer; a timestamp, or a file that may be missing; and one check with all its files. */
+  metadataTimeout: 20_000,
+  timestampTimeout: 5_000,
+  checkTimeout: 60_000,
+  /** Until the next content host is asked in parallel. */
+  hedgeAfter: 2_000,
+} as const;
+
+export type ReadingTimes = Readonly<Record<keyof typeof READING_TIMES, number>>;
