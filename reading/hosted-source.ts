@@ -47,6 +47,14 @@ export interface HostedSourceOptions<Host extends AnyHost> {
   readonly times: ReadingTimes;
 }
 
+interface SoughtFile {
+  readonly path: string;
+  readonly maximumLength: number;
+  readonly isGood: IsGood;
+  readonly isAtKeyServer: boolean;
+  readonly mayBeMissing: boolean;
+}
+
 const SNAPSHOT_FILE = /^\d+\.snapshot\.json$/;
 
 export class HostedSource<Host extends AnyHost = string> implements SiteSource {
@@ -82,12 +90,18 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
    * @param isGood - only for a file that may be missing
    */
   metadata(file: string, maximumLength: number, sha256?: string, isGood?: IsGood): Promise<Uint8Array | undefined> {
-    const isAtKeyServer = SNAPSHOT_FILE.test(file);
-    return this.#find(METADATA_PATH + file, maximumLength, isGood ?? hashedTo(sha256), isAtKeyServer, !!isGood);
+    const mayBeMissing = isGood !== undefined;
+    return this.#find({
+      path: METADATA_PATH + file,
+      maximumLength,
+      isGood: isGood ?? hashedTo(sha256),
+      isAtKeyServer: mayBeMissing || SNAPSHOT_FILE.test(file),
+      mayBeMissing,
+    });
   }
 
-  file(urlPath: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
-    return this.#find(urlPath, maximumLength, hashedTo(sha256));
+  file(path: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
+    return this.#find({ path, maximumLength, isGood: hashedTo(sha256), isAtKeyServer: false, mayBeMissing: false });
   }
 
   /** Waits for all hosts that were asked: the slow one may have the newest timestamp. */
@@ -122,45 +136,46 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     this.#ahead.catch(() => undefined); // `timestamps` reports it
   }
 
-  /** @throws the first failure, where no host says that it has no such file, and none has other bytes */
-  async #find(
-    path: string,
-    maximumLength: number,
-    isGood: IsGood,
-    isAtKeyServer = false,
-    mayBeMissing = false,
-  ): Promise<Uint8Array | undefined> {
-    const { own, hosts, times, keyServer } = this.#options;
-    const atHand = await own?.(path);
+  async #find(file: SoughtFile): Promise<Uint8Array | undefined> {
+    const { own, hosts, keyServer } = this.#options;
+    const atHand = await own?.(file.path);
     if (atHand === null) return undefined;
-    if (atHand && (await isGood(atHand))) return atHand;
-    if (mayBeMissing) this.#askAhead();
+    if (atHand && (await file.isGood(atHand))) return atHand;
+    if (file.mayBeMissing) this.#askAhead();
     const endpoints: Endpoint<Host>[] = this.#lastOnesLast(await hosts('file'));
-    if (keyServer && (isAtKeyServer || mayBeMissing)) endpoints.push(undefined);
-    const [timeout, hedgeAfter] = mayBeMissing
-      ? [times.timestampTimeout, 0]
-      : [times.metadataTimeout, times.hedgeAfter];
+    if (keyServer && file.isAtKeyServer) endpoints.push(undefined);
     const ending = new AbortController();
-    const bounds = { path, maximumLength, newest: mayBeMissing, signal: ending.signal };
+    try {
+      return await this.#findAt(endpoints, file, ending.signal);
+    } finally {
+      ending.abort();
+    }
+  }
+
+  /** @throws the first failure, where no host says that it has no such file, and none has other bytes */
+  async #findAt(
+    endpoints: readonly Endpoint<Host>[],
+    { path, maximumLength, isGood, mayBeMissing }: SoughtFile,
+    signal: AbortSignal,
+  ): Promise<Uint8Array | undefined> {
+    const { times } = this.#options;
+    const timeout = mayBeMissing ? times.timestampTimeout : times.metadataTimeout;
+    const bounds = { path, maximumLength, newest: mayBeMissing, signal };
     const ask = (endpoint: Endpoint<Host>) =>
       this.#fetch(endpoint, { ...bounds, milliseconds: this.#timeLeft(timeout) });
     let failure: { readonly error?: unknown } | undefined;
     let other: Uint8Array | undefined;
     let isMissing = false;
-    try {
-      for await (const outcome of hedged(endpoints, ask, { hedgeAfter })) {
-        const { candidate, result } = outcome;
-        if (!mayBeMissing) this.#recordLate(outcome); // asked at the same time, the others are not late
-        if (result && (await isGood(result))) return result;
-        if (result) {
-          other ??= result;
-          this.#last.add(originOf(candidate));
-        } else if ('error' in outcome) failure ??= outcome;
-        // The key server has few files, but every root that it knows.
-        else isMissing ||= candidate !== undefined || mayBeMissing;
-      }
-    } finally {
-      ending.abort();
+    for await (const outcome of hedged(endpoints, ask, { hedgeAfter: mayBeMissing ? 0 : times.hedgeAfter })) {
+      const { candidate, result } = outcome;
+      if (!mayBeMissing) this.#recordLate(outcome); // asked at the same time, the others are not late
+      if (result && (await isGood(result))) return result;
+      if (result) {
+        other ??= result;
+        this.#last.add(originOf(candidate));
+      } else if ('error' in outcome) failure ??= outcome;
+      // The key server has few files, but every root that it knows.
+      else isMissing ||= candidate !== undefined || mayBeMissing;
     }
     if (mayBeMissing && isMissing) return undefined;
     if (failure && !other && !isMissing) throw failure.error;
