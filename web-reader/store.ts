@@ -101,16 +101,11 @@ export async function openStore(): Promise<Store> {
   await connect();
   return {
     keys: {
-      put: async (keys) => {
-        await within('keys', 'readwrite', (rows) => {
-          for (const key of keys) rows.put(key, key.id);
-          return undefined;
-        });
-      },
+      put: (keys) => within<undefined>('keys', 'readwrite', (rows) => void keys.map((key) => rows.put(key, key.id))),
       find: (id) => within<StoredKey | undefined>('keys', 'readonly', (rows) => rows.get(id)),
     },
     pending: {
-      put: async (pair) => void (await within('pending', 'readwrite', (rows) => rows.put(pair, BOUNCE))),
+      put: (pair) => within<undefined>('pending', 'readwrite', (rows) => void rows.put(pair, BOUNCE)),
       consume: () =>
         within<StoredPair | undefined>('pending', 'readwrite', (rows) => {
           const request = rows.get(BOUNCE);
@@ -120,7 +115,7 @@ export async function openStore(): Promise<Store> {
     },
     state: {
       get: (name) => within<unknown>('state', 'readonly', (rows) => rows.get(name)),
-      put: async (name, value) => void (await within('state', 'readwrite', (rows) => rows.put(value, name))),
+      put: (name, value) => within<undefined>('state', 'readwrite', (rows) => void rows.put(value, name)),
     },
   };
 }
