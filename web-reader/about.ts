@@ -2,7 +2,7 @@
 
 export interface KeptIssue {
   title: string;
-  /** Its pages: path, as it stands in URLs, and title, as it stands in HTML. */
+  /** URL paths of its pages, and their titles in HTML. */
   pages: [path: string, title: string][];
   /** What is too long: the kind of media, and its length. */
   left: [kind: string, length: number][];
@@ -41,7 +41,7 @@ export interface About {
   /** Of the page that was asked about: the id of its issue, and what that is called. */
   readonly set?: string | undefined;
   readonly title?: string | undefined;
-  /** Pages that were only read, as they stand in URLs, the latest first. */
+  /** URL paths of pages that were only read, the latest first. */
   readonly opened: readonly string[];
   readonly issues: readonly ShownIssue[];
 }
@@ -78,7 +78,7 @@ export function stateOf({ kept, documents, left, trouble, running }: ShownIssue)
   return [...(documents > 0 ? [`${kept} of ${documents}`] : []), ...notes].join(', ');
 }
 
-/** How long the pages of an issue are in words: "14 pages, 620 kB". */
+/** Extent of an issue in words: "14 pages, 620 kB". */
 export function extentOf({ pages, bytes }: ShownIssue): string {
   return `${pages.length} ${pages.length === 1 ? 'page' : 'pages'}, ${sizeOf(bytes)}`;
 }

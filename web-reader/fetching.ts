@@ -37,7 +37,7 @@ export class HostAttempt {
   }
 
   /**
-   * Fetches one path, or a range of it. With `no-store` browsers would send `no-cache`, and shared caches fetch anew.
+   * Fetches one path, or a range of it. With `no-store` browsers would send `no-cache`, and shared caches fetch again.
    *
    * @throws ReadingError `content-host-unreachable`
    */

@@ -1,6 +1,6 @@
 /**
  * What the content origin keeps in the browser, in IndexedDB. Published scripts run at this origin and can reach all of it: so keys are
- * handles whose bytes do not come out, and whatever else stands here is checked again by whatever reads it.
+ * handles whose bytes do not come out, and readers of all other values check them again.
  */
 import type { DocumentKey } from '../core/keys/document-keys.ts';
 
@@ -79,7 +79,7 @@ const BOUNCE = 'bounce';
 
 type Table = (typeof TABLES)[number];
 
-/** Opens the store of this origin. A connection that the browser closes, as it does when storage is cleared, is opened anew. */
+/** Opens the store of this origin. A connection that the browser closes, as it does when storage is cleared, is opened again. */
 export async function openStore(): Promise<Store> {
   let connection: Promise<IDBDatabase> | undefined;
   const connect = () => {

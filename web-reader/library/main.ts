@@ -21,7 +21,7 @@ button.first{background:var(--accent);color:var(--on);border-color:var(--accent)
 /** What is shown at this moment. */
 let shown: string | undefined;
 
-/** Milliseconds between two looks while something is being kept. */
+/** Milliseconds between two requests for the state while something is being kept. */
 const POLL_INTERVAL = 1000;
 
 /** What the browser has to ask with, where it offers to put the site onto the home screen. */
@@ -43,7 +43,7 @@ async function show(): Promise<void> {
   const said = JSON.stringify([about, navigator.onLine, installing !== undefined]);
   if (said === shown) return;
   shown = said;
-  // What is drawn anew is as the reader left it.
+  // Focus and open lists stay as the reader left them.
   const focused = document.activeElement?.ariaLabel;
   const open = new Set(Array.from(document.querySelectorAll('details[open]'), ({ id }) => id));
   document.body.replaceChildren(...(about ? contentOf(about) : [element('main', {}, heading())]));
@@ -120,7 +120,7 @@ function openedOf(paths: readonly string[]): HTMLElement {
   );
 }
 
-/** What character references stand for; there is no element in it. */
+/** Resolves character references; there is no element in it. */
 function textOf(html: string): string {
   return element('textarea', { innerHTML: html.replaceAll('<', '') }).value;
 }

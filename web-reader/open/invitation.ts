@@ -19,13 +19,13 @@ import { importHandle, macOf } from '../store.ts';
 /** Makes the secret out of a password: web-reader/password/main.ts. */
 export type Stretch = (password: string, salt: Uint8Array) => Uint8Array;
 
-/** Mail programs and people leave full stops, brackets and quotes behind a link. */
+/** Value without the full stops, brackets and quotes that mail programs and people leave behind a link. */
 const VALUE = /^[\w-]+/;
 
 /** The longest wait for a key file, also on a slow line. In milliseconds. */
 const PATIENCE = 45_000;
 
-/** What stands behind `#`. */
+/** Parts of the address behind `#`. */
 export interface Fragment {
   readonly invitation: { readonly secret: Uint8Array } | { readonly salt: Uint8Array } | 'broken' | undefined;
   /** Where the reader wanted to go: path, query and fragment here. */
@@ -72,7 +72,7 @@ export function isStoredInvitation(value: unknown): value is StoredInvitation {
 }
 
 /**
- * Fetches the keys of an invitation anew.
+ * Fetches the keys of an invitation.
  *
  * @returns `undefined` where the host has no such file: the link is not good, or the invitation was removed
  * @throws ReadingError `content-host-unreachable`, `content-host-answer`; KeyError `key-file-malformed`

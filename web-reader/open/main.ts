@@ -7,6 +7,7 @@ import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { DocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { ROOT_WORKER } from '../../core/site/path.ts';
+import { atMost } from '../../reading/at-most.ts';
 import { loadScript } from '../load-script.ts';
 import { handleOf, openStore, STATE, type Store } from '../store.ts';
 import {
@@ -31,7 +32,7 @@ const { root = '', site = '', passwordScript = '', passwordIntegrity = '' } = do
 const context = { root, site };
 const fragment = parseFragment(hash, origin);
 
-/** An invitation, and what is said where its key file is not there. */
+/** An invitation, and the question to ask where its key file is missing. */
 interface InvitationAttempt {
   readonly invitation: StoredInvitation;
   readonly askAgain: () => Promise<InvitationAttempt>;
@@ -109,7 +110,7 @@ async function isToKeep(store: Store, { name }: StoredInvitation, { keys }: Docu
   return known.includes(undefined) || (await fetchKeys(kept, context).catch(() => undefined)) === undefined;
 }
 
-/** The same key can arrive with several invitations: its latest end counts. */
+/** The same key can arrive with several invitations: its latest end applies. */
 async function storeKeys(store: Store, { keys }: DocumentKeys, wanted: readonly KeyId[]): Promise<void> {
   const arrived = await Promise.all(
     keys.map(async (each) => {
@@ -124,13 +125,10 @@ async function storeKeys(store: Store, { keys }: DocumentKeys, wanted: readonly 
 /** @throws TypeError, DOMException, where it cannot be */
 async function installWorker(): Promise<void> {
   await navigator.serviceWorker.register(ROOT_WORKER, { scope: '/', updateViaCache: 'none' });
-  const late = new Promise((_, reject) =>
-    setTimeout(() => reject(new TypeError('the worker does not start')), PATIENCE),
-  );
-  await Promise.race([navigator.serviceWorker.ready, late]);
+  if (await atMost(PATIENCE, navigator.serviceWorker.ready)) throw new TypeError('the worker does not start');
 }
 
-/** Also shown in windows of other programs, which often have no workers. */
+/** Windows inside other programs often have no workers either. */
 function cannot(): void {
   refuse('This browser cannot read here: open the link in another one.', 'Copy the link', () =>
     navigator.clipboard?.writeText(href),

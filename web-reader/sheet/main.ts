@@ -1,6 +1,6 @@
 /**
- * The button on the publisher's pages, and the sheet that it opens: who signed the page, sharing, keeping, the account. It stands in a shadow root of
- * its own; but a published script could draw the same, so it says nothing that anybody has to rely on.
+ * The button on the publisher's pages, and the sheet that it opens: who signed the page, sharing, keeping, the account. It has a shadow root of its
+ * own, but a published script could draw the same, so it says nothing that readers have to rely on.
  */
 import { ago } from '../../reading/confirmation.ts';
 import { type About, COLOURS, changeKept, element, extentOf, fetchAbout, sizeOf, stateOf } from '../about.ts';

@@ -46,7 +46,7 @@ async function start(): Promise<void> {
   location.replace(wanted);
 }
 
-/** Now the worker answers; a few times at most, where it does not. */
+/** Loads the page again, for the worker to answer; a few times at most, where it does not. */
 async function loadAgain(): Promise<void> {
   const now = Date.now();
   const times = (sessionStorage.getItem(RELOADED) ?? '')
@@ -81,7 +81,7 @@ async function canAskHosts(): Promise<boolean> {
   );
 }
 
-/** Says so. Without the worker, the next try begins anew, and what the server decrypts is reached. */
+/** Shows that it failed. Without the worker, the next attempt begins again, and the server's decrypted pages can be reached. */
 async function giveUp(): Promise<void> {
   document.documentElement.dataset.state = 'failed';
   lead('#again', wanted);

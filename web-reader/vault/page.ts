@@ -1,4 +1,4 @@
-/** What the key server wrote into the vault's page, and how the page asks it. */
+/** Data that the key server wrote into the vault's page, and requests of the page to it. */
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { PublicationPair } from '../../core/publication/pair.ts';
 
@@ -31,7 +31,7 @@ export class KeyServerRefusal extends Error {
   }
 }
 
-/** Reads the page that this script stands in. */
+/** Reads the page that has this script. */
 export function readPage(): VaultData {
   const {
     documents = '',

@@ -1,6 +1,6 @@
 /**
- * The trusted metadata in the store of this origin, to which published scripts can write. What is read here counts only as far as the root id,
- * which is part of this program, signs for it: the whole chain of roots is kept, and verified from the first one each time.
+ * The trusted metadata in the store of this origin, to which published scripts can write. Metadata are taken only if the root id, which is part
+ * of this program, leads to their signatures: the whole chain of roots is kept, and verified from the first one each time.
  */
 
 import { fromBase64url } from '../../core/encoding/base64url.ts';

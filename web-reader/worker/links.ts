@@ -2,8 +2,8 @@
 
 import { SRCSET_CANDIDATE } from '../../core/site/srcset.ts';
 
-/** Characters of a text that are looked at: what stands behind is read for its own sake only. No expression here goes over a text more than once. */
-const LOOKED_AT = 1_048_576;
+/** Characters of a text that are searched; no expression here goes over a text more than once. */
+const SEARCHED = 1_048_576;
 
 const TAG = /<[a-z]+\s([^<>]*)>/gi;
 const ATTRIBUTE = /\b(?:src|href|poster|srcset|data)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
@@ -12,10 +12,10 @@ const STYLE = /url\(\s*["']?([^"')]+)|@import\s+["']([^"']+)/gi;
 /** Characters of a title. */
 export const LONGEST_TITLE = 200;
 
-/** @param base - path of the page, as it stands in a URL. @returns paths on the same site, with their queries, each once */
+/** @param base - URL path of the page. @returns paths on the same site, with their queries, each once */
 export function linksIn(text: string, base: string): Set<string> {
   const { origin } = self.location;
-  const seen = text.slice(0, LOOKED_AT);
+  const seen = text.slice(0, SEARCHED);
   const links = new Set<string>();
   const add = (link: string | undefined) => {
     const url = link && URL.canParse(link, origin + base) ? new URL(link, origin + base) : undefined;
@@ -32,8 +32,8 @@ export function linksIn(text: string, base: string): Set<string> {
   return links;
 }
 
-/** The title of a page, as it stands in its HTML; empty where it has none. */
+/** The title of a page in HTML; empty where it has none. */
 export function titleOf(html: string): string {
-  const [, title = ''] = /<title[^<>]*>([^<]*)/i.exec(html.slice(0, LOOKED_AT)) ?? [];
+  const [, title = ''] = /<title[^<>]*>([^<]*)/i.exec(html.slice(0, SEARCHED)) ?? [];
   return title.trim().slice(0, LONGEST_TITLE);
 }

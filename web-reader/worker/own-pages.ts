@@ -54,7 +54,7 @@ async function change(reader: WebReader, event: FetchEvent, members: URLSearchPa
   return new Response(null, { status: 204 });
 }
 
-/** @param path - of a page, as it stands in its URL; `null`: of none */
+/** @param path - URL path of a page; `null`: of none */
 async function about(reader: WebReader, path: string | null): Promise<About> {
   const work = await contextOf(reader);
   const { publication } = work;
@@ -79,7 +79,7 @@ async function about(reader: WebReader, path: string | null): Promise<About> {
   };
 }
 
-/** Pages that were only read, as they stand in URLs, the latest first. */
+/** URL paths of pages that were only read, the latest first. */
 async function opened({ find }: IssueContext): Promise<string[]> {
   const paths: string[] = [];
   for (const name of (await namesKept()).reverse()) {
@@ -111,14 +111,14 @@ async function manifest(reader: WebReader) {
   };
 }
 
-/** The publisher's logo, as it stands in URLs, where it is public. */
+/** URL path of the publisher's logo, where it is public. */
 async function logoOf({ publication, find }: IssueContext): Promise<string | undefined> {
   const { logo } = publication.settings;
   const entry = logo && (await find(logo).catch(() => undefined));
   return entry && entry.set === undefined ? urlPathOf(logo as string) : undefined;
 }
 
-/** @param path - as it stands in a URL */
+/** @param path - URL path */
 async function entryAt({ publication, find }: IssueContext, path: string): Promise<DocumentEntry | undefined> {
   const target = await publication.resolve(path, nowInSeconds()).catch(() => undefined);
   if (target?.kind === 'document') return target.entry;
@@ -126,7 +126,7 @@ async function entryAt({ publication, find }: IssueContext, path: string): Promi
   return known === undefined ? undefined : find(known).catch(() => undefined);
 }
 
-/** Nothing is looked for in the network: what is at hand has to do. */
+/** Fetches nothing: the publication that is at hand has to do. */
 async function contextOf(reader: WebReader): Promise<IssueContext> {
   const session = await reader.session();
   const { store, publication: keeper } = session;

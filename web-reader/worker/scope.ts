@@ -1,4 +1,4 @@
-/** What the worker uses of its global scope. TypeScript has these in a library that cannot stand beside that of pages. */
+/** Members of its global scope that the worker uses. TypeScript has them in a library that excludes that of pages. */
 
 export interface FetchEvent extends Event {
   readonly request: Request;
