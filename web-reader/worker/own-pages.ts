@@ -9,7 +9,7 @@ import { type IssueContext, keepIssue, removeIssue, room, shownIssues } from './
 import { nameOf, namesKept } from './kept-objects.ts';
 import { LONGEST_TITLE } from './links.ts';
 import { answerScript, scriptTag } from './own-scripts.ts';
-import { shellFor } from './pages.ts';
+import { HEADERS, shellFor } from './pages.ts';
 import { nowInSeconds } from './publication.ts';
 import type { WebReader } from './reader.ts';
 import { type FetchEvent, scope } from './scope.ts';
@@ -137,6 +137,5 @@ async function contextOf(reader: WebReader): Promise<IssueContext> {
 }
 
 function inJson(value: object, type = 'application/json'): Response {
-  const headers = { 'content-type': type, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
-  return new Response(JSON.stringify(value), { headers });
+  return new Response(JSON.stringify(value), { headers: { ...HEADERS, 'content-type': type } });
 }

@@ -54,4 +54,5 @@ export function shellFor(title: string, head: string): Response {
 
 const LIBRARY = '/-/library';
 const HTML = 'text/html; charset=utf-8';
-const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+/** Header fields of all answers that the worker makes itself. */
+export const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
