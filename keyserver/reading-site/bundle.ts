@@ -24,7 +24,7 @@ import { readPublication, readRoots } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 /** A publication, and where what was verified of it is kept. */
-export interface ReadPublication {
+export interface BundledPublication {
   readonly keeper: PublicationKeeper;
   readonly store: MetadataStore;
 }
@@ -43,7 +43,7 @@ export class PublicationBundle {
   }
 
   /** JSON, by gzip. Lists that this server does not have yet are fetched for the next one who asks. */
-  async read(provider: Provider, { keeper, store }: ReadPublication): Promise<Buffer> {
+  async read(provider: Provider, { keeper, store }: BundledPublication): Promise<Buffer> {
     const { database, now } = this.#state;
     await keeper.current().catch(() => undefined);
     const known = (await readPublication(database))?.version ?? 0;

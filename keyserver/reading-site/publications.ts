@@ -2,6 +2,7 @@
  * The publication of the site that is read here, as a reader has it: the key server's own word on roots and timestamp counts no more than that
  * of a content host, but comes first. Kept in memory; a new start fetches it again.
  */
+import { LRUCache } from 'lru-cache';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { MetadataStore } from '../../core/publication/client.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
@@ -12,14 +13,14 @@ import { READING_TIMES } from '../../reading/times.ts';
 import type { Provider } from '../publication/provider.ts';
 import { readMetadata } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { PublicationBundle, type ReadPublication } from './bundle.ts';
+import { type BundledPublication, PublicationBundle } from './bundle.ts';
 import type { ContentHosts } from './content-host.ts';
 
-/** Bytes of sections and bins that are kept besides what the client has parsed. */
-const KEPT_BYTES = 67_108_864;
+/** Bytes of metadata that are cached besides what the client has parsed. */
+const CACHED_BYTES = 67_108_864;
 const ROOT_FILE = /\.root\.json$/;
 
-interface CachedPublication extends ReadPublication {
+interface CachedPublication extends BundledPublication {
   readonly name: string;
   site: SiteDescription;
 }
@@ -65,7 +66,7 @@ export class ReadPublications {
     return this.#cached;
   }
 
-  #open(rootId: string): ReadPublication {
+  #open(rootId: string): BundledPublication {
     const { database, now } = this.#state;
     const stored = (path: string) => readMetadata(database, path.slice(METADATA_PATH.length));
     const source = new HostedSource({
@@ -75,32 +76,16 @@ export class ReadPublications {
       keyServer: ({ path }) => stored(path),
       times: READING_TIMES,
     });
-    const store = new MemoryStore();
+    const store = createMemoryStore();
     return { store, keeper: new PublicationKeeper({ rootId, source, store, times: READING_TIMES, now }) };
   }
 }
 
-/** The least recently written goes first. */
-class MemoryStore implements MetadataStore {
-  readonly #files = new Map<string, Uint8Array>();
-  #bytes = 0;
-
-  async read(name: string): Promise<Uint8Array | undefined> {
-    return this.#files.get(name);
-  }
-
-  async write(name: string, bytes: Uint8Array): Promise<void> {
-    this.#drop(name);
-    this.#files.set(name, bytes);
-    this.#bytes += bytes.length;
-    for (const oldest of this.#files.keys()) {
-      if (this.#bytes <= KEPT_BYTES) return;
-      this.#drop(oldest);
-    }
-  }
-
-  #drop(name: string): void {
-    this.#bytes -= this.#files.get(name)?.length ?? 0;
-    this.#files.delete(name);
-  }
+function createMemoryStore(): MetadataStore {
+  const sizeCalculation = ({ length }: Uint8Array) => Math.max(1, length);
+  const files = new LRUCache<string, Uint8Array>({ maxSize: CACHED_BYTES, sizeCalculation });
+  return {
+    read: async (name) => files.get(name),
+    write: async (name, bytes) => void files.set(name, bytes),
+  };
 }
