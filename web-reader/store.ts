@@ -17,7 +17,7 @@ export interface StoredKey {
   readonly title?: string | undefined;
 }
 
-export interface Store {
+export interface OriginStore {
   /** Set keys, by their ids. */
   readonly keys: {
     put(keys: readonly StoredKey[]): Promise<void>;
@@ -35,7 +35,7 @@ export interface Store {
   };
 }
 
-/** Names in {@link Store.state}. */
+/** Names in {@link OriginStore.state}. */
 export const STATE = {
   /** Origins of the content hosts, as `/-/site.json` said last. */
   content: 'content',
@@ -80,7 +80,7 @@ const BOUNCE = 'bounce';
 type Table = (typeof TABLES)[number];
 
 /** Opens the store of this origin. A connection that the browser closes, as it does when storage is cleared, is opened again. */
-export async function openStore(): Promise<Store> {
+export async function openStore(): Promise<OriginStore> {
   let connection: Promise<IDBDatabase> | undefined;
   const connect = () => {
     connection ??= openDatabase(() => {

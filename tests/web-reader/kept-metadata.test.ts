@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Store } from '../../web-reader/store.ts';
+import type { OriginStore } from '../../web-reader/store.ts';
 import { metadataIn } from '../../web-reader/worker/kept-metadata.ts';
 import { encodeRoot } from '../support/first-root.ts';
 import { createPublisher } from '../support/publisher-with-sets.ts';
@@ -10,7 +10,7 @@ function memory() {
     get: async (name: string) => values.get(name),
     put: async (name: string, value: unknown) => void values.set(name, value),
   };
-  return { values, store: { state } as unknown as Store };
+  return { values, store: { state } as unknown as OriginStore };
 }
 
 it('attack 92: a root in storage counts only where the chain from the root id leads to it', async () => {

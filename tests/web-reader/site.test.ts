@@ -1,6 +1,6 @@
 /** What the worker takes of `/-/site.json`. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Store } from '../../web-reader/store.ts';
+import type { OriginStore } from '../../web-reader/store.ts';
 import { KnownSite } from '../../web-reader/worker/site.ts';
 
 const SITE = { site: 'news.example', root: 'A'.repeat(43), content: ['https://cache.example'] };
@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-const store = { state: { get: async () => undefined, put: async () => undefined } } as unknown as Store;
+const store = { state: { get: async () => undefined, put: async () => undefined } } as unknown as OriginStore;
 
 it.each([
   ['more than 16 KiB', () => new Response(JSON.stringify(SITE).padEnd(16_385))],

@@ -9,7 +9,7 @@ import { KeyError } from '../../core/keys/errors.ts';
 import { ROOT_WORKER } from '../../core/site/path.ts';
 import { atMost } from '../../reading/at-most.ts';
 import { loadScript } from '../load-script.ts';
-import { handleOf, openStore, STATE, type Store } from '../store.ts';
+import { handleOf, type OriginStore, openStore, STATE } from '../store.ts';
 import {
   deriveInvitation,
   type Fragment,
@@ -46,7 +46,7 @@ async function start(): Promise<void> {
   await open(store, await invitationFrom(store, fragment));
 }
 
-async function open(store: Store, { invitation, askAgain }: InvitationAttempt): Promise<void> {
+async function open(store: OriginStore, { invitation, askAgain }: InvitationAttempt): Promise<void> {
   showOpening();
   try {
     const keys = await fetchKeys(invitation, context);
@@ -66,7 +66,10 @@ async function open(store: Store, { invitation, askAgain }: InvitationAttempt): 
 }
 
 /** The invitation of the address; where it has none, that which this browser keeps. */
-async function invitationFrom(store: Store, { invitation }: Pick<Fragment, 'invitation'>): Promise<InvitationAttempt> {
+async function invitationFrom(
+  store: OriginStore,
+  { invitation }: Pick<Fragment, 'invitation'>,
+): Promise<InvitationAttempt> {
   if (invitation === undefined) {
     const kept = await store.state.get(STATE.invitation);
     return isStoredInvitation(kept)
@@ -81,7 +84,7 @@ async function invitationFrom(store: Store, { invitation }: Pick<Fragment, 'invi
   };
 }
 
-async function invitationByLink(store: Store, problem?: string): Promise<InvitationAttempt> {
+async function invitationByLink(store: OriginStore, problem?: string): Promise<InvitationAttempt> {
   const pasted = parseFragment(/#.*/s.exec(await ask('link', problem))?.[0] ?? '', origin);
   return invitationFrom(store, { invitation: pasted.invitation ?? 'broken' });
 }
@@ -103,7 +106,7 @@ async function loadStretch(): Promise<Stretch> {
 }
 
 /** Another's link that gives nothing new does not take the place of an invitation that is good. */
-async function isToKeep(store: Store, { name }: StoredInvitation, { keys }: DocumentKeys): Promise<boolean> {
+async function isToKeep(store: OriginStore, { name }: StoredInvitation, { keys }: DocumentKeys): Promise<boolean> {
   const kept = await store.state.get(STATE.invitation);
   if (!isStoredInvitation(kept) || kept.name === name) return true;
   const known = await Promise.all(keys.map(({ id }) => store.keys.find(id)));
@@ -111,7 +114,7 @@ async function isToKeep(store: Store, { name }: StoredInvitation, { keys }: Docu
 }
 
 /** The same key can arrive with several invitations: its latest end applies. */
-async function storeKeys(store: Store, { keys }: DocumentKeys, wanted: readonly KeyId[]): Promise<void> {
+async function storeKeys(store: OriginStore, { keys }: DocumentKeys, wanted: readonly KeyId[]): Promise<void> {
   const arrived = await Promise.all(
     keys.map(async (each) => {
       const { notAfter = 0 } = (await store.keys.find(each.id)) ?? {};

@@ -3,7 +3,7 @@ import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { openDocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { restorePair } from '../pair.ts';
-import { handleOf, STATE, type Store } from '../store.ts';
+import { handleOf, type OriginStore, STATE } from '../store.ts';
 
 /**
  * Opens the keys that came with the page, and stores them.
@@ -12,7 +12,7 @@ import { handleOf, STATE, type Store } from '../store.ts';
  * @param contentOrigin - `location.origin`
  * @throws KeyError `hand-over-refused`; no key was stored
  */
-export async function acceptKeys(store: Store, sealed: string, contentOrigin: string): Promise<void> {
+export async function acceptKeys(store: OriginStore, sealed: string, contentOrigin: string): Promise<void> {
   // V1
   const stored = await store.pending.consume();
   if (!stored) throw new KeyError('hand-over-refused', 'no keys were asked for');

@@ -9,7 +9,7 @@ import { listDocuments } from '../../core/publication/listing.ts';
 import type { SitePublication } from '../../core/publication/site-publication.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import type { KeptIssue, ShownIssue } from '../about.ts';
-import { STATE, type Store } from '../store.ts';
+import { type OriginStore, STATE } from '../store.ts';
 import { keepFor, nameOf, namesKept, removeKept } from './kept-objects.ts';
 import { linksIn, titleOf } from './links.ts';
 import { nowInSeconds } from './publication.ts';
@@ -31,7 +31,7 @@ interface Issue extends KeptIssue {
 }
 
 export interface IssueContext {
-  readonly store: Store;
+  readonly store: OriginStore;
   readonly publication: SitePublication;
   /** What the publication says of a document that may be shown here. */
   readonly find: (path: string) => Promise<DocumentEntry | undefined>;
@@ -160,7 +160,7 @@ function skipInvalid(error: unknown): string[] {
   return [];
 }
 
-async function readIssues(store: Store): Promise<Record<string, Issue>> {
+async function readIssues(store: OriginStore): Promise<Record<string, Issue>> {
   const issues = ((await store.state.get(STATE.issues)) ?? {}) as Record<string, Issue>;
   const isGood = (issue?: Issue) => [issue?.documents, issue?.pages, issue?.left].every(Array.isArray);
   return Object.fromEntries([...Object.entries(issues), ...begun].filter(([, issue]) => isGood(issue)));

@@ -11,12 +11,12 @@ import { PublicationError } from '../../core/publication/errors.ts';
 import { verifyEd25519 } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
-import type { Store } from '../store.ts';
+import type { OriginStore } from '../store.ts';
 
 const STRICT = { strict: true, verify: verifyEd25519 } as const;
 
 /** @param rootId - base64url of SHA-256 of the first root */
-export function metadataIn({ state }: Store, rootId: string): MetadataStore {
+export function metadataIn({ state }: OriginStore, rootId: string): MetadataStore {
   const nameOf = (name: string) => `publication ${name}`;
   const first = toHex(fromBase64url(rootId) ?? new Uint8Array());
   const isRoot = (name: string) => name === `${rootId} root`;

@@ -9,7 +9,7 @@ import type { PublicationPair } from '../../core/publication/pair.ts';
 import type { PastPublication } from '../../core/publication/site-publication.ts';
 import { isBelow, PublicationKeeper } from '../../reading/publication-keeper.ts';
 import { READING_TIMES } from '../../reading/times.ts';
-import { STATE, type Store } from '../store.ts';
+import { type OriginStore, STATE } from '../store.ts';
 import { metadataIn } from './kept-metadata.ts';
 import { scope } from './scope.ts';
 import { createSource } from './source.ts';
@@ -20,11 +20,11 @@ export interface PublisherIdentity {
 }
 
 export class BrowserPublication extends PublicationKeeper {
-  readonly #store: Store;
+  readonly #store: OriginStore;
   #publisher: (PublisherIdentity & { readonly hash: string }) | undefined;
 
   /** @param hosts - origins of the content hosts, as they are known now */
-  constructor(store: Store, hosts: () => Promise<readonly string[]>) {
+  constructor(store: OriginStore, hosts: () => Promise<readonly string[]>) {
     const { root } = scope.wisprSite;
     const { state } = store;
     super({
@@ -85,7 +85,7 @@ export function nowInSeconds(): number {
   return Math.floor(Date.now() / 1000);
 }
 
-async function newestSeen({ state }: Store): Promise<PublicationPair | undefined> {
+async function newestSeen({ state }: OriginStore): Promise<PublicationPair | undefined> {
   const pair = (await state.get(STATE.pair)) as Partial<PublicationPair> | undefined;
   return Number.isSafeInteger(pair?.snapshot) && Number.isSafeInteger(pair?.timestamp)
     ? (pair as PublicationPair)

@@ -9,7 +9,7 @@ import { answer, type FoundDocument } from '../../reading/answer.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../reading/confirmation.ts';
 import { noticePage, type RefusalLook } from '../../reading/refusal-page.ts';
 import { WebReaderError } from '../errors.ts';
-import { macOf, openStore, STATE, type Store } from '../store.ts';
+import { macOf, type OriginStore, openStore, STATE } from '../store.ts';
 import { answerDocument } from './answer.ts';
 import { isOpened } from './opened.ts';
 import { pageFor, refusalFor } from './pages.ts';
@@ -25,13 +25,13 @@ const NOTICE_INTERVAL = 43_200_000;
 
 /** What the worker's own pages are made of. */
 export interface Session {
-  readonly store: Store;
+  readonly store: OriginStore;
   readonly site: ReadSite;
   readonly publication: BrowserPublication;
 }
 
 interface Parts {
-  readonly store: Store;
+  readonly store: OriginStore;
   readonly known: KnownSite;
   readonly publication: BrowserPublication;
 }
@@ -172,7 +172,7 @@ async function show(visit: Visit, { path, entry, status }: FoundDocument): Promi
 }
 
 /** A key as a handle: its bytes do not come out. It was compared with its id where it arrived; another key opens nothing of this set. */
-async function findKey(store: Store, id: string): Promise<HeldSetKey | undefined> {
+async function findKey(store: OriginStore, id: string): Promise<HeldSetKey | undefined> {
   const found = await store.keys.find(id);
   if (found === undefined) return undefined;
   const { key, notBefore, notAfter } = found;
@@ -192,14 +192,14 @@ async function askForKey({ store, to }: Visit, set: string): Promise<Response | 
 }
 
 /** Published scripts can write what is read here: it chooses words, and nothing else. @throws WebReaderError the reason why the vault gave no key */
-async function sayWhy(store: Store, set: string): Promise<void> {
+async function sayWhy(store: OriginStore, set: string): Promise<void> {
   const kept = await store.state.get(STATE.refused);
   const refused: readonly { id?: unknown; reason?: unknown }[] = Array.isArray(kept) ? kept : [];
   const reason = REASONS.find((each) => refused.some((one) => one?.id === set && one.reason === each));
   if (reason !== undefined) throw new WebReaderError(reason, 'the key of this document was refused');
 }
 
-async function isNoticeDue(store: Store): Promise<boolean> {
+async function isNoticeDue(store: OriginStore): Promise<boolean> {
   const since = Date.now() - Number((await store.state.get(STATE.noticed)) ?? 0);
   if (since >= 0 && since < NOTICE_INTERVAL) return false;
   await store.state.put(STATE.noticed, Date.now());

@@ -3,7 +3,7 @@ import type { KeyId } from '../../core/crypto/key-id.ts';
 import { x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import { addressOfVault } from '../bounce.ts';
 import { storablePair } from '../pair.ts';
-import type { Store } from '../store.ts';
+import type { OriginStore } from '../store.ts';
 
 /**
  * Begins a bounce: makes the key pair, and keeps it.
@@ -15,7 +15,7 @@ import type { Store } from '../store.ts';
  * @throws DOMException `NotSupportedError` where the browser has no X25519
  */
 export async function requestKeys(
-  { pending }: Pick<Store, 'pending'>,
+  { pending }: Pick<OriginStore, 'pending'>,
   vault: string,
   to: string,
   sets: readonly KeyId[],

@@ -5,7 +5,7 @@ import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { isOrigin, isSite } from '../../core/site/site.ts';
 import { WebReaderError } from '../errors.ts';
 import { fetchSmall } from '../fetching.ts';
-import { STATE, type Store } from '../store.ts';
+import { type OriginStore, STATE } from '../store.ts';
 import { scope } from './scope.ts';
 
 export interface ReadSite {
@@ -25,11 +25,11 @@ const LONGEST = 16_384;
 const TIMEOUT = 10_000;
 
 export class KnownSite {
-  readonly #store: Store;
+  readonly #store: OriginStore;
   #known: Promise<ReadSite> | undefined;
   #changed: WebReaderError | undefined;
 
-  constructor(store: Store) {
+  constructor(store: OriginStore) {
     this.#store = store;
   }
 
