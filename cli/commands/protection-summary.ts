@@ -3,7 +3,7 @@ import { relative } from 'node:path';
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
-import type { PublicSummary, SectionSummary } from '../../publisher/protect/run.ts';
+import type { PublicSummary, SectionSummary } from '../../publisher/protect/phases.ts';
 import type { SigningReason } from '../../publisher/protect/signing-plan.ts';
 import type { ChangeCounts, ChangeReasons, DryRunSummary, ProtectSummary } from '../../publisher/protect/summary.ts';
 import { count, someOf } from '../../publisher/text.ts';

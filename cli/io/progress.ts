@@ -1,6 +1,6 @@
 /** Progress on standard error: a bar on a terminal, now and then a line elsewhere. */
 import type cliProgress from 'cli-progress';
-import type { Progress } from '../../publisher/protect/run.ts';
+import type { Progress } from '../../publisher/protect/phases.ts';
 import { currentIo } from './context.ts';
 import { say } from './voice.ts';
 

@@ -21,8 +21,8 @@ import { changedPaths, type DryRunSummary, summarisePlan } from './summary.ts';
  * @param limit - how many paths of each kind are named; all, if left out
  */
 export async function planSite(options: DryRunOptions, limit?: number): Promise<DryRunSummary> {
-  const place = await locate(options);
-  const { workspace, configuration, out, now } = place;
+  const location = await locate(options);
+  const { workspace, configuration, walk, out, now } = location;
   using index = openIndexReadOnly(workspace.database);
   const checkNotStopped = stopper(options.signal);
   const publisher = index.fact('publisher') ?? '';
@@ -32,12 +32,22 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
   const keysChanged = index.fact('publisher') !== undefined && (await isOtherKeyStore(index, workspace));
   const sections = await RunSections.of(configuration, index);
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
-  const context = { ...place, index, output, sections, appearance, rekey: due, checkNotStopped, readOnly: true };
+  const context = {
+    walk,
+    configuration,
+    index,
+    output,
+    sections,
+    appearance,
+    rekey: due,
+    checkNotStopped,
+    readOnly: true,
+  };
   const plan = await makePlan(context);
   const settings = signedSettingsOf(configuration, (path) => index.planned(path), rootId ?? '');
   checkRekey(options.rekey ?? [], plan.sets);
   return {
-    ...summarisePlan(place, plan),
+    ...summarisePlan(location, plan),
     settingsChanged: await areOthers(settings, index),
     indexLost: output.isEmpty ? undefined : index.lost,
     keysChanged,

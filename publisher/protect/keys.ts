@@ -15,8 +15,9 @@ import { makeBundle, makeDescriptor } from '../keys/hand-over.ts';
 import type { NamedSet } from '../keys/key-store.ts';
 import { makeEnvelopes, type NamedPeriod, namePeriods, periodKeysFor } from '../keys/periods.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
-import type { Run } from './run.ts';
-import { nameSets } from './run-keys.ts';
+import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
+import type { Inspected } from './phases.ts';
+import { nameSets, type RunKeys } from './run-keys.ts';
 
 export interface SecuredKeys {
   /** The descriptor to publish. */
@@ -29,23 +30,31 @@ export interface SecuredKeys {
 /**
  * Makes the keys that are missing, and hands them over.
  *
+ * @param needed - names of the sets that documents are in
  * @param isAsked - whether new keys were asked for, perhaps because the key server has a bundle that is unknown here
  * @throws PublishError `output-failed`
  */
-export async function secureKeys(run: Run, isAsked: boolean): Promise<SecuredKeys> {
-  const { keys, index, workspace, configuration, recipient, now, areKeysOlder, sections } = run;
-  const made = setsToMake(run);
+export async function secureKeys(
+  { location, index, keys, sections, recipient, rekey, areKeysOlder }: Inspected,
+  needed: Iterable<string>,
+  isAsked: boolean,
+): Promise<SecuredKeys> {
+  const { workspace, configuration, now } = location;
+  const known = keys.contents.sets;
+  // All those whose keys may have been replaced: they may get documents again.
+  const wanted = [...needed, ...(areKeysOlder ? known.keys() : [])];
+  const made = new Set(wanted.filter((name) => rekey.has(name) || !known.has(name)));
   const fresh = Array.from(made, (name): [string, Uint8Array] => [name, randomBytes(KEY_LENGTH)]);
   const sets = new Map([...keys.contents.sets, ...fresh]);
   const replaced = [...made].filter((name) => keys.contents.sets.has(name));
   const periods = periodKeysFor(configuration, keys.contents.periods, replaced, now);
-  const descriptor = currentDescriptor(run);
-  const kept = await keysToKeep(run, made);
+  const descriptor = currentDescriptor(configuration, index, keys, now);
+  const kept = await keysToKeep(keys, made, sections.setsHeldBack(index));
   const about = {
     ...{ descriptor, sets: [...(await nameSets(sets)), ...kept] },
     periods: await namePeriods(periods),
   };
-  const handedOver = recipient && digestOfHandOver(about, recipient, timestampOf(run));
+  const handedOver = recipient && digestOfHandOver(about, recipient, timestampOf(configuration, keys));
   const isOther = areKeysOlder || index.fact('bundle') !== handedOver || !existsSync(workspace.bundle);
   const bundleIsNew = handedOver !== undefined && isOther;
   const hasOther = kept.length !== keys.contents.kept.length || !isSameList(periods, keys.contents.periods);
@@ -74,7 +83,11 @@ function isSameList<Item>(one: readonly Item[], other: readonly Item[]): boolean
 }
 
 /** The envelopes to publish. Those that hold the same keys as before keep their bytes. */
-export async function currentEnvelopes({ index, keys, now }: Run): Promise<[target: string, bytes: Uint8Array][]> {
+export async function currentEnvelopes(
+  index: PublisherIndex,
+  keys: RunKeys,
+  now: number,
+): Promise<[target: string, bytes: Uint8Array][]> {
   const { periods, setsSince } = keys.contents;
   const since = ({ name }: NamedSet) => setsSince.get(name) ?? now;
   const newestFirst = keys.sets().sort((a, b) => since(b) - since(a) || (a.name < b.name ? 1 : -1));
@@ -84,20 +97,16 @@ export async function currentEnvelopes({ index, keys, now }: Run): Promise<[targ
   return targets;
 }
 
-/** Sets that documents are in, and all those whose keys may have been replaced: they may get documents again. */
-function setsToMake({ keys, areKeysOlder, rekey, plan }: Run): Set<string> {
-  const needed = [...plan.sets.keys(), ...(areKeysOlder ? keys.contents.sets.keys() : [])];
-  return new Set(needed.filter((name) => rekey.has(name) || !keys.contents.sets.has(name)));
-}
-
 /** Previous keys that readers still need: of documents that cannot be signed again here, and stay encrypted under them. */
-async function keysToKeep({ keys, sections, index }: Run, made: ReadonlySet<string>): Promise<NamedSet[]> {
-  const { kept, sets } = keys.contents;
+async function keysToKeep(
+  { contents: { kept, sets } }: RunKeys,
+  made: ReadonlySet<string>,
+  heldBack: ReadonlySet<string>,
+): Promise<NamedSet[]> {
   const before = [
     ...kept.map(({ name, key }) => [name, key] as const),
     ...[...sets].filter(([name]) => made.has(name)),
   ];
-  const heldBack = sections.setsHeldBack(index);
   return (await nameSets(before)).filter(({ id }) => heldBack.has(id));
 }
 
@@ -105,7 +114,12 @@ async function keysToKeep({ keys, sections, index }: Run, made: ReadonlySet<stri
 const DESCRIPTOR_RENEWAL = 90 * 86_400;
 
 /** The descriptor of earlier runs, as long as it says the same, so that nothing has to be signed for it. */
-function currentDescriptor({ configuration, index, keys, now }: Run): Uint8Array {
+function currentDescriptor(
+  configuration: Configuration,
+  index: PublisherIndex,
+  keys: RunKeys,
+  now: number,
+): Uint8Array {
   const fresh = makeDescriptor(configuration, keys.store, now);
   const known = fromBase64url(index.fact('descriptor'));
   const [old, current] = [known && parse(known), parse(fresh)];
@@ -121,7 +135,7 @@ function parse(descriptor: Uint8Array): Record<string, unknown> | undefined {
 }
 
 /** The id of the timestamp key, where the key server gets it. */
-function timestampOf({ configuration, keys }: Run): string {
+function timestampOf(configuration: Configuration, keys: RunKeys): string {
   return configuration.timestampBy === 'keyserver' ? keys.store.signers.timestamp.keyid : '';
 }
 

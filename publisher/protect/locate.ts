@@ -11,7 +11,7 @@ import { readConfiguration } from '../workspace/configuration/read.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { type Workspace, workspaceOf } from '../workspace/workspace.ts';
 
-export interface PlaceOptions {
+export interface LocationOptions {
   /** Path of `wispr.json`. */
   readonly configurationFile: string;
   /** Takes the place of `out` in the configuration; relative to it. */
@@ -20,8 +20,8 @@ export interface PlaceOptions {
   readonly now?: number;
 }
 
-/** Where a run works. */
-export interface Place {
+/** Folders and files of a run. */
+export interface SiteLocation {
   readonly workspace: Workspace;
   readonly configuration: Configuration;
   /** Through the directory of the site; once. */
@@ -36,7 +36,11 @@ export interface Place {
  *
  * @throws PublishError
  */
-export async function locate({ configurationFile, out: named, now = nowInSeconds() }: PlaceOptions): Promise<Place> {
+export async function locate({
+  configurationFile,
+  out: named,
+  now = nowInSeconds(),
+}: LocationOptions): Promise<SiteLocation> {
   const workspace = workspaceOf(configurationFile);
   const configuration = await readConfiguration(workspace.configuration);
   const source = resolve(workspace.directory, configuration.source);

@@ -10,20 +10,23 @@ import { PublishError } from '../errors.ts';
 import { isPage, mediaTypeOf } from '../site/media-type.ts';
 import { canBeNamed, NamedDocuments } from '../site/named.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
+import type { SourceWalk } from '../site/walk.ts';
 import { refused, type SourceFile } from '../site/walk.ts';
 import { count, Problems, someOf } from '../text.ts';
 import { SECTION_DEPTH } from '../workspace/configuration/names.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
 import type { IndexedDecision } from '../workspace/index/publisher-index.ts';
 import type { Change, Form, Task } from '../workspace/index/schema.ts';
 import { IdSet } from '../workspace/index/statements.ts';
 import { TEASER_VERSION } from './appearance.ts';
 import { isThere } from './output.ts';
-import type { Plan, Run } from './run.ts';
+import type { Inspected, Plan } from './phases.ts';
 import { readPageFacts } from './site-page.ts';
 
 /** What is known before it is decided. */
-export interface PlanContext
-  extends Pick<Run, 'walk' | 'configuration' | 'index' | 'output' | 'appearance' | 'sections' | 'rekey'> {
+export interface PlanContext extends Pick<Inspected, 'index' | 'output' | 'appearance' | 'sections' | 'rekey'> {
+  readonly walk: SourceWalk;
+  readonly configuration: Configuration;
   /** The key id of a set, `undefined` if it has no key; left out without the passphrase. */
   readonly setIdOf?: (name: string) => KeyId | undefined;
   /** Whether the index may be written to. */

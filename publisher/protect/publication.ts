@@ -17,19 +17,20 @@ import {
 import { checkSignedInPast } from '../authority/authority.ts';
 import { LocalAuthority, stateInIndex } from '../authority/local-authority.ts';
 import { readIfThere } from '../keys/file-update.ts';
+import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { RoleRow } from '../workspace/index/schema.ts';
 import { timestampIn } from './published.ts';
-import type { PublicationContext } from './run.ts';
-import { checkSectionFits } from './sections.ts';
+import type { PublicationRoles } from './roles.ts';
+import { checkSectionFits, type RunSections } from './sections.ts';
 import {
   contentsToSign,
-  planSigning,
-  putTargets,
+  type Signing,
   type SigningPlan,
   type SigningReason,
   signersOf,
   targetFacts,
   targetsBetween,
+  writeTargets,
 } from './signing-plan.ts';
 import { replaceOutputFile } from './writers/files.ts';
 
@@ -50,31 +51,34 @@ export interface PublicationSummary {
   readonly expires: readonly RoleExpiry[];
 }
 
+/** Whether the timestamp is signed in this run, and for how many seconds it is good; `undefined`: `wispr publish` has it signed. */
+export type TimestampWish = { readonly freshFor: number } | undefined;
+
 /**
  * Makes the state that the index describes the current publication.
  *
  * @throws PublishError `output-failed`
  */
-export async function publish(context: PublicationContext): Promise<PublicationSummary> {
-  await putTargets(context);
-  const plan = await planSigning(context);
+export async function publish(signing: Signing, plan: SigningPlan, wish: TimestampWish): Promise<PublicationSummary> {
+  const { index, out, roles, sections, output } = signing;
+  await writeTargets(signing);
   const { version, signed } = plan.snapshot
-    ? await signPublication(context, plan)
-    : { version: Number(context.index.fact('version')), signed: 0 };
-  await putRoots(context); // a new one may end the trust in what the old timestamp names: nothing comes between the two
+    ? await signPublication(signing, plan)
+    : { version: Number(index.fact('version')), signed: 0 };
+  await writeRoots(out, roles.roots); // a new one may end the trust in what the old timestamp names: nothing comes between the two
   const snapshot = plan.roles.get('snapshot');
   if (snapshot === undefined) throw new Error('every publication has a snapshot');
-  const timestamp = context.signsTimestamp ? await signTimestamp(context, snapshot) : undefined;
-  retireMetadata(context, plan.roles);
+  const timestamp = wish && (await signTimestamp(signing, wish.freshFor, snapshot));
+  retireMetadata(index, output.metadata, roles.roots.length, plan.roles);
   return {
     version,
     isNew: plan.snapshot,
     reasons: plan.reasons,
     snapshot: { version: snapshot.version, length: snapshot.length, sha256: snapshot.sha256 },
     signed: signed + (timestamp ? 1 : 0),
-    bytes: sumOf([...plan.roles.values(), ...context.roles.roots, ...(timestamp ? [timestamp] : [])]),
+    bytes: sumOf([...plan.roles.values(), ...roles.roots, ...(timestamp ? [timestamp] : [])]),
     expires: [
-      ...expiries(context, plan.roles),
+      ...expiries(roles, sections, plan.roles),
       ...(timestamp ? [{ role: 'timestamp', expires: timestamp.expires }] : []),
     ],
   };
@@ -85,21 +89,18 @@ function sumOf(files: readonly { readonly length: number }[]): number {
 }
 
 /** Signs everything but the timestamp, which makes it visible. */
-async function signPublication(
-  context: PublicationContext,
-  plan: SigningPlan,
-): Promise<{ version: number; signed: number }> {
-  const { index, keys, roles, now } = context;
+async function signPublication(signing: Signing, plan: SigningPlan): Promise<{ version: number; signed: number }> {
+  const { index, keys, roles, sections, now, out, ownTargets } = signing;
   const version = Math.max(keys.contents.publication, index.roles().get('snapshot')?.version ?? 0) + 1;
   await keys.change({ ...keys.contents, publication: version }); // on the disk before anything with it is signed
   const about = { version, expires: now + ROLE_VALIDITY.targets };
   let signed = 0;
   const put = async (name: string, bytes: Uint8Array, expires = about.expires) => {
-    replaceOutputFile(metadataPlace(context, metadataFile(name, version)), bytes);
+    replaceOutputFile(join(out, METADATA_PATH, metadataFile(name, version)), bytes);
     plan.roles.set(name, { name, version, length: bytes.length, sha256: await hexDigest(bytes), expires });
     signed++;
   };
-  for await (const [name, content] of contentsToSign(context, plan, about))
+  for await (const [name, content] of contentsToSign(signing, plan, about))
     await put(name, signMetadata(content, roles.targets));
   for (const section of plan.sections) {
     const content = binMetadata(about, targetsBetween(index, section.number, section.number));
@@ -116,25 +117,25 @@ async function signPublication(
   index.storePublication(plan.roles.values(), {
     bins: String(plan.bits),
     version: String(version),
-    signers: signersOf(context),
-    targets: await targetFacts(context),
-    sections: context.sections.factAfter(new Set(plan.sections.map(({ name }) => name)), keys.store.publisher.id),
+    signers: signersOf(roles),
+    targets: await targetFacts(sections, ownTargets),
+    sections: sections.factAfter(new Set(plan.sections.map(({ name }) => name)), keys.store.publisher.id),
   });
   return { version, signed };
 }
 
-async function putRoots(context: PublicationContext): Promise<void> {
-  for (const [number, bytes] of context.roles.roots.entries()) {
-    const place = metadataPlace(context, metadataFile('root', number + 1));
-    if (!(await readIfThere(place))?.equals(bytes)) replaceOutputFile(place, bytes);
+async function writeRoots(out: string, roots: readonly Uint8Array[]): Promise<void> {
+  for (const [number, bytes] of roots.entries()) {
+    const file = join(out, METADATA_PATH, metadataFile('root', number + 1));
+    if (!(await readIfThere(file))?.equals(bytes)) replaceOutputFile(file, bytes);
   }
 }
 
 async function signTimestamp(
-  context: PublicationContext,
+  { index, roles, out, now }: Signing,
+  freshFor: number,
   snapshot: RoleRow,
 ): Promise<{ expires: number; length: number }> {
-  const { index, roles, out, now, freshFor } = context;
   const authority = new LocalAuthority({
     state: stateInIndex(index),
     signer: roles.timestamp,
@@ -147,22 +148,27 @@ async function signTimestamp(
     await authority.learn(shown);
   }
   const bytes = await authority.confirm({ file: snapshot });
-  replaceOutputFile(metadataPlace(context, TIMESTAMP_FILE), bytes, { sync: true });
+  replaceOutputFile(join(out, METADATA_PATH, TIMESTAMP_FILE), bytes, { sync: true });
   return { expires: now + freshFor, length: bytes.length };
 }
 
 /** Metadata files that the last snapshot does not name any more. */
-function retireMetadata({ index, output, roles }: PublicationContext, rows: ReadonlyMap<string, RoleRow>): void {
+function retireMetadata(
+  index: PublisherIndex,
+  there: Iterable<string>,
+  roots: number,
+  rows: ReadonlyMap<string, RoleRow>,
+): void {
   const current = new Set([...rows.values()].map(({ name, version }) => metadataFile(name, version)));
-  for (const number of roles.roots.keys()) current.add(metadataFile('root', number + 1));
+  for (let number = 1; number <= roots; number++) current.add(metadataFile('root', number));
   index.transaction(() => {
-    for (const name of output.metadata) {
+    for (const name of there) {
       if (name !== TIMESTAMP_FILE && !current.has(name)) index.retire(METADATA_PATH + name, false);
     }
   });
 }
 
-function expiries({ roles, sections }: PublicationContext, rows: ReadonlyMap<string, RoleRow>): RoleExpiry[] {
+function expiries(roles: PublicationRoles, sections: RunSections, rows: ReadonlyMap<string, RoleRow>): RoleExpiry[] {
   const bins = [...rows.values()].filter(({ name, expires }) => name.startsWith(`${DOCUMENTS_ROLE}-`) && expires > 0);
   const expiryOf = (role: string) => ({ role, expires: rows.get(role)?.expires ?? 0 });
   const first = bins.reduce((least, { expires }) => Math.min(least, expires), Number.POSITIVE_INFINITY);
@@ -174,8 +180,4 @@ function expiries({ roles, sections }: PublicationContext, rows: ReadonlyMap<str
     { role: 'bins', expires: first },
     expiryOf('snapshot'),
   ];
-}
-
-function metadataPlace({ out }: PublicationContext, name: string): string {
-  return join(out, METADATA_PATH, name);
 }

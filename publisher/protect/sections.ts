@@ -123,7 +123,7 @@ export class RunSections {
    * @param publisher - the current publisher key: readers refuse what another signed
    * @throws PublishError `signatures-missing`, if a section has to be signed whose keys are not here; the index is as it was then
    */
-  settle(index: PublisherIndex, metadata: ReadonlySet<string>, publisher: string): void {
+  reconcile(index: PublisherIndex, metadata: ReadonlySet<string>, publisher: string): void {
     index.transaction(() => {
       if (this.#isNew()) {
         index.renumber((path, isPublic) => ({

@@ -15,8 +15,9 @@ import { PublishError } from '../errors.ts';
 import { count } from '../text.ts';
 import type { PublishedDocument, PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { RoleRow } from '../workspace/index/schema.ts';
-import type { PublicationContext } from './run.ts';
-import type { RunSection } from './sections.ts';
+import type { Inspected } from './phases.ts';
+import type { PublicationRoles } from './roles.ts';
+import type { RunSection, RunSections } from './sections.ts';
 import { replaceOutputFile } from './writers/files.ts';
 
 /** Roles that expire sooner are signed again. */
@@ -24,6 +25,17 @@ const RENEWAL = 90 * 86_400;
 
 /** Bits of the numbers by which the index finds the documents of a bin. */
 const INDEX_BITS = 16;
+
+/** What a publication is made of. */
+export interface Signing extends Pick<Inspected, 'index' | 'keys' | 'output' | 'roles' | 'sections'> {
+  /** The output directory. */
+  readonly out: string;
+  readonly now: number;
+  /** Bytes of the descriptor and of the site settings, by their target paths. */
+  readonly ownTargets: OwnTargets;
+}
+
+export type OwnTargets = readonly (readonly [target: string, bytes: Uint8Array])[];
 
 /** What is signed in this run, and what is kept. */
 export interface SigningPlan {
@@ -49,9 +61,9 @@ export interface SigningPlan {
 export type SigningReason = 'first' | 'keys' | 'lists' | 'settings' | 'expiry' | 'missing';
 
 /** Decides what has to be signed. */
-export async function planSigning(context: PublicationContext): Promise<SigningPlan> {
-  const { index, now } = context;
-  const { signed } = context.output;
+export async function planSigning(signing: Signing): Promise<SigningPlan> {
+  const { index, now, sections: all } = signing;
+  const { signed } = signing.output;
   const roles = index.roles();
   const known = Math.max(Number(index.fact('bins') ?? 1), bitsOf(roles.keys()));
   const bits = binBitsFor(index.totals().targets, known);
@@ -59,9 +71,9 @@ export async function planSigning(context: PublicationContext): Promise<SigningP
     const row = roles.get(name);
     return row !== undefined && row.expires > now + RENEWAL && signed.has(metadataFile(name, row.version));
   };
-  const others = index.fact('signers') !== signersOf(context);
+  const others = index.fact('signers') !== signersOf(signing.roles);
   // The key store has signed a publication that the index does not know: readers may have any of its lists.
-  const isStale = context.keys.contents.publication > (roles.get('snapshot')?.version ?? 0);
+  const isStale = signing.keys.contents.publication > (roles.get('snapshot')?.version ?? 0);
   const everything = others || isStale || Number(index.fact('bins')) !== bits || !isGood(DOCUMENTS_ROLE);
   const changed = new Set(
     index
@@ -72,20 +84,21 @@ export async function planSigning(context: PublicationContext): Promise<SigningP
   const bins = Array.from({ length: 2 ** bits }, (_, bin) => bin).filter((bin) => {
     return everything || changed.has(bin) || !isGood(binName(bin, bits));
   });
-  const sections = context.sections.list.filter((section) => {
-    return !section.held && (isStale || !isGood(section.name) || context.sections.mustSign(section, index, signed));
+  const sections = all.list.filter((section) => {
+    return !section.held && (isStale || !isGood(section.name) || all.mustSign(section, index, signed));
   });
-  const orphans = orphansOf(context, roles, bits);
-  const facts = await targetFacts(context);
+  const orphans = orphansOf(signed, all, roles, bits);
+  const facts = await targetFacts(all, signing.ownTargets);
   const targets = everything || !isGood('targets') || index.fact('targets') !== facts;
   const lists = bins.length + sections.length + orphans.length;
   const snapshot = lists > 0 || targets || everything || !isGood('snapshot');
-  const reasons = snapshot ? reasonsOf(context, { roles, bits, facts, orphans }) : [];
+  const reasons = snapshot ? reasonsOf(signing, { roles, bits, facts, orphans }) : [];
   return { bits, bins, sections, orphans, targets, documents: everything, snapshot, reasons, roles };
 }
 
 function orphansOf(
-  { output: { signed }, sections }: PublicationContext,
+  signed: ReadonlySet<string>,
+  sections: RunSections,
   roles: ReadonlyMap<string, RoleRow>,
   bits: number,
 ): string[] {
@@ -96,18 +109,16 @@ function orphansOf(
 }
 
 function reasonsOf(
-  context: PublicationContext,
+  { index, now, output: { signed }, roles: signers, sections: all }: Signing,
   { roles, bits, facts, orphans }: Pick<SigningPlan, 'roles' | 'bits' | 'orphans'> & { readonly facts: string },
 ): SigningReason[] {
-  const { index, now } = context;
-  const { signed } = context.output;
   if (index.fact('signers') === undefined) return ['first'];
-  const sections = context.sections.list.filter(({ held }) => !held).map(({ name }) => name);
+  const sections = all.list.filter(({ held }) => !held).map(({ name }) => name);
   const bins = Array.from({ length: 2 ** bits }, (_, bin) => binName(bin, bits));
   const names = ['targets', DOCUMENTS_ROLE, 'snapshot', ...sections, ...bins];
   const own = names.flatMap((name) => roles.get(name) ?? []).filter(({ expires }) => expires > 0);
   const reasons: Record<Exclude<SigningReason, 'first'>, boolean> = {
-    keys: index.fact('signers') !== signersOf(context),
+    keys: index.fact('signers') !== signersOf(signers),
     lists: Number(index.fact('bins')) !== bits,
     settings: index.fact('targets') !== facts,
     expiry: own.some(({ expires }) => expires <= now + RENEWAL),
@@ -121,22 +132,21 @@ function reasonsOf(
  *
  * @throws PublishError `signatures-missing`
  */
-export async function checkSigners(context: PublicationContext): Promise<void> {
-  const { targets: signers, targetsKeys } = context.roles;
-  if (signers.length >= targetsKeys.threshold) return;
-  const { bins, documents, targets } = await planSigning(context);
-  if (bins.length === 0 && !documents && !targets) return;
-  const message = `targets needs ${targetsKeys.threshold} signatures, and this run has ${count(signers.length, 'key')} of it`;
+export function checkSigners(
+  { targets: signers, targetsKeys: { threshold } }: PublicationRoles,
+  { bins, documents, targets }: SigningPlan,
+): void {
+  if (signers.length >= threshold || (bins.length === 0 && !documents && !targets)) return;
+  const message = `targets needs ${threshold} signatures, and this run has ${count(signers.length, 'key')} of it`;
   throw new PublishError('signatures-missing', message);
 }
 
 /** What keys of `targets` sign, by role, in the order in which it is written. */
 export async function* contentsToSign(
-  context: PublicationContext,
+  { index, roles, sections, ownTargets }: Signing,
   plan: SigningPlan,
   about: { readonly version: number; readonly expires: number },
 ): AsyncGenerator<[role: string, content: TufObject]> {
-  const { index, roles, sections } = context;
   const keys = roles.targetsKeys;
   for (const bin of plan.bins) {
     yield [binName(bin, plan.bits), binMetadata(about, targetsOf(index, bin, plan.bits))];
@@ -144,7 +154,7 @@ export async function* contentsToSign(
   if (plan.documents) yield [DOCUMENTS_ROLE, await documentsMetadata(about, plan.bits, keys)];
   if (!plan.targets) return;
   const delegated = sections.list.map((section) => section.keys);
-  yield ['targets', await targetsMetadata(about, await namedTargets(context), keys, delegated)];
+  yield ['targets', await targetsMetadata(about, await namedTargets(ownTargets), keys, delegated)];
 }
 
 /** The targets of one bin. */
@@ -168,7 +178,7 @@ function entryOf({ head, headLength, setId, content, form }: PublishedDocument):
 }
 
 /** Whose signatures count: as long as these are the same, what was signed stays good. */
-export function signersOf({ roles: { targets, snapshot, targetsKeys } }: PublicationContext): string {
+export function signersOf({ targets, snapshot, targetsKeys }: PublicationRoles): string {
   const { publicKeys, threshold } = targetsKeys;
   const most = threshold > 1 ? [String(threshold)] : [];
   return [targets[0]?.keyid ?? '', snapshot.keyid, ...publicKeys.map(toHex), ...most].join(' ');
@@ -183,7 +193,7 @@ function bitsOf(names: Iterable<string>): number {
 }
 
 /** Writes the descriptor and the settings, at their immutable names. */
-export async function putTargets({ out, index, output, ownTargets }: PublicationContext): Promise<void> {
+export async function writeTargets({ out, index, output, ownTargets }: Signing): Promise<void> {
   for (const [target, bytes] of ownTargets) {
     const hash = await hexDigest(bytes);
     const file = targetFile(target, hash);
@@ -193,14 +203,14 @@ export async function putTargets({ out, index, output, ownTargets }: Publication
 }
 
 /** As the role names them. */
-function namedTargets({ ownTargets }: PublicationContext): Promise<[string, TufObject][]> {
+function namedTargets(ownTargets: OwnTargets): Promise<[string, TufObject][]> {
   return Promise.all(
     ownTargets.map(async ([target, bytes]) => [target, await fileTarget(bytes)] as [string, TufObject]),
   );
 }
 
 /** What the role `targets` says, in one line. */
-export async function targetFacts({ sections, ownTargets }: PublicationContext): Promise<string> {
+export async function targetFacts(sections: RunSections, ownTargets: OwnTargets): Promise<string> {
   const hashes = await Promise.all(ownTargets.map(([, bytes]) => hexDigest(bytes)));
   return [...hashes, sections.facts()].filter(Boolean).join(' ');
 }

@@ -2,9 +2,9 @@
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { LostIndex, PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Change } from '../workspace/index/schema.ts';
-import type { Place } from './locate.ts';
+import type { SiteLocation } from './locate.ts';
+import type { Plan } from './phases.ts';
 import type { PublicationSummary } from './publication.ts';
-import type { Plan } from './run.ts';
 
 /** What becomes of the documents. */
 export interface PlanSummary extends Pick<Plan, 'documents' | 'sections' | 'public' | 'ignored' | 'unusedPatterns'> {
@@ -93,7 +93,7 @@ export interface DryRunSummary extends PlanSummary {
 
 /** @param untouched - documents that were in the plan, and turned out to be what they were */
 export function summarisePlan(
-  { configuration: { site }, out }: Place,
+  { configuration: { site }, out }: SiteLocation,
   { changes, documents, removed, sections, public: open, ignored, unusedPatterns }: Plan,
   { remade, restored }: ChangeReasons = changes,
   untouched = 0,

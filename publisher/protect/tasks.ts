@@ -6,10 +6,13 @@ import type { Change, Form, IndexedDocument, Task } from '../workspace/index/sch
 import type { Appearance } from './appearance.ts';
 import { immutableFilesOf } from './files.ts';
 import { isThere } from './output.ts';
-import type { Run } from './run.ts';
+import type { Inspected } from './phases.ts';
 import type { ChangeReasons } from './summary.ts';
 import type { Placement, WriteTask, WrittenDocument } from './writers/jobs.ts';
 import { CALLS_IN_FLIGHT, type DocumentWriters } from './writers/writers.ts';
+
+/** What writing documents takes. */
+type Writing = Pick<Inspected, 'appearance' | 'index' | 'keys' | 'output' | 'sections'>;
 
 export interface TasksDone {
   /** Documents that turned out to be what they were. */
@@ -20,18 +23,18 @@ export interface TasksDone {
 
 /** Writes every document of the plan, and notes each once its files are there. */
 export async function writeDocuments(
-  run: Run,
+  writing: Writing,
   writers: DocumentWriters,
   onDone: (documents: number) => void,
 ): Promise<TasksDone> {
-  const { index } = run;
+  const { index } = writing;
   const reasons = { remade: 0, restored: 0 };
   let [written, unchanged] = [0, 0];
   await gathering(index, index.tasks(), async (task) => {
-    const document = await writers.write(writeTaskFor(run, task));
+    const document = await writers.write(writeTaskFor(writing, task));
     if (document.reused) unchanged++;
     else if (isReason(task.change)) reasons[task.change]++;
-    index.gather(() => storeDocument(run, task, document));
+    index.gather(() => storeDocument(writing, task, document));
     onDone(++written);
   });
   index.transaction(() => {
@@ -57,7 +60,7 @@ function isReason(change: Change): change is keyof ChangeReasons {
   return change === 'remade' || change === 'restored';
 }
 
-function writeTaskFor({ appearance, index, keys, output }: Run, task: Task): WriteTask {
+function writeTaskFor({ appearance, index, keys, output }: Writing, task: Task): WriteTask {
   const { path, file, size, lastModified, identity, mediaType, setName, form } = task;
   const headers = appearance.headers.headersOf(path);
   const row = task.change === 'added' ? undefined : index.find(path);
@@ -76,8 +79,8 @@ function writeTaskFor({ appearance, index, keys, output }: Run, task: Task): Wri
   };
 }
 
-function storeDocument(run: Run, task: Task, document: WrittenDocument): void {
-  const { index, sections, keys } = run;
+function storeDocument(writing: Writing, task: Task, document: WrittenDocument): void {
+  const { index, sections, keys } = writing;
   const { head, headLength, content, contentLength, bytesOut } = document;
   const written = {
     setId: task.setName === undefined ? undefined : keys.keyOf(task.setName),
@@ -86,7 +89,7 @@ function storeDocument(run: Run, task: Task, document: WrittenDocument): void {
     content,
     contentLength,
     bytesOut,
-    placed: placedBefore(run, task, document),
+    placed: placedBefore(writing, task, document),
     headBin: sections.numberOf(headTargetOf(task.path)),
     contentBin: content === undefined ? undefined : sections.numberOf(contentTargetOf(task.path)),
   };
@@ -95,7 +98,7 @@ function storeDocument(run: Run, task: Task, document: WrittenDocument): void {
 
 /** What lies at the document's own name, if it can stay there. */
 function placedBefore(
-  { index, output, appearance: { pageFacts } }: Run,
+  { index, output, appearance: { pageFacts } }: Writing,
   task: Task,
   document: WrittenDocument,
 ): string | undefined {
@@ -112,7 +115,11 @@ function placedMark(form: Form, pageFacts: string): string {
 }
 
 /** Puts fallback pages, plain copies and pages that carry objects into their places. */
-export async function placeDocuments({ index, appearance }: Run, writers: DocumentWriters): Promise<void> {
+export async function placeDocuments(
+  index: PublisherIndex,
+  appearance: Appearance,
+  writers: DocumentWriters,
+): Promise<void> {
   const { pageFacts } = appearance;
   await gathering(index, index.unplaced(placedMark('page', pageFacts)), async (row) => {
     const bytes = await writers.place(placementFor(row, appearance));

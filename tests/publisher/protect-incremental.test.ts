@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-roots.ts';
-import type { Progress } from '../../publisher/protect/run.ts';
+import type { Progress } from '../../publisher/protect/phases.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import type { TrustedStore } from '../support/published.ts';
 import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';

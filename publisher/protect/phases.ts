@@ -1,41 +1,36 @@
-/** Types of one run of `wispr protect`, which every phase of it takes what it uses from. */
+/** The phases of `wispr protect`, and what each hands to the next: inspect, plan, write. The first two refuse, and change nothing that is published. */
 
-import type { ownTargetsOf } from '../../core/publication/names.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Change } from '../workspace/index/schema.ts';
 import type { Appearance } from './appearance.ts';
-import type { Place } from './locate.ts';
+import type { SiteLocation } from './locate.ts';
 import type { InspectedOutput } from './output.ts';
 import type { PublicationRoles } from './roles.ts';
 import type { RunKeys } from './run-keys.ts';
 import type { RunSections } from './sections.ts';
 
-/** What a publication is made of. */
-export interface PublicationContext extends Run {
-  /** Bytes of the descriptor and of the site settings, by their target paths. */
-  readonly ownTargets: ReturnType<typeof ownTargetsOf>;
-  /** Whether the timestamp is signed in this run; else `wispr publish` has it signed. */
-  readonly signsTimestamp: boolean;
-  /** Seconds for which the timestamp is good. */
-  readonly freshFor: number;
-}
-
-/** A run, once everything that could be refused is known to be good. */
-export interface Run extends Place {
+/** What is there: keys, earlier output, and how documents are to come out. */
+export interface Inspected {
+  readonly location: SiteLocation;
+  readonly index: PublisherIndex;
   readonly keys: RunKeys;
   readonly roles: PublicationRoles;
   readonly sections: RunSections;
-  readonly index: PublisherIndex;
   readonly output: InspectedOutput;
   readonly appearance: Appearance;
-  readonly plan: Plan;
-  readonly settings: SiteSettings;
+  /** Sets that get a new key. */
   readonly rekey: ReadonlySet<string>;
   /** Whether the key store is older than what was published: every set gets a new key then. */
   readonly areKeysOlder: boolean;
   /** The key server's public key, if it is there. */
   readonly recipient: Uint8Array | undefined;
+}
+
+/** What is to be done; the tasks themselves are in the index. */
+export interface Planned {
+  readonly plan: Plan;
+  readonly settings: SiteSettings;
 }
 
 export interface Progress {
