@@ -11,7 +11,7 @@ import type { ChunkKeys } from '../primitives/contract.ts';
 import { PREFIX_LENGTH } from '../primitives/contract.ts';
 import { type HmacHandle, hkdfExpand } from './hkdf.ts';
 
-export const SALT_LENGTH = 24;
+const SALT_LENGTH = 24;
 const COMMITMENT_LENGTH = 32;
 const INFO_LABEL = utf8('c2sp.org/chunked-encryption@v1+AEAD_AES_256_GCM\0');
 
@@ -45,8 +45,8 @@ function drawSalt(): Uint8Array {
 export async function beginMessage(
   inputKey: Uint8Array,
   context: Uint8Array,
-  salt: Uint8Array = drawSalt(),
 ): Promise<{ keys: MessageKeys; prefix: Uint8Array }> {
+  const salt = drawSalt();
   const keys = await deriveMessageKeys(inputKey, salt, context);
   return { keys, prefix: concat(salt, keys.commitment) };
 }

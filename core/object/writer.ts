@@ -28,8 +28,6 @@ export interface ObjectOptions {
   readonly paddingLength?: number | 'padme';
   /** Chunks in a block; this project's choice if left out. */
   readonly blockChunks?: number;
-  /** For test vectors only: a salt that is not random repeats keys and nonces. */
-  readonly saltForVectors?: Uint8Array;
 }
 
 /** The publisher's Ed25519 key pair, and its key id. */
@@ -85,9 +83,8 @@ export class ObjectWriter {
 
   /** Draws the salt of the payload, and derives its keys. Every plan is for one payload, to be made once. */
   async plan(): Promise<SealingPlan> {
-    const { set, metadata, saltForVectors } = this.#options;
-    const message =
-      set && (await beginMessage(set.key, payloadContext({ ...this.#options, set: set.id }), saltForVectors));
+    const { set, metadata } = this.#options;
+    const message = set && (await beginMessage(set.key, payloadContext({ ...this.#options, set: set.id })));
     return { shape: this.#shape, contentLength: metadata.contentLength, front: this.#front, message };
   }
 

@@ -40,15 +40,6 @@ export function xwingEncapsulate(publicKey: Uint8Array): { ciphertext: Uint8Arra
   return { ciphertext, sharedSecret };
 }
 
-/** {@link xwingEncapsulate} from a 64-byte seed. For test vectors only: a secret that can be repeated is none. */
-export function xwingEncapsulateForVectors(
-  publicKey: Uint8Array,
-  seed: Uint8Array,
-): { ciphertext: Uint8Array; sharedSecret: Uint8Array } {
-  const { ciphertext, sharedSecret } = sodium.crypto_kem_xwing_enc_deterministic(publicKey, seed);
-  return { ciphertext, sharedSecret };
-}
-
 /**
  * The secret that `ciphertext` encapsulates. A wrong ciphertext gives another secret, not an error (implicit rejection);
  * `undefined` only where its X25519 part is of small order.

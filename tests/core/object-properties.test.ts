@@ -3,14 +3,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { ByteReader, collect, streamOf } from '../../core/encoding/byte-reader.ts';
+import { readU32 } from '../../core/encoding/bytes.ts';
 import { encodeHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
 import type { OpenedDocument } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
+import { chooseBlockChunks } from '../../core/object/geometry.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { encodeObject, type ObjectOptions } from '../../core/object/writer.ts';
 import { key, publisher, set } from '../support/own-objects.ts';
 import { IS_RELEASE, runs } from '../support/tier.ts';
-import { splitObject } from '../vectors/make/forge.ts';
 
 const EXPECTED = { site: 'news.example', path: '/a/é b.html' };
 
@@ -119,7 +120,7 @@ describe('a protected object', () => {
         await content.return(undefined);
         const start = from % (each.size + 1);
         const end = start + (length % (each.size + 100)); // may lie behind the end: padding must not come out
-        const payload = each.encrypted ? splitObject(served.object).payload : served.content;
+        const payload = each.encrypted ? payloadOf(served.object) : served.content;
         const { start: first, end: last } = reader.payloadRange({ start, end });
         const source = new ByteReader(streamOf(payload.subarray(first, last)));
         const range = await collect(reader.contentRange({ start, end }, source));
@@ -183,7 +184,7 @@ describe('a protected object', () => {
       fc.asyncProperty(order, async (indexes) => {
         fc.pre(indexes.some((index, position) => index !== own[position]));
         const payload = Buffer.concat(indexes.map((index) => blocks[index] ?? new Uint8Array(0)));
-        const head = one.object.subarray(0, one.object.length - splitObject(one.object).payload.length);
+        const head = one.object.subarray(0, one.object.length - payloadOf(one.object).length);
         await expectRefused({ ...one, object: Buffer.concat([head, payload]) }, one.content);
       }),
       { numRuns: runs(50) },
@@ -208,9 +209,21 @@ describe('a protected object', () => {
   });
 });
 
+it('the writer chooses the block sizes that the specification names', () => {
+  const [MiB, GiB] = [2 ** 20, 2 ** 30];
+  const lengths = [0, 16 * MiB - 1, 16 * MiB, 256 * MiB - 1, 256 * MiB, 16 * GiB - 1, 16 * GiB];
+  expect(lengths.map(chooseBlockChunks)).toEqual([4, 4, 16, 16, 64, 64, 1024]);
+});
+
 /** The blocks of an encrypted object whose blocks are single chunks. */
 function blocksOf({ object }: Served): Uint8Array[] {
-  const { payload } = splitObject(object);
+  const payload = payloadOf(object);
   const starts = [0, ...Array.from({ length: 4 }, (_, index) => 56 + (index + 1) * 16_400), payload.length];
   return starts.slice(0, -1).map((start, index) => payload.subarray(start, starts[index + 1]));
+}
+
+/** The payload of an encrypted object: the header has its length. */
+function payloadOf(object: Uint8Array): Uint8Array {
+  const header = new TextDecoder().decode(object.subarray(12, 12 + readU32(object, 8)));
+  return object.subarray(-JSON.parse(header).payloadLength);
 }

@@ -1,14 +1,13 @@
 /** httpcrypt.json: docs/spec/httpcrypt.md. Messages are put together here by hand, from the primitives alone. */
 import { exchangeKeys, xchachaSeal } from '#channel';
 import { ed25519KeyPair, ed25519Sign, sha256 } from '#primitives';
-import { toBase64url } from '../../../core/encoding/base64url.ts';
-import { concat, lengthPrefixed, u32, u64, utf8 } from '../../../core/encoding/bytes.ts';
-import { toHex } from '../../../core/encoding/hex.ts';
-import { recordText } from '../../../core/httpcrypt/record.ts';
-import { type KeyVector, type KeyVectorFile, toBase64 } from '../format.ts';
-import { NOW, secret } from './fixed.ts';
-import { flipBit } from './forge.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { concat, lengthPrefixed, u32, u64, utf8 } from '../../core/encoding/bytes.ts';
+import { toHex } from '../../core/encoding/hex.ts';
+import { recordText } from '../../core/httpcrypt/record.ts';
+import { type KeyVector, type KeyVectorFile, toBase64 } from './format.ts';
 
+const NOW = 1_795_132_800;
 const URL = 'http://keys.news.example/a/';
 const HOUR = 3600;
 const channelKey = ed25519KeyPair(await secret('channel key'));
@@ -261,4 +260,16 @@ export function httpcryptSample({ vectors }: KeyVectorFile): string {
     `${toHex(body.subarray(0, 40))}…`,
     '```',
   ].join('\n');
+}
+
+/** 32 bytes that stand for a random value. All secrets here are public: SHA-256 of their names. */
+function secret(name: string): Promise<Uint8Array> {
+  return sha256(utf8(`wispr test vectors: ${name}`));
+}
+
+/** A copy with one bit flipped. */
+function flipBit(bytes: Uint8Array, offset: number, bit = 0): Uint8Array {
+  const copy = new Uint8Array(bytes);
+  copy[offset] = (copy[offset] ?? 0) ^ (1 << bit);
+  return copy;
 }
