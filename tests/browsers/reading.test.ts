@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { invitationLink } from '../../keyserver/readers/invitations.ts';
+import { forFile } from '../support/for-file.ts';
 import { fileOf, publish } from '../support/publisher-with-sets.ts';
-import { startWebReaderServers, type WebReaderServers } from '../support/web-reader-rig.ts';
+import { startWebReaderServers } from '../support/web-reader-rig.ts';
 import type { BrowserSettings, BrowserUnderTest } from './driver.ts';
 import { startFirefox } from './firefox.ts';
-import { type Network, startNetwork } from './network.ts';
+import { startNetwork } from './network.ts';
 import { startWebkit } from './webkit.ts';
 
 const CONTENT_HOST = 'cache.news.example';
@@ -20,11 +21,9 @@ const STORY = `<!doctype html><title>The harbour</title><link rel="stylesheet" h
   <h1>The harbour</h1><img src="boat.png" alt="A boat"><p>Ships</p><a id="next" href="../21/story.html">Tomorrow</a>
   <a id="table" href="tides.csv" download>The tides</a><script src="/script.js"></script>`;
 
-let rig: WebReaderServers;
-let network: Network;
+const rig = forFile(() => startWebReaderServers({ content: [`https://${CONTENT_HOST}`], otherNames: [CONTENT_HOST] }));
+const network = forFile(() => startNetwork(rig.ports));
 beforeAll(async () => {
-  rig = await startWebReaderServers({ content: [`https://${CONTENT_HOST}`], otherNames: [CONTENT_HOST] });
-  network = await startNetwork(rig.ports);
   await network.addPlainHost(CONTENT_HOST, rig.host.port, rig.tls);
   for (const document of [
     {
@@ -49,10 +48,6 @@ beforeAll(async () => {
     { path: '/21/story.html', content: '<title>Tomorrow</title>', mediaType: HTML, set: 'day-2' },
   ])
     await publish(rig.publisher, rig.host, document);
-});
-afterAll(async () => {
-  network?.close();
-  await rig?.close();
 });
 
 const BROWSERS = [

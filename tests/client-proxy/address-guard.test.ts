@@ -14,16 +14,16 @@ import { parseAllowLocal } from '../../client-proxy/network/local-addresses.ts';
 import { exchange } from '../../client-proxy/site/exchange.ts';
 import { isAllowed, isLocalAddress } from '../../node-support/addresses.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { forFile } from '../support/for-file.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-http.ts';
-import { type ReaderRig, startHostileReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 /** A service of the reader's own, which no page has any business with. */
 let service: Server;
 let port: number;
 let asked = 0;
-let rig: ReaderRig<HostileKeyServer>;
+const rig = forFile(startHostileReaderRig);
 beforeAll(async () => {
   service = createServer((_, response) => {
     asked++;
@@ -32,11 +32,10 @@ beforeAll(async () => {
   service.on('connection', () => asked++);
   service.on('upgrade', (_, socket) => socket.destroy());
   port = await listenOnLoopback(service);
-  rig = await startHostileReaderRig();
+
   await rig.restart({ allowLocal: [] });
 });
 afterAll(async () => {
-  await rig.close();
   await closeServer(service);
 });
 afterEach(() => {

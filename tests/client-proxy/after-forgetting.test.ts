@@ -1,18 +1,14 @@
 /** A Reader that runs while everything is forgotten, or while a command connects: status, pages and commands say the same. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { forgetEverything, lockReader, protectIdentity, unlockReader } from '../../client-proxy/index.ts';
 import { refusalText } from '../../client-proxy/pages/texts.ts';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { forEachTest } from '../support/for-file.ts';
 import { send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
-import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 import { runWispr } from '../support/wispr.ts';
 
-let rig: ReaderRig<HostileKeyServer>;
-beforeEach(async () => {
-  rig = await startHostileReaderRig();
-});
-afterEach(() => rig.close());
+const rig = forEachTest(startHostileReaderRig);
 
 const host = () => `localhost:${rig.proxy.port}`;
 const show = async (path: string) => (await send(rig.proxy.port, path, { headers: { host: host() } })).text;

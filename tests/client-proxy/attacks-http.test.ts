@@ -1,20 +1,19 @@
 /** Rows 57 to 59 of the attack list through the running proxy: what HTTP lets a client or a host ask and say. */
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { forFile } from '../support/for-file.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
-import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 
 const LENGTH = 1_000_000;
 
-let rig: ReaderRig<HostileKeyServer>;
+const rig = forFile(startHostileReaderRig);
 const content = randomBytes(LENGTH);
 let object: Uint8Array;
 beforeAll(async () => {
-  rig = await startHostileReaderRig();
   object = await rig.publisher.publish(rig.host.files, '/film.mp4', { content });
 });
-afterAll(() => rig.close());
+
 beforeEach(() => {
   rig.host.handlers.clear();
   rig.host.requests.length = 0;

@@ -1,7 +1,7 @@
 /** Rows 1 to 17 of the attack list through the running proxy: a hostile host serves damaged objects, and no byte of them comes out. */
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ed25519Sign, sealChunks, sha256 } from '#primitives';
 import { beginMessage, messageKeysFor } from '../../core/crypto/chunked-encryption.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
@@ -10,9 +10,9 @@ import { canonicalJson, type JsonObject } from '../../core/encoding/canonical-js
 import { encodeHead } from '../../core/object/head.ts';
 import { type EncryptedHeader, encodeHeader } from '../../core/object/header.ts';
 import { payloadContext } from '../../core/object/message.ts';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { forFile } from '../support/for-file.ts';
 import { type Received, refusalCode, send, sendRaw } from '../support/http-client.ts';
-import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 
 const PATH = '/article.html';
 const SECRET = 'for subscribers only ';
@@ -20,13 +20,12 @@ const content = Buffer.from(SECRET.repeat(12_000)); // 252,000 bytes: four block
 const CHUNK = 16_400;
 const BLOCK = 4 * CHUNK;
 
-let rig: ReaderRig<HostileKeyServer>;
+const rig = forFile(startHostileReaderRig);
 let object: Uint8Array;
 beforeAll(async () => {
-  rig = await startHostileReaderRig();
   object = await rig.publisher.object(PATH, { content });
 });
-afterAll(() => rig.close());
+
 afterEach(async () => {
   expect((await read(object)).text).toBe(content.toString()); // the proxy lives on
 });

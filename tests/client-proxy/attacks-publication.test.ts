@@ -1,13 +1,13 @@
+import { forEachTest } from '../support/for-file.ts';
 /** Rows 27 to 40, 82 and 92 of the attack list through the running proxy: hostile metadata. The client by itself: tests/publication. */
 
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { ROLE_VALIDITY, signMetadata } from '../../core/publication/writer.ts';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { refusalCode, send } from '../support/http-client.ts';
-import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 import { keyRing } from '../support/test-publication.ts';
 import { TestPublisher } from '../support/test-publisher.ts';
 
@@ -15,13 +15,11 @@ const METADATA = '/.well-known/wispr/';
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-let rig: ReaderRig<HostileKeyServer>;
+const rig = forEachTest(startHostileReaderRig);
 beforeEach(async () => {
-  rig = await startHostileReaderRig();
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'good' });
   rig.publisher.afterPublishing = async () => undefined; // every look is a step of the test
 });
-afterEach(() => rig.close());
 
 const get = (path = '/a.html') => send(rig.proxy.port, rig.url(path));
 const now = () => Math.floor(Date.now() / 1000);

@@ -3,23 +3,23 @@ import { bindSite } from '../../client-proxy/index.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
 import { secondsLater } from '../support/afterwards.ts';
-import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { startContentHost } from '../support/content-host.ts';
+import { forFile } from '../support/for-file.ts';
 import { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { type Received, refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
-import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 import { TestPublisher } from '../support/test-publisher.ts';
 
 const SECRET = 'for subscribers only';
 
-let rig: ReaderRig<HostileKeyServer>;
+const rig = forFile(startHostileReaderRig);
 let other: TestPublisher;
-let otherHost: ContentHost;
+const otherHost = forFile(startContentHost);
 let otherServer: HostileKeyServer;
 beforeAll(async () => {
-  rig = await startHostileReaderRig();
   other = await TestPublisher.create('other.example');
-  otherHost = await startContentHost();
+
   otherServer = await HostileKeyServer.start(other);
   const site = { site: 'other.example', content: [otherHost.origin], reading: other.reading };
   otherServer.descriptor = other.descriptor(otherServer.origin, { sites: [site] });
@@ -30,8 +30,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await otherServer.close();
-  await otherHost.close();
-  await rig.close();
 });
 beforeEach(() => {
   rig.host.handlers.clear();

@@ -5,16 +5,16 @@ import { rmSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ObjectCache } from '../../client-proxy/documents/cache/object-cache.ts';
 import { StoredObject } from '../../client-proxy/documents/cache/stored-object.ts';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { afterwards } from '../support/afterwards.ts';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { forEachTest } from '../support/for-file.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-http.ts';
-import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 
 const MiB = 1024 * 1024;
 const DAY = 86_400;
@@ -22,11 +22,7 @@ const SITE = 'news.example';
 /** Of a file that is written in a few milliseconds. */
 const SOON = { interval: 5 };
 
-let rig: ReaderRig<HostileKeyServer>;
-beforeEach(async () => {
-  rig = await startHostileReaderRig({ cacheBytes: 64 * MiB });
-});
-afterEach(() => rig.close());
+const rig = forEachTest(() => startHostileReaderRig({ cacheBytes: 64 * MiB }));
 
 const folder = () => join(rig.storage.dataDirectory, 'cache');
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>

@@ -3,22 +3,21 @@ import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '../../client-proxy/limits.ts';
 import { collect } from '../../core/encoding/byte-reader.ts';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { forFile } from '../support/for-file.ts';
 import { refusalCode, send } from '../support/http-client.ts';
-import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 
 /** More than sockets hold, and quickly packed. */
 const LARGE = Buffer.alloc(12 * 1024 * 1024, 'a');
 const PACKED = gzipSync(LARGE, { level: 1 });
 const SMALL = Buffer.from('<p>small</p>'.repeat(2_000));
 const BOUND = 2;
-let rig: ReaderRig<HostileKeyServer>;
+const rig = forFile(startHostileReaderRig);
 const sockets: Socket[] = [];
 beforeAll(async () => {
-  rig = await startHostileReaderRig();
   const publish = (path: string, content: Buffer, contentCoding?: 'br' | 'gzip') =>
     rig.publisher.publish(rig.host.files, path, { content, metadata: contentCoding ? { contentCoding } : {} });
   await publish('/large.txt', PACKED, 'gzip');
@@ -33,7 +32,6 @@ beforeEach(() => {
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
 });
-afterAll(() => rig.close());
 
 const get = (path: string) => send(rig.proxy.port, rig.url(path));
 

@@ -1,5 +1,5 @@
 /** Connecting on the Reader's page, where it takes more than one good link and one press of the button. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Proposal } from '../../client-proxy/connect/connection.ts';
 import { parseConnectTo, ReaderError } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
@@ -7,14 +7,11 @@ import { alertOf } from '../../client-proxy/pages/connect.ts';
 import { Proposals } from '../../client-proxy/pages/proposals.ts';
 import { BINDING_PATH } from '../../core/keys/binding.ts';
 import { KeyError } from '../../core/keys/errors.ts';
+import { forEachTest } from '../support/for-file.ts';
 import { type Received, send } from '../support/http-client.ts';
-import { type InvitedReader, startInvitedReader } from '../support/invited-reader.ts';
+import { startInvitedReader } from '../support/invited-reader.ts';
 
-let reader: InvitedReader;
-beforeEach(async () => {
-  reader = await startInvitedReader();
-});
-afterEach(() => reader.close());
+const reader = forEachTest(startInvitedReader);
 
 const origin = () => reader.proxy.page.slice(0, -1);
 const get = (path: string) => send(reader.proxy.port, path, { headers: { host: new URL(origin()).host } });

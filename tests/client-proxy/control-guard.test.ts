@@ -1,3 +1,4 @@
+import { forFile } from '../support/for-file.ts';
 /** Who may change something on the Reader's own pages. Rows 61 and 62 of the attack list; row 95 in a browser. */
 
 import { createServer } from 'node:http';
@@ -9,15 +10,13 @@ import { Guard } from '../../client-proxy/pages/guard.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { type Received, refusalCode, type Sent, send, sendRaw } from '../support/http-client.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { startReaderRig } from '../support/reader-rig.ts';
 
-let rig: ReaderRig;
+const rig = forFile(startReaderRig);
 let token: string;
 beforeAll(async () => {
-  rig = await startReaderRig();
   token = await readToken('/settings');
 });
-afterAll(() => rig.close());
 
 const own = (host = 'localhost') => `${host}:${rig.proxy.port}`;
 const get = (path: string, headers: Record<string, string> = {}) =>

@@ -3,19 +3,18 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../client-proxy/limits.ts';
+import { forFile } from '../support/for-file.ts';
 import { send } from '../support/http-client.ts';
 import { isOpen, openMany, rawClient } from '../support/raw-http.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { startReaderRig } from '../support/reader-rig.ts';
 
-let rig: ReaderRig;
+const rig = forFile(startReaderRig);
 beforeAll(async () => {
-  rig = await startReaderRig();
   rig.host.handlers.set('/', (_, response) => response.end('well'));
 });
-afterAll(() => rig.close());
 
 /** A proxy of its own with other limits. */
 async function withLimits(changes: Partial<Limits>, test: (port: number) => Promise<void>) {

@@ -1,15 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { forFile } from '../support/for-file.ts';
 import { send } from '../support/http-client.ts';
-import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 
-let rig: ReaderRig<HostileKeyServer>;
-beforeAll(async () => {
-  rig = await startHostileReaderRig();
-});
-afterAll(() => rig.close());
+const rig = forFile(startHostileReaderRig);
+
 beforeEach(() => {
   rig.host.requests.length = 0;
 });

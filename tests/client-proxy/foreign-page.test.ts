@@ -2,17 +2,17 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../support/chromium.ts';
+import { forFile } from '../support/for-file.ts';
 import { refusalCode, send } from '../support/http-client.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { startReaderRig } from '../support/reader-rig.ts';
 
 const PAPER = 'http://news.example';
 const IMAGE = '<svg xmlns="http://www.w3.org/2000/svg" width="37" height="11"/>';
 const EMBEDDED = `<script src="${PAPER}/data.js"></script><img src="${PAPER}/p.svg"><iframe src="${PAPER}/page.html"></iframe>`;
 
-let rig: ReaderRig;
+const rig = forFile(startReaderRig);
 let browser: Browser;
 beforeAll(async () => {
-  rig = await startReaderRig();
   const publish = (path: string, content: string, mediaType = 'text/html; charset=utf-8') =>
     rig.publisher.publish(rig.host.files, path, { content, metadata: { mediaType } });
   await publish('/data.js', 'window.taken = "for subscribers only";', 'text/javascript; charset=utf-8');
@@ -26,7 +26,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser.close();
-  await rig.close();
 });
 
 /** What a page got hold of. */

@@ -1,22 +1,20 @@
 /** attack 67: a Reader whose database cannot be written. What cannot be kept does not count as verified, and nothing is lost. With the system's own answers: full-file-system.test.ts. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { protectIdentity } from '../../client-proxy/index.ts';
+import { forEachTest } from '../support/for-file.ts';
 import { type FullDisk, fillDisk } from '../support/full-disk.ts';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
-import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 
 const DAY = 86_400;
-let rig: ReaderRig<HostileKeyServer>;
+const rig = forEachTest(startHostileReaderRig);
 let disk: FullDisk | undefined;
 beforeEach(async () => {
-  rig = await startHostileReaderRig();
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
 });
 afterEach(async () => {
   disk?.makeRoom();
-  await rig.close();
 });
 
 const get = (path = '/a.html') => send(rig.proxy.port, rig.url(path));

@@ -1,17 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { gatewayLabel } from '../../client-proxy/gateway/label.ts';
 import { bindSite, parseConnectTo } from '../../client-proxy/index.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { startContentHost } from '../support/content-host.ts';
+import { forFile } from '../support/for-file.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startKeyServerOf } from '../support/key-server.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { startReaderRig } from '../support/reader-rig.ts';
 import { TestPublisher } from '../support/test-publisher.ts';
 
-let rig: ReaderRig;
+const rig = forFile(startReaderRig);
 let host: string;
 beforeAll(async () => {
-  rig = await startReaderRig();
   host = new URL((await rig.proxy.gatewayUrl('news.example')) ?? '').host;
   const headers = {
     'content-security-policy': "default-src 'self'",
@@ -19,7 +19,6 @@ beforeAll(async () => {
   };
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'through the gateway', metadata: { headers } });
 });
-afterAll(() => rig.close());
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   send(rig.proxy.port, path, { method, headers: { host, ...headers } });

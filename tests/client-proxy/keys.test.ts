@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import type { KeyAnswer } from '../../core/keys/key-request.ts';
 import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { forFile } from '../support/for-file.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
-import { type ReaderRig, startHostileReaderRig, storedIds } from '../support/reader-rig.ts';
+import { startHostileReaderRig, storedIds } from '../support/reader-rig.ts';
 
 const SECRET = 'for subscribers only';
 
-let rig: ReaderRig<HostileKeyServer>;
+const rig = forFile(startHostileReaderRig);
 let set: NamedKey;
-beforeAll(async () => {
-  rig = await startHostileReaderRig();
-});
-afterAll(() => rig.close());
+
 beforeEach(async () => {
   rig.keyServer.tamper = (answer) => answer;
   rig.keyServer.instead = () => false;

@@ -1,9 +1,9 @@
 /** What a signed "no such document" is worth where no host could be asked for a newer publication. */
 import { createHash } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { DESCRIPTOR_TARGET, targetUrlPath } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { forEachTest } from '../support/for-file.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
 import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
@@ -12,12 +12,10 @@ const TIMESTAMP = '/.well-known/wispr/timestamp.json';
 const FINAL = 'There is no such page</h1>';
 const SO_FAR = 'There is no such page so far</h1>';
 
-let rig: ReaderRig<HostileKeyServer>;
+const rig = forEachTest(startHostileReaderRig);
 beforeEach(async () => {
-  rig = await startHostileReaderRig();
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
 });
-afterEach(() => rig.close());
 
 const ask = (path: string, headers: Record<string, string> = {}) =>
   send(rig.proxy.port, rig.url(path), { method: 'GET', headers });

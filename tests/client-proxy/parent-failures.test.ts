@@ -1,9 +1,10 @@
+import { forFile } from '../support/for-file.ts';
 /** A parent proxy that wants a password, breaks off or speaks no HTTP: that is said of it, and not of the hosts behind it. */
 
 import { writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { bindSite, parseConnectTo, type RunningProxy } from '../../client-proxy/index.ts';
 import { ParentProxy } from '../../client-proxy/network/parent-proxy.ts';
 import type { CodedError } from '../../core/errors.ts';
@@ -20,14 +21,14 @@ const NO_BODY = 'Content-Length: 0\r\n\r\n';
 const WANTS_PASSWORD = `HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="x"\r\n${NO_BODY}`;
 const asksForPassword: RawAnswer = (_head, socket) => void socket.write(WANTS_PASSWORD);
 
-let rig: ReaderRig;
-beforeAll(async () => {
-  rig = await startReaderRig({
+const rig = forFile(() =>
+  startReaderRig({
     sites: ({ origin }) => [{ site: 'news.example', content: [origin, MIRROR], reading: 'https://read.news.example' }],
-  });
+  }),
+);
+beforeAll(async () => {
   await rig.publisher.publish(rig.host.files, '/far', { content: 'far' });
 });
-afterAll(() => rig.close());
 
 interface Behind {
   readonly proxy: RunningProxy;

@@ -1,5 +1,5 @@
 /** A Reader with period keys: docs/spec/keys.md, "Period keys". */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
@@ -7,20 +7,17 @@ import { canonicalJson, type Json } from '../../core/encoding/canonical-json.ts'
 import { ENVELOPE_TARGETS, envelopeTargetOf } from '../../core/keys/envelope.ts';
 import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { forFile } from '../support/for-file.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
-import { type ReaderRig, startHostileReaderRig, storedIds } from '../support/reader-rig.ts';
+import { startHostileReaderRig, storedIds } from '../support/reader-rig.ts';
 
 const DAY = 86_400;
 const SECRET = 'for subscribers only';
 
-let rig: ReaderRig<HostileKeyServer>;
+const rig = forFile(startHostileReaderRig);
 let count = 0;
-beforeAll(async () => {
-  rig = await startHostileReaderRig();
-});
-afterAll(() => rig.close());
+
 beforeEach(() => {
   rig.keyServer.tamper = (answer) => answer;
   rig.keyServer.keyRequests.length = 0;

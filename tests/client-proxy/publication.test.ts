@@ -1,30 +1,28 @@
+import { forEachTest } from '../support/for-file.ts';
 /** What the running proxy makes of the publication of a connected site: signed 404, redirects, clean URLs, news, age. */
 
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ReaderError } from '../../client-proxy/errors.ts';
 import { fetchDocument, parseConnectTo } from '../../client-proxy/index.ts';
 import { lookOf } from '../../client-proxy/pages/look.ts';
 import { pageOf, type RefusedAddresses } from '../../client-proxy/pages/refusal.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
-import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 const NAVIGATION = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', 'sec-fetch-site': 'none' };
 
-let rig: ReaderRig<HostileKeyServer>;
+const rig = forEachTest(startHostileReaderRig);
 beforeEach(async () => {
-  rig = await startHostileReaderRig();
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
 });
-afterEach(() => rig.close());
 
 const get = (path = '/a.html', headers: Record<string, string> = {}, method = 'GET') =>
   send(rig.proxy.port, rig.url(path), { method, headers });

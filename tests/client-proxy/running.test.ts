@@ -5,24 +5,22 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fetchDocument, lockReader, startProxy } from '../../client-proxy/index.ts';
 import { DEFAULT_LIMITS } from '../../client-proxy/limits.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { makeRoamingCheap } from '../support/cheap-roaming.ts';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { forEachTest } from '../support/for-file.ts';
 import { send } from '../support/http-client.ts';
-import { proxyCommand, type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { proxyCommand, startHostileReaderRig } from '../support/reader-rig.ts';
 import { runWispr, startWispr } from '../support/wispr.ts';
 
 beforeAll(() => makeRoamingCheap());
-let rig: ReaderRig<HostileKeyServer>;
+const rig = forEachTest(() => startHostileReaderRig({ cacheBytes: 50_000_000 }));
 beforeEach(async () => {
-  rig = await startHostileReaderRig({ cacheBytes: 50_000_000 });
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'for subscribers' });
 });
-afterEach(() => rig.close());
 
 const socket = () => join(rig.storage.dataDirectory, 'running', 'socket');
 const read = () => send(rig.proxy.port, rig.url('/a.html'));

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ObjectCache } from '../../client-proxy/documents/cache/object-cache.ts';
 import {
   parseConnectTo,
@@ -18,17 +18,13 @@ import { MEGABYTE, SettingsKeeper } from '../../client-proxy/store/settings.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { binMetadata, signMetadata } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { forEachTest } from '../support/for-file.ts';
 import { send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
 import { startRawHost } from '../support/raw-http.ts';
-import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 
-let rig: ReaderRig<HostileKeyServer>;
-beforeEach(async () => {
-  rig = await startHostileReaderRig({ cacheBytes: 50_000_000 });
-});
-afterEach(() => rig.close());
+const rig = forEachTest(() => startHostileReaderRig({ cacheBytes: 50_000_000 }));
 
 const SITE = 'news.example';
 const get = (path: string) => send(rig.proxy.port, rig.url(path));

@@ -1,10 +1,10 @@
 /** Other protocols on a connection that began with HTTP: WebSocket by upgrade and by tunnel, with a real server, client and browser. */
 import { connect, type Socket } from 'node:net';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RawData, WebSocket, WebSocketServer } from 'ws';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { launchChromium } from '../support/chromium.ts';
+import { forFile } from '../support/for-file.ts';
 import { refusalCode } from '../support/http-client.ts';
 import { lines, passingRig, toRaw } from '../support/passing-rig.ts';
 import { rawClient } from '../support/raw-http.ts';
@@ -173,14 +173,9 @@ describe('an upgrade', () => {
 });
 
 describe('in Chromium', () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchChromium(
-      `--proxy-server=http://127.0.0.1:${passing.rig.proxy.port}`,
-      '--proxy-bypass-list=<-loopback>',
-    );
-  });
-  afterAll(() => browser.close());
+  const browser = forFile(() =>
+    launchChromium(`--proxy-server=http://127.0.0.1:${passing.rig.proxy.port}`, '--proxy-bypass-list=<-loopback>'),
+  );
 
   it('a page that passes through opens a WebSocket, and uploads and streams as without the proxy', async () => {
     passing.rig.host.handlers.set('/socket.html', (_, response) =>

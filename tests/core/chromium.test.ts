@@ -7,9 +7,10 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../support/chromium.ts';
+import { forFile } from '../support/for-file.ts';
 import canonicalJson from '../vectors/canonical-json.json' with { type: 'json' };
 import type { KeyVectorFile, ObjectVectorFile } from '../vectors/format.ts';
 import keys from '../vectors/keys.json' with { type: 'json' };
@@ -30,19 +31,18 @@ const keyVectors = (keys as unknown as KeyVectorFile).vectors;
 
 describe('core in Chromium', () => {
   let server: Server | undefined;
-  let browser: Browser | undefined;
+  const browser = forFile(launchChromium);
   let report: Report;
   const problems: string[] = [];
 
   beforeAll(async () => {
     server = await listen(serve(await bundle()));
-    browser = await launchChromium();
+
     const page = await browser.newPage();
     report = await runIn(page, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, problems);
   });
 
   afterAll(async () => {
-    await browser?.close();
     await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
   });
 

@@ -1,19 +1,18 @@
 /** The Reader's own pages as a reader meets them, in Chromium without scripts: from an invitation to a site that is read, and away from it again. */
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { forFile } from '../support/for-file.ts';
 import { type InvitedReader, twoSites } from '../support/invited-reader.ts';
 import { ReaderPages } from '../support/pages/reader-pages.ts';
 import { inRelease } from '../support/tier.ts';
 
-let pages: ReaderPages;
+const pages = forFile(() => ReaderPages.start());
 let reader: InvitedReader;
 let page: Page;
 beforeAll(async () => {
-  pages = await ReaderPages.start();
   ({ reader, page } = pages);
 });
-afterAll(() => pages?.close());
 
 describe('a reader with an invitation', () => {
   it('says what is wrong with a link, on the page and with the focus on it', async () => {

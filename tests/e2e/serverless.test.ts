@@ -2,10 +2,11 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { keyPeriodOf } from '../../publisher/serverless/key-files.ts';
 import { accessibilityProblems } from '../support/axe.ts';
+import { forFile } from '../support/for-file.ts';
 import { takePictures } from '../support/pages/browser.ts';
 import {
   ARTICLE,
@@ -19,11 +20,7 @@ import {
 import { inRelease } from '../support/tier.ts';
 import { runWispr } from '../support/wispr.ts';
 
-let site: ServerlessSite;
-beforeAll(async () => {
-  site = await ServerlessSite.start('nginx');
-});
-afterAll(() => site?.close());
+const site = forFile(() => ServerlessSite.start('nginx'));
 
 it('an invitation leads to the site: pages, pictures, downloads, a film in which one can seek, an issue to keep', () =>
   site.readAt('nginx'));

@@ -1,9 +1,10 @@
 /** The vault in Chromium: from an invitation to the first article, and the keys that it hands to nobody else. docs/spec/web-reader.md */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import { overview } from '../../keyserver/operations/overview.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import { forFile } from '../support/for-file.ts';
 import { takePictures } from '../support/pages/browser.ts';
 import {
   CONTENT,
@@ -19,13 +20,11 @@ import {
 import { setOf } from '../support/publisher-with-sets.ts';
 import { inRelease } from '../support/tier.ts';
 
-let vault: Vault;
+const vault = forFile(startVault);
 let rig: Vault['rig'];
 beforeAll(async () => {
-  vault = await startVault();
   ({ rig } = vault);
 });
-afterAll(() => vault?.close());
 
 describe('an invitation', () => {
   it('leads from its link to the first article in two taps, with nothing typed', async () => {

@@ -1,8 +1,8 @@
 /** The operators' pages, over the real server: in Chromium with a virtual authenticator, and by requests that no page sends. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { roleSigner } from '../../core/publication/keys.ts';
 import { factsOf, signMetadata, snapshotMetadata } from '../../core/publication/writer.ts';
@@ -22,6 +22,7 @@ import { definePlan, listPlans } from '../../keyserver/subscriptions/plans.ts';
 import { findSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { askForKeys, bind } from '../support/device.ts';
+import { forFile } from '../support/for-file.ts';
 import { rigForFile } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
@@ -33,7 +34,7 @@ const SHOTS = process.env.WISPR_SCREENSHOTS;
 const listen = { host: '127.0.0.1', port: 0 };
 const rig = rigForFile({ sets: ['day-2026-11-16', 'photos'], config: { admin: { listen } } });
 let origin: string;
-let browser: Browser;
+const browser = forFile(launchChromium);
 let page: Page;
 let code: string;
 beforeAll(async () => {
@@ -51,9 +52,7 @@ beforeAll(async () => {
   const push = 'INSERT INTO pushes (target, succeeded, failed) VALUES (?, ?, ?)';
   await state.database.run(push, '/var/www/news.example', state.now() - 900, null);
   await state.database.run(push, 's3://bucket/news', state.now() - 90_000, state.now() - 900);
-  browser = await launchChromium();
 });
-afterAll(() => browser?.close());
 
 /** What a publisher has handed over: the snapshot expires in 20 days, targets in 3. */
 async function publicationOf(now: number) {

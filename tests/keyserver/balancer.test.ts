@@ -1,10 +1,11 @@
 /** Two key servers behind the HAProxy of docs/cluster.md, which passes TLS through: whichever a connection comes to, the site is the same. */
 import { once } from 'node:events';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { type Cluster, connectBy, newClient, ORIGINS, startCluster, type Way } from '../support/cluster.ts';
+import { connectBy, newClient, ORIGINS, startCluster, type Way } from '../support/cluster.ts';
 import { createDeviceKeys } from '../support/device.ts';
+import { forFile } from '../support/for-file.ts';
 import { createReader, createVisitor } from '../support/reading-site-visitor.ts';
 
 const LETTER = { path: '/letter.html', content: '<h1>Letter</h1>', mediaType: 'text/html', set: 'day-1' };
@@ -14,11 +15,7 @@ const KEYS = new URL(ORIGINS.keyServer).hostname;
 /** Requests that are under way when a key server is killed. */
 const AT_A_TIME = 4;
 
-let the: Cluster;
-beforeAll(async () => {
-  the = await startCluster({ documents: [LETTER] });
-});
-afterAll(() => the.close());
+const the = forFile(() => startCluster({ documents: [LETTER] }));
 
 /** Does something, and insists that both key servers had a part in it. */
 async function atBoth<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -1,27 +1,24 @@
 /** Whole key servers, one of them the dispatcher. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
 import { forDevelopment, type KeyServerConfig, readConfig } from '../../keyserver/config/config.ts';
 import { configTemplate } from '../../keyserver/config/template.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import { forFile } from '../support/for-file.ts';
 import { configIn, logged, rigForFile, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { createReader } from '../support/reading-site-visitor.ts';
 
 const PASSWORD = 'correct horse battery';
 const metrics = { listen: { host: '127.0.0.1', port: 0 } };
-let other: RunningKeyServer;
 let port: number;
 const rig = rigForFile(async () => {
   port = await freePort();
   return { config: { dispatcher: { listen: { host: '127.0.0.1', port } }, metrics } };
 });
+const other = forFile(() => start({ ...rig.config, publicKey: join(rig.folder, 'other.pub'), metrics }));
 const { log, text } = logged();
-beforeAll(async () => {
-  other = await start({ ...rig.config, publicKey: join(rig.folder, 'other.pub'), metrics });
-});
-afterAll(() => other.close());
 
 function start(config: KeyServerConfig): Promise<RunningKeyServer> {
   return startKeyServer({ ...config, dispatcher: { connect: `127.0.0.1:${port}` } }, { log });

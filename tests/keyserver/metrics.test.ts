@@ -1,17 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readConfig } from '../../keyserver/config/config.ts';
 import { configTemplate } from '../../keyserver/config/template.ts';
+import { forEachTest } from '../support/for-file.ts';
 import { HOUR, PublicationRig } from '../support/publication-rig.ts';
 
-let the: PublicationRig;
-beforeEach(async () => {
-  the = await PublicationRig.start({ metrics: { listen: { host: '127.0.0.1', port: 0 } } });
-});
-afterEach(() => the.close());
+const the = forEachTest(() => PublicationRig.start({ metrics: { listen: { host: '127.0.0.1', port: 0 } } }));
 
 /** By name and labels, as they stand in the text. */
 async function metrics(): Promise<Map<string, number>> {

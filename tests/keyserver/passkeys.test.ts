@@ -1,7 +1,8 @@
-import type { Browser, CDPSession, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { CDPSession, Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { launchChromium } from '../support/chromium.ts';
+import { forFile } from '../support/for-file.ts';
 import { configIn, rigForFile } from '../support/keyserver-rig.ts';
 import { createReader } from '../support/reading-site-visitor.ts';
 
@@ -15,11 +16,7 @@ const AUTHENTICATOR = {
 } as const;
 // Passkeys belong to names, not to addresses.
 const rig = rigForFile({ config: { reading: { ...configIn('').reading, listen: { host: 'localhost', port: 0 } } } });
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser?.close());
+const browser = forFile(launchChromium);
 
 interface Person {
   readonly page: Page;

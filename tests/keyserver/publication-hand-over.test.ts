@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import {
@@ -13,16 +13,13 @@ import { overview } from '../../keyserver/operations/overview.ts';
 import { readPublication } from '../../keyserver/publication/stored.ts';
 import { createToken, revokeToken } from '../../keyserver/publication/tokens.ts';
 import { encodeRoot } from '../support/first-root.ts';
+import { forEachTest } from '../support/for-file.ts';
 import { rigForTest } from '../support/keyserver-rig.ts';
 import { HOUR, newKey, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 import { sealBundle } from '../support/publisher-with-sets.ts';
 import { everythingStored } from '../support/store.ts';
 
-let the: PublicationRig;
-beforeEach(async () => {
-  the = await PublicationRig.start();
-});
-afterEach(() => the.close());
+const the = forEachTest(() => PublicationRig.start());
 
 describe('a publisher with a token', () => {
   it('hands over a bundle, as with "wispr admin import"', async () => {

@@ -14,9 +14,10 @@ import { PushTarget } from '../../keyserver/publication/push-target.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { DirectoryTarget } from '../../node-support/storage/directory.ts';
 import { encodeRoot } from '../support/first-root.ts';
+import { forEachTest } from '../support/for-file.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { HOUR, newKey, PublicationRig, putFile, timestampAt } from '../support/publication-rig.ts';
-import { dripping, silent, startWaywardServer, type WaywardServer } from '../support/wayward-server.ts';
+import { dripping, silent, startWaywardServer } from '../support/wayward-server.ts';
 
 let the: PublicationRig;
 afterEach(async () => {
@@ -252,13 +253,12 @@ describe('a greater pair at a push target', () => {
 });
 
 describe('one target that hangs', () => {
-  let server: WaywardServer;
+  const server = forEachTest(startWaywardServer);
   let keeper: TimestampKeeper;
   let site: string;
   let lines: string[];
 
   beforeEach(async () => {
-    server = await startWaywardServer();
     vi.stubEnv('AWS_ENDPOINT_URL_S3', server.origin);
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'tests');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'of-no-value');
@@ -270,7 +270,6 @@ describe('one target that hangs', () => {
   afterEach(async () => {
     vi.unstubAllEnvs();
     await keeper.stop();
-    await server.close();
   });
 
   /** A keeper with two targets, of which the first is the bucket. */

@@ -1,6 +1,7 @@
 /** The publication at the reading site: rows 21, 40, 69 and 92 of the attack list for browsers without the Reader. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { beforeEach, expect, it } from 'vitest';
+import { forEachTest } from '../support/for-file.ts';
+import { startRig } from '../support/keyserver-rig.ts';
 import { fileOf, publish, setOf } from '../support/publisher-with-sets.ts';
 import { createVisitor, type Page, type Visitor } from '../support/reading-site-visitor.ts';
 import { signOnto } from '../support/signed-publication.ts';
@@ -9,14 +10,12 @@ import { TEST_SETTINGS } from '../support/test-publication.ts';
 const DAY = 86_400;
 const FRONT = { path: '/index.html', content: '<h1>Front</h1>', mediaType: 'text/html' };
 
-let rig: Rig;
+const rig = forEachTest(startRig);
 let visitor: Visitor;
 beforeEach(async () => {
-  rig = await startRig();
   visitor = createVisitor(rig.server.documentsUrl);
   await publish(rig.publisher, rig.host, FRONT);
 });
-afterEach(() => rig.close());
 
 async function sign(): Promise<void> {
   await signOnto(rig.publisher.publication, rig.host.files);

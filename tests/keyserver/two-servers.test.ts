@@ -1,14 +1,12 @@
 /** Two key servers at one database. */
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
-import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
+import { encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
 import { encodeKeyRequest, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { encodeHandOver } from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { pruneFailures } from '../../keyserver/http/failure-counts.ts';
-import { DEFAULT_LIMITS } from '../../keyserver/http/limits.ts';
 import { acceptHandOver, confirmAgain } from '../../keyserver/publication/authority.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { ProviderReader } from '../../keyserver/publication/provider.ts';
@@ -27,17 +25,17 @@ import {
   findDocumentSession,
 } from '../../keyserver/sign-in/document-sessions.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
-import { bind, createDeviceKeys, postFrom } from '../support/device.ts';
+import { bind, createDeviceKeys } from '../support/device.ts';
+import { forFile } from '../support/for-file.ts';
 import { HOUR, PublicationRig } from '../support/publication-rig.ts';
 import { sealBundle, setOf } from '../support/publisher-with-sets.ts';
 import { runs } from '../support/tier.ts';
 
 const ROUNDS = runs(4, 16);
-let the: PublicationRig;
+const the = forFile(() => PublicationRig.start());
 let other: RunningKeyServer;
 let states: readonly [KeyServerState, KeyServerState];
 beforeAll(async () => {
-  the = await PublicationRig.start();
   const { config, folder } = the.rig;
   const here = { ...config, publicKey: join(folder, 'other.pub') };
   other = await startKeyServer(here, { log: pino({ enabled: false }), now: () => the.now() });
@@ -46,7 +44,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await other.close();
-  await the.close();
 });
 
 /** Does the same at both at once. @returns what became of those that were not refused */
@@ -118,52 +115,6 @@ it('invite one person of a new name, and make one token of a name', async () => 
     expect(invited.map(({ created }) => created).sort()).toEqual([false, true]);
     expect(await atBoth((state) => createToken(state, `token-${round}`, 1))).toHaveLength(1);
   }
-});
-
-describe('failures', () => {
-  const LIMIT = DEFAULT_LIMITS.bindingsPerAddress;
-  const QUARTER = 15 * 60;
-  /** Of two servers, the other one has the limit; a guess is refused with 400, and with 429 above the limit. */
-  const guess = (server: { url: string }, address: string) => postFrom(address, server.url, BINDING_PATH, 'guess');
-  const guesses = async (server: { url: string }, address: string, count: number) => {
-    for (let index = 0; index < count; index++) expect(await guess(server, address)).toBe(400);
-  };
-  const rows = () => states[0].database.all('SELECT counted FROM failures');
-
-  it('attack 46: of one address count at both, each once, for a quarter of an hour, and for nothing else', async () => {
-    const { server } = the.rig;
-    await guesses(server, '127.0.9.1', LIMIT - 1);
-    the.rig.passTime(QUARTER - 1);
-    await guesses(other, '127.0.9.1', 1);
-    expect([await guess(other, '127.0.9.1'), await guess(other, '127.0.9.2')]).toEqual([429, 400]);
-    const form = { origin: other.readingUrl, 'content-type': 'application/x-www-form-urlencoded' };
-    expect(await postFrom('127.0.9.1', other.readingUrl, '/-/join', 'code=x', { headers: form })).toBe(403);
-    the.rig.passTime(1);
-    await guesses(other, '127.0.9.1', 1);
-  });
-
-  it('attack 46: count while they run, and where they are broken off', async () => {
-    await postFrom('127.0.9.3', other.url, BINDING_PATH, 'guess', { breakOff: true });
-    await expect.poll(rows).toHaveLength(4);
-    const statuses = await Promise.all(Array.from({ length: 2 * LIMIT }, () => guess(other, '127.0.9.3')));
-    // Fewer, where one that is written meanwhile counts twice.
-    expect(statuses.filter((status) => status === 400).length).toBeLessThan(LIMIT);
-    await expect.poll(() => guess(other, '127.0.9.3')).toBe(429);
-  });
-
-  it('attack 107: take a bounded number of rows, those with most', async () => {
-    the.rig.passTime(QUARTER);
-    await pruneFailures(states[0]);
-    await guesses(other, '127.0.9.4', LIMIT);
-    await guesses(other, '127.0.9.5', LIMIT - 1);
-    await expect.poll(rows).toHaveLength(2);
-    await pruneFailures(states[0], 1);
-    expect(await rows()).toHaveLength(1);
-    expect([await guess(other, '127.0.9.4'), await guess(other, '127.0.9.5')]).toEqual([429, 400]);
-    the.rig.passTime(QUARTER);
-    await pruneFailures(states[0]);
-    expect(await rows()).toEqual([]);
-  });
 });
 
 it('attack 90: import no bundle after a newer one, and one of a serial', async () => {

@@ -7,10 +7,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { S3Target } from '../../node-support/storage/s3.ts';
 import { S3_LIMITS, type S3Limits } from '../../node-support/storage/s3-client.ts';
-import { dripping, silent, startWaywardServer, type WaywardServer } from '../support/wayward-server.ts';
+import { forEachTest } from '../support/for-file.ts';
+import { dripping, silent, startWaywardServer } from '../support/wayward-server.ts';
 import { all, codeOf, OPTIONS } from './target-contract.ts';
 
-let server: WaywardServer;
+const server = forEachTest(startWaywardServer);
 let target: S3Target;
 let directory: string;
 let large: string;
@@ -23,7 +24,6 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 beforeEach(async () => {
-  server = await startWaywardServer();
   vi.stubEnv('AWS_ENDPOINT_URL_S3', server.origin);
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'tests');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'of-no-value');
@@ -32,7 +32,6 @@ beforeEach(async () => {
 afterEach(async () => {
   target.close();
   vi.unstubAllEnvs();
-  await server.close();
 });
 
 function open(limits: Partial<S3Limits>, prefix = ''): S3Target {

@@ -11,7 +11,8 @@ import { PublicationClient } from '../../core/publication/client.ts';
 import { verifyEd25519 } from '../../core/publication/keys.ts';
 import { METADATA_PATH, SETTINGS_TARGET } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { startContentHost } from '../support/content-host.ts';
+import { forFile } from '../support/for-file.ts';
 import { MemorySource, MemoryStore } from '../support/publication-source.ts';
 import { keyRing, TestPublication } from '../support/test-publication.ts';
 import { runPythonTuf } from './peers/python-tuf.ts';
@@ -40,7 +41,7 @@ const NAMES = [
 ];
 
 describe('a publication that our writer made', () => {
-  let host: ContentHost;
+  const host = forFile(startContentHost);
   let publication: TestPublication;
   let folder: string;
   const request = () => ({
@@ -53,12 +54,11 @@ describe('a publication that our writer made', () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'wispr-interop-'));
-    host = await startContentHost();
+
     publication = await makePublication();
   });
 
   afterAll(async () => {
-    await host?.close();
     rmSync(folder, { recursive: true, force: true });
   });
 

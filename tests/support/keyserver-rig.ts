@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { Provider } from '../../core/keys/device.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import type { RequestLimits } from '../../keyserver/http/limits.ts';
@@ -13,6 +13,7 @@ import { type Invitation, type InvitationRequest, inviteSubscriber } from '../..
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { findSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { type ContentHost, startContentHost } from './content-host.ts';
+import { forFile } from './for-file.ts';
 import { createPublisher, type PublisherWithSets, SITE, sealBundle } from './publisher-with-sets.ts';
 import { createReader, type Reader } from './reading-site-visitor.ts';
 import { storeIn } from './store.ts';
@@ -180,12 +181,7 @@ export async function rigForTest(...options: Parameters<typeof startRig>): Promi
 
 /** A key server for all tests of a file; it is there once its hooks run. @param options - or what makes them, once hooks run */
 export function rigForFile(options: RigOptions | (() => RigOptions | Promise<RigOptions>) = {}): Rig {
-  const rig = {} as Rig;
-  beforeAll(
-    async () => void Object.assign(rig, await startRig(typeof options === 'function' ? await options() : options)),
-  );
-  afterAll(() => rig.close?.());
-  return rig;
+  return forFile(async () => startRig(typeof options === 'function' ? await options() : options));
 }
 
 /** All tests come from one address. */

@@ -1,22 +1,22 @@
 /** What the web Reader's worker fetches from content hosts, with real hosts and short times. */
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import { faultOf } from '../../reading/host-faults.ts';
 import { payloadUrl } from '../../reading/open-at.ts';
 import { HostAttempt } from '../../web-reader/fetching.ts';
 import { WorkerSupply } from '../../web-reader/worker/documents.ts';
-import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { startContentHost } from '../support/content-host.ts';
+import { forFile } from '../support/for-file.ts';
 
 const TIMES = { piece: 30_000, slow: 100 };
 const START = Buffer.alloc(100_000, 'a');
 const URL_PATH = '/a.txt';
 
-let host: ContentHost;
+const host = forFile(startContentHost);
 let closed = 0;
 beforeAll(async () => {
-  host = await startContentHost();
   host.handlers.set(URL_PATH, (_request, response) => {
     response.writeHead(200).write(START);
     let given = 0;
@@ -29,7 +29,6 @@ beforeAll(async () => {
 });
 afterEach(() => vi.unstubAllGlobals());
 beforeEach(() => void vi.stubGlobal('location', { origin: 'https://pages.example' })); // the worker's own
-afterAll(() => host.close());
 
 describe('attack 65: a content host that gives a byte now and then after a good start', () => {
   it('is left', async () => {

@@ -1,27 +1,22 @@
 /** What a real browser lets pages do to connected sites, to each other, and to the Reader's own pages. */
 import type { Browser, Page, Request } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../../support/chromium.ts';
+import { forFile } from '../../support/for-file.ts';
 import { inRelease } from '../../support/tier.ts';
-import { startTwoSites, type TwoSites } from '../../support/two-sites.ts';
+import { startTwoSites } from '../../support/two-sites.ts';
 
 const SECRET = 'for subscribers only';
 
-let sites: TwoSites;
-let browser: Browser;
+const sites = forFile(startTwoSites);
+const browser = forFile(launchChromium);
 let own: string;
 beforeAll(async () => {
-  sites = await startTwoSites();
   own = `http://localhost:${sites.rig.proxy.port}`;
   await sites.publish('/page.html', `<h1>${SECRET}</h1>`);
   await sites.publish('/data.js', `window.taken = "${SECRET}";`, 'text/javascript; charset=utf-8');
   await sites.publish('/p.svg', '<svg xmlns="http://www.w3.org/2000/svg" width="37" height="11"/>', 'image/svg+xml');
   await sites.publish('/favicon.ico', 'an icon', 'image/x-icon'); // browsers ask each site for it
-  browser = await launchChromium();
-});
-afterAll(async () => {
-  await browser?.close();
-  await sites?.close();
 });
 
 async function open(url: string, at: Browser = browser): Promise<Page> {

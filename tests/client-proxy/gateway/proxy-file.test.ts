@@ -2,20 +2,19 @@
 import vm from 'node:vm';
 import fc from 'fast-check';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { proxyFile } from '../../../client-proxy/gateway/proxy-file.ts';
 import { launchChromium } from '../../support/chromium.ts';
+import { forFile } from '../../support/for-file.ts';
 import { refusalCode, send } from '../../support/http-client.ts';
-import { type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';
+import { startReaderRig } from '../../support/reader-rig.ts';
 
-let rig: ReaderRig;
+const rig = forFile(startReaderRig);
 let file: string;
 beforeAll(async () => {
-  rig = await startReaderRig();
   file = `http://127.0.0.1:${rig.proxy.port}/proxy.pac`;
   await rig.publisher.publish(rig.host.files, '/a.html', { content: '<h1>for subscribers</h1>' });
 });
-afterAll(() => rig.close());
 
 const get = (headers: Record<string, string> = {}, method = 'GET') =>
   send(rig.proxy.port, '/proxy.pac', { method, headers });

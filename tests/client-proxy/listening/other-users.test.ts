@@ -8,20 +8,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../cache-config/child.ts';
 import { startProxy } from '../../../client-proxy/index.ts';
 import { ConnectionOwners, ownConnections } from '../../../client-proxy/server/connection-owner.ts';
+import { forFile } from '../../support/for-file.ts';
 import { refusalCode, send } from '../../support/http-client.ts';
 import { runAsOtherUser, startAsOtherUser } from '../../support/other-user.ts';
-import { type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';
+import { startReaderRig } from '../../support/reader-rig.ts';
 
 const SECRET = 'for one reader only';
 
-let rig: ReaderRig;
+const rig = forFile(startReaderRig);
 let gateway: string;
 beforeAll(async () => {
-  rig = await startReaderRig();
   await rig.publisher.publish(rig.host.files, '/a.html', { content: SECRET });
   gateway = (await rig.proxy.gatewayUrl('news.example')) ?? '';
 });
-afterAll(() => rig.close());
 
 const CURL = ['-s', '-i', '--noproxy', '*', '--max-time', '20'];
 const curlAsNobody = (...args: string[]) => runAsOtherUser('/usr/bin/curl', ...CURL, ...args);

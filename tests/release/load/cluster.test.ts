@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { normaliseCode } from '../../../core/keys/binding.ts';
 import { KEY_REQUEST_PATH, openKeyAnswer } from '../../../core/keys/key-request.ts';
 import { joinWithPassword } from '../../../keyserver/sign-in/accounts.ts';
-import { type Cluster, newClient, ORIGINS, startCluster } from '../../support/cluster.ts';
+import { newClient, ORIGINS, startCluster } from '../../support/cluster.ts';
+import { forFile } from '../../support/for-file.ts';
 import { startCluster as startPostgres } from '../../support/postgres-cluster.ts';
 import { postBy, ReadersUnderLoad } from '../../support/readers-under-load.ts';
 
@@ -16,12 +17,12 @@ const PATIENCE = 60_000;
 /** One of so many requests that were answered is sent once more. */
 const REPLAYED = 6;
 
-let postgres: Awaited<ReturnType<typeof startPostgres>>;
-let the: Cluster;
+const postgres = forFile(() => startPostgres({ durable: false }));
+const the = forFile(async () =>
+  startCluster({ documents: [], database: await postgres.createDatabase('load'), third: true }),
+);
 let readers: ReadersUnderLoad;
 beforeAll(async () => {
-  postgres = await startPostgres({ durable: false });
-  the = await startCluster({ documents: [], database: await postgres.createDatabase('load'), third: true });
   const code = normaliseCode((await the.invite(ADA.name)).code) ?? '';
   await joinWithPassword(the.state, code, { password: ADA.password, address: '127.0.0.1' });
   await vi.waitFor(
@@ -33,8 +34,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await readers?.end();
-  await the?.close();
-  await postgres?.close();
 });
 
 it('a key server killed, started again, and another one restarted: no error after one retry', async () => {

@@ -1,19 +1,18 @@
 /** Ten thousand connections at a Reader in a process of its own. */
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../client-proxy/limits.ts';
+import { forFile } from '../../support/for-file.ts';
 import { send } from '../../support/http-client.ts';
 import { isOpen, openMany } from '../../support/raw-http.ts';
-import { type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';
+import { startReaderRig } from '../../support/reader-rig.ts';
 import { startWispr } from '../../support/wispr.ts';
 
-let rig: ReaderRig;
+const rig = forFile(startReaderRig);
 beforeAll(async () => {
-  rig = await startReaderRig();
   rig.host.handlers.set('/', (_, response) => response.end('well'));
 });
-afterAll(() => rig.close());
 
 /** Bytes of memory that a process holds. */
 const memoryOf = (pid: number) =>

@@ -1,21 +1,17 @@
 /** What a browser kept of a site from before it was connected: what cannot be mended, and the way that it cannot touch. docs/threat-model.md says both. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, it } from 'vitest';
 import { launchChromium } from '../../support/chromium.ts';
-import { type InvitedReader, startInvitedReader } from '../../support/invited-reader.ts';
+import { forFile } from '../../support/for-file.ts';
+import { startInvitedReader } from '../../support/invited-reader.ts';
 
-let reader: InvitedReader;
-let browser: Browser;
+const reader = forFile(startInvitedReader);
+const browser = forFile(() => launchChromium(`--proxy-server=${reader.proxy.url}`));
 let page: Page;
 beforeAll(async () => {
-  reader = await startInvitedReader();
   await reader.publisher.publish(reader.host.files, '/a.html', { content: '<h1>Signed</h1>' });
-  browser = await launchChromium(`--proxy-server=${reader.proxy.url}`);
+
   page = await browser.newPage();
-});
-afterAll(async () => {
-  await browser.close();
-  await reader.close();
 });
 
 const shownAt = async (address: string) => {

@@ -1,30 +1,26 @@
 /** A locked Reader in Chromium: its own pages ask for the passphrase, and nothing of a connected site is shown before. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { protectIdentity } from '../../../client-proxy/index.ts';
 import { LIMITS } from '../../../client-proxy/limits.ts';
 import { accessibilityProblems } from '../../support/axe.ts';
 import { launchChromium } from '../../support/chromium.ts';
+import { forFile } from '../../support/for-file.ts';
 import { refusalCode, send } from '../../support/http-client.ts';
 import { takePictures } from '../../support/pages/browser.ts';
-import { type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';
+import { startReaderRig } from '../../support/reader-rig.ts';
 
 const PASSPHRASE = 'right horse & 100% "battery"';
 
-let rig: ReaderRig;
-let browser: Browser;
+const rig = forFile(startReaderRig);
+const browser = forFile(launchChromium);
 let page: Page;
 let gateway: string;
 beforeAll(async () => {
-  rig = await startReaderRig();
   await rig.publisher.publish(rig.host.files, '/fog.html', { content: '<title>Fog</title><h1>Fog</h1>' });
   gateway = (await rig.proxy.gatewayUrl('news.example')) ?? '';
-  browser = await launchChromium();
+
   page = await browser.newPage();
-});
-afterAll(async () => {
-  await browser.close();
-  await rig.close();
 });
 
 const open = (path = '/') => page.goto(rig.proxy.page + path.slice(1));

@@ -2,14 +2,14 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchChromium } from '../../support/chromium.ts';
+import { forFile } from '../../support/for-file.ts';
 import { type Rig, startRig } from '../../support/keyserver-rig.ts';
 
 let rig: Rig;
-let browser: Browser;
+const browser = forFile(launchChromium);
 let mail = '';
 const smtp = new SMTPServer({
   authOptional: true,
@@ -32,10 +32,8 @@ beforeAll(async () => {
   const signUp = { plan: 'daily', days: 7 };
   rig = await startRig({ config: { mail: { smtp: url, from: 'News <reader@news.example>' }, signUp } });
   await rig.invite({ name: 'ada@example.org' });
-  browser = await launchChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await rig?.close();
   await new Promise<void>((resolve) => smtp.close(() => resolve()));
 });

@@ -1,5 +1,5 @@
 /** The example newspaper in a real browser: through the gateway, through the forward proxy, without a Reader, and altered on the way. */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stopAll } from '../../../cache-config/servers.ts';
 import type { RunningKeyServer } from '../../../keyserver/server.ts';
@@ -8,6 +8,7 @@ import type { SharedCache } from '../../../serve/hosts.ts';
 import { chooseSite } from '../../../serve/site.ts';
 import { type Person, World } from '../../../serve/world.ts';
 import { accessibilityProblems } from '../../support/axe.ts';
+import { forFile } from '../../support/for-file.ts';
 import { openBrowser, openPage, pictures, playFilm, takePictures } from '../../support/pages/browser.ts';
 
 const ARTICLE = '/2026/11/17/the great tide.html';
@@ -25,7 +26,7 @@ let documents: string;
 let content: string;
 let gateway: string;
 let cache: DishonestCache;
-let browser: Browser;
+const browser = forFile(openBrowser);
 
 beforeAll(async () => {
   const settings = await chooseSite();
@@ -41,10 +42,8 @@ beforeAll(async () => {
   await world.publish(keyServer, content);
   ada = await world.addReader('ada', keyServer, shared);
   gateway = ((await ada.proxy.gatewayUrl(settings.site)) ?? '').slice(0, -1);
-  browser = await openBrowser();
 });
 afterAll(async () => {
-  await browser?.close();
   await world?.close();
   await stopAll();
 });

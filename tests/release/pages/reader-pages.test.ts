@@ -1,21 +1,20 @@
 /** The Reader's own pages for one who is connected: the first page, the settings, and pages of errors. */
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../../support/chromium.ts';
+import { forFile } from '../../support/for-file.ts';
 import { send } from '../../support/http-client.ts';
 import type { InvitedReader } from '../../support/invited-reader.ts';
 import { ReaderPages } from '../../support/pages/reader-pages.ts';
 
-let pages: ReaderPages;
+const pages = forFile(() => ReaderPages.start());
 let reader: InvitedReader;
 let page: Page;
 beforeAll(async () => {
-  pages = await ReaderPages.start();
   ({ reader, page } = pages);
   await pages.connect();
   for (const path of ['', 'fog.html?who=ada']) await page.goto((await pages.gateway()) + path);
 });
-afterAll(() => pages?.close());
 
 describe('the first page', () => {
   it('says what may be read until when, how fresh it is, and what was verified: without queries', async () => {

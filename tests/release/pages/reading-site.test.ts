@@ -1,7 +1,8 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../../support/chromium.ts';
-import { type Rig, startRig } from '../../support/keyserver-rig.ts';
+import { forFile } from '../../support/for-file.ts';
+import { startRig } from '../../support/keyserver-rig.ts';
 import { publish } from '../../support/publisher-with-sets.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -10,10 +11,9 @@ const ARTICLE = `<!doctype html><title>The harbour</title><link rel="stylesheet"
   <h1>The harbour</h1><img src="boat.png" alt="A boat"><p style="height: 3000px">Ships</p><h2 id="quay">The quay</h2>
   <script src="/script.js"></script>`;
 
-let rig: Rig;
-let browser: Browser;
+const rig = forFile(startRig);
+const browser = forFile(launchChromium);
 beforeAll(async () => {
-  rig = await startRig();
   const { publisher, host } = rig;
   await publish(publisher, host, {
     path: '/20/harbour.html',
@@ -38,11 +38,6 @@ beforeAll(async () => {
     content: '<a href="20/harbour.html">Harbour</a>',
     mediaType: 'text/html',
   });
-  browser = await launchChromium();
-});
-afterAll(async () => {
-  await browser?.close();
-  await rig.close();
 });
 
 /** A page of a browser that has never been here; whatever its console or its policies complain about is collected. */

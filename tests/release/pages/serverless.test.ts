@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { nowInSeconds } from '../../../node-support/clock.ts';
 import { accessibilityProblems } from '../../support/axe.ts';
 import { launchChromium } from '../../support/chromium.ts';
+import { forFile } from '../../support/for-file.ts';
 import { takePictures } from '../../support/pages/browser.ts';
 import {
   ARTICLE,
@@ -17,11 +18,7 @@ import { runOnTerminal } from '../../support/wispr.ts';
 const HOSTS = ['python', 'serve'] as const;
 const PASSWORD = ' the tide waits for no one ';
 
-let site: ServerlessSite;
-beforeAll(async () => {
-  site = await ServerlessSite.start('nginx', ...HOSTS);
-});
-afterAll(() => site?.close());
+const site = forFile(() => ServerlessSite.start('nginx', ...HOSTS));
 
 it.each(HOSTS)(
   'an invitation opened at %s leads to the site: pages, pictures, downloads, and a film in which one can seek',

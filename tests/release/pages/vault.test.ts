@@ -1,17 +1,16 @@
 /** The vault's other ways in Chromium: codes that are typed, other browsers, more people and devices. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityProblems } from '../../support/axe.ts';
+import { forFile } from '../../support/for-file.ts';
 import { takePictures } from '../../support/pages/browser.ts';
 import { CONTENT, clearKeys, heading, keptKeys, startVault, VAULT, type Vault } from '../../support/pages/vault.ts';
 import { setOf } from '../../support/publisher-with-sets.ts';
 
-let vault: Vault;
+const vault = forFile(startVault);
 let rig: Vault['rig'];
 beforeAll(async () => {
-  vault = await startVault();
   ({ rig } = vault);
 });
-afterAll(() => vault?.close());
 
 describe('an invitation', () => {
   it('keeps what was wanted, with query and place, through the code that is typed', async () => {

@@ -1,5 +1,5 @@
 /** The example newspaper in the in-browser reader: published by the publisher's program, carried by nginx and Varnish, with nothing installed. */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stopAll } from '../../../cache-config/servers.ts';
 import type { RunningKeyServer } from '../../../keyserver/server.ts';
@@ -8,6 +8,7 @@ import { writeWebReader } from '../../../scripts/build-web-reader.ts';
 import type { DishonestCache } from '../../../serve/dishonest-cache.ts';
 import { chooseSite } from '../../../serve/site.ts';
 import { type Person, World } from '../../../serve/world.ts';
+import { forFile } from '../../support/for-file.ts';
 import {
   openBrowser,
   openPage,
@@ -20,29 +21,27 @@ import {
 const ARTICLE_URL = '/2026/11/17/the%20great%20tide.html';
 const HEADLINE = 'The great tide comes in, is thanked, goes out';
 
-let world: World;
+const world = forFile(async () => World.create(await chooseSite()));
 let ada: Person;
 let keyServer: RunningKeyServer;
 let cache: DishonestCache;
-let browser: Browser;
+const browser = forFile(openBrowser);
 let watched: WatchedPage;
 let page: Page;
 beforeAll(async () => {
   await writeWebReader();
-  world = await World.create(await chooseSite());
+
   keyServer = await world.startKeyServer();
   const host = await world.startContentHost(keyServer.readingUrl);
   const shared = await world.startSharedCache(host);
   cache = await world.startDishonestCache(shared?.kind === 'reverse' ? shared.url : host.url); // honest, until the last test
   await world.publish(keyServer, cache.url);
   ada = await world.addReader('ada', keyServer, shared);
-  browser = await openBrowser();
+
   watched = await openPage(browser);
   page = watched.page;
 });
 afterAll(async () => {
-  await browser?.close();
-  await world?.close();
   await stopAll();
 });
 

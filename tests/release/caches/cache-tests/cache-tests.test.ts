@@ -1,13 +1,10 @@
 /** The HTTP caching tests through the proxy give, test for test, what they give without it: what passes through is not changed, and not kept. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { forFile } from '../../../support/for-file.ts';
 import { startCommand } from '../../../support/programs.ts';
-import { type ReaderRig, startReaderRig } from '../../../support/reader-rig.ts';
+import { startReaderRig } from '../../../support/reader-rig.ts';
 
-let rig: ReaderRig;
-beforeAll(async () => {
-  rig = await startReaderRig();
-});
-afterAll(() => rig.close());
+const rig = forFile(startReaderRig);
 
 /** By test: whether it passed, or what kept it from passing. */
 type Results = Record<string, true | [kind: string, message: string]>;
