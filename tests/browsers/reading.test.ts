@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { invitationLink } from '../../keyserver/readers/invitations.ts';
 import { forFile } from '../support/for-file.ts';
 import { fileOf, publish } from '../support/publisher-with-sets.ts';
@@ -184,22 +184,16 @@ describe.each(BROWSERS)('%s', (name, start) => {
 
   it('reads in a private window too', async () => {
     const hidden = await open({ isPrivate: true });
-    try {
-      await readFirstArticle(hidden, 'bert');
-      expect(await isAnsweredByWorker(hidden)).toBe(true);
-    } finally {
-      await hidden.close();
-    }
+    onTestFinished(() => hidden.close());
+    await readFirstArticle(hidden, 'bert');
+    expect(await isAnsweredByWorker(hidden)).toBe(true);
   });
 
   it('without service workers reads what the server decrypts', async () => {
     const old = await open({ withoutWorkers: true });
-    try {
-      await readFirstArticle(old, 'carla');
-      expect(await isAnsweredByWorker(old)).toBe(false);
-    } finally {
-      await old.close();
-    }
+    onTestFinished(() => old.close());
+    await readFirstArticle(old, 'carla');
+    expect(await isAnsweredByWorker(old)).toBe(false);
   });
 });
 

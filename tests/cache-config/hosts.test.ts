@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
 import { HOST_NAMES } from '../../cache-config/parameters.ts';
 import { type CacheServer, startHost, startNginx } from '../../cache-config/servers.ts';
@@ -179,23 +179,20 @@ describe.each(NAMES)('%s as content host', (name) => {
   });
 });
 
-describe('nginx with a certificate', () => {
-  test('serves the site under its host name over HTTPS as well', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'wispr-tls-'));
-    const { caFile } = await makeCertificate(folder, ['DNS:news.example']);
-    const tls = { certificate: join(folder, 'leaf.pem'), certificateKey: join(folder, 'leaf.key') };
-    const httpsPort = await freePort();
-    const options = { root: site.root, readingOrigin: READING_ORIGIN, host: 'news.example', httpsPort, ...tls };
-    const server = await startNginx(options);
-    try {
-      const there = ['--connect-to', `news.example:443:127.0.0.1:${httpsPort}`];
-      const curl = ['-sS', '--cacert', caFile, ...there, '-w', '%{http_version} %{ssl_verify_result}'];
-      const { stdout } = await promisify(execFile)('curl', [...curl, 'https://news.example/index.html']);
-      expect(stdout).toBe(`${FILES['index.html']}2 0`);
-      expect((await get(server.url, '/index.html')).status).toBe(200);
-    } finally {
-      await server.stop();
-      rmSync(folder, { recursive: true });
-    }
+test('nginx with a certificate serves the site under its host name over HTTPS as well', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'wispr-tls-'));
+  const { caFile } = await makeCertificate(folder, ['DNS:news.example']);
+  const tls = { certificate: join(folder, 'leaf.pem'), certificateKey: join(folder, 'leaf.key') };
+  const httpsPort = await freePort();
+  const options = { root: site.root, readingOrigin: READING_ORIGIN, host: 'news.example', httpsPort, ...tls };
+  const server = await startNginx(options);
+  onTestFinished(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true });
   });
+  const there = ['--connect-to', `news.example:443:127.0.0.1:${httpsPort}`];
+  const curl = ['-sS', '--cacert', caFile, ...there, '-w', '%{http_version} %{ssl_verify_result}'];
+  const { stdout } = await promisify(execFile)('curl', [...curl, 'https://news.example/index.html']);
+  expect(stdout).toBe(`${FILES['index.html']}2 0`);
+  expect((await get(server.url, '/index.html')).status).toBe(200);
 });

@@ -6,7 +6,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { connect } from 'node:net';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { Agent, errors } from 'undici';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { resolvePermitted } from '../../client-proxy/network/connector.ts';
 import { connectionReason } from '../../client-proxy/network/failures.ts';
@@ -217,23 +217,18 @@ describe('attack 63: a page that points at the reader’s own services', () => {
   });
 });
 
-describe('attack 63: what a connected publisher names', () => {
-  it('is held to the same: content hosts and key servers on this computer are not asked', async () => {
-    const site = await startReaderRig({
-      sites: ({ origin }) => [{ site: 'news.example', content: [origin], reading: 'https://read.news.example' }],
-    });
-    try {
-      await site.publisher.publish(site.host.files, '/a.html', { content: 'signed' });
-      expect((await send(site.proxy.port, site.url('/a.html'))).text).toBe('signed');
-      site.host.requests.length = 0;
-      await site.restart({ allowLocal: [] });
-      const got = await send(site.proxy.port, site.url('/a.html'));
-      expect([got.status, refusalCode(got)]).toEqual([403, 'local-refused']);
-      expect(site.host.requests).toEqual([]);
-    } finally {
-      await site.close();
-    }
+it('attack 63: what a connected publisher names is held to the same: content hosts and key servers on this computer are not asked', async () => {
+  const site = await startReaderRig({
+    sites: ({ origin }) => [{ site: 'news.example', content: [origin], reading: 'https://read.news.example' }],
   });
+  onTestFinished(() => site.close());
+  await site.publisher.publish(site.host.files, '/a.html', { content: 'signed' });
+  expect((await send(site.proxy.port, site.url('/a.html'))).text).toBe('signed');
+  site.host.requests.length = 0;
+  await site.restart({ allowLocal: [] });
+  const got = await send(site.proxy.port, site.url('/a.html'));
+  expect([got.status, refusalCode(got)]).toEqual([403, 'local-refused']);
+  expect(site.host.requests).toEqual([]);
 });
 
 describe('attack 63: what is said of a machine that cannot be reached', () => {

@@ -105,37 +105,34 @@ describe('attack 27: metadata that is unsigned, or signed by another key', () =>
   });
 });
 
-describe('attack 28: an older state', () => {
-  it.each(['timestamp', 'snapshot'])('an older %s is not taken, and the newer one stays', async (role) => {
-    const path = `${METADATA}timestamp.json`;
-    const before = mutable(path);
-    await publishNext();
-    await expectNext();
-    if (role === 'timestamp') rig.host.files.set(path, before);
-    else {
-      // A timestamp that is newer, and names a snapshot that is older.
-      publication().version--;
-      await publishTimestamp();
-      rig.host.files.set(path, publication().files.get(path) ?? new Uint8Array());
-    }
-    await expect(rig.proxy.check()).rejects.toMatchObject({ code: 'metadata-rollback' });
-    expect((await get()).text).toBe('next');
-  });
+it.each(['timestamp', 'snapshot'])('attack 28: an older %s is not taken, and the newer one stays', async (role) => {
+  const path = `${METADATA}timestamp.json`;
+  const before = mutable(path);
+  await publishNext();
+  await expectNext();
+  if (role === 'timestamp') rig.host.files.set(path, before);
+  else {
+    // A timestamp that is newer, and names a snapshot that is older.
+    publication().version--;
+    await publishTimestamp();
+    rig.host.files.set(path, publication().files.get(path) ?? new Uint8Array());
+  }
+  await expect(rig.proxy.check()).rejects.toMatchObject({ code: 'metadata-rollback' });
+  expect((await get()).text).toBe('next');
 });
 
-describe('attack 29: the same version with other content', () => {
-  it('is refused', async () => {
-    const { version } = publication();
-    const path = `${METADATA}${version + 1}.snapshot.json`;
-    await publishNext();
-    const { signed } = JSON.parse(mutable(path).toString());
-    const other = signMetadata({ ...signed, expires: '2031-01-01T00:00:00Z' }, publication().roles.snapshot.signers);
-    await expectKeptWith(path, 'metadata-mismatch', other);
-  });
+it('attack 29: the same version with other content is refused', async () => {
+  const { version } = publication();
+  const path = `${METADATA}${version + 1}.snapshot.json`;
+  await publishNext();
+  const { signed } = JSON.parse(mutable(path).toString());
+  const other = signMetadata({ ...signed, expires: '2031-01-01T00:00:00Z' }, publication().roles.snapshot.signers);
+  await expectKeptWith(path, 'metadata-mismatch', other);
 });
 
-describe('attack 30: metadata that have expired', () => {
-  it.each(['timestamp', 'snapshot', 'targets', 'root'])('are refused as %s', async (role) => {
+it.each(['timestamp', 'snapshot', 'targets', 'root'])(
+  'attack 30: metadata that have expired are refused as %s',
+  async (role) => {
     expect((await get()).text).toBe('good');
     const validity = role === 'timestamp' ? 60 * DAY : ROLE_VALIDITY[role as 'root'] + DAY;
     // The timestamp stays fresh while the others age.
@@ -148,8 +145,8 @@ describe('attack 30: metadata that have expired', () => {
     expect(answer.status).toBe(502);
     expect(refusalCode(answer)).toBe(role === 'timestamp' ? 'publication-expired' : 'metadata-expired');
     expect(answer.text).not.toContain('good</');
-  });
-});
+  },
+);
 
 describe('attack 31: a local copy that is damaged, cut short or old', () => {
   it('is fetched again', async () => {
@@ -195,45 +192,39 @@ describe('attack 32: a mix of two publications', () => {
   });
 });
 
-describe('attack 92: a correctly signed object that the publication names no longer', () => {
-  it('is a signed 404, also for a range of one that was open before', async () => {
-    await rig.publisher.publish(rig.host.files, '/film.bin', { content: randomBytes(500_000) });
-    await rig.proxy.check();
-    const range = (path: string) => send(rig.proxy.port, rig.url(path), { headers: { range: 'bytes=400000-400009' } });
-    expect((await range('/film.bin')).status).toBe(206);
-    publication().remove('/film.bin');
-    await rig.publisher.sign(rig.host.files);
-    await rig.proxy.check();
-    for (const answer of [await range('/film.bin'), await range('/film.bin')])
-      expect([answer.status, refusalCode(answer)]).toEqual([404, 'no-such-document']);
-  });
+it('attack 92: a correctly signed object that the publication names no longer is a signed 404, also for a range of one that was open before', async () => {
+  await rig.publisher.publish(rig.host.files, '/film.bin', { content: randomBytes(500_000) });
+  await rig.proxy.check();
+  const range = (path: string) => send(rig.proxy.port, rig.url(path), { headers: { range: 'bytes=400000-400009' } });
+  expect((await range('/film.bin')).status).toBe(206);
+  publication().remove('/film.bin');
+  await rig.publisher.sign(rig.host.files);
+  await rig.proxy.check();
+  for (const answer of [await range('/film.bin'), await range('/film.bin')])
+    expect([answer.status, refusalCode(answer)]).toEqual([404, 'no-such-document']);
 });
 
-describe('attack 35: an extra signature that is no good, beside one that is', () => {
-  it('is passed over', async () => {
-    await publishNext();
-    const path = `${METADATA}timestamp.json`;
-    const envelope = JSON.parse(mutable(path).toString());
-    envelope.signatures.push({ keyid: 'ab'.repeat(32), sig: 'cd'.repeat(64) });
-    rig.host.files.set(path, utf8(JSON.stringify(envelope)));
-    await expectNext();
-  });
+it('attack 35: an extra signature that is no good, beside a good one is passed over', async () => {
+  await publishNext();
+  const path = `${METADATA}timestamp.json`;
+  const envelope = JSON.parse(mutable(path).toString());
+  envelope.signatures.push({ keyid: 'ab'.repeat(32), sig: 'cd'.repeat(64) });
+  rig.host.files.set(path, utf8(JSON.stringify(envelope)));
+  await expectNext();
 });
 
-describe('attack 37: a role that has vanished from the snapshot', () => {
-  it('is refused', async () => {
-    publication().forget('documents-0');
-    const bins = [...rig.host.files.keys()].flatMap((path) => /\.(documents-[0-9a-f]+)\.json$/.exec(path)?.[1] ?? []);
-    await publishNext();
-    const path = `${METADATA}${publication().version}.snapshot.json`;
-    const { signed } = JSON.parse(mutable(path).toString());
-    delete signed.meta[`${bins[0]}.json`];
-    const short = signMetadata(signed, publication().roles.snapshot.signers);
-    publication().files.set(path, short);
-    await publishTimestamp();
-    for (const [file, bytes] of publication().files) rig.host.files.set(file, bytes);
-    await expectKept('metadata-rollback');
-  });
+it('attack 37: a role that has vanished from the snapshot is refused', async () => {
+  publication().forget('documents-0');
+  const bins = [...rig.host.files.keys()].flatMap((path) => /\.(documents-[0-9a-f]+)\.json$/.exec(path)?.[1] ?? []);
+  await publishNext();
+  const path = `${METADATA}${publication().version}.snapshot.json`;
+  const { signed } = JSON.parse(mutable(path).toString());
+  delete signed.meta[`${bins[0]}.json`];
+  const short = signMetadata(signed, publication().roles.snapshot.signers);
+  publication().files.set(path, short);
+  await publishTimestamp();
+  for (const [file, bytes] of publication().files) rig.host.files.set(file, bytes);
+  await expectKept('metadata-rollback');
 });
 
 it('attack 39: asks for names with characters that mean something in URLs inside the site, and reads them', async () => {
@@ -284,17 +275,15 @@ describe('attack 40: an update that ends half way', () => {
   });
 });
 
-describe('attack 82: a forged root or snapshot of megabytes', () => {
-  it('is refused without holding anything up', async () => {
-    const keys = Array.from({ length: 20_000 }, () => Buffer.from(randomBytes(32)).toString('hex'));
-    const forged = utf8(
-      JSON.stringify({ signatures: [], signed: { _type: 'root', keys, version: publication().rootVersion + 1 } }),
-    );
-    rig.host.files.set(`${METADATA}${publication().rootVersion + 1}.root.json`, forged);
-    await rig.proxy.check(); // no other place has a next root
-    expect((await get()).text).toBe('good');
-    rig.host.files.delete(`${METADATA}${publication().rootVersion + 1}.root.json`);
-    await publishNext();
-    await expectKeptWith(fileOfRole('snapshot'), /^metadata-(?:too-large|mismatch)$/, forged);
-  });
+it('attack 82: a forged root or snapshot of megabytes is refused without holding anything up', async () => {
+  const keys = Array.from({ length: 20_000 }, () => Buffer.from(randomBytes(32)).toString('hex'));
+  const forged = utf8(
+    JSON.stringify({ signatures: [], signed: { _type: 'root', keys, version: publication().rootVersion + 1 } }),
+  );
+  rig.host.files.set(`${METADATA}${publication().rootVersion + 1}.root.json`, forged);
+  await rig.proxy.check(); // no other place has a next root
+  expect((await get()).text).toBe('good');
+  rig.host.files.delete(`${METADATA}${publication().rootVersion + 1}.root.json`);
+  await publishNext();
+  await expectKeptWith(fileOfRole('snapshot'), /^metadata-(?:too-large|mismatch)$/, forged);
 });

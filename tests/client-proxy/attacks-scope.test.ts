@@ -130,16 +130,14 @@ describe('attack 22: a key that is not valid now', () => {
   });
 });
 
-describe('attack 23: something else than an object', () => {
-  it('an unsigned page where there is no document, or only its object is missing', async () => {
-    rig.host.files.set('/none.html', utf8(`<h1>${SECRET}</h1>`));
-    rig.host.files.set('/none.html.protected', await rig.publisher.object('/none.html', { content: SECRET }));
-    expectRefused(await read('/none.html'), 'no-such-document', 404);
-    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
-    serveFor('/a.html', undefined);
-    rig.host.files.set('/a.html', utf8(`<h1>${SECRET}</h1>`));
-    expectRefused(await read(), 'object-missing');
-  });
+it('attack 23: an unsigned page is not shown where there is no document, or only its object is missing', async () => {
+  rig.host.files.set('/none.html', utf8(`<h1>${SECRET}</h1>`));
+  rig.host.files.set('/none.html.protected', await rig.publisher.object('/none.html', { content: SECRET }));
+  expectRefused(await read('/none.html'), 'no-such-document', 404);
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
+  serveFor('/a.html', undefined);
+  rig.host.files.set('/a.html', utf8(`<h1>${SECRET}</h1>`));
+  expectRefused(await read(), 'object-missing');
 });
 
 describe('attack 24: a reading site that is no HTTPS origin', () => {
@@ -171,16 +169,17 @@ describe('attack 24: a reading site that is no HTTPS origin', () => {
   });
 });
 
-describe('attack 89: the links on a page of refusal', () => {
-  it.each([
-    '//evil.example/x',
-    '//evil.example',
-    '/\\evil.example/x',
-    '/%2F/evil.example/',
-    '/.//evil.example/',
-    '//[',
-    '//@evil.example:1/',
-  ])('lead to the site itself for %s, and to the signed reading site (attack 24)', async (target) => {
+it.each([
+  '//evil.example/x',
+  '//evil.example',
+  '/\\evil.example/x',
+  '/%2F/evil.example/',
+  '/.//evil.example/',
+  '//[',
+  '//@evil.example:1/',
+])(
+  'attack 89: the links on a page of refusal lead to the site itself for %s, and to the signed reading site (attack 24)',
+  async (target) => {
     const bytes = await sendRaw(
       rig.proxy.port,
       `GET http://news.example${target} HTTP/1.1\r\nHost: news.example\r\nConnection: close\r\n\r\n`,
@@ -189,8 +188,8 @@ describe('attack 89: the links on a page of refusal', () => {
     expect(bytes).toContain('wispr-refusal: path-refused');
     const links = Array.from(bytes.matchAll(/(?:href|src|action)="([^"]*)"/g), ([, link]) => link);
     expect(links).toEqual(['http://news.example/', 'https://read.news.example/']);
-  });
-});
+  },
+);
 
 /** A signed descriptor that only lacks sense. */
 function resign(publisher: TestPublisher, keyServer: string, reading: string): Uint8Array {

@@ -60,26 +60,25 @@ describe('a code without its link', () => {
   });
 });
 
-describe('a code that is refused', () => {
-  it('is asked for anew, on a page that takes another', async () => {
-    const link = await reader.keyServer.invite();
-    const looked = await post('/connect', { link: link.replace(/#./, (start) => (start === '#A' ? '#B' : '#A')) });
-    const refused = await post(looked.headers.location ?? '', { site: 'news.example' });
-    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('<code>code-refused</code>')]);
-    expect(refused.text).toContain('name="link"');
-    const again = await post('/connect', { link });
-    expect(whereTo(await post(again.headers.location ?? '', { site: 'news.example' }))).toEqual([
-      303,
-      '/?done=connected',
-    ]);
-  });
+it('a code that is refused is asked for anew, on a page that takes another', async () => {
+  const link = await reader.keyServer.invite();
+  const looked = await post('/connect', { link: link.replace(/#./, (start) => (start === '#A' ? '#B' : '#A')) });
+  const refused = await post(looked.headers.location ?? '', { site: 'news.example' });
+  expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('<code>code-refused</code>')]);
+  expect(refused.text).toContain('name="link"');
+  const again = await post('/connect', { link });
+  expect(whereTo(await post(again.headers.location ?? '', { site: 'news.example' }))).toEqual([
+    303,
+    '/?done=connected',
+  ]);
 });
 
-describe('a device for which there is no room', () => {
-  it.each([
-    ['too-many-devices', true],
-    ['seats-taken', false],
-  ])('is told so (%s), and connects by the same page when there is', async (code, hasPage) => {
+it.each([
+  ['too-many-devices', true],
+  ['seats-taken', false],
+])(
+  'a device for which there is no room is told so (%s), and connects by the same page when there is',
+  async (code, hasPage) => {
     const looked = await post('/connect', { link: await reader.keyServer.invite() });
     const connecting = () => post(looked.headers.location ?? '', { site: 'news.example' });
     reader.keyServer.instead = ({ url }, response) => {
@@ -92,31 +91,27 @@ describe('a device for which there is no room', () => {
     expect(refused.text.includes(button)).toBe(hasPage);
     reader.keyServer.instead = () => false;
     expect(whereTo(await connecting())).toEqual([303, '/?done=connected']);
-  });
+  },
+);
+
+it('a site that does not answer is not said to have named no publisher, and is not connected', async () => {
+  await reader.restart({ connectTo: [':443:127.0.0.1:9'].map(parseConnectTo) });
+  const answer = await post('/connect', { link: await reader.keyServer.invite() });
+  expect([answer.status, answer.text]).toEqual([422, expect.stringContaining('<code>host-unreachable</code>')]);
+  const unreachable = alertOf(new ReaderError('host-unreachable', 'why'));
+  expect(unreachable.text).not.toBe(alertOf(new KeyError('host-proof', 'why')).text);
+  const byCode = await post('/connect', { link: codeOf(await reader.keyServer.invite()), site: 'news.example' });
+  expect(byCode.text).toContain('<code>host-unreachable</code>');
+  expect(await siteNames()).toEqual([]);
 });
 
-describe('a site that does not answer', () => {
-  it('is not said to have named no publisher, and is not connected', async () => {
-    await reader.restart({ connectTo: [':443:127.0.0.1:9'].map(parseConnectTo) });
-    const answer = await post('/connect', { link: await reader.keyServer.invite() });
-    expect([answer.status, answer.text]).toEqual([422, expect.stringContaining('<code>host-unreachable</code>')]);
-    const unreachable = alertOf(new ReaderError('host-unreachable', 'why'));
-    expect(unreachable.text).not.toBe(alertOf(new KeyError('host-proof', 'why')).text);
-    const byCode = await post('/connect', { link: codeOf(await reader.keyServer.invite()), site: 'news.example' });
-    expect(byCode.text).toContain('<code>host-unreachable</code>');
-    expect(await siteNames()).toEqual([]);
-  });
-});
-
-describe('an invitation as it was printed', () => {
-  it.each([
-    ['the command', (link: string) => `wispr bind ${link}`],
-    ['its whole line', (link: string) => `To read it: wispr bind ${link}`],
-    ['in quotes', (link: string) => `wispr bind '${link}'`],
-  ])('is taken: %s', async (_, printed) => {
-    const looked = await post('/connect', { link: printed(await reader.keyServer.invite()) });
-    expect(whereTo(looked)).toEqual([303, expect.stringMatching(/^\/connect\/[\w-]{22}$/)]);
-  });
+it.each([
+  ['the command', (link: string) => `wispr bind ${link}`],
+  ['its whole line', (link: string) => `To read it: wispr bind ${link}`],
+  ['in quotes', (link: string) => `wispr bind '${link}'`],
+])('an invitation as it was printed is taken: %s', async (_, printed) => {
+  const looked = await post('/connect', { link: printed(await reader.keyServer.invite()) });
+  expect(whereTo(looked)).toEqual([303, expect.stringMatching(/^\/connect\/[\w-]{22}$/)]);
 });
 
 describe('the document that the reader was on the way to', () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../client-proxy/limits.ts';
 import { forFile } from '../support/for-file.ts';
@@ -62,28 +62,23 @@ describe('attack 65: connections beyond the bound', () => {
     }));
 });
 
-describe('attack 65: a crowd of requests for documents', () => {
-  it('asks a content host on no more connections than the bound, and everybody is answered', async () => {
-    const own = await startReaderRig({ proxy: { limits: { ...DEFAULT_LIMITS, contentConnections: 3 } } });
-    try {
-      const names = Array.from({ length: 12 }, (_, n) => `/${n}.txt`);
-      for (const name of names) await own.publisher.publish(own.host.files, name, { content: name });
-      let [underWay, most] = [0, 0];
-      for (const [path, bytes] of own.host.files) {
-        if (!path.endsWith('.protected')) continue;
-        own.host.handlers.set(path, (_, response) => {
-          most = Math.max(most, ++underWay);
-          response.once('close', () => underWay--).writeHead(200, { 'content-type': 'application/cache-protected' });
-          setTimeout(() => response.end(bytes), 50);
-        });
-      }
-      const answers = await Promise.all(names.map((name) => send(own.proxy.port, own.url(name))));
-      expect(answers.map(({ text }) => text)).toEqual(names);
-      expect(most).toBe(3);
-    } finally {
-      await own.close();
-    }
-  });
+it('attack 65: a crowd of requests for documents asks a content host on no more connections than the bound, and everybody is answered', async () => {
+  const own = await startReaderRig({ proxy: { limits: { ...DEFAULT_LIMITS, contentConnections: 3 } } });
+  onTestFinished(() => own.close());
+  const names = Array.from({ length: 12 }, (_, n) => `/${n}.txt`);
+  for (const name of names) await own.publisher.publish(own.host.files, name, { content: name });
+  let [underWay, most] = [0, 0];
+  for (const [path, bytes] of own.host.files) {
+    if (!path.endsWith('.protected')) continue;
+    own.host.handlers.set(path, (_, response) => {
+      most = Math.max(most, ++underWay);
+      response.once('close', () => underWay--).writeHead(200, { 'content-type': 'application/cache-protected' });
+      setTimeout(() => response.end(bytes), 50);
+    });
+  }
+  const answers = await Promise.all(names.map((name) => send(own.proxy.port, own.url(name))));
+  expect(answers.map(({ text }) => text)).toEqual(names);
+  expect(most).toBe(3);
 });
 
 describe('attack 65: the slow', () => {
@@ -118,23 +113,21 @@ describe('attack 65: the slow', () => {
     }));
 });
 
-describe('attack 64: from another computer', () => {
-  it('other computers cannot reach the proxy: it listens on loopback only', async () => {
-    const port = `:${rig.proxy.port.toString(16).toUpperCase().padStart(4, '0')}`;
-    const LISTEN = '0A';
-    const listening = ['tcp', 'tcp6'].flatMap((name) =>
-      readFileSync(`/proc/net/${name}`, 'utf8')
-        .split('\n')
-        .flatMap((line) => {
-          const [, local = '', , state] = line.trim().split(/\s+/);
-          return state === LISTEN && local.endsWith(port) ? [local.slice(0, -port.length)] : [];
-        }),
-    );
-    expect(listening).toContain('0100007F'); // 127.0.0.1, as the kernel writes it
-    expect(listening.filter((address) => !['0100007F', `${'0'.repeat(24)}01000000`].includes(address))).toEqual([]);
-    const others = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
-    const addresses = others.filter(({ internal, scopeid }) => !internal && !scopeid).map(({ address }) => address);
-    for (const address of ['127.0.0.2', ...addresses])
-      await expect(rawClient(rig.proxy.port, address)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
-  });
+it('attack 64: other computers cannot reach the proxy, which listens on loopback only', async () => {
+  const port = `:${rig.proxy.port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const LISTEN = '0A';
+  const listening = ['tcp', 'tcp6'].flatMap((name) =>
+    readFileSync(`/proc/net/${name}`, 'utf8')
+      .split('\n')
+      .flatMap((line) => {
+        const [, local = '', , state] = line.trim().split(/\s+/);
+        return state === LISTEN && local.endsWith(port) ? [local.slice(0, -port.length)] : [];
+      }),
+  );
+  expect(listening).toContain('0100007F'); // 127.0.0.1, as the kernel writes it
+  expect(listening.filter((address) => !['0100007F', `${'0'.repeat(24)}01000000`].includes(address))).toEqual([]);
+  const others = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  const addresses = others.filter(({ internal, scopeid }) => !internal && !scopeid).map(({ address }) => address);
+  for (const address of ['127.0.0.2', ...addresses])
+    await expect(rawClient(rig.proxy.port, address)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayLabel } from '../../client-proxy/gateway/label.ts';
 import { bindSite, parseConnectTo } from '../../client-proxy/index.ts';
 import { launchChromium } from '../support/chromium.ts';
@@ -86,16 +86,13 @@ describe('the gateway', () => {
     await rig.publisher.publish(rig.host.files, '/sw.js', { content: '', metadata: { mediaType: 'text/javascript' } });
     await rig.publisher.publish(rig.host.files, '/page.html', { content: '<script src="/sw.js"></script>' });
     const browser = await launchChromium();
-    try {
-      const page = await browser.newPage();
-      await page.goto(`http://${host}/page.html`);
-      const install = (path: string) =>
-        page.evaluate((url) => navigator.serviceWorker.register(url).then(String, ({ name }) => String(name)), path);
-      expect(await page.evaluate('isSecureContext')).toBe(true);
-      expect(await install('/sw.js')).not.toContain('ServiceWorkerRegistration');
-    } finally {
-      await browser.close();
-    }
+    onTestFinished(() => browser.close());
+    const page = await browser.newPage();
+    await page.goto(`http://${host}/page.html`);
+    const install = (path: string) =>
+      page.evaluate((url) => navigator.serviceWorker.register(url).then(String, ({ name }) => String(name)), path);
+    expect(await page.evaluate('isSecureContext')).toBe(true);
+    expect(await install('/sw.js')).not.toContain('ServiceWorkerRegistration');
   });
 
   it('knows only its own names', async () => {
@@ -137,21 +134,19 @@ describe("the reader's own page", () => {
   });
 });
 
-describe('a label', () => {
-  it('is one DNS label for every site', async () => {
-    const sites = [
-      'news.example',
-      'news-example',
-      'xn--bcher-kva.example',
-      `${'a'.repeat(63)}.${'b'.repeat(63)}.example`,
-      '1.a-'.repeat(3).slice(0, -1),
-    ];
-    const labels = await Promise.all(sites.map(gatewayLabel));
-    expect(new Set(labels).size).toBe(labels.length);
-    for (const label of labels) {
-      expect(label).toMatch(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/);
-      expect(label).not.toContain('--');
-    }
-    expect(labels[0]).toMatch(/^news-example-[a-z2-7]{10}$/);
-  });
+it('a label is one DNS label for every site', async () => {
+  const sites = [
+    'news.example',
+    'news-example',
+    'xn--bcher-kva.example',
+    `${'a'.repeat(63)}.${'b'.repeat(63)}.example`,
+    '1.a-'.repeat(3).slice(0, -1),
+  ];
+  const labels = await Promise.all(sites.map(gatewayLabel));
+  expect(new Set(labels).size).toBe(labels.length);
+  for (const label of labels) {
+    expect(label).toMatch(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/);
+    expect(label).not.toContain('--');
+  }
+  expect(labels[0]).toMatch(/^news-example-[a-z2-7]{10}$/);
 });

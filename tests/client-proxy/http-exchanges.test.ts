@@ -186,48 +186,46 @@ describe('answers', () => {
   });
 });
 
-describe('back-pressure', () => {
-  it('an upload goes no faster than the host takes it, and arrives whole', async () => {
-    let host: IncomingMessage | undefined;
-    const begun = Promise.withResolvers<void>();
-    passing.on('/slow', async (request, response) => {
-      host = request.pause();
-      begun.resolve();
-      response.on('close', () => undefined);
-    });
-    const length = 64 * 1024 * 1024;
-    const piece = Buffer.alloc(65_536, 'u');
-    let written = 0;
-    const outgoing = httpRequest({
-      host: '127.0.0.1',
-      port: passing.rig.proxy.port,
-      path: `${ELSEWHERE}/slow`,
-      method: 'PUT',
-      headers: { host: 'elsewhere.example', 'content-length': length },
-    });
-    const more = () => {
-      while (written < length) {
-        written += piece.length;
-        if (!outgoing.write(piece)) return;
-      }
-      outgoing.end();
-    };
-    outgoing.on('drain', more);
-    more();
-    await begun.promise;
-    await standsStill(() => written);
-    expect(written).toBeLessThan(length / 2);
-    let arrived = 0;
-    const all = Promise.withResolvers<void>();
-    host?.on('data', (part: Buffer) => {
-      arrived += part.length;
-    });
-    host?.on('end', () => all.resolve());
-    host?.resume();
-    await all.promise;
-    expect(arrived).toBe(length);
-    outgoing.on('error', () => undefined).destroy();
+it('an upload goes no faster than the host takes it, and arrives whole', async () => {
+  let host: IncomingMessage | undefined;
+  const begun = Promise.withResolvers<void>();
+  passing.on('/slow', async (request, response) => {
+    host = request.pause();
+    begun.resolve();
+    response.on('close', () => undefined);
   });
+  const length = 64 * 1024 * 1024;
+  const piece = Buffer.alloc(65_536, 'u');
+  let written = 0;
+  const outgoing = httpRequest({
+    host: '127.0.0.1',
+    port: passing.rig.proxy.port,
+    path: `${ELSEWHERE}/slow`,
+    method: 'PUT',
+    headers: { host: 'elsewhere.example', 'content-length': length },
+  });
+  const more = () => {
+    while (written < length) {
+      written += piece.length;
+      if (!outgoing.write(piece)) return;
+    }
+    outgoing.end();
+  };
+  outgoing.on('drain', more);
+  more();
+  await begun.promise;
+  await standsStill(() => written);
+  expect(written).toBeLessThan(length / 2);
+  let arrived = 0;
+  const all = Promise.withResolvers<void>();
+  host?.on('data', (part: Buffer) => {
+    arrived += part.length;
+  });
+  host?.on('end', () => all.resolve());
+  host?.resume();
+  await all.promise;
+  expect(arrived).toBe(length);
+  outgoing.on('error', () => undefined).destroy();
 });
 
 describe('connections', () => {

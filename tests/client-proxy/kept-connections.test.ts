@@ -17,11 +17,12 @@ const way = (place: string, byParent: boolean) =>
 const passing = passingRig((place) => way(place, false));
 const place = () => `127.0.0.1:${passing.raw.port}`;
 
-describe('a host that says that it keeps connections for ten minutes', () => {
-  it.each([
-    ['directly', false],
-    ['by way of a parent proxy', true],
-  ])('keeps none longer than others: %s', async (_, byParent) => {
+it.each([
+  ['directly', false],
+  ['by way of a parent proxy', true],
+])(
+  'a host that says that it keeps connections for ten minutes keeps none longer than others: %s',
+  async (_, byParent) => {
     let [opened, closed] = [0, 0];
     passing.answer = (_head, socket) => {
       opened++;
@@ -35,8 +36,8 @@ describe('a host that says that it keeps connections for ten minutes', () => {
     await body.return();
     await expect.poll(() => [opened, closed]).toEqual([2, 2]);
     await upstream.close();
-  });
-});
+  },
+);
 
 type End = (socket: Socket) => void;
 const written = (bytes: string, end: End) => (socket: Socket) => void socket.write(bytes, () => end(socket));

@@ -178,18 +178,16 @@ describe('a large document', () => {
   });
 });
 
-describe('memory for runs', () => {
-  it('is lent up to its bound, and no further', () => {
-    const memory = new RunMemory();
-    const lent: ArrayBuffer[] = [];
-    while (memory.has(1, LIMITS.run) && lent.length < 1000) lent.push(memory.take(LIMITS.run));
-    expect(lent.length).toBe(Math.floor(LIMITS.runMemory / LIMITS.run));
-    memory.giveBack(lent[0] as ArrayBuffer);
-    expect(memory.has(1, LIMITS.run)).toBe(true);
-    expect(memory.take(LIMITS.run)).toBe(lent[0]);
-    memory.forget(LIMITS.run);
-    expect([memory.has(1, LIMITS.run), memory.has(2, LIMITS.run)]).toEqual([true, false]);
-  });
+it('memory for runs is lent up to its bound, and no further', () => {
+  const memory = new RunMemory();
+  const lent: ArrayBuffer[] = [];
+  while (memory.has(1, LIMITS.run) && lent.length < 1000) lent.push(memory.take(LIMITS.run));
+  expect(lent.length).toBe(Math.floor(LIMITS.runMemory / LIMITS.run));
+  memory.giveBack(lent[0] as ArrayBuffer);
+  expect(memory.has(1, LIMITS.run)).toBe(true);
+  expect(memory.take(LIMITS.run)).toBe(lent[0]);
+  memory.forget(LIMITS.run);
+  expect([memory.has(1, LIMITS.run), memory.has(2, LIMITS.run)]).toEqual([true, false]);
 });
 
 /** Asks, and pauses so many milliseconds now and then. */

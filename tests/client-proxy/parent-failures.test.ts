@@ -113,39 +113,36 @@ describe('a parent proxy that wants a password', () => {
   });
 });
 
-describe('a parent proxy that gives no answer', () => {
-  it.each<[string, RawAnswer | undefined]>([
-    ['is not there', undefined],
-    ['takes connections and breaks them off', (_head, socket) => socket.destroy()],
-    ['resets them', (_head, socket) => socket.resetAndDestroy()],
-    ['breaks off within the head', (_head, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-')],
-    ['breaks off behind an interim answer', (_head, socket) => socket.end('HTTP/1.1 103 Early Hints\r\n\r\n')],
-    ['is something else than HTTP', (_head, socket) => socket.end('SSH-2.0-OpenSSH_10.0\r\n')],
-    ['wants TLS', (_head, socket) => socket.end(Buffer.from([21, 3, 1, 0, 2, 2, 70]))],
-  ])('because it %s, is named for documents and the rest, and no host is blamed', (_what, answer) =>
-    behind(answer, (reader) => refusesAll('parent-proxy-unreachable', reader)),
-  );
-});
+it.each<[string, RawAnswer | undefined]>([
+  ['is not there', undefined],
+  ['takes connections and breaks them off', (_head, socket) => socket.destroy()],
+  ['resets them', (_head, socket) => socket.resetAndDestroy()],
+  ['breaks off within the head', (_head, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-')],
+  ['breaks off behind an interim answer', (_head, socket) => socket.end('HTTP/1.1 103 Early Hints\r\n\r\n')],
+  ['is something else than HTTP', (_head, socket) => socket.end('SSH-2.0-OpenSSH_10.0\r\n')],
+  ['wants TLS', (_head, socket) => socket.end(Buffer.from([21, 3, 1, 0, 2, 2, 70]))],
+])(
+  'a parent proxy that gives no answer because it %s, is named for documents and the rest, and no host is blamed',
+  (_what, answer) => behind(answer, (reader) => refusesAll('parent-proxy-unreachable', reader)),
+);
 
-describe('the log of the Reader', () => {
-  it.each<[string, RawAnswer | undefined, string, string]>([
-    ['wants a password', asksForPassword, 'parent-proxy-unreachable', 'it answered 407'],
-    ['is not there', undefined, 'parent-proxy-unreachable', '.*ECONNREFUSED.*'],
-  ])('says which parent proxy %s, and never its password', async (_what, answer, code, why) => {
-    const parent = await startRawHost(answer ?? (() => undefined));
-    if (answer === undefined) await parent.close();
-    const file = join(rig.directory, 'parent-proxy');
-    await writeFile(file, `http://me:secret@127.0.0.1:${parent.port}\n`, { mode: 0o600 });
-    await rig.proxy.close();
-    const running = await startWispr([...proxyCommand(rig, rig.host.port), '--parent-proxy-file', file]);
-    await send(Number(new URL(running.ready.proxy ?? '').port), ELSEWHERE);
-    const { stderr } = await running.stop();
-    if (answer !== undefined) await parent.close();
-    await rig.restart();
-    const place = `127\\.0\\.0\\.1:${parent.port}`;
-    expect(stderr).toMatch(new RegExp(`^wispr: refused elsewhere.example/x: ${code} \\(${place}: ${why}\\)$`, 'm'));
-    expect(stderr).not.toMatch(/secret|me:/);
-  });
+it.each<[string, RawAnswer | undefined, string, string]>([
+  ['wants a password', asksForPassword, 'parent-proxy-unreachable', 'it answered 407'],
+  ['is not there', undefined, 'parent-proxy-unreachable', '.*ECONNREFUSED.*'],
+])('the log of the Reader says which parent proxy %s, and never its password', async (_what, answer, code, why) => {
+  const parent = await startRawHost(answer ?? (() => undefined));
+  if (answer === undefined) await parent.close();
+  const file = join(rig.directory, 'parent-proxy');
+  await writeFile(file, `http://me:secret@127.0.0.1:${parent.port}\n`, { mode: 0o600 });
+  await rig.proxy.close();
+  const running = await startWispr([...proxyCommand(rig, rig.host.port), '--parent-proxy-file', file]);
+  await send(Number(new URL(running.ready.proxy ?? '').port), ELSEWHERE);
+  const { stderr } = await running.stop();
+  if (answer !== undefined) await parent.close();
+  await rig.restart();
+  const place = `127\\.0\\.0\\.1:${parent.port}`;
+  expect(stderr).toMatch(new RegExp(`^wispr: refused elsewhere.example/x: ${code} \\(${place}: ${why}\\)$`, 'm'));
+  expect(stderr).not.toMatch(/secret|me:/);
 });
 
 describe('what the connection to a parent proxy met', () => {

@@ -72,26 +72,22 @@ describe('a port that another program has', () => {
   });
 });
 
-describe('a port that may not be listened on', () => {
-  it('is not said to be taken', async () => {
-    const denied = Object.assign(new Error('listen EACCES'), { code: 'EACCES', syscall: 'listen' });
-    const server = { open: async () => denied } as unknown as LoopbackServer;
-    await withStore(async ({ preferences }) => {
-      const listening = listen(server, 80, new SettingsKeeper(preferences));
-      await expect(listening).rejects.toMatchObject({ code: 'listen-failed' });
-    });
+it('a port that may not be listened on is not said to be taken', async () => {
+  const denied = Object.assign(new Error('listen EACCES'), { code: 'EACCES', syscall: 'listen' });
+  const server = { open: async () => denied } as unknown as LoopbackServer;
+  await withStore(async ({ preferences }) => {
+    const listening = listen(server, 80, new SettingsKeeper(preferences));
+    await expect(listening).rejects.toMatchObject({ code: 'listen-failed' });
   });
 });
 
-describe("the same reader's Reader", () => {
-  it('that runs already is named, with the same port or another', async () => {
-    const first = await start({ port: 0 });
-    for (const options of [{}, { port: first.port }, { port: 0 }])
-      await expect(start(options)).rejects.toMatchObject({ code: 'reader-running', fields: { url: first.url } });
-    expect((await send(first.port, '/', { headers: { host: `localhost:${first.port}` } })).status).toBe(200);
-    await first.close();
-    await start({ port: 0 });
-  });
+it('the same reader’s Reader that runs already is named, with the same port or another', async () => {
+  const first = await start({ port: 0 });
+  for (const options of [{}, { port: first.port }, { port: 0 }])
+    await expect(start(options)).rejects.toMatchObject({ code: 'reader-running', fields: { url: first.url } });
+  expect((await send(first.port, '/', { headers: { host: `localhost:${first.port}` } })).status).toBe(200);
+  await first.close();
+  await start({ port: 0 });
 });
 
 describe('settings', () => {
@@ -135,27 +131,23 @@ describe('settings', () => {
   });
 });
 
-describe('the size of the cache', () => {
-  it('is that of the settings, and of the command line where it says one', async () => {
-    await withStore((store) => new SettingsKeeper(store.preferences).save(new Map([['cacheBytes', '100']])));
-    const first = await start({ port: 0 });
-    expect(first.cache.status().limit).toBe(100 * 1_048_576);
-    await first.close();
-    expect((await start({ port: 0, cacheBytes: 0 })).cache.status().limit).toBe(0);
-  });
+it('the size of the cache is that of the settings, and of the command line where it says one', async () => {
+  await withStore((store) => new SettingsKeeper(store.preferences).save(new Map([['cacheBytes', '100']])));
+  const first = await start({ port: 0 });
+  expect(first.cache.status().limit).toBe(100 * 1_048_576);
+  await first.close();
+  expect((await start({ port: 0, cacheBytes: 0 })).cache.status().limit).toBe(0);
 });
 
-describe('addresses of the own network', () => {
-  it('are reached where the settings name them, and nowhere else', async () => {
-    const [open, closed] = [await startContentHost(), await startContentHost()];
-    for (const host of [open, closed]) {
-      cleanUp.add(host.close);
-      host.files.set('/a', Buffer.from('local'));
-    }
-    const rules = `127.0.0.1:${open.port}\n192.168.1.0/24`;
-    await withStore((store) => new SettingsKeeper(store.preferences).save(new Map([['allowLocal', rules]])));
-    const { port } = await start({ port: 0, allowLocal: [] }); // tests allow loopback otherwise
-    expect((await send(port, `${open.origin}/a`)).text).toBe('local');
-    expect(refusalCode(await send(port, `${closed.origin}/a`))).toBe('local-refused');
-  });
+it('addresses of the own network are reached where the settings name them, and nowhere else', async () => {
+  const [open, closed] = [await startContentHost(), await startContentHost()];
+  for (const host of [open, closed]) {
+    cleanUp.add(host.close);
+    host.files.set('/a', Buffer.from('local'));
+  }
+  const rules = `127.0.0.1:${open.port}\n192.168.1.0/24`;
+  await withStore((store) => new SettingsKeeper(store.preferences).save(new Map([['allowLocal', rules]])));
+  const { port } = await start({ port: 0, allowLocal: [] }); // tests allow loopback otherwise
+  expect((await send(port, `${open.origin}/a`)).text).toBe('local');
+  expect(refusalCode(await send(port, `${closed.origin}/a`))).toBe('local-refused');
 });

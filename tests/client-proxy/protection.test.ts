@@ -139,33 +139,31 @@ describe('files that others can get at', () => {
   });
 });
 
-describe('attack 67: where nothing more can be written', () => {
-  it('a change of the protection leaves the database as it was, and says why in a line', async () => {
-    const { set } = await fillStore(storage);
-    const store = await open();
-    const ids = Array.from({ length: 800 }, () => toBase64url(randomBytes(32)));
-    await store.setKeys.save(1, new Map(ids.map((id) => [id, { key: set.key, notBefore: 0, notAfter: 1 }])));
-    store.close();
-    const before = await secretsIn(storage);
-    const file = join(storage.dataDirectory, '..', 'passphrase');
-    writeFileSync(file, 'the first one\n', { mode: 0o600 });
-    const where = ['--data', storage.dataDirectory, '--key-file', storage.keyFile];
-    const { code, stderr } = await withoutRoom([
-      'identity',
-      'protect',
-      'passphrase',
-      '--new-passphrase-file',
-      file,
-      ...where,
-    ]);
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringMatching(/^wispr: the reader's database cannot be .*\[store-unwritable\]$/m),
-    ]);
-    expect(await secretsIn(storage)).toEqual(before);
-    await setPassphrase('the first one');
-    expect(await secretsIn(saying('the first one'))).toEqual(before);
-  });
+it('attack 67: where nothing more can be written, a change of the protection leaves the database as it was, and says why in a line', async () => {
+  const { set } = await fillStore(storage);
+  const store = await open();
+  const ids = Array.from({ length: 800 }, () => toBase64url(randomBytes(32)));
+  await store.setKeys.save(1, new Map(ids.map((id) => [id, { key: set.key, notBefore: 0, notAfter: 1 }])));
+  store.close();
+  const before = await secretsIn(storage);
+  const file = join(storage.dataDirectory, '..', 'passphrase');
+  writeFileSync(file, 'the first one\n', { mode: 0o600 });
+  const where = ['--data', storage.dataDirectory, '--key-file', storage.keyFile];
+  const { code, stderr } = await withoutRoom([
+    'identity',
+    'protect',
+    'passphrase',
+    '--new-passphrase-file',
+    file,
+    ...where,
+  ]);
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^wispr: the reader's database cannot be .*\[store-unwritable\]$/m),
+  ]);
+  expect(await secretsIn(storage)).toEqual(before);
+  await setPassphrase('the first one');
+  expect(await secretsIn(saying('the first one'))).toEqual(before);
 });
 
 it('attack 66: opens with the passphrase of before or the new one after kill -9 while it changes, and has lost nothing', () =>

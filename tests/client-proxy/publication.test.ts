@@ -3,7 +3,7 @@ import { forEachTest } from '../support/for-file.ts';
 
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ReaderError } from '../../client-proxy/errors.ts';
 import { fetchDocument, parseConnectTo } from '../../client-proxy/index.ts';
 import { lookOf } from '../../client-proxy/pages/look.ts';
@@ -35,15 +35,13 @@ async function setSettings(changes: Partial<typeof TEST_SETTINGS>): Promise<void
   await rig.publisher.sign(rig.host.files);
 }
 
-describe('what there is at an address', () => {
-  it('attack 81: paths that are words of the language are signed 404s, and can be documents', async () => {
-    for (const path of ['/constructor', '/__proto__', '/toString', '/a/__proto__/b'])
-      expect([path, refusalCode(await get(path))]).toEqual([path, 'no-such-document']);
-    for (const path of ['/constructor', '/__proto__']) {
-      await rig.publisher.publish(rig.host.files, path, { content: path });
-      expect((await get(path)).text).toBe(path);
-    }
-  });
+it('attack 81: paths that are words of the language are signed 404s, and can be documents', async () => {
+  for (const path of ['/constructor', '/__proto__', '/toString', '/a/__proto__/b'])
+    expect([path, refusalCode(await get(path))]).toEqual([path, 'no-such-document']);
+  for (const path of ['/constructor', '/__proto__']) {
+    await rig.publisher.publish(rig.host.files, path, { content: path });
+    expect((await get(path)).text).toBe(path);
+  }
 });
 
 describe('a newer publication', () => {
@@ -192,35 +190,33 @@ describe('a page in place of a document', () => {
   );
 });
 
-describe('a command that ends with its document', () => {
-  it('waits for what is newest however slow a look is: what that brings later would be lost; and does not take what is here for it', async () => {
-    expect((await get()).text).toBe('signed');
-    rig.publisher.afterPublishing = async () => undefined;
-    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newer' });
-    Object.assign(rig.limits, { staleWait: 0 });
-    const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
-    await rig.proxy.close();
-    const options = { ...rig.storage, connectTo, cacheBytes: 0, address: rig.url('/a.html') };
-    expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newer');
-    const none = { ...options, address: rig.url('/none') };
-    await expect(fetchDocument(none, async () => undefined)).rejects.toMatchObject({ code: 'no-such-document' });
-    await rig.publisher.publish(rig.host.files, '/b.html', { content: 'b' });
-    const snapshot = `/.well-known/wispr/${rig.publisher.publication.version}.snapshot.json`;
-    rig.host.handlers.set(snapshot, (_, response) => response.writeHead(500).end());
-    await expect(fetchDocument(none, async () => undefined)).rejects.toMatchObject({
-      code: 'content-host-answer',
-      message: expect.stringMatching(/has no such document; could not look for a newer one: /),
-    });
-    expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newer');
-    rig.host.handlers.clear();
-    const { origin } = rig.keyServer;
-    rig.publisher.setDescriptor(rig.publisher.descriptor(origin, { issued: now(), name: 'Renamed' }));
-    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newest' });
-    const descriptor = [...rig.host.files.keys()].filter((path) => path.endsWith('.wispr-provider')).at(-1) ?? '';
-    rig.host.handlers.set(descriptor, (_, response) => response.writeHead(500).end());
-    await expect(fetchDocument(none, async () => undefined)).rejects.toMatchObject({ code: 'no-such-document' });
-    expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newest');
+it('a command that ends with its document waits for what is newest however slow a look is: what that brings later would be lost; and does not take what is here for it', async () => {
+  expect((await get()).text).toBe('signed');
+  rig.publisher.afterPublishing = async () => undefined;
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newer' });
+  Object.assign(rig.limits, { staleWait: 0 });
+  const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
+  await rig.proxy.close();
+  const options = { ...rig.storage, connectTo, cacheBytes: 0, address: rig.url('/a.html') };
+  expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newer');
+  const none = { ...options, address: rig.url('/none') };
+  await expect(fetchDocument(none, async () => undefined)).rejects.toMatchObject({ code: 'no-such-document' });
+  await rig.publisher.publish(rig.host.files, '/b.html', { content: 'b' });
+  const snapshot = `/.well-known/wispr/${rig.publisher.publication.version}.snapshot.json`;
+  rig.host.handlers.set(snapshot, (_, response) => response.writeHead(500).end());
+  await expect(fetchDocument(none, async () => undefined)).rejects.toMatchObject({
+    code: 'content-host-answer',
+    message: expect.stringMatching(/has no such document; could not look for a newer one: /),
   });
+  expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newer');
+  rig.host.handlers.clear();
+  const { origin } = rig.keyServer;
+  rig.publisher.setDescriptor(rig.publisher.descriptor(origin, { issued: now(), name: 'Renamed' }));
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newest' });
+  const descriptor = [...rig.host.files.keys()].filter((path) => path.endsWith('.wispr-provider')).at(-1) ?? '';
+  rig.host.handlers.set(descriptor, (_, response) => response.writeHead(500).end());
+  await expect(fetchDocument(none, async () => undefined)).rejects.toMatchObject({ code: 'no-such-document' });
+  expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newest');
 });
 
 describe('attack 38: metadata', () => {
@@ -273,45 +269,35 @@ describe('attack 38: metadata', () => {
   });
 });
 
-describe('a descriptor of the publication', () => {
-  it('that names another key server is not followed: this needs another binding', async () => {
-    const { publisher, host, keyServer, proxy } = rig;
-    const another = await startHostileReaderRig();
-    try {
-      publisher.setDescriptor(publisher.descriptor(another.keyServer.origin, { issued: now() }));
-      await publisher.sign(host.files);
-      await proxy.check();
-      await get();
-      await rig.restart();
-      const set = await createSetKey();
-      keyServer.grant(set);
-      await publisher.publish(host.files, '/b.html', { content: 'of a new set', set });
-      await rig.proxy.check();
-      expect((await get('/b.html')).text).toBe('of a new set');
-      expect(another.keyServer.keyRequests).toEqual([]);
-    } finally {
-      await another.close();
-    }
-  });
+it('a descriptor of the publication that names another key server is not followed: this needs another binding', async () => {
+  const { publisher, host, keyServer, proxy } = rig;
+  const another = await startHostileReaderRig();
+  onTestFinished(() => another.close());
+  publisher.setDescriptor(publisher.descriptor(another.keyServer.origin, { issued: now() }));
+  await publisher.sign(host.files);
+  await proxy.check();
+  await get();
+  await rig.restart();
+  const set = await createSetKey();
+  keyServer.grant(set);
+  await publisher.publish(host.files, '/b.html', { content: 'of a new set', set });
+  await rig.proxy.check();
+  expect((await get('/b.html')).text).toBe('of a new set');
+  expect(another.keyServer.keyRequests).toEqual([]);
 });
 
-describe('several content hosts', () => {
-  it('are asked in turn where what the first one has is no good', async () => {
-    const { publisher, host } = rig;
-    const second = await startHostileReaderRig();
-    try {
-      const content = [host.origin, second.host.origin];
-      const site = { site: 'news.example', content, reading: publisher.reading };
-      publisher.setDescriptor(publisher.descriptor(rig.keyServer.origin, { sites: [site], issued: now() }));
-      await publisher.sign(host.files);
-      await publisher.publish(second.host.files, '/a.html', { content: 'from the second' });
-      const timestamp = '/.well-known/wispr/timestamp.json';
-      host.files.set(timestamp, second.host.files.get(timestamp) ?? new Uint8Array());
-      for (const path of host.files.keys()) if (path.includes('snapshot')) host.files.set(path, utf8('{}'));
-      await rig.proxy.check();
-      expect((await get()).text).toBe('from the second');
-    } finally {
-      await second.close();
-    }
-  });
+it('several content hosts are asked in turn where what the first one has is no good', async () => {
+  const { publisher, host } = rig;
+  const second = await startHostileReaderRig();
+  onTestFinished(() => second.close());
+  const content = [host.origin, second.host.origin];
+  const site = { site: 'news.example', content, reading: publisher.reading };
+  publisher.setDescriptor(publisher.descriptor(rig.keyServer.origin, { sites: [site], issued: now() }));
+  await publisher.sign(host.files);
+  await publisher.publish(second.host.files, '/a.html', { content: 'from the second' });
+  const timestamp = '/.well-known/wispr/timestamp.json';
+  host.files.set(timestamp, second.host.files.get(timestamp) ?? new Uint8Array());
+  for (const path of host.files.keys()) if (path.includes('snapshot')) host.files.set(path, utf8('{}'));
+  await rig.proxy.check();
+  expect((await get()).text).toBe('from the second');
 });

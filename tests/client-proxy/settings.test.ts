@@ -1,5 +1,5 @@
 /** What a reader may set, whatever a form or a database of before says. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   isSettingText,
   LOCAL_LENGTH,
@@ -7,36 +7,34 @@ import {
   type SettingName,
 } from '../../client-proxy/store/settings.ts';
 
-describe('a setting', () => {
-  it.each<[SettingName, string[], string[]]>([
-    ['port', ['', '1024', '65535'], ['0', '80', '1023', '65536', '-1', '8080.0', '1e4', ' 8080', '123456']],
+it.each<[SettingName, string[], string[]]>([
+  ['port', ['', '1024', '65535'], ['0', '80', '1023', '65536', '-1', '8080.0', '1e4', ' 8080', '123456']],
+  [
+    'parentProxy',
+    ['', 'http://127.0.0.1:3128', 'http://proxy.example', 'http://[::1]:3128/'],
     [
-      'parentProxy',
-      ['', 'http://127.0.0.1:3128', 'http://proxy.example', 'http://[::1]:3128/'],
-      [
-        'http://me:secret@127.0.0.1:3128', // it would be readable in the form
-        'http://me@127.0.0.1:3128',
-        'http://:secret@127.0.0.1:3128',
-        'https://127.0.0.1:3128',
-        'socks5://127.0.0.1',
-        'http://127.0.0.1/path',
-        'http://127.0.0.1/?query',
-        'http://127.0.0.1/#part',
-        '127.0.0.1:3128',
-        `http://${'a'.repeat(PARENT_PROXY_LENGTH)}`,
-      ],
+      'http://me:secret@127.0.0.1:3128', // it would be readable in the form
+      'http://me@127.0.0.1:3128',
+      'http://:secret@127.0.0.1:3128',
+      'https://127.0.0.1:3128',
+      'socks5://127.0.0.1',
+      'http://127.0.0.1/path',
+      'http://127.0.0.1/?query',
+      'http://127.0.0.1/#part',
+      '127.0.0.1:3128',
+      `http://${'a'.repeat(PARENT_PROXY_LENGTH)}`,
     ],
-    [
-      'allowLocal',
-      ['', 'printer.lan', '192.168.0.0/16:80\n[::1]', 'a.lan '.repeat(32)],
-      ['*', 'http://x', 'x:0', 'printer.lan *', 'a.lan '.repeat(33), ' '.repeat(LOCAL_LENGTH + 1)],
-    ],
-    ['cacheBytes', ['0', '1', '16777216'], ['', '-1', '16777217', '1.5', '1e3', '123456789']],
-    ['httpcrypt', ['on', 'off'], ['', 'yes']],
-    ['notices', ['on', 'off'], ['', 'ON', 'true', '1']],
-    ['activity', ['on', 'off'], ['', 'yes']],
-  ])('%s is one of what it may be', (name, good, bad) => {
-    for (const text of good) expect([text, isSettingText(name, text)]).toEqual([text, true]);
-    for (const text of bad) expect([text, isSettingText(name, text)]).toEqual([text, false]);
-  });
+  ],
+  [
+    'allowLocal',
+    ['', 'printer.lan', '192.168.0.0/16:80\n[::1]', 'a.lan '.repeat(32)],
+    ['*', 'http://x', 'x:0', 'printer.lan *', 'a.lan '.repeat(33), ' '.repeat(LOCAL_LENGTH + 1)],
+  ],
+  ['cacheBytes', ['0', '1', '16777216'], ['', '-1', '16777217', '1.5', '1e3', '123456789']],
+  ['httpcrypt', ['on', 'off'], ['', 'yes']],
+  ['notices', ['on', 'off'], ['', 'ON', 'true', '1']],
+  ['activity', ['on', 'off'], ['', 'yes']],
+])('%s is one of what it may be', (name, good, bad) => {
+  for (const text of good) expect([text, isSettingText(name, text)]).toEqual([text, true]);
+  for (const text of bad) expect([text, isSettingText(name, text)]).toEqual([text, false]);
 });

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ObjectCache } from '../../client-proxy/documents/cache/object-cache.ts';
 import {
   parseConnectTo,
@@ -240,13 +240,10 @@ describe('a sync', () => {
       const { text } = await send(proxy.port, '/settings', { headers: { host: `localhost:${proxy.port}` } });
       return Number(/(\d+) of \d+ megabytes/.exec(text)?.[1]);
     };
-    try {
-      expect(await used()).toBe(0);
-      await sync();
-      expect(await used()).toBeGreaterThanOrEqual(2);
-    } finally {
-      await proxy.close();
-    }
+    onTestFinished(() => proxy.close());
+    expect(await used()).toBe(0);
+    await sync();
+    expect(await used()).toBeGreaterThanOrEqual(2);
   });
 
   it('goes on where it was ended', async () => {

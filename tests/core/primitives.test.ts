@@ -126,28 +126,24 @@ describe('libsodium and noble', () => {
   });
 });
 
-describe('chunkNonce', () => {
-  it.each([
-    [0, '000000000000000000000000'],
-    [1, '000000000000000000000001'],
-    [255, '0000000000000000000000ff'],
-    [256, '000000000000000000000100'],
-    [65_536, '000000000000000000010000'],
-    [2 ** 32, '000000000000000100000000'],
-    [2 ** 48 + 1, '000000000001000000000001'],
-  ])('of chunk %i', (number, expected) => {
-    expect(Buffer.from(chunkNonce(new Uint8Array(12), number)).toString('hex')).toBe(expected);
-    const mask = new Uint8Array(12).fill(0xff);
-    const inverted = chunkNonce(mask, number).map((byte) => byte ^ 0xff);
-    expect(Buffer.from(inverted).toString('hex')).toBe(expected);
-  });
+it.each([
+  [0, '000000000000000000000000'],
+  [1, '000000000000000000000001'],
+  [255, '0000000000000000000000ff'],
+  [256, '000000000000000000000100'],
+  [65_536, '000000000000000000010000'],
+  [2 ** 32, '000000000000000100000000'],
+  [2 ** 48 + 1, '000000000001000000000001'],
+])('chunkNonce of chunk %i', (number, expected) => {
+  expect(Buffer.from(chunkNonce(new Uint8Array(12), number)).toString('hex')).toBe(expected);
+  const mask = new Uint8Array(12).fill(0xff);
+  const inverted = chunkNonce(mask, number).map((byte) => byte ^ 0xff);
+  expect(Buffer.from(inverted).toString('hex')).toBe(expected);
 });
 
-describe('randomBytes', () => {
-  it.each([0, 1, 24, 65_536, 65_537, 300_000])('gives %i bytes, all of them random', (length) => {
-    const bytes = randomBytes(length);
-    expect(bytes.length).toBe(length);
-    // The last 32 bytes are all zero once in 2^256 tries.
-    if (length >= 32) expect(bytes.subarray(-32).some((byte) => byte !== 0)).toBe(true);
-  });
+it.each([0, 1, 24, 65_536, 65_537, 300_000])('randomBytes gives %i bytes, all of them random', (length) => {
+  const bytes = randomBytes(length);
+  expect(bytes.length).toBe(length);
+  // The last 32 bytes are all zero once in 2^256 tries.
+  if (length >= 32) expect(bytes.subarray(-32).some((byte) => byte !== 0)).toBe(true);
 });

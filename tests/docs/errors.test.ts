@@ -47,9 +47,7 @@ describe('docs/generated/errors.md', () => {
   );
 });
 
-describe('a catalogue', () => {
-  it('advises for every code, in sentences that the command line can show as they are', () => {
-    const wrong = everywhere.filter(([, { remedy = '' }]) => !/^[^A-Z\s].*[^.\s]$/.test(remedy));
-    expect(wrong).toEqual([]);
-  });
+it('a catalogue advises for every code, in sentences that the command line can show as they are', () => {
+  const wrong = everywhere.filter(([, { remedy = '' }]) => !/^[^A-Z\s].*[^.\s]$/.test(remedy));
+  expect(wrong).toEqual([]);
 });

@@ -120,50 +120,46 @@ describe('attack 71: a site that the publisher adds', () => {
   });
 });
 
-describe('an error page', () => {
-  it('says what it means and what to do, and has the public link to copy', async () => {
-    const gateway = await pages.gateway();
-    await reader.publisher.publish(reader.host.files, '/rain.html', { content: '<h1>Rain</h1>' });
-    const file = reader.publisher.fileOf('/rain.html');
-    const good = reader.host.files.get(file);
-    reader.host.files.set(file, Buffer.from('not it'));
-    await page.goto(`${gateway}rain.html?q=1`);
-    expect(await pages.heading()).toBe('This page arrived damaged');
-    const links = await page.locator('a').evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).href));
-    expect(links).toEqual([`${gateway}rain.html?q=1`, 'https://read.news.example/rain.html?q=1']);
-    const publicLink = page.getByText('http://news.example/rain.html?q=1');
-    expect(await publicLink.isVisible()).toBe(false); // folded away, with the code
-    await page.locator('summary', { hasText: 'For the publisher' }).click();
-    expect(await publicLink.isVisible()).toBe(true);
-    expect(await page.textContent('code')).toBe('head-unexpected');
-    await pages.look('refused');
-    reader.host.files.set(file, good ?? Buffer.alloc(0));
-  });
+it('an error page says what it means and what to do, and has the public link to copy', async () => {
+  const gateway = await pages.gateway();
+  await reader.publisher.publish(reader.host.files, '/rain.html', { content: '<h1>Rain</h1>' });
+  const file = reader.publisher.fileOf('/rain.html');
+  const good = reader.host.files.get(file);
+  reader.host.files.set(file, Buffer.from('not it'));
+  await page.goto(`${gateway}rain.html?q=1`);
+  expect(await pages.heading()).toBe('This page arrived damaged');
+  const links = await page.locator('a').evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).href));
+  expect(links).toEqual([`${gateway}rain.html?q=1`, 'https://read.news.example/rain.html?q=1']);
+  const publicLink = page.getByText('http://news.example/rain.html?q=1');
+  expect(await publicLink.isVisible()).toBe(false); // folded away, with the code
+  await page.locator('summary', { hasText: 'For the publisher' }).click();
+  expect(await publicLink.isVisible()).toBe(true);
+  expect(await page.textContent('code')).toBe('head-unexpected');
+  await pages.look('refused');
+  reader.host.files.set(file, good ?? Buffer.alloc(0));
 });
 
-describe('a keyboard alone', () => {
-  it('is enough to disconnect a publisher, who goes with everything', async () => {
-    await pages.open();
-    const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');
-    const tabTo = async (wanted: string) => {
-      for (let turn = 0; turn < 40 && !(await focused()).startsWith(wanted); turn++) await page.keyboard.press('Tab');
-      expect(await focused()).toContain(wanted);
-    };
-    await page.keyboard.press('Tab');
-    expect(await focused()).toBe('Skip to the content');
-    await page.keyboard.press('Enter');
-    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('main');
-    await tabTo('Details');
-    await page.keyboard.press('Enter');
-    await tabTo('Disconnect …');
-    await page.keyboard.press('Enter');
-    await page.waitForURL('**/disconnect');
-    expect(await pages.heading()).toBe('Disconnect The Morning Paper?');
-    await pages.look('disconnect');
-    await tabTo('Disconnect');
-    await page.keyboard.press('Enter');
-    await page.waitForURL('**/?done=disconnected');
-    expect(await pages.heading()).toBe('No site is connected yet');
-    expect(await reader.proxy.sites()).toEqual([]);
-  });
+it('a keyboard alone is enough to disconnect a publisher, who goes with everything', async () => {
+  await pages.open();
+  const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');
+  const tabTo = async (wanted: string) => {
+    for (let turn = 0; turn < 40 && !(await focused()).startsWith(wanted); turn++) await page.keyboard.press('Tab');
+    expect(await focused()).toContain(wanted);
+  };
+  await page.keyboard.press('Tab');
+  expect(await focused()).toBe('Skip to the content');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('main');
+  await tabTo('Details');
+  await page.keyboard.press('Enter');
+  await tabTo('Disconnect …');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/disconnect');
+  expect(await pages.heading()).toBe('Disconnect The Morning Paper?');
+  await pages.look('disconnect');
+  await tabTo('Disconnect');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/?done=disconnected');
+  expect(await pages.heading()).toBe('No site is connected yet');
+  expect(await reader.proxy.sites()).toEqual([]);
 });

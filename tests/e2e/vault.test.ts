@@ -26,27 +26,25 @@ beforeAll(async () => {
   ({ rig } = vault);
 });
 
-describe('an invitation', () => {
-  it('leads from its link to the first article in two taps, with nothing typed', async () => {
-    const { context, page } = await vault.newPage();
-    await page.goto(await vault.invite('anna'));
-    expect(page.url()).toBe(`${VAULT}/-/join`);
-    await page.waitForSelector('#as:not([hidden])');
-    expect(await page.textContent('#invited .lead')).toContain('news.example as anna');
-    expect(await page.isVisible('#password')).toBe(false);
-    expect(await page.inputValue('#link')).toMatch(new RegExp(`^${KEYS}#[\\w-]{19}\\.${rig.publisher.root.id}$`));
-    await page.click('text=Read in this browser');
-    await heading(page, 'Front');
-    await page.click('text=Letter');
-    await heading(page, 'Letter');
-    expect(page.url()).toBe(`${CONTENT}/letter.html`);
-    expect(await keptKeys(page)).toEqual({
-      ids: expect.arrayContaining([setOf(rig.publisher, 'day-1').id, setOf(rig.publisher, 'day-2').id]),
-      extractable: false,
-    });
-    expect(await vault.devicesOf('anna')).toHaveLength(1);
-    await context.close();
+it('an invitation leads from its link to the first article in two taps, with nothing typed', async () => {
+  const { context, page } = await vault.newPage();
+  await page.goto(await vault.invite('anna'));
+  expect(page.url()).toBe(`${VAULT}/-/join`);
+  await page.waitForSelector('#as:not([hidden])');
+  expect(await page.textContent('#invited .lead')).toContain('news.example as anna');
+  expect(await page.isVisible('#password')).toBe(false);
+  expect(await page.inputValue('#link')).toMatch(new RegExp(`^${KEYS}#[\\w-]{19}\\.${rig.publisher.root.id}$`));
+  await page.click('text=Read in this browser');
+  await heading(page, 'Front');
+  await page.click('text=Letter');
+  await heading(page, 'Letter');
+  expect(page.url()).toBe(`${CONTENT}/letter.html`);
+  expect(await keptKeys(page)).toEqual({
+    ids: expect.arrayContaining([setOf(rig.publisher, 'day-1').id, setOf(rig.publisher, 'day-2').id]),
+    extractable: false,
   });
+  expect(await vault.devicesOf('anna')).toHaveLength(1);
+  await context.close();
 });
 
 inRelease(() => {

@@ -229,15 +229,13 @@ describe('a password', () => {
   });
 });
 
-describe('the name on an invitation', () => {
-  it('is said to who has the code, and uses nothing up', async () => {
-    const code = await rig.codeFor('Änne Müller');
-    const ask = () => createReader(rig.server).post('/-/invitation', { code });
-    for (const answer of [await ask(), await ask()])
-      expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { name: 'Änne Müller' }]);
-    const reader = createReader(rig.server);
-    await reader.join(code);
-    expect([(await ask()).status, (await ask()).text]).toEqual([403, '{"error":"code-refused"}']);
-    expect(rig.log()).not.toContain('Müller');
-  });
+it('the name on an invitation is said to who has the code, and uses nothing up', async () => {
+  const code = await rig.codeFor('Änne Müller');
+  const ask = () => createReader(rig.server).post('/-/invitation', { code });
+  for (const answer of [await ask(), await ask()])
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { name: 'Änne Müller' }]);
+  const reader = createReader(rig.server);
+  await reader.join(code);
+  expect([(await ask()).status, (await ask()).text]).toEqual([403, '{"error":"code-refused"}']);
+  expect(rig.log()).not.toContain('Müller');
 });

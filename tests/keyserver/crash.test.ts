@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
 import { overview } from '../../keyserver/operations/overview.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
@@ -56,21 +56,18 @@ it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing;
     },
     { log: pino({ enabled: false }) },
   );
-  try {
-    const { database } = again.state;
-    expect(await danglingRows(database, store)).toEqual([]);
-    const before = await countDevices(again.state);
-    expect(before).toBeGreaterThanOrEqual(promised); // what was answered is kept
-    const used = await database.all<{ n: number }>('SELECT count(*) AS n FROM invitations WHERE used_by IS NOT NULL');
-    expect(used).toEqual([{ n: before }]); // a code is used up if, and only if, its device is there
-    for (const [index, device] of devices.entries()) {
-      const bound = await bind(provider, invitations[index]?.code ?? '', device);
-      if (index % 10 === 0) expect((await askForKeys(bound, [setOf(publisher, 'day-1').id])).keys).toHaveLength(1);
-    }
-    expect(await countDevices(again.state)).toBe(READERS);
-  } finally {
-    await again.close();
+  onTestFinished(() => again.close());
+  const { database } = again.state;
+  expect(await danglingRows(database, store)).toEqual([]);
+  const before = await countDevices(again.state);
+  expect(before).toBeGreaterThanOrEqual(promised); // what was answered is kept
+  const used = await database.all<{ n: number }>('SELECT count(*) AS n FROM invitations WHERE used_by IS NOT NULL');
+  expect(used).toEqual([{ n: before }]); // a code is used up if, and only if, its device is there
+  for (const [index, device] of devices.entries()) {
+    const bound = await bind(provider, invitations[index]?.code ?? '', device);
+    if (index % 10 === 0) expect((await askForKeys(bound, [setOf(publisher, 'day-1').id])).keys).toHaveLength(1);
   }
+  expect(await countDevices(again.state)).toBe(READERS);
 });
 
 /** Imports a bundle and invites readers beside the running server. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { exchangeKeys } from '#channel';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { freePort } from '../../cache-config/child.ts';
@@ -159,15 +159,12 @@ describe('HTTPCrypt through Squid and nginx', () => {
   ])('finds the key by %s', async (by, keep, byOptions) => {
     const { deviceKey } = await connect(`reader by ${by}`);
     const some = await startNameServer(HOST, zone, keep);
-    try {
-      const before = nginx.requests();
-      const asked = await ask(deviceKey);
-      const { body } = await channel([some.address]).post(KEY_REQUEST_PATH, asked);
-      expect((await openKeyAnswer(body, asked, deviceKey.key)).keys).toHaveLength(1);
-      expect(nginx.requests().slice(before.length).includes('OPTIONS /a/ ')).toBe(byOptions);
-    } finally {
-      await some.stop();
-    }
+    onTestFinished(() => some.stop());
+    const before = nginx.requests();
+    const asked = await ask(deviceKey);
+    const { body } = await channel([some.address]).post(KEY_REQUEST_PATH, asked);
+    expect((await openKeyAnswer(body, asked, deviceKey.key)).keys).toHaveLength(1);
+    expect(nginx.requests().slice(before.length).includes('OPTIONS /a/ ')).toBe(byOptions);
   });
 
   it('goes on with tickets, and with the next key when the time of one is over', async () => {

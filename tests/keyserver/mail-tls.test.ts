@@ -75,8 +75,9 @@ describe.each(FORMS)('%s', (scheme, options) => {
   });
 });
 
-describe('attack: STARTTLS is taken out of what the server offers', () => {
-  it.each(['reader@', ''])('smtp://%s… sends nothing to another machine', async (user) => {
+it.each(['reader@', ''])(
+  'attack: STARTTLS is taken out of what the server offers: smtp://%s… sends nothing to another machine',
+  async (user) => {
     const server = await start(good, { disabledCommands: ['STARTTLS'] });
     const smtp = `smtp://${user}${ELSEWHERE}:${server.port}`;
     const mailer = createMailer({ smtp, from: FROM, ...(user && { passwordFile }) }, { error: () => undefined });
@@ -84,8 +85,8 @@ describe('attack: STARTTLS is taken out of what the server offers', () => {
     await expect(sent).rejects.toMatchObject({ code: 'mail-failed' });
     await mailer.close();
     expect([server.signIns, server.mails]).toEqual([[], []]);
-  });
-});
+  },
+);
 
 describe('wispr invite --mail', () => {
   /** @returns the command line, in a configuration of its own */

@@ -179,85 +179,81 @@ describe('a list of subscribers', () => {
   });
 });
 
-describe('why', () => {
-  it('says which right covers a document, or what is missing', async () => {
-    const { config, publisher, host, server } = rig;
-    const html = { content: '<h1>Fog</h1>', mediaType: 'text/html; charset=utf-8' };
-    await publish(publisher, host, { path: '/fog.html', ...html, set: YESTERDAYS });
-    await publish(publisher, host, { path: '/index.html', ...html });
-    const ask = (name: string, what: string) => whyCanRead(config, server.state, name, what);
-    const url = 'https://news.example/fog.html';
-    expect(await ask('ADA', url)).toMatchObject({
-      subscriber: 'ada',
-      path: '/fog.html',
-      set: YESTERDAYS,
-      can: true,
-      reason: 'covered',
-      by: { plan: { name: 'daily' } },
-    });
-    expect(await ask('bert', `${server.readingUrl}/fog.html`)).toMatchObject({ can: false, reason: 'not-entitled' });
-    expect(await ask('bert', 'https://news.example/')).toMatchObject({ can: true, reason: 'public', set: undefined });
-    passDays(30);
-    expect(await ask('bert', 'photos')).toMatchObject({
-      can: false,
-      reason: 'lapsed',
-      by: { plan: { name: 'pictures' } },
-    });
-    passDays(-30);
-    expect(await ask('one', 'photos')).toMatchObject({ can: false, reason: 'revoked' });
-    for (const [name, what] of [
-      ['zoe', url],
-      ['ada', 'https://other.example/'],
-      ['ada', 'https://news.example/none.html'],
-      ['ada', 'no-such-set'],
-    ] as const)
-      await expect(ask(name, what)).rejects.toMatchObject({ code: 'argument-invalid' });
+it('“wispr admin why” says which right covers a document, or what is missing', async () => {
+  const { config, publisher, host, server } = rig;
+  const html = { content: '<h1>Fog</h1>', mediaType: 'text/html; charset=utf-8' };
+  await publish(publisher, host, { path: '/fog.html', ...html, set: YESTERDAYS });
+  await publish(publisher, host, { path: '/index.html', ...html });
+  const ask = (name: string, what: string) => whyCanRead(config, server.state, name, what);
+  const url = 'https://news.example/fog.html';
+  expect(await ask('ADA', url)).toMatchObject({
+    subscriber: 'ada',
+    path: '/fog.html',
+    set: YESTERDAYS,
+    can: true,
+    reason: 'covered',
+    by: { plan: { name: 'daily' } },
   });
+  expect(await ask('bert', `${server.readingUrl}/fog.html`)).toMatchObject({ can: false, reason: 'not-entitled' });
+  expect(await ask('bert', 'https://news.example/')).toMatchObject({ can: true, reason: 'public', set: undefined });
+  passDays(30);
+  expect(await ask('bert', 'photos')).toMatchObject({
+    can: false,
+    reason: 'lapsed',
+    by: { plan: { name: 'pictures' } },
+  });
+  passDays(-30);
+  expect(await ask('one', 'photos')).toMatchObject({ can: false, reason: 'revoked' });
+  for (const [name, what] of [
+    ['zoe', url],
+    ['ada', 'https://other.example/'],
+    ['ada', 'https://news.example/none.html'],
+    ['ada', 'no-such-set'],
+  ] as const)
+    await expect(ask(name, what)).rejects.toMatchObject({ code: 'argument-invalid' });
 });
 
-describe('links for a whole list', () => {
-  it('are written into a file of their own, for its owner only', async () => {
-    const { runWispr } = await import('../support/wispr.ts');
-    const { folder } = rig;
-    rig.writeConfig();
-    writeFileSync(join(folder, 'people.csv'), 'name,plan\nfrida,daily\n');
-    const run = (...args: string[]) => runWispr(args, { cwd: folder });
-    const dry = await run('admin', 'import', 'people.csv', '--dry-run');
-    expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining('it would make 1 new subscriber')]);
-    const done = await run('admin', 'import', 'people.csv', '--links', 'links.csv');
-    expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('1 link written to links.csv')]);
-    expect(await readFile(join(folder, 'links.csv'), 'utf8')).toMatch(
-      /^name,link\n"frida",http\S+#[0-9A-Z-]{19}\.[\w-]{43}\n$/,
-    );
-    expect((await stat(join(folder, 'links.csv'))).mode & 0o777).toBe(0o600);
-    // What is there already is never lost, and no one is imported if the links would be lost.
-    writeFileSync(join(folder, 'more.csv'), 'name,plan\ngerd,daily\n');
-    for (const [file, status] of [
-      ['links.csv', 2],
-      ['absent/links.csv', 1],
-    ] as const)
-      expect((await run('admin', 'import', 'more.csv', '--links', file)).code).toBe(status);
-    expect((await run('admin', 'why', 'gerd', 'photos')).code).toBe(1);
-    writeFileSync(join(folder, 'bad.csv'), 'name,plan\ngreta,weekly\n');
-    const bad = await run('admin', 'import', 'bad.csv');
-    expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('line 2: there is no plan "weekly"')]);
-    const plans = await run('admin', 'plan');
-    expect(plans.stdout).toContain('daily "Weekday paper": sets day-*; dated, UTC; ');
-    const invited = await run('invite', 'hugo', '--plan', 'pictures', '--for', '7');
-    expect([invited.code, invited.stderr]).toEqual([
-      0,
-      expect.stringContaining('hugo is a new subscriber: plan pictures from'),
-    ]);
-    const why = await run('admin', 'why', 'hugo', 'photos');
-    expect([why.code, why.stdout]).toEqual([
-      0,
-      expect.stringContaining('hugo can read the set photos: plan pictures from'),
-    ]);
-    for (const args of [
-      ['invite', 'hugo', '--plan', 'pictures', '--sets', '*'],
-      ['invite', 'hugo', '--plan', 'pictures', '--for', '7', '--until', '2027-01-01'],
-      ['invite', 'hugo', '--from', '2027-01-01'],
-    ])
-      expect((await run(...args)).code).toBe(2);
-  });
+it('links for a whole list are written into a file of their own, for its owner only', async () => {
+  const { runWispr } = await import('../support/wispr.ts');
+  const { folder } = rig;
+  rig.writeConfig();
+  writeFileSync(join(folder, 'people.csv'), 'name,plan\nfrida,daily\n');
+  const run = (...args: string[]) => runWispr(args, { cwd: folder });
+  const dry = await run('admin', 'import', 'people.csv', '--dry-run');
+  expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining('it would make 1 new subscriber')]);
+  const done = await run('admin', 'import', 'people.csv', '--links', 'links.csv');
+  expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('1 link written to links.csv')]);
+  expect(await readFile(join(folder, 'links.csv'), 'utf8')).toMatch(
+    /^name,link\n"frida",http\S+#[0-9A-Z-]{19}\.[\w-]{43}\n$/,
+  );
+  expect((await stat(join(folder, 'links.csv'))).mode & 0o777).toBe(0o600);
+  // What is there already is never lost, and no one is imported if the links would be lost.
+  writeFileSync(join(folder, 'more.csv'), 'name,plan\ngerd,daily\n');
+  for (const [file, status] of [
+    ['links.csv', 2],
+    ['absent/links.csv', 1],
+  ] as const)
+    expect((await run('admin', 'import', 'more.csv', '--links', file)).code).toBe(status);
+  expect((await run('admin', 'why', 'gerd', 'photos')).code).toBe(1);
+  writeFileSync(join(folder, 'bad.csv'), 'name,plan\ngreta,weekly\n');
+  const bad = await run('admin', 'import', 'bad.csv');
+  expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('line 2: there is no plan "weekly"')]);
+  const plans = await run('admin', 'plan');
+  expect(plans.stdout).toContain('daily "Weekday paper": sets day-*; dated, UTC; ');
+  const invited = await run('invite', 'hugo', '--plan', 'pictures', '--for', '7');
+  expect([invited.code, invited.stderr]).toEqual([
+    0,
+    expect.stringContaining('hugo is a new subscriber: plan pictures from'),
+  ]);
+  const why = await run('admin', 'why', 'hugo', 'photos');
+  expect([why.code, why.stdout]).toEqual([
+    0,
+    expect.stringContaining('hugo can read the set photos: plan pictures from'),
+  ]);
+  for (const args of [
+    ['invite', 'hugo', '--plan', 'pictures', '--sets', '*'],
+    ['invite', 'hugo', '--plan', 'pictures', '--for', '7', '--until', '2027-01-01'],
+    ['invite', 'hugo', '--from', '2027-01-01'],
+  ])
+    expect((await run(...args)).code).toBe(2);
 });

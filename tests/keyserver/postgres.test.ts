@@ -2,7 +2,7 @@
 import { chmodSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { isPostgresUrl } from '../../keyserver/config/schema.ts';
@@ -199,26 +199,23 @@ it('TLS is as the address says: verify-full takes no other authority and no othe
   const port = await freePort();
   const rules = ['hostssl all all 127.0.0.1/32 trust'];
   const cluster = await startCluster({ durable: false, rules, tls: { port, key, cert } });
-  try {
-    const at = (host: string, query: string) => ({
-      ...config,
-      database: `postgres://wispr@${host}:${port}/postgres${query}`,
-    });
-    const refused = [
-      at('localhost', '?sslmode=disable'),
-      at('localhost', ''),
-      at('localhost', '?sslmode=verify-full'),
-      at('127.0.0.1', `?sslmode=verify-full&sslrootcert=${caFile}`),
-    ];
-    for (const bad of refused) await expect(openState(bad)).rejects.toMatchObject({ code: 'store-unusable' });
-    const state = await openState(at('localhost', `?sslmode=verify-full&sslrootcert=${caFile}`));
-    expect(await state.database.first('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()')).toEqual({
-      ssl: true,
-    });
-    await state.database.close();
-  } finally {
-    await cluster.close();
-  }
+  onTestFinished(() => cluster.close());
+  const at = (host: string, query: string) => ({
+    ...config,
+    database: `postgres://wispr@${host}:${port}/postgres${query}`,
+  });
+  const refused = [
+    at('localhost', '?sslmode=disable'),
+    at('localhost', ''),
+    at('localhost', '?sslmode=verify-full'),
+    at('127.0.0.1', `?sslmode=verify-full&sslrootcert=${caFile}`),
+  ];
+  for (const bad of refused) await expect(openState(bad)).rejects.toMatchObject({ code: 'store-unusable' });
+  const state = await openState(at('localhost', `?sslmode=verify-full&sslrootcert=${caFile}`));
+  expect(await state.database.first('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()')).toEqual({
+    ssl: true,
+  });
+  await state.database.close();
 });
 
 it('a connection that is cut ends neither the key server nor what it has stored', async () => {

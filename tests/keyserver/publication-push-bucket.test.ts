@@ -95,8 +95,9 @@ describe('a bucket that timestamps are pushed to', () => {
   });
 });
 
-describe('what another program puts there between look and push', () => {
-  it.each(['a bucket', 'a directory'])('is not replaced: %s', async (kind) => {
+it.each(['a bucket', 'a directory'])(
+  'what another program puts there between look and push is not replaced: %s',
+  async (kind) => {
     await start();
     const target = await PushTarget.open(kind === 'a bucket' ? `s3://${bucket()}/site` : the.site);
     for (const before of [undefined, utf8('before')]) {
@@ -108,5 +109,5 @@ describe('what another program puts there between look and push', () => {
       expect(Buffer.from((await target.read()).bytes ?? [])).toEqual(Buffer.from(other));
     }
     target.close();
-  });
-});
+  },
+);

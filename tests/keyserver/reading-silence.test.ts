@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { randomBytes } from '#primitives';
 import { postFrom } from '../support/device.ts';
 import { rigForFile, startRig } from '../support/keyserver-rig.ts';
@@ -111,23 +111,20 @@ it('attack 98: documents that a host does not deliver hide no new publication', 
   const own = await startRig({ limits: { openDocumentsPerAddress: 1000 } });
   const { publisher, host, server } = own;
   const clients = new AbortController();
-  try {
-    for (const path of ['/slow.txt', '/old.txt'])
-      await publish(publisher, host, { path, content: path, mediaType: 'text/plain' });
-    const [name = ''] = [...host.files.keys()].filter((file) => file.endsWith('.slow.txt'));
-    host.handlers.set(name, () => undefined);
-    const ask = (path: string) => fetch(server.documentsUrl + path, { signal: clients.signal });
-    expect((await ask('/old.txt')).status).toBe(200);
-    const kept = Array.from({ length: 300 }, () => ask('/slow.txt').catch(() => undefined));
-    await expect.poll(() => host.open()).toBe(256);
-    publisher.publication.remove('/old.txt');
-    await signOnto(publisher.publication, host.files);
-    await server.publications.check();
-    expect((await ask('/old.txt')).status).toBe(404);
-    expect(host.open()).toBe(256);
-    clients.abort();
-    await Promise.all(kept);
-  } finally {
-    await own.close();
-  }
+  onTestFinished(() => own.close());
+  for (const path of ['/slow.txt', '/old.txt'])
+    await publish(publisher, host, { path, content: path, mediaType: 'text/plain' });
+  const [name = ''] = [...host.files.keys()].filter((file) => file.endsWith('.slow.txt'));
+  host.handlers.set(name, () => undefined);
+  const ask = (path: string) => fetch(server.documentsUrl + path, { signal: clients.signal });
+  expect((await ask('/old.txt')).status).toBe(200);
+  const kept = Array.from({ length: 300 }, () => ask('/slow.txt').catch(() => undefined));
+  await expect.poll(() => host.open()).toBe(256);
+  publisher.publication.remove('/old.txt');
+  await signOnto(publisher.publication, host.files);
+  await server.publications.check();
+  expect((await ask('/old.txt')).status).toBe(404);
+  expect(host.open()).toBe(256);
+  clients.abort();
+  await Promise.all(kept);
 });

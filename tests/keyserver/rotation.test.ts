@@ -129,19 +129,17 @@ describe('the master key', () => {
   });
 });
 
-describe('the recipient key', () => {
-  it('changes with an overlap, which ends when the publisher has sealed to the new one', async () => {
-    const { state, origins } = rig.server;
-    const old = state.recipient.publicKey;
-    const seal = (to: Uint8Array, serial: number) =>
-      sealBundle(rig.publisher, to, { ...origins, content: rig.host.origin, serial });
-    await beside((other) => rotateRecipient(other, rig.config));
-    const fresh = new Uint8Array(Buffer.from(readFileSync(rig.config.publicKey, 'utf8'), 'base64url'));
-    expect(fresh).not.toEqual(old);
-    expect(await importBundle(state, await seal(old, 50), origins)).toMatchObject({ outcome: 'updated' });
-    expect(await importBundle(state, await seal(fresh, 51), origins)).toMatchObject({ outcome: 'updated' });
-    await expect(importBundle(state, await seal(old, 52), origins)).rejects.toMatchObject({ code: 'bundle-recipient' });
-  });
+it('the recipient key changes with an overlap, which ends when the publisher has sealed to the new one', async () => {
+  const { state, origins } = rig.server;
+  const old = state.recipient.publicKey;
+  const seal = (to: Uint8Array, serial: number) =>
+    sealBundle(rig.publisher, to, { ...origins, content: rig.host.origin, serial });
+  await beside((other) => rotateRecipient(other, rig.config));
+  const fresh = new Uint8Array(Buffer.from(readFileSync(rig.config.publicKey, 'utf8'), 'base64url'));
+  expect(fresh).not.toEqual(old);
+  expect(await importBundle(state, await seal(old, 50), origins)).toMatchObject({ outcome: 'updated' });
+  expect(await importBundle(state, await seal(fresh, 51), origins)).toMatchObject({ outcome: 'updated' });
+  await expect(importBundle(state, await seal(old, 52), origins)).rejects.toMatchObject({ code: 'bundle-recipient' });
 });
 
 describe('device keys', () => {

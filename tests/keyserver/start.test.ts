@@ -113,17 +113,15 @@ describe('the first run', () => {
   });
 });
 
-describe('a development server', () => {
-  it('takes free ports, says that it is one, answers, and stops cleanly at SIGTERM', async () => {
-    writeConfiguration();
-    const server = await startWispr(['keyserver', '--dev'], { cwd: folder });
-    const { keyserver = '', reading = '' } = server.ready;
-    expect((await fetch(`${keyserver}/.well-known/wispr-provider`)).status).toBe(404);
-    expect((await fetch(`${reading}/-/sign-in`)).status).toBe(200);
-    expect(server.stderr()).toContain('plain HTTP, on this machine only');
-    expect((await server.stop()).code).toBe(0);
-    expect(readdirSync(folder).filter((name) => name.includes('-wal') || name.includes('.new'))).toEqual([]);
-  });
+it('a development server takes free ports, says that it is one, answers, and stops cleanly at SIGTERM', async () => {
+  writeConfiguration();
+  const server = await startWispr(['keyserver', '--dev'], { cwd: folder });
+  const { keyserver = '', reading = '' } = server.ready;
+  expect((await fetch(`${keyserver}/.well-known/wispr-provider`)).status).toBe(404);
+  expect((await fetch(`${reading}/-/sign-in`)).status).toBe(200);
+  expect(server.stderr()).toContain('plain HTTP, on this machine only');
+  expect((await server.stop()).code).toBe(0);
+  expect(readdirSync(folder).filter((name) => name.includes('-wal') || name.includes('.new'))).toEqual([]);
 });
 
 it('a key server that waits for its database reads certificates again by SIGHUP, and ends well by SIGTERM', async () => {
@@ -381,28 +379,26 @@ describe('the key server refuses to start', () => {
   }
 });
 
-describe('a plan that the configuration names and that there is not', () => {
-  it('is said once for each, with what makes it, and keeps no reader out', async () => {
-    writeFileSync(file('stripe.secret'), 'whsec_a-secret-of-this-test', { mode: 0o600 });
-    writeConfiguration({
-      mail: { smtp: 'smtp://127.0.0.1:9', from: 'News <news@example.org>' },
-      signUp: { plan: 'trial', days: 7 },
-      stripe: { secretFile: 'stripe.secret', plans: { price_1: 'daily', price_2: 'library' } },
-    });
-    const warnings = async () => {
-      const lines: string[] = [];
-      const log = pino({ base: null, level: 'warn' }, { write: (line: string) => void lines.push(line) });
-      const config = readConfig(file('keyserver.json'));
-      await (await startKeyServer(forDevelopment(config), { log })).close();
-      return lines.map((line) => JSON.parse(line)).filter(({ plan }) => plan !== undefined);
-    };
-    const first = await warnings();
-    expect(first.map(({ member }) => member)).toEqual(['signUp.plan', 'stripe.plans.price_1', 'stripe.plans.price_2']);
-    expect(first[0].msg).toContain('make it with "wispr admin plan trial --sets PATTERNS", or correct signUp.plan');
-    for (const plan of ['trial', 'daily'])
-      expect(await runWispr(['admin', 'plan', plan, '--sets', '*'], { cwd: folder })).toMatchObject({ code: 0 });
-    expect((await warnings()).map(({ plan }) => plan)).toEqual(['library']);
+it('a plan that the configuration names and that there is not is said once for each, with what makes it, and keeps no reader out', async () => {
+  writeFileSync(file('stripe.secret'), 'whsec_a-secret-of-this-test', { mode: 0o600 });
+  writeConfiguration({
+    mail: { smtp: 'smtp://127.0.0.1:9', from: 'News <news@example.org>' },
+    signUp: { plan: 'trial', days: 7 },
+    stripe: { secretFile: 'stripe.secret', plans: { price_1: 'daily', price_2: 'library' } },
   });
+  const warnings = async () => {
+    const lines: string[] = [];
+    const log = pino({ base: null, level: 'warn' }, { write: (line: string) => void lines.push(line) });
+    const config = readConfig(file('keyserver.json'));
+    await (await startKeyServer(forDevelopment(config), { log })).close();
+    return lines.map((line) => JSON.parse(line)).filter(({ plan }) => plan !== undefined);
+  };
+  const first = await warnings();
+  expect(first.map(({ member }) => member)).toEqual(['signUp.plan', 'stripe.plans.price_1', 'stripe.plans.price_2']);
+  expect(first[0].msg).toContain('make it with "wispr admin plan trial --sets PATTERNS", or correct signUp.plan');
+  for (const plan of ['trial', 'daily'])
+    expect(await runWispr(['admin', 'plan', plan, '--sets', '*'], { cwd: folder })).toMatchObject({ code: 0 });
+  expect((await warnings()).map(({ plan }) => plan)).toEqual(['library']);
 });
 
 describe('on the command line, a refusal', () => {

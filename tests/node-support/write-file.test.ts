@@ -37,35 +37,29 @@ describe('writeFileAtomic', () => {
   });
 });
 
-describe('replaceFile', () => {
-  it('keeps the previous file if the writing fails', async () => {
-    writeFileSync(file, 'one');
-    const writing = replaceFile(file, async (temporary) => {
-      writeFileSync(temporary, 'half');
-      throw new Error('stopped');
-    });
-    await expect(writing).rejects.toThrow('stopped');
-    expect(readFileSync(file, 'utf8')).toBe('one');
-    expect(readdirSync(directory)).toEqual(['file']);
-  });
-});
-
-describe('createFile', () => {
-  it('never overwrites', () => {
-    expect(createFile(file, 'one')).toBe(true);
-    expect(createFile(file, 'two')).toBe(false);
-    expect(readFileSync(file, 'utf8')).toBe('one');
-    expect(readdirSync(directory)).toEqual(['file']);
-  });
-});
-
-describe('temporary files', () => {
-  it('are known by their names, and removed', () => {
-    const temporary = temporaryBeside(file);
-    expect(isTemporaryName(temporary.slice(directory.length + 1))).toBe(true);
+it('replaceFile keeps the previous file if the writing fails', async () => {
+  writeFileSync(file, 'one');
+  const writing = replaceFile(file, async (temporary) => {
     writeFileSync(temporary, 'half');
-    writeFileSync(file, 'whole');
-    removeTemporaryFiles(directory);
-    expect(readdirSync(directory)).toEqual(['file']);
+    throw new Error('stopped');
   });
+  await expect(writing).rejects.toThrow('stopped');
+  expect(readFileSync(file, 'utf8')).toBe('one');
+  expect(readdirSync(directory)).toEqual(['file']);
+});
+
+it('createFile never overwrites', () => {
+  expect(createFile(file, 'one')).toBe(true);
+  expect(createFile(file, 'two')).toBe(false);
+  expect(readFileSync(file, 'utf8')).toBe('one');
+  expect(readdirSync(directory)).toEqual(['file']);
+});
+
+it('temporary files are known by their names, and removed', () => {
+  const temporary = temporaryBeside(file);
+  expect(isTemporaryName(temporary.slice(directory.length + 1))).toBe(true);
+  writeFileSync(temporary, 'half');
+  writeFileSync(file, 'whole');
+  removeTemporaryFiles(directory);
+  expect(readdirSync(directory)).toEqual(['file']);
 });

@@ -88,39 +88,35 @@ class CountingStore extends MemoryStore {
   }
 }
 
-describe('a timestamp', () => {
-  it('attack 30: that has expired for good is not taken, whatever its version, and does not push out a good one', async () => {
-    const { publication, site, source } = await readSite();
-    const late = LATER + 30 * DAY;
-    await publication.publishTimestamp(late - HOUR);
-    const good = publication.files.get(TIMESTAMP_PATH);
-    await publication.publishTimestamp(late - 60, { expires: late - 8 * DAY - PUBLICATION_LIMITS.grace });
-    const expired = publication.files.get(TIMESTAMP_PATH);
-    source.keyServers.push(async () => expired);
-    publication.files.set(TIMESTAMP_PATH, good as Uint8Array);
-    await site.refresh(late);
-    expect(site.freshness(late).confirmed).toBe(late - HOUR);
-  });
+it('attack 30: a timestamp that has expired for good is not taken, whatever its version, and does not push out a good one', async () => {
+  const { publication, site, source } = await readSite();
+  const late = LATER + 30 * DAY;
+  await publication.publishTimestamp(late - HOUR);
+  const good = publication.files.get(TIMESTAMP_PATH);
+  await publication.publishTimestamp(late - 60, { expires: late - 8 * DAY - PUBLICATION_LIMITS.grace });
+  const expired = publication.files.get(TIMESTAMP_PATH);
+  source.keyServers.push(async () => expired);
+  publication.files.set(TIMESTAMP_PATH, good as Uint8Array);
+  await site.refresh(late);
+  expect(site.freshness(late).confirmed).toBe(late - HOUR);
 });
 
-describe('what is longer than allowed', () => {
-  it('is refused before its signatures are checked, by every verifier', async () => {
-    const publication = await TestPublication.create(NOW);
-    const { signers } = publication.roles.root;
-    const first = signedOf(publication.firstRoot);
-    const filling = 'x'.repeat(PUBLICATION_LIMITS.rootLength) as never;
-    const long = signMetadata({ ...first, filling } as TufObject, signers);
-    const next = signMetadata({ ...first, version: 2, filling } as unknown as TufObject, signers);
-    const root = await verifyFirstRoot(publication.firstRoot, READER_OPTIONS);
-    const tooLarge = expect.objectContaining({ code: 'metadata-too-large' });
-    await expect(verifyFirstRoot(long, READER_OPTIONS)).rejects.toThrow(tooLarge);
-    await expect(verifyNextRoot(next, root, READER_OPTIONS)).rejects.toThrow(tooLarge);
-    await publication.addEncrypted(PAGE, SET, utf8('head'));
-    await publication.publish(NOW);
-    const timestamp = signedOf(publication.files.get(TIMESTAMP_PATH) ?? new Uint8Array());
-    const bytes = signMetadata({ ...timestamp, filling } as TufObject, publication.roles.timestamp.signers);
-    await expect(verifyOwnTimestamp(bytes, root, READER_OPTIONS)).rejects.toThrow(tooLarge);
-  });
+it('what is longer than allowed is refused before its signatures are checked, by every verifier', async () => {
+  const publication = await TestPublication.create(NOW);
+  const { signers } = publication.roles.root;
+  const first = signedOf(publication.firstRoot);
+  const filling = 'x'.repeat(PUBLICATION_LIMITS.rootLength) as never;
+  const long = signMetadata({ ...first, filling } as TufObject, signers);
+  const next = signMetadata({ ...first, version: 2, filling } as unknown as TufObject, signers);
+  const root = await verifyFirstRoot(publication.firstRoot, READER_OPTIONS);
+  const tooLarge = expect.objectContaining({ code: 'metadata-too-large' });
+  await expect(verifyFirstRoot(long, READER_OPTIONS)).rejects.toThrow(tooLarge);
+  await expect(verifyNextRoot(next, root, READER_OPTIONS)).rejects.toThrow(tooLarge);
+  await publication.addEncrypted(PAGE, SET, utf8('head'));
+  await publication.publish(NOW);
+  const timestamp = signedOf(publication.files.get(TIMESTAMP_PATH) ?? new Uint8Array());
+  const bytes = signMetadata({ ...timestamp, filling } as TufObject, publication.roles.timestamp.signers);
+  await expect(verifyOwnTimestamp(bytes, root, READER_OPTIONS)).rejects.toThrow(tooLarge);
 });
 
 describe('attack 80: at each look-up, without a refresh', () => {
@@ -180,18 +176,16 @@ describe('names and keys of roles', () => {
   );
 });
 
-describe('site settings that were kept', () => {
-  it('and altered are not used, and nothing is answered without them; the next check fetches them again', async () => {
-    const redirects = [{ from: '/old', status: 301 as const, to: PAGE }];
-    const { publication, store } = await readSite(async (made) => made.setSettings({ ...TEST_SETTINGS, redirects }));
-    const [name, bytes] = [...store.kept].find(([key]) => key.endsWith('wispr:settings')) ?? ['', new Uint8Array()];
-    const text = Buffer.from(bytes).toString('latin1').replaceAll(PAGE, '/news/other.html');
-    store.kept.set(name, Buffer.from(text, 'latin1'));
-    const { site } = readerOf(publication, store);
-    await site.load();
-    await expect(site.resolve('/old', NOW)).rejects.toMatchObject({ code: 'metadata-missing' });
-    await expect(site.resolve('/none', NOW)).rejects.toMatchObject({ code: 'metadata-missing' });
-    await site.refresh(NOW);
-    expect(await site.resolve('/old', NOW)).toEqual({ kind: 'redirect', status: 301, location: PAGE });
-  });
+it('site settings that were kept and altered are not used, and nothing is answered without them; the next check fetches them again', async () => {
+  const redirects = [{ from: '/old', status: 301 as const, to: PAGE }];
+  const { publication, store } = await readSite(async (made) => made.setSettings({ ...TEST_SETTINGS, redirects }));
+  const [name, bytes] = [...store.kept].find(([key]) => key.endsWith('wispr:settings')) ?? ['', new Uint8Array()];
+  const text = Buffer.from(bytes).toString('latin1').replaceAll(PAGE, '/news/other.html');
+  store.kept.set(name, Buffer.from(text, 'latin1'));
+  const { site } = readerOf(publication, store);
+  await site.load();
+  await expect(site.resolve('/old', NOW)).rejects.toMatchObject({ code: 'metadata-missing' });
+  await expect(site.resolve('/none', NOW)).rejects.toMatchObject({ code: 'metadata-missing' });
+  await site.refresh(NOW);
+  expect(await site.resolve('/old', NOW)).toEqual({ kind: 'redirect', status: 301, location: PAGE });
 });

@@ -155,25 +155,23 @@ describe('a host that answers the question for the next root', () => {
   });
 });
 
-describe('the timestamp key alone', () => {
-  it('neither withdraws nor reopens', async () => {
-    const { publication, site } = await readSite();
-    const { timestamp } = publication.roles;
-    const closing = JSON.parse(Buffer.from(publication.metadata('snapshot', 1)).toString()).signed;
-    const forged = signMetadata({ ...closing, version: 2, 'x-wispr-closed': true }, timestamp.signers);
-    await publication.uploadSnapshot(2, forged, LATER);
-    await expect(site.refresh(LATER)).rejects.toMatchObject({ code: 'metadata-signature' });
-    expect(await outcome(site, LATER)).toBeUndefined();
+it('the timestamp key alone neither withdraws nor reopens', async () => {
+  const { publication, site } = await readSite();
+  const { timestamp } = publication.roles;
+  const closing = JSON.parse(Buffer.from(publication.metadata('snapshot', 1)).toString()).signed;
+  const forged = signMetadata({ ...closing, version: 2, 'x-wispr-closed': true }, timestamp.signers);
+  await publication.uploadSnapshot(2, forged, LATER);
+  await expect(site.refresh(LATER)).rejects.toMatchObject({ code: 'metadata-signature' });
+  expect(await outcome(site, LATER)).toBeUndefined();
 
-    const closed = await withdrawn();
-    const opened = signMetadata(
-      snapshotMetadata({ version: 3, expires: LATER + DAY }, []),
-      closed.publication.roles.timestamp.signers,
-    );
-    await closed.publication.uploadSnapshot(3, opened, LATER + 1);
-    await expect(closed.site.refresh(LATER + 1)).rejects.toMatchObject({ code: 'metadata-signature' });
-    expect(await outcome(closed.site, LATER + 1)).toBe(CODE);
-  });
+  const closed = await withdrawn();
+  const opened = signMetadata(
+    snapshotMetadata({ version: 3, expires: LATER + DAY }, []),
+    closed.publication.roles.timestamp.signers,
+  );
+  await closed.publication.uploadSnapshot(3, opened, LATER + 1);
+  await expect(closed.site.refresh(LATER + 1)).rejects.toMatchObject({ code: 'metadata-signature' });
+  expect(await outcome(closed.site, LATER + 1)).toBe(CODE);
 });
 
 it.each([false, 'true', 1, null])('a snapshot says that it is closed by `true` alone: %j', async (closed) => {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   programOf,
   readWebReader,
@@ -61,28 +61,25 @@ describe('the in-browser reader', () => {
     const folder = mkdtempSync(join(tmpdir(), 'wispr-web-reader-'));
     const site = { reading: 'https://read.news.example', root: 'r', site: 'news.example' };
     const program = () => programOf(readWebReader(folder) ?? unbuilt(), site);
-    try {
-      const scripts = ['worker', 'start', 'vault', 'ml-kem', 'library', 'sheet', 'open'];
-      for (const name of scripts) writeFileSync(join(folder, `${name}.js`), name);
-      expect(readWebReader(folder)).toBeUndefined();
-      expect(() => builtWebReader(folder)).toThrow(expect.objectContaining({ code: 'web-reader-missing' }));
-      writeFileSync(join(folder, 'password.js'), 'password');
-      const before = program();
-      const digest = (text: string) => createHash('sha256').update(text);
-      const address = (name: string) =>
-        `"${name}":{"src":"/-/${name}.js?v=${digest(name).digest('base64url')}","integrity":"sha256-${digest(name).digest('base64')}"}`;
-      const head = `self.wisprSite={"reading":"https://read.news.example","root":"r","scripts":{${address('library')},${address('sheet')}},"site":"news.example"};`;
-      // Those of sites without a key server are not in it.
-      const names = ['start', 'vault', 'ml-kem', 'library', 'sheet'];
-      expect(before).toEqual({
-        worker: digest(`${head}worker`).digest('hex'),
-        ...Object.fromEntries(names.map((name) => [name, digest(name).digest('hex')])),
-      });
-      writeFileSync(join(folder, 'start.js'), 'other');
-      expect(program()).toEqual({ ...before, start: digest('other').digest('hex') });
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const scripts = ['worker', 'start', 'vault', 'ml-kem', 'library', 'sheet', 'open'];
+    for (const name of scripts) writeFileSync(join(folder, `${name}.js`), name);
+    expect(readWebReader(folder)).toBeUndefined();
+    expect(() => builtWebReader(folder)).toThrow(expect.objectContaining({ code: 'web-reader-missing' }));
+    writeFileSync(join(folder, 'password.js'), 'password');
+    const before = program();
+    const digest = (text: string) => createHash('sha256').update(text);
+    const address = (name: string) =>
+      `"${name}":{"src":"/-/${name}.js?v=${digest(name).digest('base64url')}","integrity":"sha256-${digest(name).digest('base64')}"}`;
+    const head = `self.wisprSite={"reading":"https://read.news.example","root":"r","scripts":{${address('library')},${address('sheet')}},"site":"news.example"};`;
+    // Those of sites without a key server are not in it.
+    const names = ['start', 'vault', 'ml-kem', 'library', 'sheet'];
+    expect(before).toEqual({
+      worker: digest(`${head}worker`).digest('hex'),
+      ...Object.fromEntries(names.map((name) => [name, digest(name).digest('hex')])),
+    });
+    writeFileSync(join(folder, 'start.js'), 'other');
+    expect(program()).toEqual({ ...before, start: digest('other').digest('hex') });
   });
 });
 

@@ -25,30 +25,28 @@ async function open(url: string, at: Browser = browser): Promise<Page> {
   return page;
 }
 
-describe('attack 77: cookies', () => {
-  it('of one gateway site reach no other, and not the Reader', async () => {
-    const page = await open(`${sites.news}/page.html`);
-    const host = new URL(sites.news).hostname;
-    await page.evaluate((label) => {
-      for (const domain of ['localhost', '.localhost', label, 'news.example', 'example']) {
-        // biome-ignore lint/suspicious/noDocumentCookie: it is what a page would try
-        document.cookie = `to-${domain.replaceAll('.', '')}=1; Domain=${domain}`;
-      }
+it('attack 77: cookies of one gateway site reach no other, and not the Reader', async () => {
+  const page = await open(`${sites.news}/page.html`);
+  const host = new URL(sites.news).hostname;
+  await page.evaluate((label) => {
+    for (const domain of ['localhost', '.localhost', label, 'news.example', 'example']) {
       // biome-ignore lint/suspicious/noDocumentCookie: it is what a page would try
-      document.cookie = 'mine=1';
-    }, host);
-    expect(await page.evaluate('document.cookie')).toContain('mine=1');
-    expect(await page.evaluate('document.cookie')).not.toContain('to-localhost');
-    for (const url of [`${sites.other}/page.html`, `${own}/`, `http://127.0.0.1:${sites.rig.proxy.port}/`]) {
-      const asked = page.waitForRequest((request: Request) => request.url() === url);
-      await page.goto(url);
-      expect(await (await asked).allHeaders()).not.toHaveProperty('cookie');
-      expect(await page.evaluate('document.cookie')).toBe('');
+      document.cookie = `to-${domain.replaceAll('.', '')}=1; Domain=${domain}`;
     }
-    const names = (await page.context().cookies()).map(({ name }) => name);
-    expect(names).not.toContain('host'); // the content host sets one with every answer
-    await page.close();
-  });
+    // biome-ignore lint/suspicious/noDocumentCookie: it is what a page would try
+    document.cookie = 'mine=1';
+  }, host);
+  expect(await page.evaluate('document.cookie')).toContain('mine=1');
+  expect(await page.evaluate('document.cookie')).not.toContain('to-localhost');
+  for (const url of [`${sites.other}/page.html`, `${own}/`, `http://127.0.0.1:${sites.rig.proxy.port}/`]) {
+    const asked = page.waitForRequest((request: Request) => request.url() === url);
+    await page.goto(url);
+    expect(await (await asked).allHeaders()).not.toHaveProperty('cookie');
+    expect(await page.evaluate('document.cookie')).toBe('');
+  }
+  const names = (await page.context().cookies()).map(({ name }) => name);
+  expect(names).not.toContain('host'); // the content host sets one with every answer
+  await page.close();
 });
 
 describe('attack 78: a page of another site', () => {

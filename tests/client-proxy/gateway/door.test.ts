@@ -155,15 +155,13 @@ describe('a page with links to its own site', () => {
   });
 });
 
-describe('a redirect', () => {
-  it.each([
-    ['/own', 301, () => '/a.html?q#f'],
-    ['/sister', 302, () => `${sister}/a.html`],
-    ['/stranger', 302, () => 'https://stranger.example/'],
-  ])('from %s stays in the gateway if its destination is there', async (path, status, location) => {
-    const answer = await get(path);
-    expect([answer.status, answer.headers.location]).toEqual([status, location()]);
-  });
+it.each([
+  ['/own', 301, () => '/a.html?q#f'],
+  ['/sister', 302, () => `${sister}/a.html`],
+  ['/stranger', 302, () => 'https://stranger.example/'],
+])('a redirect from %s stays in the gateway if its destination is there', async (path, status, location) => {
+  const answer = await get(path);
+  expect([answer.status, answer.headers.location]).toEqual([status, location()]);
 });
 
 describe('attack 88: other spellings of an address in the gateway', () => {
@@ -193,17 +191,15 @@ describe('attack 88: other spellings of an address in the gateway', () => {
   });
 });
 
-describe('attack 81: names that the language has given a meaning', () => {
-  it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
-    '%s is no document, site or label',
-    async (name) => {
-      expect((await get(`/${name}`)).status).toBe(404);
-      expect((await send(rig.proxy.port, `${rig.url('/')}${name}`)).status).toBe(404);
-      const { port } = rig.proxy;
-      const label = await get('/a.html', { host: `${name.replaceAll('_', '-')}.localhost:${port}` });
-      expect([label.status, refusalCode(label)]).toEqual([403, 'host-unknown']);
-      const passed = await send(port, `http://${name}/a.html`);
-      expect(passed.text).not.toContain('news.example/b.html'); // of another site, whatever it says
-    },
-  );
-});
+it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
+  'attack 81: %s, to which the language has given a meaning, is no document, site or label',
+  async (name) => {
+    expect((await get(`/${name}`)).status).toBe(404);
+    expect((await send(rig.proxy.port, `${rig.url('/')}${name}`)).status).toBe(404);
+    const { port } = rig.proxy;
+    const label = await get('/a.html', { host: `${name.replaceAll('_', '-')}.localhost:${port}` });
+    expect([label.status, refusalCode(label)]).toEqual([403, 'host-unknown']);
+    const passed = await send(port, `http://${name}/a.html`);
+    expect(passed.text).not.toContain('news.example/b.html'); // of another site, whatever it says
+  },
+);

@@ -2,7 +2,7 @@
 import vm from 'node:vm';
 import fc from 'fast-check';
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { proxyFile } from '../../../client-proxy/gateway/proxy-file.ts';
 import { launchChromium } from '../../support/chromium.ts';
 import { forFile } from '../../support/for-file.ts';
@@ -93,35 +93,30 @@ describe('the proxy file', () => {
   });
 });
 
-describe('in a real browser', () => {
-  it('connected sites come through the Reader, others do not, and no page reads the file', async () => {
-    rig.host.handlers.set('/foreign.html', (_, response) =>
-      response
-        .writeHead(200, { 'content-type': 'text/html' })
-        .end(`<script src="${file}"></script><script>loaded = typeof FindProxyForURL</script>`),
+it('in a real browser, connected sites come through the Reader, others do not, and no page reads the file', async () => {
+  rig.host.handlers.set('/foreign.html', (_, response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/html' })
+      .end(`<script src="${file}"></script><script>loaded = typeof FindProxyForURL</script>`),
+  );
+  const direct = `http://127.0.0.1:${rig.host.port}/foreign.html`;
+  const browser = await launchChromium(`--proxy-pac-url=${file}`);
+  onTestFinished(() => browser.close());
+  const page: Page = await browser.newPage();
+  const answer = await page.goto('http://news.example/a.html');
+  expect(await page.textContent('h1')).toBe('for subscribers');
+  expect(answer?.headers().via).toContain('wispr');
+  const foreign = await page.goto(direct);
+  expect(foreign?.headers().via).toBeUndefined();
+  expect(await page.evaluate('loaded')).toBe('undefined');
+  const read = (mode: RequestMode) =>
+    page.evaluate(
+      ([url, how]) =>
+        fetch(url as string, { mode: how as RequestMode }).then(
+          (it) => it.text(),
+          () => 'failed',
+        ),
+      [file, mode],
     );
-    const direct = `http://127.0.0.1:${rig.host.port}/foreign.html`;
-    const browser = await launchChromium(`--proxy-pac-url=${file}`);
-    try {
-      const page: Page = await browser.newPage();
-      const answer = await page.goto('http://news.example/a.html');
-      expect(await page.textContent('h1')).toBe('for subscribers');
-      expect(answer?.headers().via).toContain('wispr');
-      const foreign = await page.goto(direct);
-      expect(foreign?.headers().via).toBeUndefined();
-      expect(await page.evaluate('loaded')).toBe('undefined');
-      const read = (mode: RequestMode) =>
-        page.evaluate(
-          ([url, how]) =>
-            fetch(url as string, { mode: how as RequestMode }).then(
-              (it) => it.text(),
-              () => 'failed',
-            ),
-          [file, mode],
-        );
-      expect([await read('cors'), await read('no-cors')]).toEqual(['failed', expect.not.stringContaining('Find')]);
-    } finally {
-      await browser.close();
-    }
-  });
+  expect([await read('cors'), await read('no-cors')]).toEqual(['failed', expect.not.stringContaining('Find')]);
 });

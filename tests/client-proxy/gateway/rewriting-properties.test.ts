@@ -205,8 +205,9 @@ describe('a document that nests or lists more than any page does', () => {
   });
 });
 
-describe('a style sheet of nothing but mistakes', () => {
-  it.each(['"\n', "'\n", '\\\n', 'url(a"b)', 'url(a\\\n)'])('%j takes no stack of any of them', (mistake) => {
+it.each(['"\n', "'\n", '\\\n', 'url(a"b)', 'url(a\\\n)'])(
+  'a style sheet of nothing but mistakes, %j, takes no stack of any of them',
+  (mistake) => {
     const COUNT = 1_000;
     const limit = Error.stackTraceLimit;
     const seen = { errors: 0, stacks: 0 };
@@ -227,5 +228,5 @@ describe('a style sheet of nothing but mistakes', () => {
     expect(seen.errors).toBeGreaterThanOrEqual(COUNT);
     expect(seen.stacks).toBe(0);
     expect(Error.stackTraceLimit).toBe(limit);
-  });
-});
+  },
+);

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../../cache-config/child.ts';
 import { startProxy } from '../../../client-proxy/index.ts';
 import { ConnectionOwners, ownConnections } from '../../../client-proxy/server/connection-owner.ts';
@@ -161,14 +161,11 @@ describe('whose connection it is', () => {
     const line = (port: number) =>
       `${port}: 0100007F:${port.toString(16).padStart(4, '0').toUpperCase()} 0100007F:1F41 01 00000000:00000000 00:00000000 00000000  ${port}        0 ${port % 10} 1\n`;
     const ports = Array.from({ length: 2_000 }, (_, index) => 1_000 + index);
-    try {
-      await writeFile(join(folder, 'tcp'), `  sl  local_address rem_address   st\n${ports.map(line).join('')}`);
-      const owners = await ConnectionOwners.open(folder);
-      const found = await Promise.all([...ports, 9_999].map((port) => owners.find(connection(port))));
-      expect(found).toEqual([...ports.map((port) => (port % 10 === 0 ? 'closed' : port)), undefined]);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await writeFile(join(folder, 'tcp'), `  sl  local_address rem_address   st\n${ports.map(line).join('')}`);
+    const owners = await ConnectionOwners.open(folder);
+    const found = await Promise.all([...ports, 9_999].map((port) => owners.find(connection(port))));
+    expect(found).toEqual([...ports.map((port) => (port % 10 === 0 ? 'closed' : port)), undefined]);
   });
 
   it('cannot be known on every system; then only users who were let in on purpose are served', async () => {

@@ -200,13 +200,11 @@ describe('the process that started servers ends', () => {
   });
 });
 
-describe('findServer', () => {
-  test('looks in PATH, then where Debian puts servers', () => {
-    for (const program of ['nginx', 'varnishd', 'squid'] as const) {
-      expect(findServer(program)).toMatch(new RegExp(`^/.*/${program}$`));
-    }
-    vi.stubEnv('PATH', '/nonexistent');
-    expect(findServer('nginx')).toBe('/usr/sbin/nginx');
-    vi.unstubAllEnvs();
-  });
+test('findServer looks in PATH, then where Debian puts servers', () => {
+  for (const program of ['nginx', 'varnishd', 'squid'] as const) {
+    expect(findServer(program)).toMatch(new RegExp(`^/.*/${program}$`));
+  }
+  vi.stubEnv('PATH', '/nonexistent');
+  expect(findServer('nginx')).toBe('/usr/sbin/nginx');
+  vi.unstubAllEnvs();
 });

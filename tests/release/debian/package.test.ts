@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../../cache-config/child.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { type BootedDebian, bootDebian, unpackDebian } from '../../support/debian-root.ts';
@@ -181,16 +181,13 @@ describe.runIf(process.getuid?.() === 0)('the steps of packaging/Containerfile',
       const user = ['--user', step('USER'), '--chdir', step('WORKDIR'), '--kill-signal=SIGTERM'];
       const options = [...environment.map((each) => `--setenv=${each}`), ...place, ...user];
       const machine = startCommand(['systemd-nspawn', ...QUIET, ...options, ...JSON.parse(step('CMD'))]);
-      try {
-        const [, check = ''] = /^HEALTHCHECK .* CMD (.*)$/m.exec(text) ?? [];
-        const inside = () => readFileSync(`/proc/${machine.pid}/task/${machine.pid}/children`, 'utf8').trim();
-        const ask = ['--all', '--', 'env', ...environment, 'sh', '-c', check];
-        const isHealthy = async () => (await startCommand(['nsenter', '--target', inside(), ...ask]).ended).stdout;
-        await expect.poll(isHealthy).toBe('{"problems":[]}');
-        expect(readFileSync(`/proc/${inside()}/status`, 'utf8')).not.toMatch(/^Uid:\s0/m);
-      } finally {
-        await machine.stop('SIGTERM');
-      }
+      onTestFinished(async () => void (await machine.stop('SIGTERM')));
+      const [, check = ''] = /^HEALTHCHECK .* CMD (.*)$/m.exec(text) ?? [];
+      const inside = () => readFileSync(`/proc/${machine.pid}/task/${machine.pid}/children`, 'utf8').trim();
+      const ask = ['--all', '--', 'env', ...environment, 'sh', '-c', check];
+      const isHealthy = async () => (await startCommand(['nsenter', '--target', inside(), ...ask]).ended).stdout;
+      await expect.poll(isHealthy).toBe('{"problems":[]}');
+      expect(readFileSync(`/proc/${inside()}/status`, 'utf8')).not.toMatch(/^Uid:\s0/m);
     },
     5 * MINUTES,
   );

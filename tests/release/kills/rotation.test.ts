@@ -3,7 +3,7 @@ import { watch } from 'node:fs';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openKeyStore } from '../../../publisher/keys/key-store.ts';
 import { verifyChain } from '../../../publisher/keys/roots.ts';
 import { openSigningKeys } from '../../../publisher/keys/signing-keys.ts';
@@ -45,32 +45,30 @@ async function expectNothingLost(cwd: string) {
   return { store, root, rootKeys };
 }
 
-describe('a rotation that is killed', () => {
-  it.each([
-    ['root', [1, 3, 4, 5, 6, 7, 8, 10, 12, 14]],
-    ['targets', [2, 4, 6, 8]],
-  ] as const)(
-    'attack 66: of %s leaves the old root or the new one, and the next run goes on',
-    async (role, changes) => {
-      const before = await expectNothingLost(origin.directory);
-      let killed = 0;
-      for (const change of changes) {
-        const cwd = await mkdtemp(join(tmpdir(), 'wispr-kill-'));
-        for (const file of FILES) await copyFile(join(origin.directory, file), join(cwd, file));
-        if (await killAt(cwd, role, change)) killed++;
-        const left = await expectNothingLost(cwd);
-        expect(left.store.rootId).toBe(before.store.rootId);
-        expect([1, 2]).toContain(left.root.version);
-        const next = await runWispr(ROTATE(role), { cwd });
-        expect(next).toMatchObject({ code: 0 });
-        const done = await expectNothingLost(cwd);
-        expect(done.rootKeys.seeds).toHaveLength(1);
-        const wanted = JSON.parse(next.stdout).outcome === 'continued' ? left.root.version : left.root.version + 1;
-        expect(done.root.version).toBe(wanted);
-        await rm(cwd, { recursive: true });
-      }
-      expect(killed).toBeGreaterThan(changes.length / 2);
-    },
-    240_000,
-  );
-});
+it.each([
+  ['root', [1, 3, 4, 5, 6, 7, 8, 10, 12, 14]],
+  ['targets', [2, 4, 6, 8]],
+] as const)(
+  'attack 66: a rotation of %s that is killed leaves the old root or the new one, and the next run goes on',
+  async (role, changes) => {
+    const before = await expectNothingLost(origin.directory);
+    let killed = 0;
+    for (const change of changes) {
+      const cwd = await mkdtemp(join(tmpdir(), 'wispr-kill-'));
+      for (const file of FILES) await copyFile(join(origin.directory, file), join(cwd, file));
+      if (await killAt(cwd, role, change)) killed++;
+      const left = await expectNothingLost(cwd);
+      expect(left.store.rootId).toBe(before.store.rootId);
+      expect([1, 2]).toContain(left.root.version);
+      const next = await runWispr(ROTATE(role), { cwd });
+      expect(next).toMatchObject({ code: 0 });
+      const done = await expectNothingLost(cwd);
+      expect(done.rootKeys.seeds).toHaveLength(1);
+      const wanted = JSON.parse(next.stdout).outcome === 'continued' ? left.root.version : left.root.version + 1;
+      expect(done.root.version).toBe(wanted);
+      await rm(cwd, { recursive: true });
+    }
+    expect(killed).toBeGreaterThan(changes.length / 2);
+  },
+  240_000,
+);

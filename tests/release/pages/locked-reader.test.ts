@@ -36,17 +36,15 @@ async function look(name: string): Promise<void> {
   expect(await page.locator('script').count()).toBe(0);
 }
 
-describe('the button "Lock now"', () => {
-  it('is there only where unlocking takes a passphrase', async () => {
-    await open();
-    expect(await page.getByRole('button', { name: 'Lock now' }).count()).toBe(0);
-    await protect();
-    await open();
-    await look('lockable');
-    await press('Lock now');
-    expect(await heading()).toBe('The Reader is locked');
-    expect(rig.proxy.lock.isLocked).toBe(true);
-  });
+it('the button "Lock now" is there only where unlocking takes a passphrase', async () => {
+  await open();
+  expect(await page.getByRole('button', { name: 'Lock now' }).count()).toBe(0);
+  await protect();
+  await open();
+  await look('lockable');
+  await press('Lock now');
+  expect(await heading()).toBe('The Reader is locked');
+  expect(rig.proxy.lock.isLocked).toBe(true);
 });
 
 describe('a locked Reader', () => {
@@ -144,14 +142,12 @@ describe('a locked Reader', () => {
   });
 });
 
-describe('a Reader whose key is on this computer', () => {
-  it('is unlocked with a button alone', async () => {
-    await protectIdentity({ ...rig.storage, passphrase: async () => PASSPHRASE }, { kind: 'key-file' });
-    await rig.proxy.lock.lock();
-    await open();
-    expect(await passphrase().count()).toBe(0);
-    await look('locked-key-file');
-    await press('Unlock');
-    expect(await heading()).toBe('Your sites');
-  });
+it('a Reader whose key is on this computer is unlocked with a button alone', async () => {
+  await protectIdentity({ ...rig.storage, passphrase: async () => PASSPHRASE }, { kind: 'key-file' });
+  await rig.proxy.lock.lock();
+  await open();
+  expect(await passphrase().count()).toBe(0);
+  await look('locked-key-file');
+  await press('Unlock');
+  expect(await heading()).toBe('Your sites');
 });

@@ -1,6 +1,6 @@
 /** The example newspaper in a real browser: through the gateway, through the forward proxy, without a Reader, and altered on the way. */
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { stopAll } from '../../../cache-config/servers.ts';
 import type { RunningKeyServer } from '../../../keyserver/server.ts';
 import type { DishonestCache } from '../../../serve/dishonest-cache.ts';
@@ -140,22 +140,17 @@ describe('through the gateway', () => {
   });
 });
 
-describe('through the forward proxy', () => {
-  test('the links of the newspaper are good as they stand', async () => {
-    const withProxy = await openBrowser(ada.proxy.url);
-    try {
-      const { page, trouble, origins } = await openPage(withProxy);
-      await page.goto('http://news.example/2026/11/17/index.html');
-      await expectAllPictures(page, 3);
-      await page.click('.more a');
-      await page.waitForURL(`http://news.example${ARTICLE_URL}#high-water`);
-      await expectWholeArticle(page);
-      expect(trouble).toEqual([]);
-      expect([...origins]).toEqual(['http://news.example']);
-    } finally {
-      await withProxy.close();
-    }
-  });
+test('through the forward proxy, the links of the newspaper are good as they stand', async () => {
+  const withProxy = await openBrowser(ada.proxy.url);
+  onTestFinished(() => withProxy.close());
+  const { page, trouble, origins } = await openPage(withProxy);
+  await page.goto('http://news.example/2026/11/17/index.html');
+  await expectAllPictures(page, 3);
+  await page.click('.more a');
+  await page.waitForURL(`http://news.example${ARTICLE_URL}#high-water`);
+  await expectWholeArticle(page);
+  expect(trouble).toEqual([]);
+  expect([...origins]).toEqual(['http://news.example']);
 });
 
 describe('without a Reader', () => {

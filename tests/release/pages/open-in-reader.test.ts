@@ -86,17 +86,15 @@ describe('"Open in Reader" on a fallback page', () => {
   });
 });
 
-describe('"Open in Reader" on the reading site', () => {
-  it('is offered in front of a document, and leads to it', async () => {
-    await page.goto(keyServer.server.readingUrl + URL_PATH);
-    expect(await heading()).toBe('Sign in to read');
-    await takePictures(page, 'reading-open-in-reader');
-    expect(await accessibilityProblems(page)).toEqual([]);
-    await openInReader().click();
-    await page.waitForURL(`${reader.proxy.page}connect?**`);
-    await page.getByRole('link', { name: 'Open news.example' }).click();
-    expect(await heading()).toBe('Fog at last');
-  });
+it('"Open in Reader" on the reading site is offered in front of a document, and leads to it', async () => {
+  await page.goto(keyServer.server.readingUrl + URL_PATH);
+  expect(await heading()).toBe('Sign in to read');
+  await takePictures(page, 'reading-open-in-reader');
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await openInReader().click();
+  await page.waitForURL(`${reader.proxy.page}connect?**`);
+  await page.getByRole('link', { name: 'Open news.example' }).click();
+  expect(await heading()).toBe('Fog at last');
 });
 
 describe('a link to /connect', () => {

@@ -1,6 +1,6 @@
 /** The Reader's own pages for one who is connected: the first page, the settings, and pages of errors. */
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { launchChromium } from '../../support/chromium.ts';
 import { forFile } from '../../support/for-file.ts';
 import { send } from '../../support/http-client.ts';
@@ -55,18 +55,15 @@ describe('the first page', () => {
   it('knows a browser that uses the Reader as its proxy, and explains what it does with https://', async () => {
     expect(await page.textContent('#browser + p')).toContain('needs no settings');
     const other = await launchChromium(`--proxy-server=${reader.proxy.url}`);
-    try {
-      const visitor = await other.newPage();
-      await visitor.goto('http://news.example/fog.html');
-      await visitor.goto('https://news.example/fog.html').catch(() => undefined); // a certificate that it does not know
-      const tab = await other.newPage();
-      await pages.open('/', tab);
-      const section = (await tab.textContent('section:has(#browser)')) ?? '';
-      expect(section).toContain('used the Reader as its proxy just now');
-      expect(section).toContain('news.example was opened with https:// just now');
-    } finally {
-      await other.close();
-    }
+    onTestFinished(() => other.close());
+    const visitor = await other.newPage();
+    await visitor.goto('http://news.example/fog.html');
+    await visitor.goto('https://news.example/fog.html').catch(() => undefined); // a certificate that it does not know
+    const tab = await other.newPage();
+    await pages.open('/', tab);
+    const section = (await tab.textContent('section:has(#browser)')) ?? '';
+    expect(section).toContain('used the Reader as its proxy just now');
+    expect(section).toContain('news.example was opened with https:// just now');
   });
 
   it('offers to connect a site with protected content that passed through, and leaves what passes alone', async () => {

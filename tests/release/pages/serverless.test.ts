@@ -111,38 +111,34 @@ describe('who may read', () => {
   });
 });
 
-describe('keys that end', () => {
-  it('are fetched anew without any tap, once the publisher has published again', async () => {
-    const page = await site.newPage();
-    await site.putKeysOf(nowInSeconds() - 120 * 86_400);
-    await page.goto(`${site.linkAt('erin')}&to=${encodeURIComponent(ARTICLE)}`);
-    await page.waitForURL(site.originOf() + ARTICLE);
-    expect(await page.title()).toBe('Your key for this page is not valid now');
-    await takePictures(page, 'serverless-key-ended');
-    await site.publish();
-    await page.goto(site.originOf() + OTHER_DAY);
-    await expectReading(page);
-    await page.goto(site.originOf() + ARTICLE);
-    await expectReading(page);
-    await page.context().close();
-  });
+it('keys that end are fetched anew without any tap, once the publisher has published again', async () => {
+  const page = await site.newPage();
+  await site.putKeysOf(nowInSeconds() - 120 * 86_400);
+  await page.goto(`${site.linkAt('erin')}&to=${encodeURIComponent(ARTICLE)}`);
+  await page.waitForURL(site.originOf() + ARTICLE);
+  expect(await page.title()).toBe('Your key for this page is not valid now');
+  await takePictures(page, 'serverless-key-ended');
+  await site.publish();
+  await page.goto(site.originOf() + OTHER_DAY);
+  await expectReading(page);
+  await page.goto(site.originOf() + ARTICLE);
+  await expectReading(page);
+  await page.context().close();
 });
 
-describe('without a network', () => {
-  it('what was read opens again, and an invitation says what is missing', async () => {
-    const [page, stranger] = [await site.newPage(), await site.newPage()];
-    await page.goto(`${site.linkAt('ada', 'python')}&to=${encodeURIComponent(ARTICLE)}`);
-    await page.waitForURL(site.originOf('python') + ARTICLE);
-    await expectReading(page);
-    await stranger.goto(`${site.originOf('python')}/-/open.html`);
-    await stranger.waitForSelector('#ask:not([hidden])');
-    await site.hosts.get('python')?.stop();
-    await page.goto('about:blank');
-    await page.goto(site.originOf('python') + ARTICLE);
-    await page.waitForSelector('html[data-reader="ready"]');
-    await stranger.fill('#answer', site.linkAt('ada', 'python'));
-    await stranger.click('#ask button');
-    expect(await refusalOf(stranger)).toBe('This page could not be opened: check your connection.');
-    await Promise.all([page, stranger].map((each) => each.context().close()));
-  });
+it('without a network, what was read opens again, and an invitation says what is missing', async () => {
+  const [page, stranger] = [await site.newPage(), await site.newPage()];
+  await page.goto(`${site.linkAt('ada', 'python')}&to=${encodeURIComponent(ARTICLE)}`);
+  await page.waitForURL(site.originOf('python') + ARTICLE);
+  await expectReading(page);
+  await stranger.goto(`${site.originOf('python')}/-/open.html`);
+  await stranger.waitForSelector('#ask:not([hidden])');
+  await site.hosts.get('python')?.stop();
+  await page.goto('about:blank');
+  await page.goto(site.originOf('python') + ARTICLE);
+  await page.waitForSelector('html[data-reader="ready"]');
+  await stranger.fill('#answer', site.linkAt('ada', 'python'));
+  await stranger.click('#ask button');
+  expect(await refusalOf(stranger)).toBe('This page could not be opened: check your connection.');
+  await Promise.all([page, stranger].map((each) => each.context().close()));
 });

@@ -134,24 +134,22 @@ describe('two readers in two profiles', () => {
   });
 });
 
-describe('a device', () => {
-  it('that is removed in the account is signed out, and a new sign-in makes another one', async () => {
-    const [one, other] = [await vault.newPage(), await vault.newPage()];
-    await vault.joinAs(one.page, 'kora');
-    await one.page.goto(`${CONTENT}/letter.html`);
-    await heading(one.page, 'Letter');
-    await vault.joinAs(other.page, 'kora');
-    await other.page.goto(`${VAULT}/-/account`);
-    await other.page.click('text=Remove');
-    await other.page.waitForSelector('#devices', { state: 'detached' });
-    await clearKeys(one.page);
-    await one.page.goto(`${CONTENT}/letter.html`);
-    await one.page.waitForSelector('text=Sign in to read');
-    await vault.joinAs(one.page, 'kora');
-    await one.page.goto(`${CONTENT}/letter.html`);
-    await heading(one.page, 'Letter');
-    expect((await vault.devicesOf('kora')).filter(({ revoked }) => revoked === null).length).toBe(1);
-    expect((await vault.devicesOf('kora')).length).toBe(2);
-    for (const { context } of [one, other]) await context.close();
-  });
+it('a device that is removed in the account is signed out, and a new sign-in makes another one', async () => {
+  const [one, other] = [await vault.newPage(), await vault.newPage()];
+  await vault.joinAs(one.page, 'kora');
+  await one.page.goto(`${CONTENT}/letter.html`);
+  await heading(one.page, 'Letter');
+  await vault.joinAs(other.page, 'kora');
+  await other.page.goto(`${VAULT}/-/account`);
+  await other.page.click('text=Remove');
+  await other.page.waitForSelector('#devices', { state: 'detached' });
+  await clearKeys(one.page);
+  await one.page.goto(`${CONTENT}/letter.html`);
+  await one.page.waitForSelector('text=Sign in to read');
+  await vault.joinAs(one.page, 'kora');
+  await one.page.goto(`${CONTENT}/letter.html`);
+  await heading(one.page, 'Letter');
+  expect((await vault.devicesOf('kora')).filter(({ revoked }) => revoked === null).length).toBe(1);
+  expect((await vault.devicesOf('kora')).length).toBe(2);
+  for (const { context } of [one, other]) await context.close();
 });

@@ -3,7 +3,7 @@ import { cp, lstat, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { throughProxy } from '../../../serve/reading.ts';
 import { type Person, World } from '../../../serve/world.ts';
 import { completeLog, differences, pathsAsked, publishWholeSite, type WholeSite } from './whole-site.ts';
@@ -32,15 +32,12 @@ describe('the documentation of Python', () => {
     const links = await linksIn(PACKAGE);
     expect(links.length).toBeGreaterThan(0);
     const world = await World.create({ site: 'docs.example', source: PACKAGE });
-    try {
-      const keyServer = await world.startKeyServer();
-      const refusal = await world.publish(keyServer, 'http://docs.example').catch((error: unknown) => error);
-      expect(refusal).toMatchObject({ code: 'source-refused' });
-      for (const link of links) expect((refusal as Error).message).toContain(`/${link}`);
-      await expect(lstat(world.out)).rejects.toMatchObject({ code: 'ENOENT' });
-    } finally {
-      await world.close();
-    }
+    onTestFinished(() => world.close());
+    const keyServer = await world.startKeyServer();
+    const refusal = await world.publish(keyServer, 'http://docs.example').catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: 'source-refused' });
+    for (const link of links) expect((refusal as Error).message).toContain(`/${link}`);
+    await expect(lstat(world.out)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   test('is protected whole once the links are resolved', async () => {
