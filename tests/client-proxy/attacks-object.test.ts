@@ -1,15 +1,16 @@
-/** Rows 1 to 17 of the attack list through the running proxy: a hostile host serves damaged objects, and no byte of them comes out. */
+/**
+ * Rows 1 to 14 of the attack list through the running proxy: a hostile host serves damaged objects, and no byte of them comes out. What
+ * readHead() alone refuses is in tests/core/attacks.test.ts.
+ */
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ed25519Sign, sealChunks, sha256 } from '#primitives';
-import { beginMessage, messageKeysFor } from '../../core/crypto/chunked-encryption.ts';
+import { sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { concat, readU32, u32, utf8 } from '../../core/encoding/bytes.ts';
-import { canonicalJson, type JsonObject } from '../../core/encoding/canonical-json.ts';
+import { concat, readU32, utf8 } from '../../core/encoding/bytes.ts';
+import type { JsonObject } from '../../core/encoding/canonical-json.ts';
 import { encodeHead } from '../../core/object/head.ts';
 import { type EncryptedHeader, encodeHeader } from '../../core/object/header.ts';
-import { payloadContext } from '../../core/object/message.ts';
 import { forFile } from '../support/for-file.ts';
 import { type Received, refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { startHostileReaderRig } from '../support/reader-rig.ts';
@@ -82,12 +83,6 @@ const headLength = () => 12 + headerLength() + 64 + 32 * 4;
 const header = () => JSON.parse(Buffer.from(object.subarray(12, 12 + headerLength())).toString()) as JsonObject;
 const payload = () => object.subarray(headLength());
 
-/** An object whose header is `bytes`, with a good signature: what a publisher's own mistake, or a thief of its key, could make. */
-function signedWith(bytes: Uint8Array, rest = object.subarray(12 + headerLength() + 64)): Uint8Array {
-  const signature = ed25519Sign(concat(utf8('wispr/1 protected object\n'), bytes), rig.publisher.identity.secretKey);
-  return concat(utf8('wispr/1\n'), u32(bytes.length), bytes, signature, rest);
-}
-
 /** A payload with honest digests and signature: only what is inside is wrong. */
 async function signedPayload(fresh: Uint8Array, wish: Partial<EncryptedHeader> = {}): Promise<Uint8Array> {
   const blocks: Uint8Array[] = [fresh.subarray(0, 56 + BLOCK)];
@@ -111,53 +106,6 @@ describe('a hostile content host', () => {
   it('attack 2: an unknown version', () =>
     expectRefused(concat(utf8('wispr/2\n'), object.subarray(8)), 'object-version'));
 
-  it('attack 3: line ends or text mangled in transit', async () => {
-    const mangled = Buffer.from(Buffer.from(object).toString('latin1').replaceAll('\n', '\r\n'), 'latin1');
-    await expectRefused(mangled, 'object-unrecognised');
-    const asText = await read(Buffer.from(Buffer.from(object).toString('utf8')));
-    expect([asText.status, asText.text.includes(SECRET.trim())]).toEqual([502, false]);
-  });
-
-  it('attack 4: a second encoding of the same header', async () => {
-    const canonical = Buffer.from(canonicalJson(header())).toString();
-    const spellings: [string, string][] = [
-      [`${canonical} `, 'header-invalid'],
-      [canonical.replace('{', '{"site":"news.example",'), 'header-invalid'],
-      [canonical.replace('{', '{ '), 'header-invalid'],
-      [canonical.replace('}', ',"zz":1}'), 'header-invalid'],
-      [canonical.replace(/"set":"([^"]*)"/, '"set":"$1="'), 'header-invalid'],
-      [canonical.replace('/article', '\\/article'), 'header-invalid'],
-    ];
-    for (const [spelling, code] of spellings) await expectRefused(signedWith(utf8(spelling)), code);
-  });
-
-  it('attack 5: signature missing, short, or with S above the order', async () => {
-    const at = 12 + headerLength();
-    const signature = object.subarray(at, at + 64);
-    const order = Buffer.from('edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010', 'hex');
-    let carry = 0;
-    const raised = Uint8Array.from(signature, (byte, index) => {
-      if (index < 32) return byte;
-      carry += byte + (order[index - 32] ?? 0);
-      const low = carry & 0xff;
-      carry >>= 8;
-      return low;
-    });
-    const replaced = (bytes: Uint8Array) => concat(object.subarray(0, at), bytes, object.subarray(at + 64));
-    for (const bad of [
-      raised,
-      new Uint8Array(64),
-      signature.subarray(0, 63),
-      new Uint8Array(0),
-      concat(signature, new Uint8Array(1)),
-    ]) {
-      const answer = await read(replaced(bad));
-      expect([answer.status, answer.text.includes(SECRET.trim())]).toEqual([502, false]);
-      expect(['signature-invalid', 'block-digest']).toContain(refusalCode(answer));
-    }
-    await expectRefused(replaced(raised), 'signature-invalid');
-  });
-
   it('attack 6: any bit of the head flipped', async () => {
     for (let offset = 0; offset < headLength(); offset += 29) {
       const answer = await readUnnamed(changed(offset));
@@ -171,13 +119,6 @@ describe('a hostile content host', () => {
       const answer = await read(changed(offset));
       expect([offset, answer.status, answer.text.includes(SECRET.trim())]).toEqual([offset, 502, false]);
     }
-  });
-
-  it('attack 7: digest list short, long, altered', async () => {
-    const list = 12 + headerLength() + 64;
-    await expectRefused(changed(list + 5), 'block-digest');
-    await expectRefused(concat(object.subarray(0, list), object.subarray(list + 32)), 'block-digest');
-    await expectRefused(concat(object.subarray(0, list + 32), object.subarray(list)), 'block-digest');
   });
 
   it('attack 8: a bad digest or tag in block 1 releases nothing', async () => {
@@ -253,11 +194,6 @@ describe('a hostile content host', () => {
     await expectRefused(await signedPayload(shortMiddle), 'payload-invalid');
   });
 
-  it('attack 12: an empty document is accepted', async () => {
-    const answer = await read(await rig.publisher.object(PATH, { content: '' }));
-    expect([answer.status, answer.headers['content-length'], answer.complete]).toEqual([200, '0', true]);
-  });
-
   it('attack 13: a chunk counter that carries is accepted', async () => {
     const long = randomBytes(257 * 16_384);
     await rig.publisher.publish(rig.host.files, '/long.bin', { content: long });
@@ -279,51 +215,5 @@ describe('a hostile content host', () => {
     const blocks = await read(swap(object, first + BLOCK, first + 2 * BLOCK, BLOCK));
     expect([blocks.complete, blocks.body.length < 65_536]).toEqual([false, true]);
     await expectRefused(await signedPayload(swap(payload(), 56, 56 + CHUNK, CHUNK)), 'payload-invalid');
-  });
-
-  it('attack 15: lengths of 0, 2^31 and 2^53 are refused without allocating', async () => {
-    const before = process.memoryUsage().rss;
-    for (const length of [0, 1, 65_537, 2 ** 31, 2 ** 32 - 1])
-      await expectRefused(concat(object.subarray(0, 8), u32(length), object.subarray(12)), 'header-invalid');
-    const json = Buffer.from(canonicalJson(header())).toString();
-    for (const [member, value] of [
-      ['payloadLength', 0],
-      ['payloadLength', 2 ** 31],
-      ['payloadLength', 2 ** 53 - 1],
-      ['payloadLength', 2 ** 53],
-      ['blockChunks', 0],
-      ['blockChunks', 2 ** 31],
-      ['blockChunks', 2 ** 53],
-    ] as const) {
-      const answer = await read(signedWith(utf8(json.replace(new RegExp(`"${member}":\\d+`), `"${member}":${value}`))));
-      expect(['header-invalid', 'header-invalid', 'block-digest', 'object-truncated']).toContain(refusalCode(answer));
-    }
-    expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
-  });
-
-  it('attack 16: a key that does not match the commitment', async () => {
-    const damaged = Uint8Array.from(payload());
-    damaged[30] = (damaged[30] ?? 0) ^ 1;
-    await expectRefused(await signedPayload(damaged), 'payload-invalid');
-  });
-
-  it('attack 17: a subscriber who holds the set key re-encrypts a changed document', async () => {
-    const context = payloadContext(header() as unknown as EncryptedHeader);
-    const keys = await messageKeysFor(rig.publisher.set.key, payload().subarray(0, 56), context);
-    if (!keys) throw new Error('the subscriber holds the key');
-    const forged = await sealChunks(keys, 0, Buffer.from(SECRET.toUpperCase().padEnd(content.length)), true);
-    await expectRefused(concat(object.subarray(0, headLength()), payload().subarray(0, 56), forged), 'block-digest');
-    const fresh = await beginMessage(rig.publisher.set.key, context);
-    const resealed = concat(fresh.prefix, await sealChunks(fresh.keys, 0, content, true));
-    const digests = concat(
-      ...(await Promise.all([0, 1, 2, 3].map((n) => sha256(resealed.subarray(n * BLOCK, (n + 1) * BLOCK))))),
-    );
-    const own = { ...header(), digestListDigest: toBase64url(await sha256(digests)) };
-    const signature = object.subarray(12 + headerLength(), 12 + headerLength() + 64);
-    const bytes = canonicalJson(own);
-    await expectRefused(
-      concat(utf8('wispr/1\n'), u32(bytes.length), bytes, signature, digests, resealed),
-      'signature-invalid',
-    );
   });
 });

@@ -140,33 +140,13 @@ it('attack 23: an unsigned page is not shown where there is no document, or only
   expectRefused(await read(), 'object-missing');
 });
 
-describe('attack 24: a reading site that is no HTTPS origin', () => {
-  it.each([
-    'http://read.news.example',
-    'javascript:alert(1)',
-    'data:text/html,x',
-    'https://read.news.example/path',
-    '//read.news.example',
-  ])('%s is refused before anything is bound', async (reading) => {
-    const publisher = await TestPublisher.create('third.example');
-    const site = { site: 'third.example', content: ['http://third.example'], reading };
-    expect(() => publisher.descriptor('https://keys.third.example', { sites: [site] })).toThrow(/malformed/);
-    // Our own writer refuses; another's would not.
-    const server = await HostileKeyServer.start(publisher);
-    server.descriptor = resign(publisher, server.origin, reading);
-    const bound = bindSite({ ...rig.storage, link: await server.invite(), trustSites: ['third.example'] });
-    await expect(bound).rejects.toMatchObject({ code: 'descriptor-malformed' });
-    await server.close();
-  });
-
-  it('query and path survive into the link, and nothing else of the request does', async () => {
-    await rig.publisher.publish(rig.host.files, '/a b/index.html', { content: SECRET });
-    rig.host.files.delete(rig.publisher.fileOf('/a b/index.html'));
-    const answer = await read('/a%20b/?q=%22%3E%3Cscript%3E&x=%C3%A9');
-    expect(refusalCode(answer)).toBe('object-missing');
-    expect(answer.text).toContain('href="https://read.news.example/a%20b/?q=%22%3E%3Cscript%3E&#38;x=%C3%A9"');
-    expect(answer.text).not.toContain('<script');
-  });
+it('attack 24: query and path survive into the link, and nothing else of the request does', async () => {
+  await rig.publisher.publish(rig.host.files, '/a b/index.html', { content: SECRET });
+  rig.host.files.delete(rig.publisher.fileOf('/a b/index.html'));
+  const answer = await read('/a%20b/?q=%22%3E%3Cscript%3E&x=%C3%A9');
+  expect(refusalCode(answer)).toBe('object-missing');
+  expect(answer.text).toContain('href="https://read.news.example/a%20b/?q=%22%3E%3Cscript%3E&#38;x=%C3%A9"');
+  expect(answer.text).not.toContain('<script');
 });
 
 it.each([
@@ -191,47 +171,26 @@ it.each([
   },
 );
 
-/** A signed descriptor that only lacks sense. */
-function resign(publisher: TestPublisher, keyServer: string, reading: string): Uint8Array {
-  const placeholder = 'https://placeholder.example';
-  const bytes = publisher.descriptor(keyServer, {
-    sites: [{ site: 'third.example', content: ['http://third.example'], reading: placeholder }],
-  });
-  return utf8(Buffer.from(bytes).toString().replace(placeholder, reading));
-}
-
-describe('loops', () => {
-  it('attack 25: a fallback page that is itself protected is not followed', async () => {
-    const inner = encodeHtmlCarrier(
-      await rig.publisher.object('/a.html', { content: 'inner' }),
-      utf8('<p>inner fallback</p>'),
-    );
-    const object = await rig.publisher.object('/a.html', { content: 'outer' });
-    const outer = encodeHtmlCarrier(object, inner);
-    await rig.publisher.publish(rig.host.files, '/b.html', { content: SECRET });
-    await rig.publisher.publishCarrier(rig.host.files, '/a.html', object, outer);
-    expect((await read()).text).toBe('outer');
-    const file = rig.publisher.fileOf('/b.html');
-    rig.host.handlers.set(file, (_, response) => response.writeHead(302, { location: file }).end());
-    rig.host.requests.length = 0;
-    expectRefused(await read('/b.html'), 'content-host-answer');
-    expect(documentRequests()).toHaveLength(1);
-  });
-
-  it('attack 26: a protected object inside a protected object is not unwrapped twice', async () => {
-    const inner = await rig.publisher.object('/a.html', { content: SECRET });
-    await rig.publisher.publish(rig.host.files, '/a.html', { content: inner });
-    const answer = await read();
-    expect([answer.status, answer.body.equals(inner)]).toEqual([200, true]);
-  });
+it('attack 25: a fallback page that is itself protected is not followed', async () => {
+  const inner = encodeHtmlCarrier(
+    await rig.publisher.object('/a.html', { content: 'inner' }),
+    utf8('<p>inner fallback</p>'),
+  );
+  const object = await rig.publisher.object('/a.html', { content: 'outer' });
+  const outer = encodeHtmlCarrier(object, inner);
+  await rig.publisher.publish(rig.host.files, '/b.html', { content: SECRET });
+  await rig.publisher.publishCarrier(rig.host.files, '/a.html', object, outer);
+  expect((await read()).text).toBe('outer');
+  const file = rig.publisher.fileOf('/b.html');
+  rig.host.handlers.set(file, (_, response) => response.writeHead(302, { location: file }).end());
+  rig.host.requests.length = 0;
+  expectRefused(await read('/b.html'), 'content-host-answer');
+  expect(documentRequests()).toHaveLength(1);
 });
 
 describe('attack 88: equivalent spellings of a URL', () => {
   beforeEach(async () => {
     await rig.publisher.publish(rig.host.files, '/a/é b.html', { content: SECRET });
-    // What a proxy that looked away would pass on.
-    for (const path of ['/a//x', '/%2e%2e/x', '/a/é b.html']) rig.host.files.set(path, utf8('unsigned'));
-    rig.host.requests.length = 0;
   });
 
   it.each([
@@ -245,19 +204,6 @@ describe('attack 88: equivalent spellings of a URL', () => {
   ])('%s is the document', async (target) => {
     const answer = await send(rig.proxy.port, target, { headers: { host: 'unrelated.example' } });
     expect([answer.status, answer.text]).toEqual([200, SECRET]);
-  });
-
-  it.each([
-    '/a//%C3%A9%20b.html',
-    '/a/./%C3%A9%20b.html',
-    '/x/../a/%C3%A9%20b.html',
-    '/a%2F%C3%A9%20b.html',
-    '/a/%C3.html',
-    '/%2e%2e/x',
-    '/a/b%00',
-  ])('%s is refused, and no host is asked', async (path) => {
-    expectRefused(await read(path), 'path-refused', 404);
-    expect(rig.host.requests).toHaveLength(0);
   });
 
   it('the URL decides, not Host', async () => {

@@ -1,4 +1,3 @@
-import { forFile } from '../support/for-file.ts';
 /** Who may change something on the Reader's own pages. Rows 61 and 62 of the attack list; row 95 in a browser. */
 
 import { createServer } from 'node:http';
@@ -9,6 +8,7 @@ import { LIMITS } from '../../client-proxy/limits.ts';
 import { Guard } from '../../client-proxy/pages/guard.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
+import { forFile } from '../support/for-file.ts';
 import { type Received, refusalCode, type Sent, send, sendRaw } from '../support/http-client.ts';
 import { startReaderRig } from '../support/reader-rig.ts';
 

@@ -1,4 +1,3 @@
-import { forFile } from '../support/for-file.ts';
 /** A parent proxy that wants a password, breaks off or speaks no HTTP: that is said of it, and not of the hosts behind it. */
 
 import { writeFile } from 'node:fs/promises';
@@ -9,6 +8,7 @@ import { bindSite, parseConnectTo, type RunningProxy } from '../../client-proxy/
 import { ParentProxy } from '../../client-proxy/network/parent-proxy.ts';
 import type { CodedError } from '../../core/errors.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
+import { forFile } from '../support/for-file.ts';
 import { type Received, refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { type RawAnswer, sendFile } from '../support/passing-rig.ts';
 import { startRawHost } from '../support/raw-http.ts';

@@ -1,4 +1,3 @@
-import { forEachTest } from '../support/for-file.ts';
 /** What the running proxy makes of the publication of a connected site: signed 404, redirects, clean URLs, news, age. */
 
 import { createHash } from 'node:crypto';
@@ -10,6 +9,7 @@ import { lookOf } from '../../client-proxy/pages/look.ts';
 import { pageOf, type RefusedAddresses } from '../../client-proxy/pages/refusal.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
+import { forEachTest } from '../support/for-file.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
 import { startHostileReaderRig } from '../support/reader-rig.ts';

@@ -14,6 +14,12 @@ export interface Mutation {
 
 export const MUTATIONS: readonly Mutation[] = [
   {
+    attacks: [27],
+    file: 'core/publication/keys.ts',
+    find: 'if (await verify(key, signature, message)) signed.add(key.public);',
+    replace: 'signed.add(key.public);',
+  },
+  {
     attacks: [34, 108],
     file: 'core/publication/keys.ts',
     find: 'if (await verify(key, signature, message)) signed.add(key.public);',

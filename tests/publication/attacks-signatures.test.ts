@@ -25,14 +25,18 @@ describe('metadata without signatures, or signed by other keys', () => {
     }
   });
 
-  it.each(['snapshot', 'targets'] as const)(
-    'attack 27: %s signed by a stranger, and named by those above',
+  it.each(['timestamp', 'snapshot', 'targets'] as const)(
+    'attack 27: %s signed by a stranger, by an id of their own or that of the right key, and named by those above',
     async (role) => {
-      const site = await readSite();
-      site.publication.roles[role] = await keyRing(); // of which no root says anything
-      site.publication.wholeFiles.set('.well-known/other', utf8('so that targets change'));
-      await publishMore(site.publication, LATER);
-      await expectRefused(site, 'metadata-signature', LATER);
+      for (const pretends of [false, true]) {
+        const site = await readSite();
+        const { roles, wholeFiles } = site.publication;
+        const [{ signers }, right] = [await keyRing(), roles[role].signers[0]?.keyid ?? '']; // no root names the stranger
+        roles[role] = { threshold: 1, signers: signers.map((one) => (pretends ? { ...one, keyid: right } : one)) };
+        wholeFiles.set('.well-known/other', utf8('so that targets change'));
+        await publishMore(site.publication, LATER);
+        await expectRefused(site, 'metadata-signature', LATER);
+      }
     },
   );
 
