@@ -9,8 +9,8 @@ import { dirname, join } from 'node:path';
 import { MUTATIONS, type Mutation } from '../tests/mutations/checks.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** What set-up installs; the copy uses the same. */
-const INSTALLED = ['node_modules', '.cache'];
+/** What set-up installs and builds; the copy uses the same. */
+const INSTALLED = ['node_modules', '.cache', 'dist'];
 
 /** Scripts of commands, and the test file that runs each as a test with its first line as title. */
 const RUNS_SCRIPTS: Readonly<Record<string, string>> = {

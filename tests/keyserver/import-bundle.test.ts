@@ -132,12 +132,6 @@ describe('a later bundle', () => {
 });
 
 describe('a bundle is refused', () => {
-  it('attack 43: whose key is not the key of its id', async () => {
-    const { id } = await createSetKey();
-    const sets = [{ id, key: toBase64url(randomBytes(32)), name: 'day-1', site: SITE }];
-    await expectRefused(await seal({ bundle: { sets } }), 'bundle-malformed');
-  });
-
   it('that is sealed to another key server', async () => {
     const other = xwingKeyPair(randomBytes(32)).publicKey;
     const bytes = await sealBundle(publisher, other, { ...ORIGINS, content: 'https://cdn.example' });
@@ -156,20 +150,5 @@ describe('a bundle is refused', () => {
   it('whose root is not the one that its descriptor names', async () => {
     const root = toBase64url((await createPublisher()).root.bytes);
     await expectRefused(await seal({ bundle: { root } }), 'bundle-foreign');
-  });
-
-  it('that is cut short, altered anywhere, or something else', async () => {
-    const good = await seal();
-    await expectRefused(new Uint8Array(0), 'bundle-malformed');
-    await expectRefused(Buffer.from('%PDF-1.7 something else entirely'), 'bundle-malformed');
-    await expectRefused(good.subarray(0, -1), 'bundle-malformed');
-    for (let offset = 20; offset < good.length; offset += 97) {
-      const altered = Uint8Array.from(good);
-      altered[offset] = (altered[offset] ?? 0) ^ 1;
-      await expect(importBundle(state, altered, ORIGINS)).rejects.toMatchObject({
-        code: expect.stringMatching(/^bundle-/),
-      });
-    }
-    expect((await overview(state)).publisher).toBeNull();
   });
 });

@@ -26,18 +26,11 @@ const PICTURE: TestDocument = {
   mediaType: 'image/png',
   set: 'day-1',
 };
-const FILM: TestDocument = {
-  path: '/2026/11/21/film.mp4',
-  content: randomBytes(300_000),
-  mediaType: 'video/mp4',
-  set: 'day-2',
-};
 const FRONT: TestDocument = {
   path: '/index.html',
   content: '<h1>Front page</h1>',
   mediaType: 'text/html; charset=utf-8',
 };
-const EMPTY: TestDocument = { path: '/2026/11/20/empty.txt', content: '', mediaType: 'text/plain', set: 'day-1' };
 
 const rig = rigForFile();
 let anna: Reader;
@@ -46,7 +39,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   rig.host.handlers.clear();
-  for (const document of [ARTICLE, PICTURE, FILM, FRONT, EMPTY]) await publish(rig.publisher, rig.host, document);
+  for (const document of [ARTICLE, PICTURE, FRONT]) await publish(rig.publisher, rig.host, document);
 });
 
 const join = (name: string, grant = {}) => rig.join(name, grant, PASSWORD);
@@ -74,18 +67,6 @@ describe('a document', () => {
     expect(headers['content-security-policy']).toEqual(["default-src 'self'", "frame-ancestors 'self'"]);
     expect(headers['set-cookie']).toBeUndefined();
     expect(headers['x-from-host']).toBeUndefined();
-  });
-
-  it.each([
-    ['bytes=0-0', 0, 1],
-    ['bytes=70000-140000', 70_000, 140_001],
-    ['bytes=299999-', 299_999, 300_000],
-    ['bytes=-500', 299_500, 300_000],
-    ['bytes=0-999999', 0, 300_000],
-  ])('answers the range %s with 206', async (range, start, end) => {
-    const page = await anna.get(urlOf(FILM), { range });
-    expect([page.status, page.headers['content-range']]).toEqual([206, `bytes ${start}-${end - 1}/300000`]);
-    expect(page.body.equals(Buffer.from(FILM.content).subarray(start, end))).toBe(true);
   });
 
   it('that is public needs no signing in', async () => {
