@@ -35,9 +35,7 @@ beforeAll(async () => {
 
   await rig.restart({ allowLocal: [] });
 });
-afterAll(async () => {
-  await closeServer(service);
-});
+afterAll(() => closeServer(service));
 afterEach(() => {
   asked = 0;
 });

@@ -28,9 +28,7 @@ beforeAll(async () => {
   await bindSite({ ...rig.storage, link: await otherServer.invite(), trustSites: ['other.example'] });
   other.afterPublishing = () => rig.proxy.check();
 });
-afterAll(async () => {
-  await otherServer.close();
-});
+afterAll(() => otherServer.close());
 beforeEach(() => {
   rig.host.handlers.clear();
   rig.host.requests.length = 0;

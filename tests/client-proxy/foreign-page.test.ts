@@ -24,9 +24,7 @@ beforeAll(async () => {
   );
   browser = await launchChromium(`--proxy-server=${rig.proxy.url}`);
 });
-afterAll(async () => {
-  await browser.close();
-});
+afterAll(() => browser.close());
 
 /** What a page got hold of. */
 async function taken(page: Page) {

@@ -1,5 +1,5 @@
 /** The vault in Chromium: from an invitation to the first article, and the keys that it hands to nobody else. docs/spec/web-reader.md */
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import { overview } from '../../keyserver/operations/overview.ts';
@@ -13,67 +13,60 @@ import {
   heading,
   KEYS,
   keptKeys,
+  read,
   startVault,
   VAULT,
-  type Vault,
 } from '../support/pages/vault.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 import { inRelease } from '../support/tier.ts';
 
 const vault = forFile(startVault);
-let rig: Vault['rig'];
-beforeAll(async () => {
-  ({ rig } = vault);
-});
 
 it('an invitation leads from its link to the first article in two taps, with nothing typed', async () => {
-  const { context, page } = await vault.newPage();
+  const page = await vault.newPage();
   await page.goto(await vault.invite('anna'));
   expect(page.url()).toBe(`${VAULT}/-/join`);
   await page.waitForSelector('#as:not([hidden])');
   expect(await page.textContent('#invited .lead')).toContain('news.example as anna');
   expect(await page.isVisible('#password')).toBe(false);
-  expect(await page.inputValue('#link')).toMatch(new RegExp(`^${KEYS}#[\\w-]{19}\\.${rig.publisher.root.id}$`));
+  expect(await page.inputValue('#link')).toMatch(new RegExp(`^${KEYS}#[\\w-]{19}\\.${vault.rig.publisher.root.id}$`));
   await page.click('text=Read in this browser');
   await heading(page, 'Front');
   await page.click('text=Letter');
   await heading(page, 'Letter');
   expect(page.url()).toBe(`${CONTENT}/letter.html`);
   expect(await keptKeys(page)).toEqual({
-    ids: expect.arrayContaining([setOf(rig.publisher, 'day-1').id, setOf(rig.publisher, 'day-2').id]),
+    ids: expect.arrayContaining([setOf(vault.rig.publisher, 'day-1').id, setOf(vault.rig.publisher, 'day-2').id]),
     extractable: false,
   });
   expect(await vault.devicesOf('anna')).toHaveLength(1);
-  await context.close();
 });
 
 inRelease(() => {
   describe('a device', () => {
     it('attack 47: gets no keys once the operator has ended the subscription', async () => {
-      const { context, page } = await vault.newPage();
+      const page = await vault.newPage();
       await vault.joinAs(page, 'ida');
       await page.goto(`${VAULT}/-/account`);
-      const session = await context.cookies(VAULT);
-      await revokeSubscriber(rig.server.state, 'ida');
+      const session = await page.context().cookies(VAULT);
+      await revokeSubscriber(vault.rig.server.state, 'ida');
       await page.goto(`${CONTENT}/letter.html`);
       await page.waitForSelector('text=Sign in to read');
       expect(session.map(({ name }) => name)).toContain('__Host-wispr');
-      expect((await contentKeys(context)).ids).toEqual([]);
-      await context.close();
+      expect((await contentKeys(page.context())).ids).toEqual([]);
     });
 
     it('attack 47: of a subscriber who can still sign in gets none either, and the page says why', async () => {
-      const { context, page } = await vault.newPage();
-      await page.goto(`${VAULT}/-/join#${(await rig.invite({ name: 'jens' })).code}`);
+      const page = await vault.newPage();
+      await page.goto(`${VAULT}/-/join#${(await vault.rig.invite({ name: 'jens' })).code}`);
       await page.click('text=Read in this browser');
       await heading(page, 'Front');
       await page.goto(`${VAULT}/-/account`);
       await page.fill('#password', 'correct horse battery');
       await page.click('form#set-password button');
       await page.waitForSelector('text=You are signed in as');
-      await page.goto(`${CONTENT}/letter.html`);
-      await heading(page, 'Letter');
-      await revokeSubscriber(rig.server.state, 'jens');
+      await read(page, '/letter.html', 'Letter');
+      await revokeSubscriber(vault.rig.server.state, 'jens');
       await clearKeys(page);
       await page.goto(`${CONTENT}/letter.html`);
       await page.waitForSelector('text=Sign in to read');
@@ -84,27 +77,24 @@ inRelease(() => {
       expect(await page.textContent('h1')).toBe('The publisher has ended your access');
       expect(await page.textContent('#problem')).toContain('new invitation');
       await takePictures(page, 'vault-withdrawn');
-      expect((await contentKeys(context)).ids).toEqual([]);
+      expect((await contentKeys(page.context())).ids).toEqual([]);
       expect((await vault.devicesOf('jens')).filter(({ revoked }) => revoked === null)).toEqual([]);
-      await context.close();
     });
 
     it('that is forgotten leaves nothing: no device, no session, no keys at either origin', async () => {
-      const { context, page } = await vault.newPage();
+      const page = await vault.newPage();
       await vault.joinAs(page, 'lena');
-      await page.goto(`${CONTENT}/letter.html`);
-      await heading(page, 'Letter');
+      await read(page, '/letter.html', 'Letter');
       await page.goto(`${VAULT}/-/account`);
       await page.click('text=Forget this browser');
       await page.waitForURL(`${VAULT}/-/sign-in?left=1`);
       expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
-      expect((await context.cookies()).filter(({ name }) => name === '__Host-wispr')).toEqual([]);
+      expect((await page.context().cookies()).filter(({ name }) => name === '__Host-wispr')).toEqual([]);
       expect((await vault.devicesOf('lena')).map(({ revoked }) => revoked === null)).toEqual([false]);
       await page.goto(`${VAULT}/-/style.css`);
       await page.goto(`${CONTENT}/-/style.css`);
       expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
       expect(await page.evaluate('navigator.serviceWorker.getRegistrations().then((all) => all.length)')).toBe(0);
-      await context.close();
     });
   });
 });
@@ -116,7 +106,7 @@ describe('the vault hands keys', () => {
   }
 
   it('attack 96: to the origin of its own configuration only, whatever a page of another site asks for', async () => {
-    const { context, page } = await vault.newPage();
+    const page = await vault.newPage();
     await vault.joinAs(page, 'mara');
     const asked: string[] = [];
     page.on('request', (request) => void asked.push(new URL(request.url()).origin));
@@ -134,19 +124,17 @@ describe('the vault hands keys', () => {
       await page.waitForURL(`${CONTENT}/-/keys**`);
       // Sealed to a key that the content origin does not hold: nothing arrives.
       await page.waitForSelector('html[data-state=failed]');
-      expect(asked.filter((origin) => ![CONTENT, VAULT, rig.first.origin, rig.host.origin].includes(origin))).toEqual(
-        [],
-      );
+      expect(
+        asked.filter((origin) => ![CONTENT, VAULT, vault.rig.first.origin, vault.rig.host.origin].includes(origin)),
+      ).toEqual([]);
     }
-    expect((await contentKeys(context)).ids).toEqual([]);
-    await context.close();
+    expect((await contentKeys(page.context())).ids).toEqual([]);
   });
 
   it('attack 96: into no frame, and not to a window that another page holds', async () => {
-    const { context, page } = await vault.newPage();
+    const page = await vault.newPage();
     await vault.joinAs(page, 'nora');
-    await page.goto(`${CONTENT}/evil.html`);
-    await heading(page, 'Evil');
+    await read(page, '/evil.html', 'Evil');
     const address = `${VAULT}/-/keys#${new URLSearchParams({ key: await attackersKey(), to: '/' })}`;
     await page.evaluate(`new Promise((resolve) => {
       const frame = document.body.appendChild(document.createElement('iframe'));
@@ -155,7 +143,7 @@ describe('the vault hands keys', () => {
     })`);
     for (const frame of page.frames().slice(1)) expect(await frame.content()).not.toContain('id="vault"');
     const [opened] = await Promise.all([
-      context.waitForEvent('page'),
+      page.context().waitForEvent('page'),
       page.evaluate(`void (window.held = window.open(${JSON.stringify(address)}))`),
     ]);
     await opened.waitForURL(`${CONTENT}/-/keys**`);
@@ -163,18 +151,15 @@ describe('the vault hands keys', () => {
     // Back at the holder's own origin, it is out of reach all the same.
     expect(await page.evaluate('window.held.closed')).toBe(true);
     expect(await opened.evaluate('window.opener')).toBe(null);
-    await context.close();
   });
 
   it('attacks 95 and 96: to no script of a published page, though it is of the same site', async () => {
-    const { context, page } = await vault.newPage();
+    const page = await vault.newPage();
     await vault.joinAs(page, 'olga');
-    await page.goto(`${CONTENT}/letter.html`);
-    await heading(page, 'Letter');
-    const before = JSON.stringify(await overview(rig.server.state));
-    await page.goto(`${CONTENT}/evil.html`);
-    await heading(page, 'Evil');
-    const logged = rig.log().length;
+    await read(page, '/letter.html', 'Letter');
+    const before = JSON.stringify(await overview(vault.rig.server.state));
+    await read(page, '/evil.html', 'Evil');
+    const logged = vault.rig.log().length;
     const got = await page.evaluate(`(async () => {
       const attempts = [['GET', '/-/keys'], ['POST', '/-/device'], ['POST', '/-/key-requests'], ['POST', '/-/invitation'],
         ['POST', '/-/forget'], ['POST', '/-/remove-device'], ['POST', '/-/password']];
@@ -188,26 +173,24 @@ describe('the vault hands keys', () => {
     })()`);
     expect(got).toEqual([]);
     // They did arrive.
-    const lines = rig.log().slice(logged);
+    const lines = vault.rig.log().slice(logged);
     for (const route of ['/-/keys', '/-/device', '/-/key-requests', '/-/forget'])
       expect(lines).toMatch(new RegExp(`"route":"${route}","status":403`));
-    expect(JSON.stringify(await overview(rig.server.state))).toBe(before);
+    expect(JSON.stringify(await overview(vault.rig.server.state))).toBe(before);
     await page.goto(`${VAULT}/-/account`);
     expect(await page.textContent('.lead')).toContain('olga');
-    await context.close();
   });
 
   inRelease(() => {
     it('attack 43: as keys that nothing at the content origin can take out, and not twice', async () => {
-      const { context, page } = await vault.newPage();
+      const page = await vault.newPage();
       await vault.joinAs(page, 'paula');
       const arrivals: string[] = [];
       page.on('request', (request) => {
         if (request.method() === 'POST' && request.url() === `${CONTENT}/-/keys`)
           arrivals.push(request.postData() ?? '');
       });
-      await page.goto(`${CONTENT}/letter.html`);
-      await heading(page, 'Letter');
+      await read(page, '/letter.html', 'Letter');
       // Neither the way there nor the way back is left in the history of the window.
       expect(await page.evaluate('navigation.entries().filter(({ url }) => /sealed|key=/.test(url)).length')).toBe(0);
       expect(arrivals).toEqual([expect.stringMatching(/^sealed=[\w-]{100,}&to=/)]);
@@ -217,7 +200,7 @@ describe('the vault hands keys', () => {
       const inputs = Object.entries(fields).map(([name, value]) => `<input name="${name}" value="${value}">`);
       const body = `<form method="post" action="${CONTENT}/-/keys">${inputs}</form><script>document.forms[0].submit()</script>`;
       const headers = { 'referrer-policy': 'strict-origin' };
-      const other = await context.newPage();
+      const other = await page.context().newPage();
       for (const [from, status] of [
         [vault.foreign, 403],
         [VAULT, 200],
@@ -228,8 +211,7 @@ describe('the vault hands keys', () => {
         expect((await answered).status()).toBe(status);
       }
       await other.waitForSelector('html[data-state=failed]');
-      expect((await contentKeys(context)).ids).toEqual([]);
-      await context.close();
+      expect((await contentKeys(page.context())).ids).toEqual([]);
     });
   });
 });

@@ -13,7 +13,7 @@ beforeAll(async () => {
   library = await startLibrary();
   ({ rig, page } = library);
 });
-afterAll(() => rig?.closeAll());
+afterAll(() => rig?.close());
 
 const open = (path: string) => page.goto(rig.documents + path);
 

@@ -1,25 +1,22 @@
 /** The in-browser reader in Chromium: real key server, real content hosts, the real worker, a hostile host and a hostile page. */
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
+import { forFile } from '../support/for-file.ts';
 import { takePictures } from '../support/pages/browser.ts';
 import { expectRefusal, expectStory, putState, readerWith, startStories } from '../support/pages/stories.ts';
 import { publish, setOf } from '../support/publisher-with-sets.ts';
 import { inRelease } from '../support/tier.ts';
-import { visit, type WebReaderRig } from '../support/web-reader-rig.ts';
+import { visit } from '../support/web-reader-rig.ts';
 
 const HTML = 'text/html; charset=utf-8';
 
-let rig: WebReaderRig;
+const rig = forFile(startStories);
 let page: Page;
-beforeAll(async () => {
-  rig = await startStories();
-});
 afterEach(async () => {
   rig.host.handlers.clear();
   await page?.context().close();
 });
-afterAll(() => rig?.closeAll());
 
 const open = (path: string) => page.goto(rig.documents + path);
 

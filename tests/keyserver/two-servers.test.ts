@@ -42,9 +42,7 @@ beforeAll(async () => {
   await other.keeper.idle();
   states = [the.rig.server.state, other.state];
 });
-afterAll(async () => {
-  await other.close();
-});
+afterAll(() => other.close());
 
 /** Does the same at both at once. @returns what became of those that were not refused */
 async function atBoth<Result>(work: (state: KeyServerState, index: number) => Promise<Result>): Promise<Result[]> {

@@ -58,9 +58,7 @@ describe('a publication that our writer made', () => {
     publication = await makePublication();
   });
 
-  afterAll(async () => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it.each(READERS)('is read by %s: roots, bins, sections, documents, whole files', async (_name, read) => {
     serve();

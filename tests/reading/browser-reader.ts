@@ -64,7 +64,7 @@ export async function startBrowserReader(): Promise<ReadingRig> {
         site.mirror();
       }
     },
-    close: rig.closeAll,
+    close: rig.close,
   };
 }
 

@@ -25,8 +25,6 @@ export interface WebReaderRig extends WebReaderServers {
   readonly giveKeys: (page: Page, sets: readonly string[], times?: { notAfter?: number }) => Promise<void>;
   /** A page of a browser that has never been here. */
   readonly newPage: () => Promise<Page>;
-  /** Also where a test has closed servers. */
-  readonly closeAll: () => Promise<void>;
 }
 
 /** The servers alone: any browser may read. */
@@ -99,9 +97,9 @@ export async function startWebReaderRig(): Promise<WebReaderRig> {
         }
       })()`);
     },
-    closeAll: async () => {
+    close: async () => {
       await browser.close();
-      await rig.close().catch(() => undefined);
+      await rig.close().catch(() => undefined); // a test may have closed servers
       await first.close();
     },
   };

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await open('/1/story.html');
   await page.evaluate(`fetch('/-/kept?keep=/1/story.html&title=One', { method: 'POST' })`);
 });
-afterAll(() => rig?.closeAll());
+afterAll(() => rig?.close());
 
 const open = (path: string) => page.goto(rig.documents + path);
 

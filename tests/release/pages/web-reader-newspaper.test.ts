@@ -41,9 +41,7 @@ beforeAll(async () => {
   watched = await openPage(browser);
   page = watched.page;
 });
-afterAll(async () => {
-  await stopAll();
-});
+afterAll(() => stopAll());
 
 test('a link leads by the sign-in to the article, and everything in it is there', async () => {
   const rest = '?from=newsletter#high-water';

@@ -4,7 +4,7 @@ import { readerWith, startStories } from '../../support/pages/stories.ts';
 
 it('opens what was read, and nothing else, when nothing answers at all', async () => {
   const rig = await startStories();
-  onTestFinished(() => rig.closeAll());
+  onTestFinished(() => rig.close());
   const page = await readerWith(rig, 'day-1');
   const open = (path: string) => page.goto(rig.documents + path);
   const isShown = () => page.waitForFunction('document.querySelector("img").naturalWidth === 1');

@@ -1,21 +1,18 @@
 /** The in-browser reader in Chromium: films, ranges, keys that are no good, hosts that fail, and browsers that lack something. */
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
+import { forFile } from '../../support/for-file.ts';
 import { playFilm } from '../../support/pages/browser.ts';
 import { expectRefusal, expectStory, putState, readerWith, startStories } from '../../support/pages/stories.ts';
 import { setOf } from '../../support/publisher-with-sets.ts';
-import { visit, type WebReaderRig } from '../../support/web-reader-rig.ts';
+import { visit } from '../../support/web-reader-rig.ts';
 
-let rig: WebReaderRig;
+const rig = forFile(startStories);
 let page: Page;
-beforeAll(async () => {
-  rig = await startStories();
-});
 afterEach(async () => {
   rig.host.handlers.clear();
   await page?.context().close();
 });
-afterAll(() => rig?.closeAll());
 
 const open = (path: string) => page.goto(rig.documents + path);
 

@@ -1,6 +1,7 @@
 /** The vault, the documents' origin and their readers in Chromium, over HTTPS and with hosts of their own. */
 import { createServer } from 'node:http';
 import type { BrowserContext, Page } from 'playwright-core';
+import { onTestFinished } from 'vitest';
 import { overview } from '../../../keyserver/operations/overview.ts';
 import { invitationLink } from '../../../keyserver/readers/invitations.ts';
 import { closeServer, listenOnLoopback } from '../content-host.ts';
@@ -17,8 +18,8 @@ export interface Vault {
   readonly rig: WebReaderRig;
   /** Origin of a page of another site. */
   readonly foreign: string;
-  /** A page of a browser that has never been here. */
-  newPage(): Promise<{ context: BrowserContext; page: Page }>;
+  /** A page of a browser that has never been here, and is closed after the test. */
+  newPage(): Promise<Page>;
   /** The link of an invitation. */
   invite(name: string, sets?: readonly string[]): Promise<string>;
   /** Opens the link of an invitation, and takes the second tap. */
@@ -48,7 +49,8 @@ export async function startVault(): Promise<Vault> {
     invite,
     newPage: async () => {
       const page = await rig.newPage();
-      return { context: page.context(), page };
+      onTestFinished(() => page.context().close());
+      return page;
     },
     joinAs: async (page, name, sets) => {
       await page.goto(await invite(name, sets));
@@ -58,10 +60,16 @@ export async function startVault(): Promise<Vault> {
     devicesOf: async (name) =>
       (await overview(rig.server.state)).subscribers.find((subscriber) => subscriber.name === name)?.devices ?? [],
     close: async () => {
-      await rig.closeAll();
+      await rig.close();
       await closeServer(elsewhere);
     },
   };
+}
+
+/** Opens a document, by its path and its heading. */
+export async function read(page: Page, path: string, title: string): Promise<void> {
+  await page.goto(CONTENT + path);
+  await heading(page, title);
 }
 
 export const heading = (page: Page, text: string) => page.waitForSelector(`h1:text-is("${text}")`);
