@@ -18,7 +18,7 @@ import { runWispr } from '../support/wispr.ts';
 import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 const MAIL_PASSWORD = 'password of the mail server';
-let folder: string;
+const folder = temporaryFolder();
 let server: RunningKeyServer;
 let ports: readonly number[];
 let host: ContentHost;
@@ -54,7 +54,6 @@ async function examined(config: string, options: Parameters<typeof runWispr>[1] 
 }
 
 beforeAll(async () => {
-  folder = temporaryFolder();
   ports = await Promise.all([freePort(), freePort()]);
   host = await startContentHost();
   mail = await startMailServer({

@@ -32,7 +32,6 @@ beforeAll(async () => {
   service.on('connection', () => asked++);
   service.on('upgrade', (_, socket) => socket.destroy());
   port = await listenOnLoopback(service);
-
   await rig.restart({ allowLocal: [] });
 });
 afterAll(() => closeServer(service));

@@ -14,12 +14,10 @@ import { TestPublisher } from '../support/test-publisher.ts';
 const SECRET = 'for subscribers only';
 
 const rig = forFile(startHostileReaderRig);
-let other: TestPublisher;
+const other = await TestPublisher.create('other.example');
 const otherHost = forFile(startContentHost);
 let otherServer: HostileKeyServer;
 beforeAll(async () => {
-  other = await TestPublisher.create('other.example');
-
   otherServer = await HostileKeyServer.start(other);
   const site = { site: 'other.example', content: [otherHost.origin], reading: other.reading };
   otherServer.descriptor = other.descriptor(otherServer.origin, { sites: [site] });

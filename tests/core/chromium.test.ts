@@ -37,7 +37,6 @@ describe('core in Chromium', () => {
 
   beforeAll(async () => {
     server = await listen(serve(await bundle()));
-
     const page = await browser.newPage();
     report = await runIn(page, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, problems);
   });

@@ -9,19 +9,17 @@ import { openState } from '../../keyserver/storage/state.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, bind, createDeviceKeys, post } from '../support/device.ts';
 import { configIn, temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
-import { createPublisher, type PublisherWithSets, sealBundle, setOf } from '../support/publisher-with-sets.ts';
+import { createPublisher, sealBundle, setOf } from '../support/publisher-with-sets.ts';
 import { danglingRows, storeIn } from '../support/store.ts';
 import { startWispr } from '../support/wispr.ts';
 
 const READERS = 40;
 /** Fewer than may fail from one address: until they are answered, they count. */
 const AT_A_TIME = 10;
-let folder: string;
+const folder = temporaryFolder();
 let store: Awaited<ReturnType<typeof storeIn>>;
-let publisher: PublisherWithSets;
+const publisher = await createPublisher();
 beforeAll(async () => {
-  folder = temporaryFolder();
-  publisher = await createPublisher();
   store = await storeIn(folder);
   writeServerConfig(folder, store);
 });

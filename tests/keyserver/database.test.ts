@@ -7,12 +7,11 @@ import { openState } from '../../keyserver/storage/state.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 import { storeIn } from '../support/store.ts';
 
-let folder: string;
+const folder = temporaryFolder();
 /** As two processes have it. */
 let one: Database;
 let two: Database;
 beforeAll(async () => {
-  folder = temporaryFolder();
   const config = { ...configIn(folder), ...(await storeIn(folder)) };
   one = (await openState(config)).database;
   two = (await openState(config)).database;

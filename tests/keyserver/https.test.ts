@@ -17,9 +17,8 @@ import { configIn, logged, temporaryFolder } from '../support/keyserver-rig.ts';
 const KEYS = 'keys.news.example';
 const READ = 'read.news.example';
 const PAGES = 'pages.news.example';
-let folder: string;
+const folder = temporaryFolder();
 beforeAll(async () => {
-  folder = temporaryFolder();
   for (const host of [KEYS, READ, PAGES]) await makeSelfSigned(join(folder, host), host);
   const past = { notBefore: new Date('2020-01-01'), notAfter: new Date('2021-01-01') };
   await makeSelfSigned(join(folder, 'expired'), KEYS, past);

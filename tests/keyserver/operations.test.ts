@@ -30,7 +30,7 @@ import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/work
 
 const PAGE = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 
-let folder: string;
+const folder = temporaryFolder();
 let server: RunningKeyServer;
 let publisher: TestWorkspace;
 let ports: number[];
@@ -39,7 +39,6 @@ let log = '';
 const file = (name: string) => join(folder, name);
 
 beforeAll(async () => {
-  folder = temporaryFolder();
   ports = [await freePort(), await freePort(), await freePort()];
   writeConfigAt(folder, ports);
   await start();

@@ -19,24 +19,22 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { configIn, temporaryFolder, writeConfigAt } from '../support/keyserver-rig.ts';
 import { ROOT } from '../support/programs.ts';
 import { encodeSnapshot, putFile, TIMESTAMP_PATH, timestampAt } from '../support/publication-rig.ts';
-import { createPublisher, type PublisherWithSets, sealBundle } from '../support/publisher-with-sets.ts';
+import { createPublisher, sealBundle } from '../support/publisher-with-sets.ts';
 import { startWispr } from '../support/wispr.ts';
 
 /** Copies the folder after each change: what a `kill -9` at that moment leaves. */
 const PRELOAD = pathToFileURL(join(ROOT, 'tests/support/kill-at-step.mjs'));
 const SETS = 40;
 const HOURS_48 = 48 * 3600;
-let parent: string;
+const parent = temporaryFolder();
 let folder: string;
-let publisher: PublisherWithSets;
+const publisher = await createPublisher(Array.from({ length: SETS }, (_, index) => `set-${index}`));
 let token: string;
 let bundle: Uint8Array;
 let ports: { keyServer: string; reading: string };
 beforeAll(async () => {
-  parent = temporaryFolder();
   folder = join(parent, 'server');
   mkdirSync(join(folder, 'site'), { recursive: true });
-  publisher = await createPublisher(Array.from({ length: SETS }, (_, index) => `set-${index}`));
   const [keys, pages] = [await freePort(), await freePort()];
   writeConfigAt(folder, [keys, pages], { publication: { push: ['site'] } });
   ports = { keyServer: `http://127.0.0.1:${keys}`, reading: `http://127.0.0.1:${pages}` };

@@ -17,7 +17,7 @@ import { codeInMail, type MailServer, startMailServer } from '../support/mail-se
 import { CLIENT, type OpenIdProviderRig, startOpenIdProvider } from '../support/openid-provider.ts';
 import { type Paywall, startPaywall } from '../support/paywall.ts';
 import type { Ended } from '../support/programs.ts';
-import { createPublisher, type PublisherWithSets, sealBundle, setOf } from '../support/publisher-with-sets.ts';
+import { createPublisher, sealBundle, setOf } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 import { openSealedRows } from '../support/sealed-rows.ts';
 import { type RunningWispr, runWispr, startWispr } from '../support/wispr.ts';
@@ -27,9 +27,9 @@ const MAIL_PASSWORD = 'password of the mail server';
 const STRIPE = 'whsec_stripe-signs-with-this-secret';
 const PAYWALL = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
-let folder: string;
+const folder = temporaryFolder();
 let server: RunningWispr<{ keyserver: string; reading: string; documents: string }>;
-let publisher: PublisherWithSets;
+const publisher = await createPublisher();
 let provider: OpenIdProviderRig;
 let paywall: Paywall;
 let smtp: MailServer;
@@ -42,11 +42,9 @@ const said: [command: string, text: string][] = [];
 const commands = new Set<string>();
 
 beforeAll(async () => {
-  folder = temporaryFolder();
   smtp = await startMailServer({ disabledCommands: ['STARTTLS'], authOptional: false });
   provider = await startOpenIdProvider(() => `${server.ready.reading}/-/openid/back`);
   paywall = await startPaywall(PAYWALL);
-  publisher = await createPublisher();
   configure();
   server = await startWispr(['keyserver', '--dev'], { cwd: folder });
   commands.add('keyserver');

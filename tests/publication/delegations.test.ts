@@ -28,8 +28,8 @@ type Change = (list: List) => void;
 const ABOUT = { version: 1, expires: NOW + DAY };
 const TARGET = { hashes: { sha256: 'ab'.repeat(32) }, length: 1 };
 
-let own: RoleKeyRing;
-let stranger: RoleKeyRing;
+const own = await keyRing(2, 2);
+const stranger = await keyRing();
 let by: Delegator;
 const made: Record<string, () => Promise<TufObject>> = {
   targets: async () => {
@@ -47,8 +47,6 @@ const publicKeys = ({ signers, threshold }: RoleKeyRing) => ({
 });
 
 beforeAll(async () => {
-  own = await keyRing(2, 2);
-  stranger = await keyRing();
   const keys = own.signers.map(({ keyid, publicKey }) => [keyid, parseKey(encodeTufKey(publicKey))] as const);
   by = { roleKeys: { keyids: own.signers.map(({ keyid }) => keyid), threshold: 2 }, keys: new Map(keys) };
 });

@@ -54,7 +54,6 @@ describe('a publication that our writer made', () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'wispr-interop-'));
-
     publication = await makePublication();
   });
 

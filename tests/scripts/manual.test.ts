@@ -1,19 +1,13 @@
 /** Manual pages and completion say what the commands take. */
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from 'commander';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { escaped, everyCommand, manual } from '../../scripts/manual.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
 
-let program: Command;
-let folder: string;
-beforeAll(async () => {
-  program = await everyCommand();
-  folder = temporaryFolder();
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const program = await everyCommand();
+const folder = temporaryFolder();
 
 it('has a page for each command, with the options of all that is in it', () => {
   const files = manual(program);

@@ -174,21 +174,6 @@ describe('attack 88: other spellings of an address in the gateway', () => {
     for (const spelling of [host.toUpperCase(), `${hostname}.:${port}`])
       expect([spelling, (await get('/a.html', { host: spelling })).text]).toEqual([spelling, rewritten()]);
   });
-
-  it.each([
-    '//a.html',
-    '/./a.html',
-    '/x/../a.html',
-    '/%2e/a.html',
-    '/x%2f..%2fa.html',
-    '/a.html%00',
-    '/\\a.html',
-    '/a.html/',
-  ])('%s is refused, or is no document', async (path) => {
-    const answer = await get(path);
-    expect([404, 400]).toContain(answer.status);
-    if (answer.text !== rewritten()) expect(['path-refused', 'no-such-document']).toContain(refusalCode(answer));
-  });
 });
 
 it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(

@@ -20,7 +20,6 @@ beforeAll(() => {
   build(folder);
   file = join(folder, NAME);
 }, 5 * MINUTES);
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function build(out: string): void {
   execFileSync(process.execPath, ['scripts/build-deb.ts', out], { cwd: ROOT, stdio: 'pipe' });

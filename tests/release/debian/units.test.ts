@@ -1,7 +1,7 @@
 /** The units of the Debian package, by what systemd says of them. */
-import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/keyserver-rig.ts';
 import { ROOT, startCommand } from '../../support/programs.ts';
 
@@ -16,7 +16,6 @@ beforeEach(() => {
   for (const unit of globSync(join(folder, '*.service')))
     writeFileSync(unit, readFileSync(unit, 'utf8').replaceAll('=/usr/bin/wispr ', '=/bin/true '));
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const analyze = (...args: string[]) =>
   startCommand(['systemd-analyze', ...args], { env: { ...process.env, XDG_RUNTIME_DIR: folder } }).ended;

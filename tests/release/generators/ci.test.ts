@@ -23,10 +23,9 @@ interface Job {
 }
 
 const cleanUp = new CleanUp();
-let folder: string;
+const folder = await temporaryFolder(cleanUp);
 let packed: string;
 beforeAll(async () => {
-  folder = await temporaryFolder(cleanUp);
   const [{ filename }] = JSON.parse(run('npm', 'pack', '--json', '--silent', '--pack-destination', folder));
   packed = join(folder, filename);
   await mkdir(join(folder, 'bin'));

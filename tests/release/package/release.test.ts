@@ -13,10 +13,9 @@ const VERIFY =
   'ssh-keygen -Y verify -f allowed_signers -I wispr -n wispr-release -s SHA256SUMS.sig < SHA256SUMS && sha256sum --check SHA256SUMS';
 
 const cleanUp = new CleanUp();
-let folder: string;
+const folder = await temporaryFolder(cleanUp);
 let key: string;
 beforeAll(async () => {
-  folder = await temporaryFolder(cleanUp);
   key = join(folder, 'key');
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', key]);
 });

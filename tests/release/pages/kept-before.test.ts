@@ -10,7 +10,6 @@ const browser = forFile(() => launchChromium(`--proxy-server=${reader.proxy.url}
 let page: Page;
 beforeAll(async () => {
   await reader.publisher.publish(reader.host.files, '/a.html', { content: '<h1>Signed</h1>' });
-
   page = await browser.newPage();
 });
 

@@ -19,7 +19,6 @@ let gateway: string;
 beforeAll(async () => {
   await rig.publisher.publish(rig.host.files, '/fog.html', { content: '<title>Fog</title><h1>Fog</h1>' });
   gateway = (await rig.proxy.gatewayUrl('news.example')) ?? '';
-
   page = await browser.newPage();
 });
 

@@ -30,14 +30,12 @@ let watched: WatchedPage;
 let page: Page;
 beforeAll(async () => {
   await writeWebReader();
-
   keyServer = await world.startKeyServer();
   const host = await world.startContentHost(keyServer.readingUrl);
   const shared = await world.startSharedCache(host);
   cache = await world.startDishonestCache(shared?.kind === 'reverse' ? shared.url : host.url); // honest, until the last test
   await world.publish(keyServer, cache.url);
   ada = await world.addReader('ada', keyServer, shared);
-
   watched = await openPage(browser);
   page = watched.page;
 });

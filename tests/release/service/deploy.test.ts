@@ -1,10 +1,10 @@
 /** docs/deploy.md, command by command, with a real Caddy: in namespaces of their own, where the names lead here and nothing of this machine is changed. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/keyserver-rig.ts';
 
 const PAGE = readFileSync(new URL('../../../docs/deploy.md', import.meta.url), 'utf8');
@@ -15,14 +15,12 @@ const WISPR = fileURLToPath(new URL('../../../bin/wispr.js', import.meta.url));
 /** Only root has mount namespaces with users in them. */
 const test = it.runIf(process.getuid?.() === 0);
 
-let folder: string;
+const folder = temporaryFolder();
 beforeAll(() => {
-  folder = temporaryFolder();
   mkdirSync(join(folder, 'publisher/site/inside'), { recursive: true });
   writeFileSync(join(folder, 'publisher/site/index.html'), '<h1>Front</h1><a href="/inside/">in</a>');
   writeFileSync(join(folder, 'publisher/site/inside/index.html'), '<p>secret</p>');
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The blocks of one language. */
 function blocks(language: string): string[] {
