@@ -17,8 +17,8 @@ import { type RunningKeyServer, startKeyServer } from '../keyserver/server.ts';
 import { joinWithPassword } from '../keyserver/sign-in/accounts.ts';
 import { type InitResult, initWorkspace } from '../publisher/init.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
-import { locatePlaces } from '../publisher/publish/places.ts';
 import { publishFromWorkspace } from '../publisher/publish/publish.ts';
+import { locateTargets } from '../publisher/publish/targets.ts';
 import { type DishonestCache, startDishonestCache } from './dishonest-cache.ts';
 import { type ContentHost, type SharedCache, startContentHost, startFileServer, startSharedCache } from './hosts.ts';
 import { publishedObjects, type SiteSettings } from './site.ts';
@@ -130,7 +130,7 @@ export class World {
   async publishAgain(): Promise<ProtectSummary> {
     if (this.#publisher === undefined) throw new Error('the site was not published yet');
     const { made, passphrase, token } = this.#publisher;
-    const places = await locatePlaces({ configurationFile: made.workspace.configuration });
+    const places = await locateTargets({ configurationFile: made.workspace.configuration });
     const { protection } = await publishFromWorkspace({ places: { ...places, token }, passphrase, protect: {} });
     if (protection === undefined) throw new Error('it was protected first');
     return protection;

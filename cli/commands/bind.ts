@@ -63,7 +63,7 @@ async function runBind(argument: string | undefined, flags: BindFlags): Promise<
   if (link === argument && link.includes('#') && !flags.quiet)
     say('the history of your shell keeps what was typed; without an argument, "wispr bind" asks for the link');
   if (flags.json) print(JSON.stringify(describe(result)));
-  else if (!flags.quiet) tell(result);
+  else if (!flags.quiet) report(result);
 }
 
 /** Shows who asks to be trusted for which sites, and asks for each that was not confirmed before. */
@@ -91,7 +91,7 @@ function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): vo
   say(`its fingerprint: ${publisher}`);
 }
 
-function tell({ sites, port, keysNowIn, isRunning }: BoundSites): void {
+function report({ sites, port, keysNowIn, isRunning }: BoundSites): void {
   for (const { site, label } of sites)
     say(`connected: ${site}${port === undefined ? '' : `, to be opened at ${gatewayUrl(label, port)}`}`);
   say('a browser that uses the Reader as its proxy may still show what it kept of them from before: clear that once');

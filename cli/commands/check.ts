@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type CheckedPlace, checkSite } from '../../publisher/check/check-site.ts';
+import { type CheckedSite, checkSite } from '../../publisher/check/check-site.ts';
 import { describeCheck, describeVerdict } from '../../publisher/check/report.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { locateConfiguration } from '../io/arguments.ts';
@@ -51,7 +51,7 @@ async function check(site: string | undefined, { config, quiet, json }: Options)
 }
 
 /** A site is taken for itself only where it was named: elsewhere, `wispr.json` is missing by mistake. */
-function locate(named: string | undefined, config: string | undefined): CheckedPlace {
+function locate(named: string | undefined, config: string | undefined): CheckedSite {
   const isBare = named !== undefined && config === undefined && existsSync(join(named, '.'));
   if (isBare && !existsSync(join(named, CONFIGURATION_FILE))) return { directory: resolve(named) };
   return { configurationFile: locateConfiguration(named, config) };

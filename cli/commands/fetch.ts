@@ -61,7 +61,7 @@ async function runFetch(address: string, flags: FetchFlags): Promise<void> {
     const wanted = { ...options, address, headers: header, range, signal, method: head ? 'HEAD' : 'GET' } as const;
     try {
       await fetchDocument(wanted, async (document) => {
-        tell(document, await deliver(document, flags), flags);
+        report(document, await deliver(document, flags), flags);
       });
     } catch (error) {
       if (!signal.aborted) throw error instanceof DocumentRefused ? new NotFetched(error, output) : error;
@@ -71,7 +71,7 @@ async function runFetch(address: string, flags: FetchFlags): Promise<void> {
   });
 }
 
-function tell(
+function report(
   { address, headers, status }: FetchedDocument,
   { bytes, written }: Delivered,
   { head, include, json, quiet, output, range }: FetchFlags,

@@ -67,7 +67,7 @@ async function runEverything(flags: Flags): Promise<void> {
   const all = await forgetEverything(options);
   if (!all.cacheForgotten) setExitCode(EXIT.failed);
   if (flags.json) return print(JSON.stringify(inJson(all)));
-  if (!flags.quiet) tellEverything(all);
+  if (!flags.quiet) reportAll(all);
 }
 
 function inJson(all: ForgottenAll) {
@@ -77,7 +77,7 @@ function inJson(all: ForgottenAll) {
   return { forgotten, overwritten, cacheDirectory, cacheForgotten, isRunning, keyDiscarded, keyFileLeft };
 }
 
-function tellEverything(all: ForgottenAll): void {
+function reportAll(all: ForgottenAll): void {
   const { publishers, wasEmpty, isRunning, directory, cacheForgotten, keyDiscarded, keyFileLeft } = all;
   for (const publisher of publishers) say(`forgotten: ${withItsSites(publisher)}`);
   if (wasEmpty) say('everything was forgotten before: there was no seed, and no key');

@@ -139,7 +139,7 @@ async function runImport(from: string, flags: ImportFlags): Promise<void> {
     confirm: (sites) => confirmSites(sites, flags),
   });
   if (json) return print(JSON.stringify(report));
-  if (!quiet) tell(report);
+  if (!quiet) describe(report);
 }
 
 /** Shows what the file would connect, and asks for each site that was proved: the author of the file may have trusted any publisher. */
@@ -169,7 +169,7 @@ function introduce(sites: readonly ArrivingSite[]): void {
 
 type Report = Awaited<ReturnType<typeof importIdentity>>;
 
-function tell({
+function describe({
   number,
   written,
   age,

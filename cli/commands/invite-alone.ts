@@ -21,7 +21,7 @@ export async function inviteByKeyFiles(
   for (const name of names) {
     const about = { name, configurationFile, passphrase };
     if (remove) {
-      tellRemoved(await removeInvitation(about), json);
+      reportRemoved(await removeInvitation(about), json);
       continue;
     }
     const invited = await invite({
@@ -29,7 +29,7 @@ export async function inviteByKeyFiles(
       password: password ? await askPassword(name) : undefined,
     });
     if (json) print(JSON.stringify(invited));
-    else tell(invited, names.length > 1);
+    else report(invited, names.length > 1);
   }
   if (!remove && !json) sayNext(names.length, password);
 }
@@ -56,7 +56,7 @@ async function askPassword(name: string): Promise<string> {
 }
 
 /** @param named - whether the name goes before the link, with a tab between them */
-function tell({ name, created, link, sets, until, unmatched }: Invited, named: boolean): void {
+function report({ name, created, link, sets, until, unmatched }: Invited, named: boolean): void {
   const which = sets.join(',') === '*' ? 'everything' : `the sets ${sets.join(', ')}`;
   const end = until === undefined ? '' : ` until ${isoDay(until)}`;
   say(`${name} ${created ? 'is invited' : 'was invited already, and now'} to read ${which}${end}`);
@@ -64,7 +64,7 @@ function tell({ name, created, link, sets, until, unmatched }: Invited, named: b
   print(named ? `${name}\t${link}` : link);
 }
 
-function tellRemoved({ name, ends }: { readonly name: string; readonly ends: number }, json = false): void {
+function reportRemoved({ name, ends }: { readonly name: string; readonly ends: number }, json = false): void {
   if (json) print(JSON.stringify({ removed: name, ends }));
   say(
     `${name} is not invited any more, from the next "wispr publish" on: their keys end on ${isoDay(ends)} at the latest; until then they read what they could read; documents in new sets never`,

@@ -29,7 +29,7 @@ import { JSON_OPTION, PASSPHRASE_OPTION, SITE_OPTION, share } from '../io/common
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { print, say, sayHint } from '../io/voice.ts';
 import { describeKeys, warnAboutKeys } from './key-listing.ts';
-import { outcomeAsJson, sayAfterRotation, tellOutcome } from './root-outcome.ts';
+import { outcomeAsJson, reportOutcome, sayAfterRotation } from './root-outcome.ts';
 import { addSignerCommands } from './signer.ts';
 
 interface Flags {
@@ -117,10 +117,10 @@ async function list(flags: Flags & { readonly public?: boolean }): Promise<void>
 async function rotate(role: TopLevelRole | 'publisher', flags: Flags): Promise<void> {
   const options = await keysOptions(flags);
   const section = sectionIn(role);
-  if (section !== undefined) return tellSection(await rotateSection(options, section), flags);
+  if (section !== undefined) return reportSection(await rotateSection(options, section), flags);
   if (role === 'publisher') return rotatePublisher(options, flags);
   const outcome = await rotateRole(options, role);
-  tell(outcome, flags);
+  report(outcome, flags);
   if (outcome.outcome === 'changed') await sayAfterRotation(role, options.configurationFile);
 }
 
@@ -137,22 +137,22 @@ async function rotatePublisher(options: KeysOptions, { json }: Flags): Promise<v
 }
 
 async function renew(flags: Flags): Promise<void> {
-  tell(await renewRoot(await keysOptions(flags)), flags);
+  report(await renewRoot(await keysOptions(flags)), flags);
 }
 
 async function add(role: TopLevelRole, file: string, flags: Flags): Promise<void> {
   const publicKey = await readSigner(file);
   const section = sectionIn(role);
   if (section !== undefined)
-    return tellSection(await addSectionSigner(await keysOptions(flags), section, publicKey, flags.threshold), flags);
-  tell(await addSigner(await keysOptions(flags), role, publicKey, flags.threshold), flags);
+    return reportSection(await addSectionSigner(await keysOptions(flags), section, publicKey, flags.threshold), flags);
+  report(await addSigner(await keysOptions(flags), role, publicKey, flags.threshold), flags);
 }
 
 async function remove(role: TopLevelRole, keyid: string, flags: Flags): Promise<void> {
   const section = sectionIn(role);
   if (section !== undefined)
-    return tellSection(await removeSectionSigner(await keysOptions(flags), section, keyid, flags.threshold), flags);
-  tell(await removeSigner(await keysOptions(flags), role, keyid, flags.threshold), flags);
+    return reportSection(await removeSectionSigner(await keysOptions(flags), section, keyid, flags.threshold), flags);
+  report(await removeSigner(await keysOptions(flags), role, keyid, flags.threshold), flags);
 }
 
 async function passphrase(flags: Flags & { readonly newPassphraseFile?: string }): Promise<void> {
@@ -167,10 +167,10 @@ async function passphrase(flags: Flags & { readonly newPassphraseFile?: string }
 
 async function finish(files: readonly string[], flags: Flags): Promise<void> {
   const done = '"wispr keys list" says whether readers know this root already; the file is not needed any more';
-  tell(await finishDraft(await keysOptions(flags), files), flags, done);
+  report(await finishDraft(await keysOptions(flags), files), flags, done);
 }
 
-function tellSection(outcome: SectionOutcome, { json }: Flags): void {
+function reportSection(outcome: SectionOutcome, { json }: Flags): void {
   if (json) {
     print(JSON.stringify(outcome));
     return;
@@ -186,9 +186,9 @@ ${keyids.map((keyid) => `  ${shortId(keyid)}  ${keyid === own ? 'publisher.keys'
   );
 }
 
-function tell(outcome: RootOutcome, { json }: Flags, whenContinued?: string): void {
+function report(outcome: RootOutcome, { json }: Flags, whenContinued?: string): void {
   if (json) print(JSON.stringify(outcomeAsJson(outcome)));
-  else tellOutcome(outcome, whenContinued);
+  else reportOutcome(outcome, whenContinued);
 }
 
 async function keysOptions({ config, rootKeys, passphraseFile }: Flags): Promise<KeysOptions> {

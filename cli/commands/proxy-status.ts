@@ -50,7 +50,7 @@ async function status(flags: StatusFlags): Promise<void> {
   const known = await find(flags);
   if (known.reader === undefined) setExitCode(EXIT.failed);
   if (flags.json) print(JSON.stringify(describe(known)));
-  else if (!flags.quiet) tell(known);
+  else if (!flags.quiet) report(known);
 }
 
 async function find({ passphraseFile, ...flags }: StatusFlags): Promise<Known> {
@@ -76,9 +76,9 @@ function describe({ reader, sites, problem, cacheBytes, keysIn, files }: Known) 
   };
 }
 
-function tell(known: Known): void {
+function report(known: Known): void {
   const { reader, sites, problem, keysIn, files, cacheBytes } = known;
-  if (reader) tellReader(reader);
+  if (reader) reportReader(reader);
   else if (problem?.code === 'reader-unreachable') print('running, and gives no answer');
   else print('not running');
   for (const site of sites)
@@ -95,7 +95,7 @@ function tell(known: Known): void {
   if (hint !== undefined) sayHint(hint);
 }
 
-function tellReader({ url, started, process: id, locked }: ReaderStatus): void {
+function reportReader({ url, started, process: id, locked }: ReaderStatus): void {
   print(`running on ${url} since ${utcMinute(started)}, process ${id}`);
   if (locked) print('locked: its sites are not shown until it has its keys');
 }

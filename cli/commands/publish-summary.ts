@@ -2,8 +2,8 @@
 import { size } from '../../node-support/size.ts';
 import type { Confirmation } from '../../publisher/publish/confirm.ts';
 import type { Delivery } from '../../publisher/publish/deliver.ts';
-import type { PublishPlaces } from '../../publisher/publish/places.ts';
 import type { PublishedTarget, PublishSummary } from '../../publisher/publish/publish.ts';
+import type { PublishTargets } from '../../publisher/publish/targets.ts';
 import { count } from '../../publisher/text.ts';
 import { setExitCode } from '../io/context.ts';
 import { EXIT, hintLine, say, sayHint } from '../io/voice.ts';
@@ -67,7 +67,7 @@ export function warnAboutAbsent({ absent }: Pick<Delivery, 'absent'>, again: str
 }
 
 /** What the publisher may want to know about where it was published. */
-export function hintsAfterPublishing({ keyServer }: PublishSummary, places: PublishPlaces): string[] {
+export function hintsAfterPublishing({ keyServer }: PublishSummary, places: PublishTargets): string[] {
   const { isUnlisted, targets, configuration } = places;
   const isAlone = keyServer === undefined && configuration.timestampBy === 'keyserver';
   return [

@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import { placesToWatch, watchSite } from '../../publisher/protect/watch.ts';
 import type { Highest } from '../../publisher/publish/highest.ts';
-import { locatePlaces, missingDirectories, type PublishPlaces } from '../../publisher/publish/places.ts';
 import { type PublishRun, publishFromWorkspace } from '../../publisher/publish/publish.ts';
+import { locateTargets, missingDirectories, type PublishTargets } from '../../publisher/publish/targets.ts';
 import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
 import { collect, locateConfiguration } from '../io/arguments.ts';
 import { setExitCode } from '../io/context.ts';
@@ -61,7 +61,7 @@ async function publish(target: string | undefined, flags: Flags): Promise<void> 
   saveMemory();
   checkTogether(flags);
   const configurationFile = locateConfiguration(undefined, flags.config);
-  const locate = () => locatePlaces({ configurationFile, target, tokenFile: flags.tokenFile });
+  const locate = () => locateTargets({ configurationFile, target, tokenFile: flags.tokenFile });
   const places = await locate();
   const { rekey = [] } = flags;
   if (flags.dryRun) return sayWhatWouldBeDone({ configurationFile, rekey }, flags);
@@ -87,13 +87,13 @@ interface Run extends Pick<PublishRun, 'passphrase'> {
 }
 
 /** `wispr.json` may name other targets by now. */
-async function publishAgain(locate: () => Promise<PublishPlaces>, run: Run, flags: Flags): Promise<void> {
+async function publishAgain(locate: () => Promise<PublishTargets>, run: Run, flags: Flags): Promise<void> {
   const places = await locate();
   await confirmNewTargets(places, flags);
   await publishOnce(places, run, { ...flags, rekey: [] });
 }
 
-async function publishOnce(places: PublishPlaces, { passphrase, signers, signal }: Run, flags: Flags): Promise<void> {
+async function publishOnce(places: PublishTargets, { passphrase, signers, signal }: Run, flags: Flags): Promise<void> {
   const { rekey = [], quiet, json } = flags;
   const uploading = quiet ? undefined : showProgress('publishing', 'files');
   const protecting = showProtecting(quiet);
@@ -121,7 +121,7 @@ async function publishOnce(places: PublishPlaces, { passphrase, signers, signal 
 }
 
 /** A directory that is not there may be the right one, misspelt, or a disk that is not mounted. */
-async function confirmNewTargets({ targets }: PublishPlaces, { yes }: Flags): Promise<void> {
+async function confirmNewTargets({ targets }: PublishTargets, { yes }: Flags): Promise<void> {
   for (const directory of yes ? [] : missingDirectories(targets)) {
     if (!canAsk())
       throw new UsageError(`there is no directory ${directory}: make it, or add --yes, unless it is misspelt`);
@@ -142,7 +142,7 @@ function checkTogether({ protect, key, rekey, dryRun, watch }: Flags): void {
 function reportProtection(
   summary: ProtectSummary,
   { snapshot }: Highest,
-  { token }: PublishPlaces,
+  { token }: PublishTargets,
   { quiet, json, rekey, watch }: Flags,
 ): void {
   if (!quiet && !json) print(describeProtectionToPublish(summary, token === undefined));

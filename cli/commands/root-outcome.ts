@@ -8,7 +8,7 @@ import { readConfiguration } from '../../publisher/workspace/configuration/read.
 import { print, say, sayHint } from '../io/voice.ts';
 
 /** @param whenContinued - what to do where an earlier run had done everything but the last step */
-export function tellOutcome(
+export function reportOutcome(
   outcome: RootOutcome,
   whenContinued = 'if you want another change, run the command again',
 ): void {

@@ -59,7 +59,7 @@ async function sync(named: string, prefixes: readonly string[], flags: SyncFlags
         ...(progress && { onProgress: progress.update }),
       });
       progress?.end();
-      tell(summary, wanted, flags);
+      report(summary, wanted, flags);
       if (hasFailed(summary) || fitsNothing(summary)) setExitCode(EXIT.failed);
       if (json) print(JSON.stringify(summary));
     } catch (error) {
@@ -80,7 +80,7 @@ function showSyncing(): { update: (progress: SyncProgress) => void; end: () => v
   };
 }
 
-function tell(summary: SyncSummary, wish: Wish, { quiet }: SyncFlags): void {
+function report(summary: SyncSummary, wish: Wish, { quiet }: SyncFlags): void {
   const lines = [
     ...(quiet ? [] : describeWhatIsHere(summary)),
     ...(fitsNothing(summary) ? [describeMiss(wish, summary)] : []),

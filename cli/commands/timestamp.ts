@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { nowInSeconds, utcMinute } from '../../node-support/clock.ts';
 import { type Confirmation, confirmSite, confirmWithKeyFile } from '../../publisher/publish/confirm.ts';
-import { locatePlaces, type PublishPlaces } from '../../publisher/publish/places.ts';
 import { type Site, withSite } from '../../publisher/publish/site.ts';
+import { locateTargets, type PublishTargets } from '../../publisher/publish/targets.ts';
 import { locateConfiguration } from '../io/arguments.ts';
 import { JSON_OPTION, PASSPHRASE_OPTION, QUIET_OPTION, SITE_OPTION } from '../io/common-options.ts';
 import { readPassphrase } from '../io/passphrase.ts';
@@ -51,12 +51,12 @@ async function timestamp(flags: Flags): Promise<void> {
   checkTogether(flags);
   if (key !== undefined && metadata !== undefined) {
     const passphrase = await readPassphrase(passphraseFile);
-    return tell(await confirmWithKeyFile({ keyFile: key, directory: metadata, passphrase }), metadata, flags);
+    return report(await confirmWithKeyFile({ keyFile: key, directory: metadata, passphrase }), metadata, flags);
   }
   const { confirmation, out } = await onSite(flags, async (site) => {
     return { confirmation: await confirmSite(site), out: site.out };
   });
-  tell(confirmation, out, flags);
+  report(confirmation, out, flags);
   warnAboutRest(confirmation, 'the same command');
 }
 
@@ -64,10 +64,10 @@ async function timestamp(flags: Flags): Promise<void> {
 export async function onSite<Result>(
   flags: SiteFlags,
   work: (site: Site) => Promise<Result>,
-  prepare?: (places: PublishPlaces) => Promise<void>,
+  prepare?: (places: PublishTargets) => Promise<void>,
 ): Promise<Result> {
   const configurationFile = locateConfiguration(undefined, flags.config);
-  const places = await locatePlaces({ configurationFile, tokenFile: flags.tokenFile });
+  const places = await locateTargets({ configurationFile, tokenFile: flags.tokenFile });
   await prepare?.(places);
   const passphrase = await readPassphrase(flags.passphraseFile);
   try {
@@ -89,7 +89,7 @@ function checkTogether({ key, metadata, tokenFile }: Flags): void {
   if (tokenFile !== undefined) throw new UsageError('--metadata and --token-file do not go together');
 }
 
-function tell(confirmation: Confirmation, out: string, { json, quiet }: Flags): void {
+function report(confirmation: Confirmation, out: string, { json, quiet }: Flags): void {
   const { publication, freshUntil, closed, expires } = confirmation;
   if (json) print(JSON.stringify(confirmation));
   else if (!quiet)

@@ -12,8 +12,8 @@ import { isoTime, verifyOwnTimestamp } from '../../core/publication/verify-roles
 import { PublishError } from '../errors.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
 import { TIMESTAMP_PATH } from '../publication/files.ts';
-import type { PublicationPlace } from '../publication/places.ts';
 import { findSnapshot, type SignedSnapshot, underAny } from '../publication/signed.ts';
+import type { PublicationSource } from '../publication/sources.ts';
 
 /** A timestamp, and what it says. */
 export interface CurrentTimestamp {
@@ -78,7 +78,7 @@ export async function verifiedTimestamp(
  * @param roots - of this site, the newest first
  */
 export async function shownAt(
-  place: PublicationPlace,
+  place: PublicationSource,
   roots: readonly RootMetadata[],
 ): Promise<(CurrentTimestamp & { readonly snapshot: SignedSnapshot }) | undefined> {
   const bytes = await place.read(TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);

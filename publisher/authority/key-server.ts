@@ -11,7 +11,7 @@ import { describeUnreadable, systemReason } from '../../node-support/system-erro
 import { withinTime } from '../../node-support/within-time.ts';
 import { PublishError, stopped } from '../errors.ts';
 import { TIMESTAMP_PATH } from '../publication/files.ts';
-import { type PublicationPlace, startOf } from '../publication/places.ts';
+import { type PublicationSource, startOf } from '../publication/sources.ts';
 import { publicationOlder, publicationOther, readTimestamp } from './authority.ts';
 
 export interface KeyServerAccess {
@@ -140,7 +140,7 @@ export async function fetchTokenEnd(access: KeyServerAccess): Promise<number> {
 }
 
 /** The metadata that the key server serves: timestamp, roots, the current snapshot. */
-export function placeAtKeyServer(access: KeyServerAccess): PublicationPlace {
+export function placeAtKeyServer(access: KeyServerAccess): PublicationSource {
   return {
     read: async (path, maximum) => {
       const { status, bytes } = await exchange(access, path, undefined, maximum);

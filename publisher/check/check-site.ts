@@ -24,9 +24,9 @@ import { LinkCheck } from './links.ts';
 import { type CheckKind, type CheckReport, type FindingGroups, Findings } from './report.ts';
 
 /** What is checked: the site of a `wispr.json`, or a site that has none yet, with the defaults. */
-export type CheckedPlace = { readonly configurationFile: string } | { readonly directory: string };
+export type CheckedSite = { readonly configurationFile: string } | { readonly directory: string };
 
-export type CheckOptions = CheckedPlace & {
+export type CheckOptions = CheckedSite & {
   readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void;
 };
 
@@ -64,7 +64,7 @@ export async function checkSite({ onProgress, ...place }: CheckOptions): Promise
   return check.report(Math.round(performance.now() - started));
 }
 
-async function settingsAt(place: CheckedPlace) {
+async function settingsAt(place: CheckedSite) {
   if ('directory' in place) return { directory: place.directory, configuration: defaults() };
   const { configuration: file, directory } = workspaceOf(place.configurationFile);
   return { directory, configuration: await readConfiguration(file) };

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { urlPathOf } from '../../core/site/path.ts';
 import type { SiteMap } from '../site/redirects.ts';
-import type { Findings, Place } from './report.ts';
+import type { Findings, SourcePosition } from './report.ts';
 import type { Form, Reference, Use } from './scan.ts';
 
 /** What links need to know of their site. */
@@ -92,7 +92,7 @@ export class LinkCheck {
     else if (use !== 'data') this.#internal(url, use, place, referrer);
   }
 
-  #internal(url: URL, use: Use, place: () => Place, { isPublic }: Referrer): void {
+  #internal(url: URL, use: Use, place: () => SourcePosition, { isPublic }: Referrer): void {
     const { map, isProtected } = this.#site;
     const target = map.resolve(url.pathname);
     if (target.kind === 'refused') this.#findings.add('address-refused', url.pathname, place);
@@ -107,7 +107,7 @@ export class LinkCheck {
     return existsSync(join(this.#site.source, path)) ? 'the file is there, but hidden or ignored' : undefined;
   }
 
-  #preview(url: URL, place: () => Place): void {
+  #preview(url: URL, place: () => SourcePosition): void {
     const { map, isProtected } = this.#site;
     const target = map.resolve(url.pathname);
     if (target.kind === 'redirect') return;
@@ -117,7 +117,7 @@ export class LinkCheck {
   }
 }
 
-function placeIn({ path, madeOf, lineAt }: Referrer, offset: number): Place {
+function placeIn({ path, madeOf, lineAt }: Referrer, offset: number): SourcePosition {
   return madeOf === undefined ? { path, line: lineAt(offset) } : { path: madeOf };
 }
 

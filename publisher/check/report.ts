@@ -130,7 +130,7 @@ const KINDS = { ...BREAKS, ...NOTES };
 export type CheckKind = keyof typeof KINDS;
 
 /** Where something stands. */
-export interface Place {
+export interface SourcePosition {
   /** Path of the document. */
   readonly path: string;
   readonly line?: number;
@@ -144,7 +144,7 @@ export interface CheckFinding {
   /** How often it was found. */
   count: number;
   /** The first places. */
-  readonly places: Place[];
+  readonly places: SourcePosition[];
 }
 
 export interface CheckGroup {
@@ -201,7 +201,7 @@ export class Findings {
   add(
     kind: CheckKind,
     subject: string,
-    place?: Place | (() => Place),
+    place?: SourcePosition | (() => SourcePosition),
     message?: string | (() => string | undefined),
   ): void {
     const group = this.#groupOf(kind);
@@ -265,7 +265,7 @@ export class Findings {
   }
 }
 
-function placeOf(place: Place | (() => Place)): Place {
+function placeOf(place: SourcePosition | (() => SourcePosition)): SourcePosition {
   const { path, ...line } = typeof place === 'function' ? place() : place;
   return { path: printable(path), ...line };
 }

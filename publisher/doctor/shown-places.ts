@@ -6,9 +6,9 @@ import { rootIdOf } from '../../core/publication/writer.ts';
 import type { ShowingPlace, Shown } from '../../node-support/doctor/shown.ts';
 import { nameOfTarget } from '../../node-support/storage/open.ts';
 import { PublishError } from '../errors.ts';
-import { type PublicationPlace, placeAtTarget, placeInDirectory, startOf } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { openShown } from '../publication/signed.ts';
+import { type PublicationSource, sourceAtTarget, sourceInDirectory, startOf } from '../publication/sources.ts';
 import { type Configuration, hasKeyServer, originsOf } from '../workspace/configuration/schema.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { namedTargets, withTarget } from './targets.ts';
@@ -19,7 +19,7 @@ export async function placesThatShow(
   { directory }: Pick<Workspace, 'directory'>,
 ): Promise<ShowingPlace[] | undefined> {
   const { keyServer, timestampBy, out } = configuration;
-  const first = await placeInDirectory(resolve(directory, out)).read(
+  const first = await sourceInDirectory(resolve(directory, out)).read(
     fileOfRole('root', 1),
     PUBLICATION_LIMITS.rootLength,
   );
@@ -31,7 +31,7 @@ export async function placesThatShow(
     ...namedTargets(configuration).map((text) => ({
       name: nameOfTarget(text),
       read: (signal: AbortSignal) =>
-        withTarget(text, directory, signal, (target) => shownAt(placeAtTarget(target), target.name, rootId)),
+        withTarget(text, directory, signal, (target) => shownAt(sourceAtTarget(target), target.name, rootId)),
     })),
     ...Array.from(origins, (name) => ({
       name,
@@ -40,13 +40,13 @@ export async function placesThatShow(
   ];
 }
 
-async function shownAt(place: PublicationPlace, name: string, rootId: KeyId): Promise<Shown> {
+async function shownAt(place: PublicationSource, name: string, rootId: KeyId): Promise<Shown> {
   const { snapshot, timestamp } = await openShown(place, name, rootId);
   return { version: snapshot.file.version, expires: timestamp.expires };
 }
 
 /** Reads from an origin, where anything but success is no file, unless the server itself has failed. */
-function placeAtOrigin(origin: string, signal: AbortSignal): PublicationPlace {
+function placeAtOrigin(origin: string, signal: AbortSignal): PublicationSource {
   return {
     read: async (path, maximum) => {
       const { ok, status, body } = await fetch(origin + path, { redirect: 'manual', signal });

@@ -143,7 +143,7 @@ async function settle(
 ): Promise<RootOutcome> {
   const missing = await missingSignatures(draft);
   const done = missing.before === 0 && missing.after === 0;
-  if (done) await takeIntoChain(context, draft, seeds);
+  if (done) await appendToChain(context, draft, seeds);
   else await leaveDraft(context, draft, seeds);
   const file = done ? undefined : draftFile(context.workspace, draft.after.version);
   return outcomeOf(draft, done ? 'changed' : 'draft', missing, file);
@@ -154,7 +154,7 @@ function draftFile({ directory }: Workspace, version: number): string {
   return join(directory, `root.${version}.json`);
 }
 
-async function takeIntoChain(context: ChainContext, draft: RootDraft, seeds: readonly Uint8Array[]): Promise<void> {
+async function appendToChain(context: ChainContext, draft: RootDraft, seeds: readonly Uint8Array[]): Promise<void> {
   const { workspace, keyStore, root } = context;
   const bytes = finishedRoot(draft);
   await verifyNextRoot(bytes, root, READER_OPTIONS); // as every reader will

@@ -6,7 +6,7 @@ import type { Workspace } from '../workspace/workspace.ts';
 import { readIfThere } from './file-update.ts';
 
 /** Notes the key store that a publication was made with. */
-export async function noteKeyStore(index: PublisherIndex, { keyStore }: Workspace): Promise<void> {
+export async function recordKeyStore(index: PublisherIndex, { keyStore }: Workspace): Promise<void> {
   index.setFact('keyStore', hash('sha256', await readFile(keyStore)));
 }
 

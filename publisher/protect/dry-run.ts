@@ -7,7 +7,7 @@ import { openIndexReadOnly } from '../workspace/index/open.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { appearanceOf } from './appearance.ts';
 import { checkRekey, setsDueForRekey } from './keys.ts';
-import { locate } from './locate.ts';
+import { locate } from './location.ts';
 import { inspectOutput } from './output.ts';
 import { makePlan } from './plan.ts';
 import { type DryRunOptions, stopper } from './protect.ts';

@@ -8,7 +8,7 @@ import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore } from '../workspace/workspace.ts';
 import { appearanceOf } from './appearance.ts';
 import { setsDueForRekey } from './keys.ts';
-import type { SiteLocation } from './locate.ts';
+import type { SiteLocation } from './location.ts';
 import { inspectOutput } from './output.ts';
 import type { Inspected } from './phases.ts';
 import { areKeysOlder, checkRootsKnown, type Published, publishedIn, signAbove, unknownLists } from './published.ts';

@@ -4,7 +4,7 @@ import type { SiteSettings } from '../../core/publication/settings.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Change } from '../workspace/index/schema.ts';
 import type { Appearance } from './appearance.ts';
-import type { SiteLocation } from './locate.ts';
+import type { SiteLocation } from './location.ts';
 import type { InspectedOutput } from './output.ts';
 import type { PublicationRoles } from './roles.ts';
 import type { RunKeys } from './run-keys.ts';

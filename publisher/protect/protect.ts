@@ -10,7 +10,7 @@ import type { LostIndex } from '../workspace/index/publisher-index.ts';
 import { withLock } from '../workspace/workspace.ts';
 import { type InspectOptions, inspect } from './inspect.ts';
 import { checkRekey } from './keys.ts';
-import { type LocationOptions, locate } from './locate.ts';
+import { type LocationOptions, locate } from './location.ts';
 import type { Inspected, Planned, Progress } from './phases.ts';
 import { makePlan } from './plan.ts';
 import { type ProtectSummary, summarisePlan } from './summary.ts';

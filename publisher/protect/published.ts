@@ -14,8 +14,8 @@ import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import type { OpenKeyStore } from '../keys/key-store.ts';
 import { READER_OPTIONS, verifyChain } from '../keys/roots.ts';
-import { placeInDirectory } from '../publication/places.ts';
 import { ifGood } from '../publication/signed.ts';
+import { sourceInDirectory } from '../publication/sources.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { RoleRow } from '../workspace/index/schema.ts';
 
@@ -28,7 +28,7 @@ export interface Published {
 
 /** The timestamp in `out`, if the keys of this root signed it. */
 export async function timestampIn(out: string, root: RootMetadata): Promise<CurrentTimestamp | undefined> {
-  const bytes = await placeInDirectory(out).read(METADATA_PATH + TIMESTAMP_FILE, PUBLICATION_LIMITS.timestampLength);
+  const bytes = await sourceInDirectory(out).read(METADATA_PATH + TIMESTAMP_FILE, PUBLICATION_LIMITS.timestampLength);
   return bytes && verifiedTimestamp(bytes, [root]);
 }
 
@@ -37,7 +37,7 @@ export async function publishedIn(out: string, root: RootMetadata): Promise<Publ
   const named = (await timestampIn(out, root))?.timestamp.snapshot;
   if (named === undefined) return undefined;
   const path = METADATA_PATH + metadataFile('snapshot', named.version);
-  const bytes = await placeInDirectory(out).read(path, PUBLICATION_LIMITS.snapshotLength);
+  const bytes = await sourceInDirectory(out).read(path, PUBLICATION_LIMITS.snapshotLength);
   const snapshot = bytes && (await ifGood(() => verifyOwnSnapshot(bytes, root, READER_OPTIONS)));
   if (!bytes || !snapshot || (await hexDigest(bytes)) !== named.sha256) return undefined;
   return { snapshot, file: { version: named.version, length: bytes.length, sha256: named.sha256 } };

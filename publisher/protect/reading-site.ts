@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { KEY_FILES_PATH } from '../../core/site/path.ts';
 import type { KeyStoreContents } from '../keys/key-store.ts';
-import { placeInDirectory } from '../publication/places.ts';
+import { sourceInDirectory } from '../publication/sources.ts';
 import { isKeyFilePath, keyFilesOf } from '../serverless/key-files.ts';
 import { READING_SITE_FILES, readingSiteFiles } from '../serverless/reading-site.ts';
 import { type Configuration, hasReadingSite, originsOf } from '../workspace/configuration/schema.ts';
@@ -26,7 +26,7 @@ export interface ReadingSiteRun {
  * @returns the number of key files; `undefined` where there is a key server
  * @throws PublishError `output-failed`, `configuration-invalid`, `argument-invalid`
  */
-export async function putReadingSite(run: ReadingSiteRun): Promise<number | undefined> {
+export async function writeReadingSite(run: ReadingSiteRun): Promise<number | undefined> {
   const { configuration, out, rootId: root } = run;
   const { site, name = site, accent } = configuration;
   if (hasReadingSite(configuration)) {
@@ -38,7 +38,7 @@ export async function putReadingSite(run: ReadingSiteRun): Promise<number | unde
   }
   const files = readingSiteFiles({ site, root, name, content: originsOf(configuration), accent });
   for (const [path, bytes] of files) await putIfDifferent(join(out, path), bytes);
-  return (await putKeyFiles(run)).length;
+  return (await writeKeyFiles(run)).length;
 }
 
 /**
@@ -47,9 +47,9 @@ export async function putReadingSite(run: ReadingSiteRun): Promise<number | unde
  * @returns their paths
  * @throws PublishError `output-failed`, `argument-invalid`
  */
-export async function putKeyFiles({ configuration, out, contents, rootId, now }: ReadingSiteRun): Promise<string[]> {
+export async function writeKeyFiles({ configuration, out, contents, rootId, now }: ReadingSiteRun): Promise<string[]> {
   const context = { root: rootId, site: configuration.site };
-  const files = await keyFilesOf(contents, context, placeInDirectory(out), now);
+  const files = await keyFilesOf(contents, context, sourceInDirectory(out), now);
   for (const [path, bytes] of files) if (bytes) replaceOutputFile(join(out, path), bytes);
   removeFiles(
     out,

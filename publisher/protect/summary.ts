@@ -2,7 +2,7 @@
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { LostIndex, PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Change } from '../workspace/index/schema.ts';
-import type { SiteLocation } from './locate.ts';
+import type { SiteLocation } from './location.ts';
 import type { Plan } from './phases.ts';
 import type { PublicationSummary } from './publication.ts';
 

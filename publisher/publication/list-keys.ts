@@ -12,19 +12,19 @@ import { TOP_LEVEL_ROLES, verifyChain } from '../keys/roots.ts';
 import { openSigningKeysIfOurs } from '../keys/signing-keys.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import { readKeyStore, type Workspace, workspaceOf } from '../workspace/workspace.ts';
-import { metadataIn } from './places.ts';
 import { expiriesOf, type RoleState } from './roles.ts';
 import { openShown, openSnapshot, type ShownPublication } from './signed.ts';
+import { metadataIn } from './sources.ts';
 
 /** What stands before the name of a section where roles are named. */
 export const SECTION_PREFIX = 'section:';
 
 /** Where the private part of a key is, as far as can be known from here. */
-export type KeyPlace = 'publisher.keys' | 'root.keys' | 'elsewhere' | 'unknown';
+export type KeyFileName = 'publisher.keys' | 'root.keys' | 'elsewhere' | 'unknown';
 
 export interface ListedKey {
   readonly keyid: string;
-  readonly place: KeyPlace;
+  readonly place: KeyFileName;
   /** Whether the next key bundle hands it to the key server. */
   readonly atKeyServer: boolean;
 }
@@ -68,7 +68,7 @@ export interface SecretListing {
 }
 
 /** What is known here besides what is published. */
-interface Known {
+interface LocalKeys {
   readonly keyStore: OpenKeyStore;
   readonly rootKeys: readonly string[];
   readonly timestampAtKeyServer: boolean;
@@ -133,7 +133,7 @@ async function openKnown(
   workspace: Workspace,
   passphrase: string,
   rootKeysFile = workspace.rootKeys,
-): Promise<Pick<Known, 'keyStore' | 'rootKeys'>> {
+): Promise<Pick<LocalKeys, 'keyStore' | 'rootKeys'>> {
   const keyStore = await openKeyStore(await readKeyStore(workspace), passphrase);
   const keys = await openSigningKeysIfOurs(rootKeysFile, passphrase);
   return { keyStore, rootKeys: keys?.signers.map(({ keyid }) => keyid) ?? [] };
@@ -170,12 +170,12 @@ async function readIfGood(
   }
 }
 
-function listRole(role: TopLevelRole, root: RootMetadata, known: Known | undefined): ListedRole {
+function listRole(role: TopLevelRole, root: RootMetadata, known: LocalKeys | undefined): ListedRole {
   const { keyids, threshold } = root.roles[role];
   return { role, threshold, keys: keyids.map((keyid) => listKey(role, keyid, known)) };
 }
 
-function listKey(role: TopLevelRole, keyid: string, known: Known | undefined): ListedKey {
+function listKey(role: TopLevelRole, keyid: string, known: LocalKeys | undefined): ListedKey {
   if (known === undefined) return { keyid, place: 'unknown', atKeyServer: false };
   const { keyStore, rootKeys, timestampAtKeyServer } = known;
   if (role === 'root')
@@ -189,7 +189,7 @@ function listKey(role: TopLevelRole, keyid: string, known: Known | undefined): L
 }
 
 /** As the next publication will have them. */
-function listSections({ keyStore, sections }: Known): Promise<ListedRole[]> {
+function listSections({ keyStore, sections }: LocalKeys): Promise<ListedRole[]> {
   return Promise.all(
     sections.map(async (name) => {
       const ring = keyStore.contents.sections.get(name);

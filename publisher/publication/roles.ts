@@ -10,12 +10,12 @@ import type { MetaFile, TargetInfo, TargetsMetadata } from '../../core/publicati
 import { documentPathOfHead, METADATA_PATH, metadataFile } from '../../core/publication/names.ts';
 import { verifyTargets } from '../../core/publication/verify-roles.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
-import type { PublicationPlace } from './places.ts';
+import type { PublicationSource } from './sources.ts';
 
 /** A publication, whether or not a timestamp names it, and where it lies. */
 export interface OpenPublication {
   readonly state: Omit<TrustedState, 'timestamp'>;
-  readonly place: PublicationPlace;
+  readonly source: PublicationSource;
 }
 
 /** A delegated role: a section, `documents`, or a bin. */
@@ -71,7 +71,7 @@ async function* binsOf(
 }
 
 async function readRole(
-  { state, place }: OpenPublication,
+  { state, source }: OpenPublication,
   name: string,
   delegator: Delegator,
   answersFor: DelegatedRole['answersFor'],
@@ -84,7 +84,7 @@ async function readRole(
   }
   try {
     const length = Math.min(file.length ?? 0, PUBLICATION_LIMITS.targetsLength);
-    const bytes = await place.read(fileOfRole(name, file.version), length);
+    const bytes = await source.read(fileOfRole(name, file.version), length);
     if (bytes === undefined)
       throw new PublicationError('metadata-missing', `there is no ${metadataFile(name, file.version)}`);
     const role = await verifyTargets(bytes, name, delegator, file, READER_OPTIONS);
@@ -142,10 +142,10 @@ export interface RoleState extends RoleExpiry {
 }
 
 /** When each role of a publication has to be signed again; of the bins, the first. */
-export async function expiriesOf({ state, place }: OpenPublication): Promise<RoleState[]> {
+export async function expiriesOf({ state, source }: OpenPublication): Promise<RoleState[]> {
   const named: RoleState[] = [];
   let bins: RoleState | undefined;
-  for await (const { name, role } of delegatedRoles({ state, place })) {
+  for await (const { name, role } of delegatedRoles({ state, source })) {
     if (role === undefined) continue;
     const { version, expires } = role;
     if (!name.startsWith(`${DOCUMENTS_ROLE}-`)) named.push({ role: name, version, expires });

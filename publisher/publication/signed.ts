@@ -1,4 +1,4 @@
-/** What the keys of a site have signed at a place: its roots, snapshots whether or not a timestamp names them yet, what it shows. */
+/** What the keys of a site have signed at a source: its roots, snapshots whether or not a timestamp names them yet, what it shows. */
 
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
@@ -17,8 +17,8 @@ import { type FileFacts, rootIdOf } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
 import { TIMESTAMP_PATH } from './files.ts';
-import type { PublicationPlace } from './places.ts';
 import { fileOfRole, type OpenPublication } from './roles.ts';
+import type { PublicationSource } from './sources.ts';
 
 /** A snapshot that a key of this site has signed. */
 export interface SignedSnapshot {
@@ -46,11 +46,11 @@ export interface ShownPublication {
   readonly snapshot: SignedSnapshot;
 }
 
-/** The roots at a place, as far as each is signed by the one before, the newest first. */
-async function rootsAt(place: PublicationPlace): Promise<RootMetadata[]> {
+/** The roots at a source, as far as each is signed by the one before, the newest first. */
+async function rootsAt(source: PublicationSource): Promise<RootMetadata[]> {
   const roots: RootMetadata[] = [];
   while (roots.length < PUBLICATION_LIMITS.rootRotations) {
-    const bytes = await place.read(fileOfRole('root', roots.length + 1), PUBLICATION_LIMITS.rootLength);
+    const bytes = await source.read(fileOfRole('root', roots.length + 1), PUBLICATION_LIMITS.rootLength);
     if (bytes === undefined) break;
     const [before] = roots;
     const root = await ifGood(() =>
@@ -67,8 +67,8 @@ async function rootsAt(place: PublicationPlace): Promise<RootMetadata[]> {
  *
  * @throws PublicationError `metadata-missing` where one does not follow from the one before
  */
-export async function rootsOf({ state, place }: OpenPublication): Promise<RootMetadata[]> {
-  const roots = await rootsAt(place);
+export async function rootsOf({ state, source }: OpenPublication): Promise<RootMetadata[]> {
+  const roots = await rootsAt(source);
   if (roots.length >= state.root.version) return roots;
   throw new PublicationError('metadata-missing', `root ${roots.length + 1} is missing, or follows from no other`);
 }
@@ -92,22 +92,22 @@ export async function signedSnapshot(
 /** Reads the snapshot of a number, if a key of these roots has signed it for that very number. */
 export async function readSnapshot(
   version: number,
-  place: PublicationPlace,
+  source: PublicationSource,
   roots: readonly RootMetadata[],
 ): Promise<SignedSnapshot | undefined> {
-  const bytes = await place.read(fileOfRole('snapshot', version), PUBLICATION_LIMITS.snapshotLength);
+  const bytes = await source.read(fileOfRole('snapshot', version), PUBLICATION_LIMITS.snapshotLength);
   const found = bytes && (await signedSnapshot(bytes, roots));
   return found?.file.version === version ? found : undefined;
 }
 
-/** Finds the snapshot that a timestamp names, by its hash, in the first of several places that has it. Places that fail are passed over. */
+/** Finds the snapshot that a timestamp names, by its hash, in the first of several sources that has it. Places that fail are passed over. */
 export async function findSnapshot(
   named: MetaFile,
-  places: readonly PublicationPlace[],
+  sources: readonly PublicationSource[],
   roots: readonly RootMetadata[],
 ): Promise<SignedSnapshot | undefined> {
-  for (const place of places) {
-    const found = await readSnapshot(named.version, place, roots).catch(() => undefined);
+  for (const source of sources) {
+    const found = await readSnapshot(named.version, source, roots).catch(() => undefined);
     if (found?.file.sha256 === named.sha256) return found;
   }
   return undefined;
@@ -121,44 +121,44 @@ export async function findSnapshot(
  */
 export async function openSnapshot(
   signed: SignedSnapshot,
-  place: PublicationPlace,
+  source: PublicationSource,
   roots: readonly RootMetadata[],
 ): Promise<SnapshotPublication> {
   const [root] = roots;
   const file = signed.snapshot.roles.get('targets');
   const path = file && fileOfRole('targets', file.version);
-  const bytes = path && (await place.read(path, PUBLICATION_LIMITS.targetsLength));
+  const bytes = path && (await source.read(path, PUBLICATION_LIMITS.targetsLength));
   if (!root || !file || !bytes) throw new PublicationError('metadata-missing', `there is no ${path ?? 'targets.json'}`);
   const verify = ({ roles, keys }: RootMetadata) =>
     verifyTargets(bytes, 'targets', { roleKeys: roles.targets, keys }, file, READER_OPTIONS);
   const targets = (await underAny(roots.slice(1), verify)) ?? (await verify(root));
-  return { signed, state: { root, snapshot: signed.snapshot, targets }, place };
+  return { signed, state: { root, snapshot: signed.snapshot, targets }, source };
 }
 
 /**
- * Reads and verifies roots, timestamp and snapshot of what a place shows. Whether they have expired is left to the caller.
+ * Reads and verifies roots, timestamp and snapshot of what a source shows. Whether they have expired is left to the caller.
  *
- * @param name - how messages name the place
+ * @param name - how messages name the source
  * @param rootId - whose publication it has to be. Default: any publisher's
  * @throws PublishError `publication-missing`; PublicationError `root-unexpected`, `metadata-signature`, `metadata-malformed`
  */
-export async function openShown(place: PublicationPlace, name: string, rootId?: KeyId): Promise<ShownPublication> {
-  const [root, ...earlier] = await rootsAt(place);
-  const first = await place.read(fileOfRole('root', 1), PUBLICATION_LIMITS.rootLength);
-  const bytes = await place.read(TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
+export async function openShown(source: PublicationSource, name: string, rootId?: KeyId): Promise<ShownPublication> {
+  const [root, ...earlier] = await rootsAt(source);
+  const first = await source.read(fileOfRole('root', 1), PUBLICATION_LIMITS.rootLength);
+  const bytes = await source.read(TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
   if (root === undefined || first === undefined || bytes === undefined) throw missing(name);
   const ownId = await rootIdOf(first);
   if (rootId !== undefined && ownId !== rootId)
     throw new PublicationError('root-unexpected', `${name} holds the publication of ${ownId}, not of ${rootId}`);
   const timestamp = await verifyOwnTimestamp(bytes, root, READER_OPTIONS);
   const roots = [root, ...earlier] as const;
-  const snapshot = await findSnapshot(timestamp.snapshot, [place], roots);
+  const snapshot = await findSnapshot(timestamp.snapshot, [source], roots);
   if (snapshot === undefined) throw missing(name);
   return { rootId: ownId, roots, bytes, timestamp, snapshot };
 }
 
-export function missing(place: string): PublishError {
-  return new PublishError('publication-missing', `there is no publication in ${place}`, { fields: { place } });
+export function missing(source: string): PublishError {
+  return new PublishError('publication-missing', `there is no publication in ${source}`, { fields: { source } });
 }
 
 /**

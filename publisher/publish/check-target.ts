@@ -8,9 +8,9 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { publicationOther } from '../authority/authority.ts';
 import { PublishError } from '../errors.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
-import { placeAtTarget } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { ifGood, readSnapshot, type SignedSnapshot } from '../publication/signed.ts';
+import { sourceAtTarget } from '../publication/sources.ts';
 import type { Site } from './site.ts';
 
 /**
@@ -25,13 +25,13 @@ export async function checkTarget(
 ): Promise<void> {
   await checkRoots(target, roots, rootFiles);
   const { version, sha256 } = mine.file;
-  const there = await readSnapshot(version, placeAtTarget(target), roots);
+  const there = await readSnapshot(version, sourceAtTarget(target), roots);
   if (there && there.file.sha256 !== sha256) throw publicationOther(version, target.name);
 }
 
 async function checkRoots(target: Target, roots: Site['roots'], rootFiles: readonly Uint8Array[]): Promise<void> {
   const rootAt = (version: number) =>
-    placeAtTarget(target).read(fileOfRole('root', version), PUBLICATION_LIMITS.rootLength);
+    sourceAtTarget(target).read(fileOfRole('root', version), PUBLICATION_LIMITS.rootLength);
   const [own] = rootFiles;
   const first = await rootAt(1);
   if (first && own && !equalBytes(own, first) && (await isFirstRoot(first)))
@@ -43,7 +43,7 @@ async function checkRoots(target: Target, roots: Site['roots'], rootFiles: reado
     const bytes = await rootAt(version);
     const mine = rootFiles[version - 1];
     if (bytes && mine && equalBytes(bytes, mine)) return;
-    if (bytes && (await isNextRoot(bytes, trusted)) && !(mine && saysTheSame(bytes, mine)))
+    if (bytes && (await isNextRoot(bytes, trusted)) && !(mine && isSameText(bytes, mine)))
       throw new PublishError(
         'publication-other',
         `${target.name} has a root ${version} that this workspace does not know: the signing keys were changed elsewhere`,
@@ -61,6 +61,6 @@ async function isNextRoot(bytes: Uint8Array, trusted: RootMetadata): Promise<boo
 }
 
 /** The same root may carry other signatures elsewhere. */
-function saysTheSame(one: Uint8Array, other: Uint8Array): boolean {
+function isSameText(one: Uint8Array, other: Uint8Array): boolean {
   return equalBytes(openEnvelope(one, 'root').message, openEnvelope(other, 'root').message);
 }

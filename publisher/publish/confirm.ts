@@ -10,17 +10,17 @@ import { LocalAuthority, stateBeside } from '../authority/local-authority.ts';
 import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
 import { openSigningKeys, readSigningKeys } from '../keys/signing-keys.ts';
-import { putKeyFiles } from '../protect/reading-site.ts';
+import { writeKeyFiles } from '../protect/reading-site.ts';
 import { headersOf } from '../publication/files.ts';
-import { metadataIn } from '../publication/places.ts';
 import { expiriesOf, type RoleState } from '../publication/roles.ts';
 import { missing, openShown, openSnapshot, type SignedSnapshot } from '../publication/signed.ts';
+import { metadataIn } from '../publication/sources.ts';
 import { hasReadingSite } from '../workspace/configuration/schema.ts';
 import { type Delivery, deliver } from './deliver.ts';
 import { eachTarget } from './each-target.ts';
 import { findHighest, type Reached } from './highest.ts';
 import { keepTimestamp, type Site } from './site.ts';
-import { holdsNow, plainFile } from './upload.ts';
+import { hasBytes, plainFile } from './upload.ts';
 
 export interface Confirmation extends Delivery {
   /** Whether it is a closing publication: readers are shown nothing. */
@@ -50,10 +50,10 @@ export async function confirmSite(site: Site): Promise<Confirmation> {
 /** Keys end, and a month without a change has to give new ones; a target that fails is told of when it gets the timestamp. */
 async function renewKeyFiles(site: Site, { reachable }: Reached): Promise<void> {
   const { configuration, out, store, now, signal } = site;
-  const paths = await putKeyFiles({ configuration, out, contents: store.contents, rootId: store.rootId, now: now() });
+  const paths = await writeKeyFiles({ configuration, out, contents: store.contents, rootId: store.rootId, now: now() });
   const put = async (target: Target) => {
     for (const path of paths) {
-      const isThere = await holdsNow(path, { site, target });
+      const isThere = await hasBytes(path, { site, target });
       if (!isThere) await target.put(path, { file: join(out, path) }, headersOf(plainFile(path)));
     }
   };

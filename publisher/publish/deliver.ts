@@ -14,9 +14,9 @@ import {
 import { isUnreachable } from '../authority/key-server.ts';
 import { PublishError } from '../errors.ts';
 import { headersOf, TIMESTAMP_PATH } from '../publication/files.ts';
-import { placeAtTarget } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import type { SignedSnapshot } from '../publication/signed.ts';
+import { sourceAtTarget } from '../publication/sources.ts';
 import { checkTarget } from './check-target.ts';
 import { eachTarget } from './each-target.ts';
 import { highestAt, type Reached } from './highest.ts';
@@ -129,7 +129,7 @@ async function showTimestamp(
   const { version, sha256 } = mine.file;
   for (let attempt = 1; ; attempt++) {
     const file = await target.head(TIMESTAMP_PATH);
-    const there = file && (await shownAt(placeAtTarget(target), site.roots.slice(0, 1)));
+    const there = file && (await shownAt(sourceAtTarget(target), site.roots.slice(0, 1)));
     if (there && !isOfFuture(there.timestamp, site.now()) && !isGreater(timestamp, there.timestamp)) {
       const other = there.timestamp.snapshot;
       if (other.version > version) throw publicationOlder(other.version, version, target.name);

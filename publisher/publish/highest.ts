@@ -2,8 +2,8 @@
 import type { Target } from '../../node-support/storage/target.ts';
 import { shownAt, verifiedTimestamp } from '../authority/authority.ts';
 import { placeAtKeyServer } from '../authority/key-server.ts';
-import { type PublicationPlace, placeAtTarget } from '../publication/places.ts';
 import { findSnapshot, readSnapshot, type SignedSnapshot } from '../publication/signed.ts';
+import { type PublicationSource, sourceAtTarget } from '../publication/sources.ts';
 import { eachTarget, type Failed } from './each-target.ts';
 import type { Site } from './site.ts';
 
@@ -35,7 +35,7 @@ export async function findHighest(site: Site): Promise<Highest> {
     ...{ limit: site.targetLimit, signal },
   });
   const reachable = [...done.keys()];
-  const current = await findCurrent(site, reachable.map(placeAtTarget));
+  const current = await findCurrent(site, reachable.map(sourceAtTarget));
   const found = [current, ...done.values()].filter((snapshot) => snapshot !== undefined);
   const [snapshot] = found.sort((a, b) => b.file.version - a.file.version);
   return { snapshot, current, reachable, failures };
@@ -49,7 +49,7 @@ export async function findHighest(site: Site): Promise<Highest> {
  */
 export async function findCurrent(
   { authority, output, keyServer, roots }: Site,
-  others: readonly PublicationPlace[] = [],
+  others: readonly PublicationSource[] = [],
 ): Promise<SignedSnapshot | undefined> {
   const current = await authority.current();
   const places = [output, ...(keyServer ? [placeAtKeyServer(keyServer)] : []), ...others];
@@ -58,7 +58,7 @@ export async function findCurrent(
 
 /** What a target shows, or has above that. The authority takes note of it. */
 export async function highestAt(target: Target, { roots, authority }: Site): Promise<SignedSnapshot | undefined> {
-  const place = placeAtTarget(target);
+  const place = sourceAtTarget(target);
   const shown = await shownAt(place, roots);
   if (shown && (await verifiedTimestamp(shown.bytes, roots.slice(0, 1)))) await authority.learn(shown);
   let highest = shown?.snapshot;

@@ -12,9 +12,9 @@ import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { filesOf, isImmutablePath, ownTargetFiles } from '../publication/files.ts';
-import { placeAtTarget } from '../publication/places.ts';
 import { contentsOf, delegatedRoles, metadataFilesOf } from '../publication/roles.ts';
 import { openSnapshot, readSnapshot, rootsOf, type SnapshotPublication } from '../publication/signed.ts';
+import { sourceAtTarget } from '../publication/sources.ts';
 import { isKeyFilePath } from '../serverless/key-files.ts';
 import { READING_SITE_FILES } from '../serverless/reading-site.ts';
 import { copyOf, KeptListing, PathSet } from './inventory.ts';
@@ -67,7 +67,7 @@ async function prune(options: PruneOptions, done: Counts): Promise<void> {
   const roots = await rootsOf(publication);
   const asked = new Set<string>();
   for await (const { name } of delegatedRoles(publication)) asked.add(name);
-  const found: Found = { kept: new PathSet(), pages: new PathSet(), complete: true };
+  const found: KnownFiles = { kept: new PathSet(), pages: new PathSet(), complete: true };
   for (const { version, live } of await oldSnapshots(options, before)) {
     if (signal?.aborted) return;
     await addPublication(await openOld(version, target, roots), live, publication.state, asked, found);
@@ -75,7 +75,7 @@ async function prune(options: PruneOptions, done: Counts): Promise<void> {
   await removeUnnamed(options, before, found, done);
 }
 
-async function removeUnnamed(options: PruneOptions, before: number, found: Found, done: Counts): Promise<void> {
+async function removeUnnamed(options: PruneOptions, before: number, found: KnownFiles, done: Counts): Promise<void> {
   const { target, named, signal, room } = options;
   const kept = new KeptListing(target, room);
   const flush = async (batch: string[]) => {
@@ -120,7 +120,7 @@ async function oldSnapshots(
 }
 
 /** What is known of old publications. */
-interface Found {
+interface KnownFiles {
   /** Files that readers may still ask for. */
   readonly kept: PathSet;
   /** Pages and copies of documents: they go if they are not named now, however new the publication is that had them. */
@@ -135,7 +135,7 @@ async function addPublication(
   live: boolean,
   { snapshot: current }: SnapshotPublication['state'],
   asked: ReadonlySet<string>,
-  found: Found,
+  found: KnownFiles,
 ): Promise<void> {
   const keep = (path: string) => live && found.kept.add(path);
   let complete = old !== undefined;
@@ -162,7 +162,7 @@ async function openOld(
   target: Target,
   roots: readonly RootMetadata[],
 ): Promise<SnapshotPublication | undefined> {
-  const place = placeAtTarget(target);
+  const place = sourceAtTarget(target);
   const signed = await readSnapshot(version, place, roots);
   try {
     return signed && (await openSnapshot(signed, place, roots));
@@ -172,9 +172,9 @@ async function openOld(
   }
 }
 
-async function graceOf({ state, place }: SnapshotPublication): Promise<number> {
+async function graceOf({ state, source }: SnapshotPublication): Promise<number> {
   const target = state.targets.target(SETTINGS_TARGET);
-  const bytes = target && (await place.read(targetFile(SETTINGS_TARGET, target.sha256), target.length));
+  const bytes = target && (await source.read(targetFile(SETTINGS_TARGET, target.sha256), target.length));
   return bytes ? parseSettings(bytes).grace : PUBLICATION_LIMITS.grace;
 }
 

@@ -21,13 +21,13 @@ import {
 import { type Delivery, deliver } from './deliver.ts';
 import { checkNotStopped, eachTarget } from './each-target.ts';
 import { findHighest, type Highest, type Reached } from './highest.ts';
-import type { PublishPlaces } from './places.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
 import { keepTimestamp, type OpenSiteOptions, type Site, withSite } from './site.ts';
+import type { PublishTargets } from './targets.ts';
 import { type Uploaded, type UploadProgress, upload } from './upload.ts';
 
 export interface PublishRun extends OpenSiteOptions {
-  readonly places: PublishPlaces;
+  readonly places: PublishTargets;
   /** How the site is protected first. Left out: what is in `out` is published as it is. */
   readonly protect?: Pick<ProtectOptions, 'rekey' | 'signers' | 'onProgress'> | undefined;
   /** Called with what protecting did, before anything is sent. */

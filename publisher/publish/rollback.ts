@@ -205,9 +205,9 @@ async function checkKeys(
 }
 
 /** The key that signed the documents of a publication. */
-async function publisherKeyOf({ state, place, signed }: SnapshotPublication): Promise<string> {
+async function publisherKeyOf({ state, source, signed }: SnapshotPublication): Promise<string> {
   const target = state.targets.target(DESCRIPTOR_TARGET);
-  const bytes = target && (await place.read(targetFile(DESCRIPTOR_TARGET, target.sha256), target.length));
+  const bytes = target && (await source.read(targetFile(DESCRIPTOR_TARGET, target.sha256), target.length));
   if (!bytes) throw gone(signed.file.version, DESCRIPTOR_TARGET);
   return (await verifyDescriptor(bytes, 0)).publisherKey;
 }

@@ -13,14 +13,14 @@ import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
 import { verifiedRoots } from '../keys/roots.ts';
 import { replaceOutputFile } from '../protect/writers/files.ts';
 import { TIMESTAMP_PATH } from '../publication/files.ts';
-import { type PublicationPlace, placeInDirectory } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { readSnapshot, type SignedSnapshot, signedSnapshot } from '../publication/signed.ts';
+import { type PublicationSource, sourceInDirectory } from '../publication/sources.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore, withLock } from '../workspace/workspace.ts';
-import type { PublishPlaces } from './places.ts';
+import type { PublishTargets } from './targets.ts';
 
-export interface Site extends PublishPlaces {
+export interface Site extends PublishTargets {
   /** What the last `wispr protect` made, and what was published. */
   readonly index: PublisherIndex;
   readonly store: Pick<OpenKeyStore, 'signers' | 'contents' | 'rootId' | 'seal'>;
@@ -29,7 +29,7 @@ export interface Site extends PublishPlaces {
   /** The same, verified, the newest first. */
   readonly roots: readonly [RootMetadata, ...RootMetadata[]];
   /** `out`. */
-  readonly output: PublicationPlace;
+  readonly output: PublicationSource;
   readonly authority: TimestampAuthority;
   /** Left out where the publisher has no token. */
   readonly keyServer: KeyServerAccess | undefined;
@@ -58,7 +58,7 @@ export interface OpenSiteOptions {
  * @throws PublishError `store-busy`, `key-store-refused`, `passphrase-wrong`; whatever `work` throws
  */
 export function withSite<Result>(
-  places: PublishPlaces,
+  places: PublishTargets,
   options: OpenSiteOptions,
   work: (site: Site) => Promise<Result>,
 ): Promise<Result> {
@@ -66,7 +66,7 @@ export function withSite<Result>(
 }
 
 async function openSite(
-  places: PublishPlaces,
+  places: PublishTargets,
   { passphrase, signal, keyServerLimits: limits, targetLimit = 10_000, now = nowInSeconds }: OpenSiteOptions,
   index: PublisherIndex,
 ): Promise<Site> {
@@ -85,7 +85,7 @@ async function openSite(
     keyServer && configuration.timestampBy === 'keyserver'
       ? new KeyServerAuthority({ keyServer, local, signer: store.signers.snapshot, rootFiles: store.roots, roots, now })
       : undefined;
-  const output = placeInDirectory(out);
+  const output = sourceInDirectory(out);
   const shown = await shownAt(output, roots.slice(0, 1)); // `publisher.db` may be lost while `out` is served
   if (shown) await local.learn(shown);
   return {

@@ -177,7 +177,7 @@ async function put(file: PublicationFile, length: number, context: Context): Pro
   } catch (error) {
     const wasChanged = error instanceof StorageError && error.code === 'target-changed';
     // By a request whose answer was lost, or the same by another program.
-    if (!wasChanged || !(await holdsNow(file.path, context))) throw error;
+    if (!wasChanged || !(await hasBytes(file.path, context))) throw error;
   }
 }
 
@@ -187,7 +187,7 @@ function conditionOf({ path, kind }: PublicationFile, { inventory }: Context): P
 }
 
 /** Whether the target has a file as `out` does, without a look at what it had before. */
-export async function holdsNow(path: string, { site, target }: Pick<Context, 'site' | 'target'>): Promise<boolean> {
+export async function hasBytes(path: string, { site, target }: Pick<Context, 'site' | 'target'>): Promise<boolean> {
   const there = await target.head(path);
   return there !== undefined && target.holds(there, { file: join(site.out, path) });
 }

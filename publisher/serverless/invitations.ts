@@ -9,7 +9,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
 import { type Invitation, type KeyStoreContents, openKeyStore } from '../keys/key-store.ts';
-import { isOtherKeyStore, noteKeyStore } from '../keys/note-key-store.ts';
+import { isOtherKeyStore, recordKeyStore } from '../keys/note-key-store.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import { readKeyStore, withLock, workspaceOf } from '../workspace/workspace.ts';
 import { keyPeriodOf } from './key-files.ts';
@@ -122,7 +122,7 @@ async function changeInvitations<Result>(
     const { invitations, result } = change(contents, reading);
     const isNoted = !(await isOtherKeyStore(index, workspace));
     await replaceFile(workspace.keyStore, await seal({ ...contents, invitations }));
-    if (isNoted) await noteKeyStore(index, workspace);
+    if (isNoted) await recordKeyStore(index, workspace);
     return result;
   });
 }

@@ -17,7 +17,7 @@ import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import { KEY_FILES_PATH } from '../../core/site/path.ts';
 import { PublishError } from '../errors.ts';
 import type { Invitation, KeyStoreContents } from '../keys/key-store.ts';
-import type { PublicationPlace } from '../publication/places.ts';
+import type { PublicationSource } from '../publication/sources.ts';
 
 const DAY = 86_400;
 
@@ -52,7 +52,7 @@ export function keyPeriodOf(now: number): Pick<DocumentKey, 'notBefore' | 'notAf
 export async function keyFilesOf(
   { invitations, kept, sets }: Pick<KeyStoreContents, 'invitations' | 'kept' | 'sets'>,
   context: KeyFileContext,
-  there: PublicationPlace,
+  there: PublicationSource,
   now: number,
 ): Promise<Map<string, Uint8Array | undefined>> {
   const pairs = [...sets, ...kept.map(({ name, key }) => [name, key] as const)];
@@ -64,7 +64,7 @@ export async function keyFilesOf(
     const place = await keyFilePlaceOf(invitation.secret, context);
     const path = KEY_FILES_PATH + place.name;
     const before = await there.read(path, MESSAGE_LIMITS.keyFile);
-    const isSame = before && (await saysTheSame(before, keys, place, context));
+    const isSame = before && (await isSameText(before, keys, place, context));
     files.set(path, isSame ? undefined : await encodeKeyFile(keys, place.key, context));
   }
   return files;
@@ -86,7 +86,7 @@ function keysFor(
 }
 
 /** The time of writing aside. */
-async function saysTheSame(
+async function isSameText(
   file: Uint8Array,
   keys: DocumentKeys,
   { key }: KeyFilePlace,

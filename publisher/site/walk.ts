@@ -31,7 +31,7 @@ const MAXIMUM_FILES = 10_000_000;
 const OPEN_DIRECTORY = { bufferSize: 512, encoding: 'buffer' };
 
 /** A directory that is still to be looked into. */
-interface Waiting {
+interface PendingDirectory {
   readonly directory: string;
   readonly path: string;
   /** The real directories on the way here, so that a link back to one of them is seen. */
@@ -52,7 +52,7 @@ export class SourceWalk {
   /** The directory, with links resolved. */
   readonly root: string;
   readonly #isIgnored: (path: string) => boolean;
-  readonly #waiting: Waiting[];
+  readonly #waiting: PendingDirectory[];
   #found = 0;
   readonly #ahead: SourceFile[] = [];
   readonly #walking = this.#walk();
@@ -99,7 +99,7 @@ export class SourceWalk {
     }
   }
 
-  #visit(entry: Dirent<Buffer>, { directory, path: prefix, ancestors }: Waiting): SourceFile | undefined {
+  #visit(entry: Dirent<Buffer>, { directory, path: prefix, ancestors }: PendingDirectory): SourceFile | undefined {
     const { name, valid } = decodeName(entry.name);
     const path = `${prefix}/${name}`;
     if (isHidden(path) || this.#isIgnored(path.slice(1))) this.ignored++;
@@ -174,7 +174,7 @@ export function resolveRoot(source: string): string {
 }
 
 /** Not all at once: a directory may hold millions. */
-function* entriesOf({ directory, path }: Waiting): Generator<Dirent<Buffer>> {
+function* entriesOf({ directory, path }: PendingDirectory): Generator<Dirent<Buffer>> {
   const what = path === '' ? directory : path;
   using opened = reading(what, () => opendirSync(directory, OPEN_DIRECTORY as { bufferSize: number }));
   const next = () => reading(what, () => opened.readSync());

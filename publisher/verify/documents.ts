@@ -13,14 +13,14 @@ import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { contentTargetOf, headTargetOf, targetFile } from '../../core/publication/names.ts';
 import { urlPathOf } from '../../core/site/path.ts';
-import { startOf } from '../publication/places.ts';
 import type { PublishedDocument } from '../publication/roles.ts';
+import { startOf } from '../publication/sources.ts';
 import { leadsTo, recogniseFallbackPage } from '../site/fallback/recognise.ts';
 import { MAXIMUM_FALLBACK_PAGE } from '../site/fallback/template.ts';
 import { isPage, mediaTypeOf } from '../site/media-type.ts';
-import { Unreadable, type VerifiedPlace } from './places.ts';
 import type { FindingCode, VerifyReport } from './report.ts';
 import type { KnownSite } from './site.ts';
+import { Unreadable, type VerifiedSource } from './sources.ts';
 
 /** A check that failed at one file. */
 class Wrong extends Error {
@@ -36,12 +36,12 @@ class Wrong extends Error {
 
 export class DocumentCheck {
   readonly #site: KnownSite;
-  readonly #place: VerifiedPlace;
+  readonly #source: VerifiedSource;
   readonly #report: VerifyReport;
 
-  constructor(site: KnownSite, place: VerifiedPlace, report: VerifyReport) {
+  constructor(site: KnownSite, source: VerifiedSource, report: VerifyReport) {
     this.#site = site;
-    this.#place = place;
+    this.#source = source;
     this.#report = report;
   }
 
@@ -95,7 +95,7 @@ export class DocumentCheck {
   }
 
   async #open(path: string): Promise<AsyncIterable<Uint8Array>> {
-    const stream = await this.#named(path, () => this.#place.open(path));
+    const stream = await this.#named(path, () => this.#source.open(path));
     if (stream === undefined) throw new Wrong(path, 'file-missing', 'this file is not there');
     return stream;
   }

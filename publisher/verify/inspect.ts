@@ -6,7 +6,7 @@ import { type Header, isEncrypted, payloadShape } from '../../core/object/header
 import { readUnverifiedHead } from '../../core/object/read-head.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { fileBytes, fileStart } from './places.ts';
+import { fileBytes, fileStart } from './sources.ts';
 
 /** What stands in an object's head, and whether the file has the length that follows from it. */
 export interface Inspection {

@@ -18,16 +18,16 @@ import { isImmutablePath } from '../publication/files.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { rootsOf, underAny } from '../publication/signed.ts';
 import { sha256Of } from './documents.ts';
-import { type ListedPlace, Unreadable } from './places.ts';
 import type { KnownSite } from './site.ts';
+import { type ListedSource, Unreadable } from './sources.ts';
 
 export class Leftovers {
-  readonly #place: ListedPlace;
+  readonly #source: ListedSource;
   readonly #site: KnownSite;
   #keys: Promise<ReadonlyMap<string, TufKey>> | undefined;
 
-  constructor(place: ListedPlace, site: KnownSite) {
-    this.#place = place;
+  constructor(source: ListedSource, site: KnownSite) {
+    this.#source = source;
     this.#site = site;
   }
 
@@ -52,9 +52,9 @@ export class Leftovers {
 
   /** Whether one of the site's keys has signed a file of metadata, as the file of this number and kind: a signed file could be renamed. */
   async #isSigned(path: string, name: string): Promise<boolean> {
-    this.#keys ??= everyKey(this.#place, this.#site);
+    this.#keys ??= everyKey(this.#source, this.#site);
     const keys = await this.#keys;
-    const bytes = await this.#place.read(path, PUBLICATION_LIMITS.snapshotLength);
+    const bytes = await this.#source.read(path, PUBLICATION_LIMITS.snapshotLength);
     if (bytes === undefined || bytes.length > PUBLICATION_LIMITS.snapshotLength) return false;
     const envelope = openEnvelope(bytes, name);
     const { signatures, message } = envelope;
@@ -64,14 +64,14 @@ export class Leftovers {
   }
 
   /**
-   * What a file's name has to begin with: the hash of its content, or of the head of its object, which has to name this site and this place.
+   * What a file's name has to begin with: the hash of its content, or of the head of its object, which has to name this site and this source.
    *
    * Whose signature the head has is not asked: an object of the publisher's earlier key is a leftover as well, and which keys those were, only
    * metadata could say that may be gone by now. Nothing is lost by it. The file is only counted, like contents, which have no signature at all;
    * no publication sends readers there, and none believes an object of another key.
    */
   async #hashOf(path: string, name: string): Promise<string | undefined> {
-    const stream = await this.#place.open(path);
+    const stream = await this.#source.open(path);
     if (stream === undefined) return undefined;
     if (!name.endsWith(OBJECT_SUFFIX)) return sha256Of(stream);
     const documentPath = path.slice(0, -name.length) + name.slice(65, -OBJECT_SUFFIX.length);
@@ -92,13 +92,13 @@ export class Leftovers {
  *
  * @throws PublicationError
  */
-async function everyKey(place: ListedPlace, { publication }: KnownSite): Promise<ReadonlyMap<string, TufKey>> {
+async function everyKey(source: ListedSource, { publication }: KnownSite): Promise<ReadonlyMap<string, TufKey>> {
   const { root, targets } = publication.state;
   const roots = await rootsOf(publication);
   const keys = new Map(roots.flatMap((root) => [...root.keys]));
-  for (const name of await place.namesIn(METADATA_PATH)) {
+  for (const name of await source.namesIn(METADATA_PATH)) {
     const version = Number(/^([1-9]\d{0,14})\.targets\.json$/.exec(name)?.[1] ?? 0);
-    const earlier = version > 0 ? await readTargets(place, version, roots) : undefined;
+    const earlier = version > 0 ? await readTargets(source, version, roots) : undefined;
     for (const [keyid, key] of earlier?.keys ?? []) keys.set(keyid, key);
   }
   return new Map([...keys, ...targets.keys, ...root.keys]);
@@ -112,13 +112,13 @@ function isNamedBy({ version, _type }: TufObject, name: string): boolean {
 
 /** @returns `undefined` where the keys of no root have signed it */
 async function readTargets(
-  place: ListedPlace,
+  source: ListedSource,
   version: number,
   roots: readonly RootMetadata[],
 ): Promise<TargetsMetadata | undefined> {
   const file = { version, length: undefined, sha256: undefined };
   try {
-    const bytes = await place.read(fileOfRole('targets', version), PUBLICATION_LIMITS.targetsLength);
+    const bytes = await source.read(fileOfRole('targets', version), PUBLICATION_LIMITS.targetsLength);
     return await underAny(bytes ? roots : [], ({ roles: { targets: roleKeys }, keys }) => {
       return verifyTargets(bytes ?? new Uint8Array(0), 'targets', { roleKeys, keys }, file, READER_OPTIONS);
     });

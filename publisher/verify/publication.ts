@@ -15,9 +15,9 @@ import {
 } from '../publication/roles.ts';
 import type { PathSet } from '../publish/inventory.ts';
 import { DocumentCheck, sha256Of } from './documents.ts';
-import { Unreadable, type VerifiedPlace } from './places.ts';
 import type { VerifyReport } from './report.ts';
 import type { KnownSite } from './site.ts';
+import { Unreadable, type VerifiedSource } from './sources.ts';
 
 export interface PublicationCheckOptions {
   /** Which documents are looked at; all, if left out. */
@@ -37,12 +37,12 @@ export interface DocumentChoice {
 
 export async function checkPublication(
   site: KnownSite,
-  place: VerifiedPlace,
+  source: VerifiedSource,
   report: VerifyReport,
   { choice, named, onProgress }: PublicationCheckOptions,
 ): Promise<void> {
-  const documents = new DocumentCheck(site, place, report);
-  await checkOwnTargets(site, place, report, named);
+  const documents = new DocumentCheck(site, source, report);
+  await checkOwnTargets(site, source, report, named);
   const seen = new Set(['targets']);
   const sections = site.publication.state.targets.delegations
     .map(({ name }) => name)
@@ -65,16 +65,16 @@ export async function checkPublication(
       choice?.consider(document);
       if (named) for (const { path } of filesOf(document)) named.add(path);
     }
-    if (!choice) await forEachInFlight(contents.documents, place.inFlight, check);
+    if (!choice) await forEachInFlight(contents.documents, source.inFlight, check);
   }
-  if (choice) await forEachInFlight(choice.chosen(), place.inFlight, check);
-  await checkOtherMetadata(site, place, report, seen, named);
+  if (choice) await forEachInFlight(choice.chosen(), source.inFlight, check);
+  await checkOtherMetadata(site, source, report, seen, named);
 }
 
 /** Descriptor and settings, at the names that the role `targets` gives them; and the descriptor at its own. */
 async function checkOwnTargets(
   site: KnownSite,
-  place: VerifiedPlace,
+  source: VerifiedSource,
   report: VerifyReport,
   named: PathSet | undefined,
 ): Promise<void> {
@@ -82,9 +82,9 @@ async function checkOwnTargets(
   for (const { path } of ownTargetFiles(state)) {
     named?.add(path);
     const hash = /\/([0-9a-f]{64})\.[^/]*$/.exec(path)?.[1];
-    await checkHash(place, report, path, hash);
+    await checkHash(source, report, path, hash);
   }
-  const plain = await place.open(DESCRIPTOR_PATH);
+  const plain = await source.open(DESCRIPTOR_PATH);
   const hash = state.targets.target(DESCRIPTOR_PATH.slice(1))?.sha256;
   if (plain && (await sha256Of(plain)) !== hash)
     report.find(DESCRIPTOR_PATH, 'file-altered', 'not the descriptor that the publication names');
@@ -93,7 +93,7 @@ async function checkOwnTargets(
 /** Bins of earlier numbers: the snapshot goes on naming them, and readers do not fetch them. */
 async function checkOtherMetadata(
   site: KnownSite,
-  place: VerifiedPlace,
+  source: VerifiedSource,
   report: VerifyReport,
   seen: ReadonlySet<string>,
   named: PathSet | undefined,
@@ -105,18 +105,18 @@ async function checkOtherMetadata(
     const path = fileOfRole(role, file.version);
     if ((file.length ?? 0) > PUBLICATION_LIMITS.targetsLength)
       report.find(METADATA_PATH, 'metadata-too-large', `the snapshot gives ${path} too many bytes`);
-    else await checkHash(place, report, path, file.sha256);
+    else await checkHash(source, report, path, file.sha256);
   }
 }
 
 async function checkHash(
-  place: VerifiedPlace,
+  source: VerifiedSource,
   report: VerifyReport,
   path: string,
   hash: string | undefined,
 ): Promise<void> {
   try {
-    const stream = await place.open(path);
+    const stream = await source.open(path);
     if (stream === undefined) report.find(path, 'file-missing', 'this file is not there');
     else if ((await sha256Of(stream)) !== hash)
       report.find(path, 'file-altered', 'not the file that the publication names');

@@ -4,9 +4,9 @@ import { hexDigest } from '../../core/encoding/digest.ts';
 import { type ReaderProgram, versionOfProgram } from '../../core/publication/reader-program.ts';
 import { SCRIPTS_WITH_DOCUMENTS } from '../../node-support/web-reader-files.ts';
 import { PublishError } from '../errors.ts';
-import { WebPlace } from './places.ts';
 import type { VerifyReport } from './report.ts';
 import type { KnownSite } from './site.ts';
+import { WebSource } from './sources.ts';
 
 /** Milliseconds. */
 const TIMEOUT = 10_000;
@@ -40,11 +40,11 @@ export async function checkReadingSite({ reading, program }: KnownSite, report: 
 
 /** @returns `undefined` where there is none. @throws PublishError `unreadable` */
 async function programAt(reading: string, names: readonly string[]): Promise<ReaderProgram | undefined> {
-  const places = { own: new WebPlace(reading), documents: new WebPlace(await documentsOf(reading)) };
+  const sources = { own: new WebSource(reading), documents: new WebSource(await documentsOf(reading)) };
   const program: Record<string, string> = {};
   for (const name of names) {
-    const place = SCRIPTS_WITH_DOCUMENTS.includes(name) ? places.documents : places.own;
-    const script = await place.read(`/-/${name}.js`, LONGEST);
+    const source = SCRIPTS_WITH_DOCUMENTS.includes(name) ? sources.documents : sources.own;
+    const script = await source.read(`/-/${name}.js`, LONGEST);
     if (script) program[name] = await hexDigest(script);
   }
   return Object.keys(program).length > 0 ? program : undefined;

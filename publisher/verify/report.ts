@@ -135,12 +135,12 @@ const TRUST = {
   none: 'nothing: the root id is the one found there',
 } as const;
 
-/** A report as lines for people. @param place - as it was named */
-export function describeReport(place: string, report: VerifyReport): string[] {
+/** A report as lines for people. @param source - as it was named */
+export function describeReport(source: string, report: VerifyReport): string[] {
   const { site, publisher, trust, publication, encrypted, signed, sections, findings, moreFindings, notes } = report;
   const lines: string[] = [];
   if (publisher !== undefined) {
-    lines.push(`${place} is ${site ?? 'a site'}, published by ${publisher}`, `trusted: ${TRUST[trust]}`);
+    lines.push(`${source} is ${site ?? 'a site'}, published by ${publisher}`, `trusted: ${TRUST[trust]}`);
   }
   if (publication) {
     const { version, confirmed, freshUntil } = publication;

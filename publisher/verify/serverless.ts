@@ -2,22 +2,26 @@
 import { createHash } from 'node:crypto';
 import { isLikeKeyFile } from '../../core/keys/key-file.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { startOf } from '../publication/places.ts';
+import { startOf } from '../publication/sources.ts';
 import { readingSiteFiles } from '../serverless/reading-site.ts';
 import { sha256Of } from './documents.ts';
-import { Unreadable, type VerifiedPlace } from './places.ts';
 import type { VerifyReport } from './report.ts';
 import type { KnownSite } from './site.ts';
+import { Unreadable, type VerifiedSource } from './sources.ts';
 
 /**
  * Like fallback pages, these files can be made again, and have to be the same.
  *
  * @throws PublishError `web-reader-missing`
  */
-export async function checkServerlessSite(site: KnownSite, place: VerifiedPlace, report: VerifyReport): Promise<void> {
+export async function checkServerlessSite(
+  site: KnownSite,
+  source: VerifiedSource,
+  report: VerifyReport,
+): Promise<void> {
   for (const [path, bytes] of readingSiteFiles(site))
     await readable(path, report, async () => {
-      const stream = await place.open(path);
+      const stream = await source.open(path);
       if (stream === undefined) report.find(path, 'file-missing', 'this file is not there');
       else if ((await sha256Of(stream)) !== createHash('sha256').update(bytes).digest('hex'))
         report.find(path, 'file-altered', 'not the reading site as this version of wispr makes it');
@@ -25,9 +29,9 @@ export async function checkServerlessSite(site: KnownSite, place: VerifiedPlace,
 }
 
 /** Only those who were invited can tell more. */
-export async function checkKeyFile(path: string, place: VerifiedPlace, report: VerifyReport): Promise<void> {
+export async function checkKeyFile(path: string, source: VerifiedSource, report: VerifyReport): Promise<void> {
   await readable(path, report, async () => {
-    const stream = await place.open(path);
+    const stream = await source.open(path);
     const bytes = stream && (await startOf(stream, MESSAGE_LIMITS.keyFile + 1));
     if (bytes && isLikeKeyFile(bytes)) report.keyFiles++;
     else report.find(path, 'file-altered', 'not a key file');

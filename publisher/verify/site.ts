@@ -24,11 +24,11 @@ import { rootIdOf } from '../../core/publication/writer.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
 import { TIMESTAMP_PATH } from '../publication/files.ts';
-import type { PublicationPlace } from '../publication/places.ts';
 import type { OpenPublication } from '../publication/roles.ts';
 import { ifGood } from '../publication/signed.ts';
-import type { VerifiedPlace } from './places.ts';
+import type { PublicationSource } from '../publication/sources.ts';
 import type { VerifyReport } from './report.ts';
+import type { VerifiedSource } from './sources.ts';
 
 export interface SiteOptions {
   /** The publisher that is expected; the one that the host proof names, if left out. */
@@ -67,14 +67,14 @@ export interface KnownSite {
  * @returns what documents are to be checked against; `undefined` if nothing can be
  */
 export async function readSite(
-  place: VerifiedPlace,
+  source: VerifiedSource,
   options: SiteOptions,
   report: VerifyReport,
 ): Promise<KnownSite | undefined> {
-  const publication = await openAndReport(place, options, report);
+  const publication = await openAndReport(source, options, report);
   if (publication === undefined) return undefined;
   report.publisher = publication.rootId;
-  await checkProof(place, publication.rootId, options, report);
+  await checkProof(source, publication.rootId, options, report);
   const settings = await readSettings(publication, report);
   checkFreshness(publication, settings?.grace ?? 0, options.now, report);
   const descriptor = await readDescriptor(publication, options.now, report);
@@ -102,23 +102,23 @@ export async function readSite(
   return { ...about, root: publication.rootId, publisherKey, publication, now: options.now };
 }
 
-interface FoundPublication extends OpenPublication {
+interface VerifiedPublication extends OpenPublication {
   readonly rootId: string;
   readonly state: TrustedState;
 }
 
 async function openAndReport(
-  place: VerifiedPlace,
+  source: VerifiedSource,
   options: SiteOptions,
   report: VerifyReport,
-): Promise<FoundPublication | undefined> {
+): Promise<VerifiedPublication | undefined> {
   let asked = METADATA_PATH; // files are read and verified one after the other: the last is the one that is wrong
-  const read: VerifiedPlace['read'] = (path, maximum) => {
+  const read: VerifiedSource['read'] = (path, maximum) => {
     asked = path;
-    return place.read(path, maximum);
+    return source.read(path, maximum);
   };
   try {
-    return { ...(await openPublication({ read }, options)), place };
+    return { ...(await openPublication({ read }, options)), source };
   } catch (error) {
     if (!(error instanceof PublicationError)) throw error;
     report.find(asked, error.code, error.message);
@@ -128,10 +128,10 @@ async function openAndReport(
 
 /** Opens a publication as a reader does who begins anew, but at the time when its timestamp was signed. */
 async function openPublication(
-  place: PublicationPlace,
+  source: PublicationSource,
   { root, now }: SiteOptions,
-): Promise<Pick<FoundPublication, 'rootId' | 'state'>> {
-  const metadata = (file: string, maximum: number) => place.read(METADATA_PATH + decodeURIComponent(file), maximum);
+): Promise<Pick<VerifiedPublication, 'rootId' | 'state'>> {
+  const metadata = (file: string, maximum: number) => source.read(METADATA_PATH + decodeURIComponent(file), maximum);
   const firstRoot = await metadata(FIRST_ROOT_FILE, PUBLICATION_LIMITS.rootLength);
   if (firstRoot === undefined) throw new PublicationError('metadata-missing', `there is no ${FIRST_ROOT_FILE}`);
   const rootId = await rootIdOf(firstRoot);
@@ -167,12 +167,12 @@ async function timeOf(timestamp: Uint8Array | undefined): Promise<number | undef
 }
 
 async function checkProof(
-  place: VerifiedPlace,
+  source: VerifiedSource,
   rootId: string,
   { root }: SiteOptions,
   report: VerifyReport,
 ): Promise<void> {
-  const proof = await place.read(HOST_PROOF_PATH, MESSAGE_LIMITS.hostProof);
+  const proof = await source.read(HOST_PROOF_PATH, MESSAGE_LIMITS.hostProof);
   const proves = proof !== undefined && isHostProof(new TextDecoder().decode(proof), rootId);
   report.trust = root !== undefined ? 'given' : proves ? 'host-proof' : 'none';
   if (proves) return;
@@ -183,7 +183,7 @@ async function checkProof(
 }
 
 /** Everything that has expired, or comes from the future. */
-function checkFreshness({ state }: FoundPublication, grace: number, now: number, report: VerifyReport): void {
+function checkFreshness({ state }: VerifiedPublication, grace: number, now: number, report: VerifyReport): void {
   const { root, timestamp, snapshot, targets } = state;
   const shownUntil = timestamp.expires + grace;
   const { version: confirmed, expires: freshUntil } = timestamp;
@@ -205,12 +205,12 @@ function findLate(report: VerifyReport, path: string, check: () => void, rest = 
 }
 
 async function readSettings(
-  { state, place }: FoundPublication,
+  { state, source }: VerifiedPublication,
   report: VerifyReport,
 ): Promise<SiteSettings | undefined> {
   const target = state.targets.target(SETTINGS_TARGET);
   const path = target && targetFile(SETTINGS_TARGET, target.sha256);
-  const bytes = path && (await place.read(path, PUBLICATION_LIMITS.settingsLength));
+  const bytes = path && (await source.read(path, PUBLICATION_LIMITS.settingsLength));
   try {
     if (!target) throw new PublicationError('metadata-missing', 'the publication has no site settings');
     // Whether they are there, and the right ones, is checked with all that `targets` names.
@@ -224,7 +224,7 @@ async function readSettings(
 
 /** An expired descriptor is reported, and still says which key to check with. */
 async function readDescriptor(
-  { state, rootId, place }: FoundPublication,
+  { state, rootId, source }: VerifiedPublication,
   now: number,
   report: VerifyReport,
 ): Promise<VerifiedDescriptor | undefined> {
@@ -234,7 +234,7 @@ async function readDescriptor(
     return undefined;
   }
   const path = targetFile(DESCRIPTOR_TARGET, target.sha256);
-  const bytes = await place.read(path, MESSAGE_LIMITS.descriptor);
+  const bytes = await source.read(path, MESSAGE_LIMITS.descriptor);
   if (bytes === undefined || (await hexDigest(bytes)) !== target.sha256) return undefined; // reported with all that `targets` names
   try {
     const descriptor = await verifyDescriptor(bytes, now).catch((error: unknown) => {

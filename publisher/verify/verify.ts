@@ -14,12 +14,12 @@ import { PathSet } from '../publish/inventory.ts';
 import { isKeyFilePath } from '../serverless/key-files.ts';
 import { READING_SITE_FILES } from '../serverless/reading-site.ts';
 import { Leftovers } from './leftovers.ts';
-import { BucketPlace, DirectoryPlace, type ListedPlace, WebPlace } from './places.ts';
 import { checkPublication, type DocumentChoice, type PublicationCheckOptions } from './publication.ts';
 import { checkReadingSite } from './reading-site.ts';
 import { VerifyReport } from './report.ts';
 import { checkKeyFile, checkServerlessSite } from './serverless.ts';
 import { type KnownSite, readSite, type SiteOptions } from './site.ts';
+import { BucketSource, DirectorySource, type ListedSource, WebSource } from './sources.ts';
 
 export interface VerifyOptions extends Partial<SiteOptions> {
   readonly onProgress?: PublicationCheckOptions['onProgress'];
@@ -31,7 +31,7 @@ export interface VerifyOptions extends Partial<SiteOptions> {
  * @throws PublishError `unreadable`; what is wrong in the tree is not thrown, but stands in the report
  */
 export async function verifyTree(directory: string, options: VerifyOptions = {}): Promise<VerifyReport> {
-  return verifyListed(new DirectoryPlace(resolve(directory)), options);
+  return verifyListed(new DirectorySource(resolve(directory)), options);
 }
 
 /**
@@ -43,34 +43,34 @@ export async function verifyTree(directory: string, options: VerifyOptions = {})
 export async function verifyBucket(name: string, options: VerifyOptions = {}): Promise<VerifyReport> {
   const bucket = await openBucket(name);
   try {
-    return await verifyListed(new BucketPlace(bucket), options);
+    return await verifyListed(new BucketSource(bucket), options);
   } finally {
     bucket.close();
   }
 }
 
-async function verifyListed(place: ListedPlace, options: VerifyOptions): Promise<VerifyReport> {
+async function verifyListed(source: ListedSource, options: VerifyOptions): Promise<VerifyReport> {
   const report = new VerifyReport();
-  await place.check();
-  const site = await readSite(place, { now: nowInSeconds(), ...options }, report);
+  await source.check();
+  const site = await readSite(source, { now: nowInSeconds(), ...options }, report);
   if (site === undefined) return report.finish();
   const named = new PathSet();
-  await checkPublication(site, place, report, { named, onProgress: options.onProgress });
-  if (site.serverless) await checkServerlessSite(site, place, report);
-  await findExtras(place, site, named, report);
+  await checkPublication(site, source, report, { named, onProgress: options.onProgress });
+  if (site.serverless) await checkServerlessSite(site, source, report);
+  await findExtras(source, site, named, report);
   return report.finish();
 }
 
 const EXPECTED: readonly string[] = [...SITE_FILES, TIMESTAMP_PATH];
 
 /** Files that do not belong to the publication. What earlier publications named is only counted: readers may still come for it. */
-async function findExtras(place: ListedPlace, site: KnownSite, named: PathSet, report: VerifyReport): Promise<void> {
-  const leftovers = new Leftovers(place, site);
-  for await (const { path, isFile } of place.entries()) {
+async function findExtras(source: ListedSource, site: KnownSite, named: PathSet, report: VerifyReport): Promise<void> {
+  const leftovers = new Leftovers(source, site);
+  for await (const { path, isFile } of source.entries()) {
     if (!isFile) report.find(path, 'file-unsigned', 'neither a file nor a directory: nothing signs it');
     else if (named.has(path) || EXPECTED.includes(path)) continue;
     else if (site.serverless && READING_SITE_FILES.includes(path)) continue;
-    else if (site.serverless && isKeyFilePath(path)) await checkKeyFile(path, place, report);
+    else if (site.serverless && isKeyFilePath(path)) await checkKeyFile(path, source, report);
     else if (await leftovers.has(path)) report.leftovers++;
     else report.find(path, 'file-unsigned', 'nothing signs this file');
   }
@@ -91,18 +91,18 @@ export interface VerifyUrlOptions extends VerifyOptions {
  */
 export async function verifyUrl(url: URL, options: VerifyUrlOptions = {}): Promise<VerifyReport> {
   const base = url.origin + url.pathname.replace(/\/$/, '');
-  const place = new WebPlace(base);
+  const source = new WebSource(base);
   const report = new VerifyReport();
-  await place.read(HOST_PROOF_PATH, 0); // whether the host answers
-  const site = await readSite(place, { now: nowInSeconds(), ...options }, report);
+  await source.read(HOST_PROOF_PATH, 0); // whether the host answers
+  const site = await readSite(source, { now: nowInSeconds(), ...options }, report);
   if (url.protocol === 'http:' && options.root === undefined)
     report.notes.push('over http, the host proof does not prove that the host is the one that was meant');
   if (site === undefined) return report.finish();
   const { onProgress, sample, paths = [] } = options;
   const named = paths.length > 0 ? new NamedDocuments(paths, base, report) : undefined;
   const choice = named ?? (sample === undefined ? undefined : new Sample(sample));
-  await checkPublication(site, place, report, { choice, onProgress });
-  await (site.serverless ? checkServerlessSite(site, place, report) : checkReadingSite(site, report));
+  await checkPublication(site, source, report, { choice, onProgress });
+  await (site.serverless ? checkServerlessSite(site, source, report) : checkReadingSite(site, report));
   if (choice) report.notes.push(choice.note());
   return report.finish();
 }
@@ -154,8 +154,8 @@ class Sample implements DocumentChoice {
     this.#seen++;
     if (this.#kept.length < this.#size) this.#kept.push(document);
     else {
-      const place = randomInt(this.#seen); // a host must not know which documents are checked
-      if (place < this.#size) this.#kept[place] = document;
+      const source = randomInt(this.#seen); // a host must not know which documents are checked
+      if (source < this.#size) this.#kept[source] = document;
     }
   }
 

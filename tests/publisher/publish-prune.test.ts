@@ -9,8 +9,8 @@ import { StorageError } from '../../node-support/storage/errors.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roots.ts';
-import { placeInDirectory } from '../../publisher/publication/places.ts';
 import { openShown, openSnapshot } from '../../publisher/publication/signed.ts';
+import { sourceInDirectory } from '../../publisher/publication/sources.ts';
 import { PathSet } from '../../publisher/publish/inventory.ts';
 import { pruneTarget } from '../../publisher/publish/prune.ts';
 import type { PublishedTarget } from '../../publisher/publish/publish.ts';
@@ -115,8 +115,8 @@ it('keeps what a section named that was given up, as long as readers may hold th
 /** Looks for what is to be removed, as publishing does, where nothing is named any more. */
 async function prune(target: Target, room?: number, signal?: AbortSignal) {
   const now = nowInSeconds();
-  const { roots, snapshot: signed } = await openShown(placeInDirectory(workspace.out), 'out');
-  const publication = await openSnapshot(signed, placeInDirectory(workspace.out), roots);
+  const { roots, snapshot: signed } = await openShown(sourceInDirectory(workspace.out), 'out');
+  const publication = await openSnapshot(signed, sourceInDirectory(workspace.out), roots);
   return pruneTarget({
     target,
     publication,

@@ -9,7 +9,7 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { readTimestamp } from '../../publisher/authority/authority.ts';
 import { rotateRole } from '../../publisher/keys/change-roots.ts';
 import { TIMESTAMP_PATH } from '../../publisher/publication/files.ts';
-import { locatePlaces } from '../../publisher/publish/places.ts';
+import { locateTargets } from '../../publisher/publish/targets.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { withLock, workspaceOf } from '../../publisher/workspace/workspace.ts';
 import { alteredTarget, interrupted } from '../support/altered-target.ts';
@@ -232,7 +232,7 @@ describe('publishing to a directory', () => {
   it('takes no directory that holds the keys or the site', async () => {
     const resolve = async (target: string) => {
       const { configurationFile } = made;
-      return (await locatePlaces({ configurationFile, target: join(made.directory, target) })).targets;
+      return (await locateTargets({ configurationFile, target: join(made.directory, target) })).targets;
     };
     for (const text of ['.', 'site', 'site/x', 'protected/x', '..'])
       await expect(resolve(text)).rejects.toMatchObject({ code: 'configuration-invalid' });

@@ -16,9 +16,9 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { addSigner, rotatePublisherKey } from '../../publisher/keys/change-roots.ts';
 import { addSectionSigner, removeSectionSigner, rotateSection } from '../../publisher/keys/change-sections.ts';
 import { listKeys } from '../../publisher/publication/list-keys.ts';
-import { placeInDirectory } from '../../publisher/publication/places.ts';
 import { expiriesOf } from '../../publisher/publication/roles.ts';
 import { openShown, openSnapshot } from '../../publisher/publication/signed.ts';
+import { sourceInDirectory } from '../../publisher/publication/sources.ts';
 import { Sections, targetPatterns } from '../../publisher/site/sections.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { SECTION_DEPTH } from '../../publisher/workspace/configuration/names.ts';
@@ -55,7 +55,7 @@ async function handOver(section = 'sports'): Promise<RoleSigner> {
 
 /** A role as it is published. */
 async function role(name: string): Promise<TargetsMetadata> {
-  const { snapshot } = await openShown(placeInDirectory(workspace.out), 'out');
+  const { snapshot } = await openShown(sourceInDirectory(workspace.out), 'out');
   const version = snapshot.snapshot.roles.get(name)?.version ?? 0;
   const bytes = await readFile(join(workspace.out, METADATA_PATH, metadataFile(name, version)));
   return parseTargets(openEnvelope(bytes, name).signed(), name);
@@ -112,7 +112,7 @@ describe('a section', () => {
     const { publication } = await workspace.protect();
     const expires = (await role('sports')).expires;
     expect(publication.expires).toContainEqual({ role: 'sports', expires });
-    const place = placeInDirectory(workspace.out);
+    const place = sourceInDirectory(workspace.out);
     const { snapshot, roots } = await openShown(place, 'out');
     const opened = await openSnapshot(snapshot, place, roots);
     expect(await expiriesOf(opened)).toContainEqual({ role: 'sports', expires, version: 1 });

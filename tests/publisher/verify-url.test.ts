@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { urlPathOf } from '../../core/site/path.ts';
-import { WebPlace } from '../../publisher/verify/places.ts';
 import type { VerifyReport } from '../../publisher/verify/report.ts';
+import { WebSource } from '../../publisher/verify/sources.ts';
 import { type VerifyUrlOptions, verifyUrl } from '../../publisher/verify/verify.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
@@ -159,7 +159,7 @@ describe('a published site', () => {
       const timer = setInterval(() => response.write('x'), 5);
       response.once('close', () => clearInterval(timer));
     });
-    const place = new WebPlace(host.origin, 50);
+    const place = new WebSource(host.origin, 50);
     await expect(place.read('/slow', 65_536)).rejects.toThrow('the host is too slow');
     host.handlers.delete('/slow');
   });

@@ -1,11 +1,11 @@
 /** Protects and publishes once, as a program that can be killed: CONFIGURATION. Prints `ready` when it begins, and how it ended. */
 import { CodedError } from '../../core/errors.ts';
-import { locatePlaces } from '../../publisher/publish/places.ts';
 import { publishFromWorkspace } from '../../publisher/publish/publish.ts';
+import { locateTargets } from '../../publisher/publish/targets.ts';
 import { PASSPHRASE } from './workspace.ts';
 
 const [configurationFile = ''] = process.argv.slice(2);
-const places = await locatePlaces({ configurationFile });
+const places = await locateTargets({ configurationFile });
 process.stdout.write('ready\n');
 try {
   const { summary } = await publishFromWorkspace({ places, passphrase: PASSPHRASE, protect: {} });

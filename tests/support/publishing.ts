@@ -8,7 +8,6 @@ import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import { TIMESTAMP_PATH } from '../../publisher/publication/files.ts';
 import { type Confirmation, confirmSite } from '../../publisher/publish/confirm.ts';
 import { findHighest } from '../../publisher/publish/highest.ts';
-import { locatePlaces, type PublishPlaces } from '../../publisher/publish/places.ts';
 import {
   type PublishRun,
   type PublishSummary,
@@ -16,6 +15,7 @@ import {
   publishSite,
 } from '../../publisher/publish/publish.ts';
 import { type OpenSiteOptions, type Site, withSite } from '../../publisher/publish/site.ts';
+import { locateTargets, type PublishTargets } from '../../publisher/publish/targets.ts';
 import { type Withdrawal, withdrawSite } from '../../publisher/publish/withdraw.ts';
 import type { Configuration } from '../../publisher/workspace/configuration/schema.ts';
 import { PASSPHRASE, type TestWorkspace } from './workspace.ts';
@@ -49,8 +49,8 @@ export class Publishing {
     return new Publishing({ ...this.made, directory, source, configurationFile });
   }
 
-  async places(target?: string): Promise<PublishPlaces> {
-    const places = await locatePlaces({ configurationFile: this.made.configurationFile, target });
+  async places(target?: string): Promise<PublishTargets> {
+    const places = await locateTargets({ configurationFile: this.made.configurationFile, target });
     const { target: change = (same: Target) => same, token = places.token, keyServer } = this.changes;
     const configuration = { ...places.configuration, ...(keyServer !== undefined && { keyServer }) };
     return { ...places, configuration, targets: places.targets.map(change), token };

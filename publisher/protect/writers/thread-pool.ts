@@ -14,7 +14,7 @@ const BATCH_BYTES = 1024 * 1024;
 /** One batch under way, and one that waits, so that a thread never does. */
 const BATCHES_PER_THREAD = 2;
 
-interface Waiting {
+interface PendingJob {
   readonly job: Job;
   readonly bytes: number;
   readonly resolve: (value: JobResults[Job['kind']]) => void;
@@ -26,7 +26,7 @@ export class ThreadPool implements JobPool {
   readonly #maximum: number;
   readonly #startThread: () => Thread;
   readonly #threads: Thread[] = [];
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: PendingJob[] = [];
   /** On the thread that asks. */
   readonly #here: () => Performer;
   #refusal: Error | undefined;
@@ -110,13 +110,13 @@ export class ThreadPool implements JobPool {
     return length;
   }
 
-  async #run(ask: (jobs: readonly Job[]) => Promise<readonly Answer[]>, batch: readonly Waiting[]): Promise<void> {
+  async #run(ask: (jobs: readonly Job[]) => Promise<readonly Answer[]>, batch: readonly PendingJob[]): Promise<void> {
     const answers = await ask(batch.map(({ job }) => job)).catch(() => undefined); // it died, and said so
     for (const [index, waiting] of batch.entries()) this.#settle(waiting, answers?.[index]);
     this.#dispatch();
   }
 
-  #settle({ resolve, reject }: Waiting, answer: Answer | undefined): void {
+  #settle({ resolve, reject }: PendingJob, answer: Answer | undefined): void {
     if (answer === undefined) reject(this.#refusal ?? died('it was ended'));
     else if ('failure' in answer) reject(errorOf(answer.failure));
     else resolve(answer.value);

@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { freePort, stopAll } from '../../../cache-config/child.ts';
 import { openKeyStore } from '../../../publisher/keys/key-store.ts';
-import { putKeyFiles } from '../../../publisher/protect/reading-site.ts';
+import { writeKeyFiles } from '../../../publisher/protect/reading-site.ts';
 import { readConfiguration } from '../../../publisher/workspace/configuration/read.ts';
 import { writeWebReader } from '../../../scripts/build-web-reader.ts';
 import { launchChromium } from '../chromium.ts';
@@ -86,7 +86,7 @@ export class ServerlessSite {
     const { directory, out } = this;
     const configuration = await readConfiguration(join(directory, 'wispr.json'));
     const { contents, rootId } = await openKeyStore(await readFile(join(directory, 'publisher.keys')), PASSPHRASE);
-    await putKeyFiles({ configuration, out, contents, rootId, now });
+    await writeKeyFiles({ configuration, out, contents, rootId, now });
   };
 
   /** Opens an invitation at a host, and everything that there is: pages, pictures, downloads, a film, a whole issue to keep. */

@@ -7,14 +7,14 @@ import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { readToken } from '../authority/key-server.ts';
 import { PublishError } from '../errors.ts';
-import { resolveMissing } from '../protect/locate.ts';
+import { resolveMissing } from '../protect/location.ts';
 import { isInside } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { type Workspace, workspaceOf } from '../workspace/workspace.ts';
 
 /** What the command line says about places. */
-export interface NamedPlaces {
+export interface NamedTargets {
   readonly configurationFile: string;
   /** A target in place of those in `wispr.json`. */
   readonly target?: string | undefined;
@@ -22,7 +22,7 @@ export interface NamedPlaces {
   readonly tokenFile?: string | undefined;
 }
 
-export interface PublishPlaces {
+export interface PublishTargets {
   readonly configurationFile: string;
   readonly configuration: Configuration;
   readonly workspace: Workspace;
@@ -41,7 +41,7 @@ export interface PublishPlaces {
  *
  * @throws PublishError `configuration-invalid`, `token-refused`; StorageError `argument-invalid`
  */
-export async function locatePlaces({ configurationFile, target, tokenFile }: NamedPlaces): Promise<PublishPlaces> {
+export async function locateTargets({ configurationFile, target, tokenFile }: NamedTargets): Promise<PublishTargets> {
   const configuration = await readConfiguration(configurationFile);
   const workspace = workspaceOf(configurationFile);
   const { directory } = workspace;
@@ -66,7 +66,7 @@ export function missingDirectories(targets: readonly Target[]): string[] {
     .map(({ name }) => name);
 }
 
-interface SitePlace extends Pick<PublishPlaces, 'workspace' | 'out'> {
+interface SitePlace extends Pick<PublishTargets, 'workspace' | 'out'> {
   readonly source: string;
 }
 

@@ -10,9 +10,9 @@ import { StorageError } from '../../node-support/storage/errors.ts';
 import type { S3Target } from '../../node-support/storage/s3.ts';
 import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { type PublicationPlace, startOf } from '../publication/places.ts';
+import { type PublicationSource, startOf } from '../publication/sources.ts';
 
-export abstract class VerifiedPlace implements PublicationPlace {
+export abstract class VerifiedSource implements PublicationSource {
   /** How many files are looked at at a time. */
   abstract readonly inFlight: number;
 
@@ -45,8 +45,8 @@ export abstract class VerifiedPlace implements PublicationPlace {
 /** A file that is there, or may be, cannot be read. */
 export class Unreadable extends Error {}
 
-/** A place that can say what lies there. */
-export abstract class ListedPlace extends VerifiedPlace {
+/** A source that can say what lies there. */
+export abstract class ListedSource extends VerifiedSource {
   /** Everything that is no directory, however much that is. */
   abstract entries(): AsyncGenerator<TreeEntry>;
 
@@ -72,7 +72,7 @@ export interface TreeEntry {
 const PIECE_LENGTH = 1024 * 1024;
 const NO_FILE = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
 
-export class DirectoryPlace extends ListedPlace {
+export class DirectorySource extends ListedSource {
   readonly inFlight = 4;
   readonly #directory: string;
 
@@ -123,7 +123,7 @@ export class DirectoryPlace extends ListedPlace {
 }
 
 /** A bucket, past the web host in front of it. */
-export class BucketPlace extends ListedPlace {
+export class BucketSource extends ListedSource {
   readonly inFlight = 8;
   readonly #bucket: S3Target;
 
@@ -197,7 +197,7 @@ const NO_DOCUMENT = [404, 410];
 const SLOWEST = 1024;
 const SLOW_START = 60_000;
 
-export class WebPlace extends VerifiedPlace {
+export class WebSource extends VerifiedSource {
   readonly inFlight = 8;
   readonly #base: string;
   readonly #slowStart: number;

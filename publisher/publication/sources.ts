@@ -6,7 +6,7 @@ import { FileTooLong, type Target } from '../../node-support/storage/target.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 
-export interface PublicationPlace {
+export interface PublicationSource {
   /**
    * A small file. What is longer than asked for is cut, or is none.
    *
@@ -17,8 +17,8 @@ export interface PublicationPlace {
 }
 
 /** @param directory - with the metadata and nothing above them */
-export function metadataIn(directory: string): PublicationPlace {
-  const { read } = placeInDirectory(directory);
+export function metadataIn(directory: string): PublicationSource {
+  const { read } = sourceInDirectory(directory);
   return { read: (path, maximum) => read(path.slice(METADATA_PATH.length), maximum) };
 }
 
@@ -27,7 +27,7 @@ export function metadataIn(directory: string): PublicationPlace {
  *
  * @throws PublishError `publication-missing` for a file that cannot be read
  */
-export function placeInDirectory(directory: string): PublicationPlace {
+export function sourceInDirectory(directory: string): PublicationSource {
   return {
     read: async (path, maximum) => {
       try {
@@ -47,7 +47,7 @@ export function placeInDirectory(directory: string): PublicationPlace {
 }
 
 /** A file that is longer than any metadata counts as missing, so a host cannot stop a run with one. */
-export function placeAtTarget(target: Target): PublicationPlace {
+export function sourceAtTarget(target: Target): PublicationSource {
   return {
     read: async (path, maximum) => {
       try {
