@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { runIsolated } from './isolated.mjs';
 
 const given = process.argv.slice(2);
-const main = ['node', 'bench/evaluate/main.ts', ...given];
+const main = ['node', 'evaluation/main.ts', ...given];
 process.exitCode = given.includes('--help')
   ? run(main)
   : run(['node', 'scripts/set-up.mjs', '--tests', '--bench']) || (await runIsolated(main));

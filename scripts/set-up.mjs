@@ -162,7 +162,7 @@ function apt(packages) {
 const PYTHON = {
   '--bench': [
     ['mitmproxy', 'bench/mitmproxy/requirements.txt', '.cache/mitmproxy'],
-    ['the figure of batch RSA', 'bench/evaluate/scream/requirements.txt', '.cache/batch-rsa'],
+    ['the figure of batch RSA', 'evaluation/scream/requirements.txt', '.cache/batch-rsa'],
   ],
   '--generators': ['mkdocs', 'sphinx'].map((name) => {
     return [name, `tests/generators/${name}/requirements.txt`, `.cache/generators/${name}`];

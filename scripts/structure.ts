@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path/posix';
 
-/** What the files of a folder at the top may import: other such folders, packages (`*`: any), and `node:` (Node.js itself). */
+/** What the files of a folder may import: other folders, packages (`*`: any), and `node:` (Node.js itself). */
 interface Layer {
   readonly folders: readonly string[];
   readonly packages: readonly string[];
@@ -22,7 +22,6 @@ const ABOVE: Layer = {
     'cache-config',
     'cli',
     'serve',
-    'bench',
   ],
   packages: ['*', 'node:'],
 };
@@ -51,8 +50,13 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   'cache-config': { folders: ['core', 'node-support'], packages: ['node:', 'zod'] },
   cli: { ...ABOVE, folders: [...ABOVE.folders, 'web-reader'] }, // for its error codes
   serve: ABOVE,
-  // Servers that tests start too: a benchmark may use what tests have, never the other way round.
-  bench: { ...ABOVE, folders: [...ABOVE.folders, 'tests'] },
+  // Certificates and servers that tests start too; tests import neither of these two.
+  bench: { ...ABOVE, folders: [...ABOVE.folders, 'tests/support'] },
+  evaluation: { ...ABOVE, folders: [...ABOVE.folders, 'bench', 'tests/support'] },
+  tests: {
+    folders: [...ABOVE.folders, 'web-reader', 'scripts', 'runtime'],
+    packages: [...ABOVE.packages, 'libsodium-wrappers', '@noble'],
+  },
 };
 
 const IMPORT =
@@ -64,9 +68,10 @@ export interface SourceFile {
   readonly imports: readonly string[];
 }
 
-/** Everything that breaks the structure, as lines. */
+/** Everything that breaks the structure, as lines; cycles outside tests. */
 export function violations(files: readonly SourceFile[]): string[] {
-  const edges = files.flatMap(({ path, imports }) =>
+  const product = files.filter(({ path }) => !path.startsWith('tests/'));
+  const edges = product.flatMap(({ path, imports }) =>
     imports.filter((each) => each.startsWith('.')).map((each) => [path, join(dirname(path), each)] as const),
   );
   return [
@@ -93,7 +98,8 @@ function isAllowed({ folders, packages }: Layer, path: string, from: string): bo
   if (from.startsWith('.')) {
     const target = join(dirname(path), from);
     const [top = ''] = target.split('/');
-    return top === path.split('/')[0] || folders.includes(top) || !target.includes('/'); // package.json
+    if (top === path.split('/')[0] || !target.includes('/')) return true; // package.json
+    return folders.some((folder) => target.startsWith(`${folder}/`));
   }
   const library = CRYPTOGRAPHY.find((name) => from === name || from.startsWith(`${name}/`));
   if (library !== undefined) return packages.includes(library);
@@ -142,7 +148,7 @@ function shortestCycle(start: string, graph: ReadonlyMap<string, ReadonlySet<str
 /** The sources of the project with what they import. */
 export function readSources(): SourceFile[] {
   return globSync(
-    '{core,node-support,publisher,keyserver,client-proxy,link,web-reader,cache-config,cli,serve,bench}/**/*.ts',
+    '{core,node-support,publisher,keyserver,client-proxy,link,web-reader,cache-config,cli,serve,bench,evaluation,tests}/**/*.ts',
   ).map((path) => {
     const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
     return { path, imports: Array.from(text.matchAll(IMPORT), ([, one, other]) => one ?? other ?? '') };

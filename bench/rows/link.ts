@@ -1,5 +1,5 @@
 /** Bytes of a TLS handshake on a narrow link. */
-import { measureHandshakes } from '../link/handshakes.ts';
+import { measureHandshakes } from '../handshakes.ts';
 import { compare, type Row } from '../measure.ts';
 
 const KINDS = { rsa: 'RSA-2048', ecdsa: 'ECDSA P-256' } as const;

@@ -29,6 +29,11 @@ describe('the structure', () => {
     ['web-reader/x.ts', '@noble/curves/ed25519.js'],
     ['cache-config/x.ts', '../publisher/init.ts'],
     ['cli/x.ts', '../tests/support/wispr.ts'],
+    ['serve/x.ts', '../bench/nginx.ts'],
+    ['bench/rows/x.ts', '../../tests/cli/y.ts'],
+    ['bench/x.ts', '../evaluation/plot.ts'],
+    ['tests/cli/x.test.ts', '../../bench/nginx.ts'],
+    ['tests/docs/x.test.ts', '../../evaluation/plot.ts'],
   ])('refuses that %s imports %s', (path, from) => {
     expect(violations([{ path, imports: [from] }])).toHaveLength(1);
   });
@@ -44,6 +49,8 @@ describe('the structure', () => {
     ['web-reader/start/x.ts', '../store.ts'],
     ['web-reader/worker/x.ts', '../../reading/open-at.ts'],
     ['serve/x.ts', '../publisher/init.ts'],
+    ['bench/rows/x.ts', '../../tests/support/certificates.ts'],
+    ['evaluation/page/x.ts', '../../bench/nginx.ts'],
   ])('allows that %s imports %s', (path, from) => {
     expect(violations([{ path, imports: [from] }])).toEqual([]);
   });

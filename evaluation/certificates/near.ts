@@ -1,0 +1,63 @@
+/** The near side of key requests. Reads a command a line from standard input, and answers with one on standard output. */
+import { Agent, request } from 'node:https';
+import type { TLSSocket } from 'node:tls';
+import { fromBase64url } from '../../core/encoding/base64url.ts';
+import { encodeKeyRequest, KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { FAR } from '../link/narrow-link.ts';
+import { answerCommands } from '../link/near-process.ts';
+import { Channel } from './httpcrypt.ts';
+import { KEYS_PORT, type KeyWay, type NearCommand, type NearSetting, SERVER } from './setting.ts';
+
+const { asked, root }: NearSetting = JSON.parse(process.argv[2] ?? '');
+let agent = newAgent();
+let channel = newChannel();
+let message: Uint8Array = new Uint8Array();
+
+async function prepare(way: KeyWay): Promise<void> {
+  if (way === 'HTTPS, full') agent = newAgent();
+  if (way === 'HTTPCrypt, first') channel = newChannel();
+  const [device] = asked.devices;
+  const key = fromBase64url(device?.key ?? '', 32) ?? new Uint8Array(0);
+  message = await encodeKeyRequest({ id: device?.id ?? '', key }, asked.origin, [asked.set], nowInSeconds());
+}
+
+async function ask(way: KeyWay): Promise<number> {
+  const start = performance.now();
+  const status = way.startsWith('HTTPS')
+    ? await askByHttps(way === 'HTTPS, resumed')
+    : await channel.post(KEY_REQUEST_PATH, message);
+  if (status !== 200) throw new Error(`${way}: the key server answered ${status}`);
+  return performance.now() - start;
+}
+
+/** By an agent that keeps sessions, and no connections. */
+function askByHttps(resumed: boolean): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': message.length };
+    const options = { agent, host: FAR, port: KEYS_PORT, servername: SERVER, path: KEY_REQUEST_PATH };
+    const sent = request({ ...options, method: 'POST', headers }, (answer) => {
+      if ((answer.socket as TLSSocket).isSessionReused() !== resumed)
+        reject(new Error(`the session was ${resumed ? 'not ' : ''}resumed`));
+      answer.resume().on('error', reject);
+      answer.on('end', () => resolve(answer.statusCode ?? 0));
+    });
+    sent.on('error', reject).end(message);
+  });
+}
+
+function newAgent(): Agent {
+  return new Agent({ keepAlive: false, ca: root, minVersion: 'TLSv1.3' });
+}
+
+function newChannel(): Channel {
+  if (asked.httpcrypt === undefined) throw new Error('no door for HTTPCrypt');
+  return new Channel(asked.httpcrypt);
+}
+
+await answerCommands(async ({ do: wanted, way }: NearCommand) => {
+  if (wanted === 'ask') return { milliseconds: await ask(way) };
+  await prepare(way);
+  return {};
+});
+process.exit();

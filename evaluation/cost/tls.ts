@@ -1,0 +1,95 @@
+/** nginx with protected objects: as they are, by sendfile, and by TLS 1.3 with each of its ciphers. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { measureTree } from '../../bench/load.ts';
+import { runNginx } from '../../bench/nginx.ts';
+import { type Child, freePort } from '../../cache-config/child.ts';
+import { type Chain, type KeyKind, makeChain } from '../../tests/support/certificates.ts';
+import { medianOf } from './programs.ts';
+
+const SECONDS = 4;
+const SMALL = 1024;
+const LARGE = 1024 * 1024;
+/** Bytes of a transaction in the paper. */
+const TRANSACTION = 140 * 1024;
+
+/** Nanoseconds of nginx. */
+export interface Serving {
+  readonly name: string;
+  /** Of 1 KiB over a connection that is there. */
+  readonly request: number;
+  readonly byte: number;
+  /** Of 140 KB over a connection of its own, with a whole handshake where there is one. */
+  readonly transaction: number;
+}
+
+/** A port of nginx. */
+interface Door {
+  readonly name: string;
+  readonly port: number;
+  readonly tls?: { readonly suite: string; readonly chain: Chain };
+}
+
+export async function serving(): Promise<Serving[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'wispr-cost-tls-'));
+  const endings: (() => Promise<unknown>)[] = [() => rm(directory, { recursive: true, force: true })];
+  try {
+    const lengths = { small: SMALL, transaction: TRANSACTION, large: LARGE };
+    const root = join(directory, 'root');
+    await mkdir(root);
+    // What a protected object is to a server: bytes.
+    for (const [name, length] of Object.entries(lengths)) await writeFile(join(root, name), randomBytes(length));
+    const doors = await doorsIn(directory);
+    const { pid, stop } = await startNginx(directory, root, doors);
+    endings.push(stop);
+    const found: Serving[] = [];
+    for (const door of doors) found.push(await measure(pid, door));
+    return found;
+  } finally {
+    for (const end of endings.reverse()) await end();
+  }
+}
+
+async function doorsIn(directory: string): Promise<Door[]> {
+  const chainOf = (kind: KeyKind) => makeChain(directory, kind, kind, ['DNS:localhost']);
+  const [ecdsa, rsa] = [await chainOf('ecdsa'), await chainOf('rsa')];
+  const tls = async (name: string, suite: string, chain: Chain) => ({
+    name,
+    port: await freePort(),
+    tls: { suite, chain },
+  });
+  return [
+    { name: 'nginx, protected object', port: await freePort() },
+    await tls('nginx, TLS, AES-128-GCM, ECDSA', 'TLS_AES_128_GCM_SHA256', ecdsa),
+    await tls('nginx, TLS, AES-256-GCM, ECDSA', 'TLS_AES_256_GCM_SHA384', ecdsa),
+    await tls('nginx, TLS, ChaCha20, ECDSA', 'TLS_CHACHA20_POLY1305_SHA256', ecdsa),
+    await tls('nginx, TLS, AES-128-GCM, RSA', 'TLS_AES_128_GCM_SHA256', rsa),
+  ];
+}
+
+function startNginx(directory: string, root: string, doors: readonly Door[]): Promise<Child> {
+  const server = ({ port, tls }: Door) => {
+    const how = tls
+      ? `listen 127.0.0.1:${port} ssl; ssl_certificate ${tls.chain.certFile}; ssl_certificate_key ${tls.chain.keyFile}; ssl_conf_command Ciphersuites ${tls.suite};`
+      : `listen 127.0.0.1:${port};`;
+    return `server { ${how} root ${root}; }`;
+  };
+  // No session is resumed: each transaction has a handshake.
+  return runNginx(
+    directory,
+    `access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
+  ssl_protocols TLSv1.3; ssl_session_tickets off; ssl_session_cache off;
+  ${doors.map(server).join('\n  ')}`,
+  );
+}
+
+async function measure(pid: number, { name, port, tls }: Door): Promise<Serving> {
+  const origin = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
+  const time = (file: string, ...args: string[]) =>
+    medianOf(async () => (await measureTree(pid, `${origin}/${file}`, SECONDS, args)).processorTime * 1000);
+  const [request, large] = [await time('small'), await time('large')];
+  const transaction = await time('transaction', '-H', 'Connection: close');
+  return { name, request, byte: (large - request) / (LARGE - SMALL), transaction };
+}

@@ -1,0 +1,59 @@
+/** What one exchange takes on a link. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { LOOPBACK } from './link/kinds.ts';
+import type { BothWays, LinkKind, NarrowLink } from './link/narrow-link.ts';
+
+const POLL = 100;
+/** What follows a handshake, such as two tickets of TLS 1.3, goes in packets that are not longer. */
+const LAST_PACKET = 700;
+
+export interface Crossing {
+  readonly milliseconds: number;
+  /** Both ways, with the headers of IP and TCP. */
+  readonly bytes: number;
+}
+
+/**
+ * Does `work` on a link of this kind, which is a loopback before and after.
+ *
+ * @param work - calls `hasEnded` before it closes a connection, where its closing is not to be counted; returns milliseconds
+ */
+export async function crossed(
+  link: NarrowLink,
+  kind: LinkKind,
+  work: (hasEnded: () => Promise<void>) => Promise<number>,
+): Promise<Crossing> {
+  await quiet(link, LOOPBACK);
+  await link.become(kind);
+  const before = total(await link.carried());
+  let after: number | undefined;
+  const hasEnded = async () => {
+    after ??= total(await quiet(link, kind));
+    await link.become(LOOPBACK);
+  };
+  try {
+    const milliseconds = await work(hasEnded);
+    await hasEnded();
+    return { milliseconds, bytes: (after ?? before) - before };
+  } finally {
+    await link.become(LOOPBACK);
+  }
+}
+
+/** Waits until nothing arrives any more. */
+async function quiet(link: NarrowLink, { up, down, delay }: LinkKind): Promise<BothWays> {
+  const slowest = Math.min(up || Number.POSITIVE_INFINITY, down || Number.POSITIVE_INFINITY);
+  const enough = 2 * delay + (LAST_PACKET * 8000) / slowest + 2 * POLL;
+  let carried = await link.carried();
+  for (let still = 0; still < enough; still += POLL) {
+    await pause(POLL);
+    const now = await link.carried();
+    if (total(now) !== total(carried)) still = 0;
+    carried = now;
+  }
+  return carried;
+}
+
+function total({ up, down }: BothWays): number {
+  return up.bytes + down.bytes;
+}

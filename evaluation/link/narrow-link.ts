@@ -1,0 +1,123 @@
+/**
+ * A narrow link between two network namespaces: this process and all that it starts are the far side, and what is started by `near` is the near
+ * one. IP packets are carried by emulator.py, so handshakes, slow start and retransmission are the kernel's own.
+ */
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { runCommand } from '../../bench/measure.ts';
+
+const EMULATOR = fileURLToPath(new URL('emulator.py', import.meta.url));
+/** Addresses of the two ends. */
+export const NEAR = '10.77.0.1';
+export const FAR = '10.77.0.2';
+const MTU = 1500;
+
+/** A kind of link. */
+export interface LinkKind {
+  readonly name: string;
+  /** Bit/s from the near to the far side, and back; 0: as fast as this machine carries it. */
+  readonly up: number;
+  readonly down: number;
+  /** Milliseconds one way. */
+  readonly delay: number;
+}
+
+/** What went over in one direction: IP packets, and their bytes. */
+export interface Carried {
+  readonly bytes: number;
+  readonly packets: number;
+  readonly dropped: number;
+}
+
+/** From the near to the far side, and back. */
+export interface BothWays {
+  readonly up: Carried;
+  readonly down: Carried;
+}
+
+export class NarrowLink {
+  readonly #holder: ChildProcess;
+  readonly #emulator: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+
+  private constructor(holder: ChildProcess, emulator: ChildProcess, lines: AsyncIterator<string>) {
+    this.#holder = holder;
+    this.#emulator = emulator;
+    this.#lines = lines;
+  }
+
+  /** @throws Error where this process may not make network namespaces and TUN devices, or is not in a namespace of its own */
+  static async start(): Promise<NarrowLink> {
+    const devices = await runCommand('ip', ['-brief', 'link']);
+    if (/^(?!lo\b|narrow0\b)\S/m.test(devices))
+      throw new Error('this process is in the network of the machine: `unshare --net` first');
+    const holder = spawn('unshare', ['--net', 'cat'], { stdio: ['pipe', 'ignore', 'inherit'] });
+    await once(holder, 'spawn');
+    // `unshare` becomes `cat`, in the namespace that it has made: not before that.
+    await inOwnNamespace(holder);
+    const args = [EMULATOR, String(holder.pid), String(process.pid)];
+    const emulator = spawn('python3', args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    const lines = createInterface({ input: emulator.stdout })[Symbol.asyncIterator]();
+    const first = await lines.next();
+    if (first.value !== 'ready')
+      throw new Error('the emulated link did not start: it needs root, python3 and /dev/net/tun');
+    return new NarrowLink(holder, emulator, lines);
+  }
+
+  /** The same command on the near side. */
+  near(command: string, args: readonly string[]): readonly [string, readonly string[]] {
+    return ['nsenter', ['--net', `--target=${this.#holder.pid}`, command, ...args]];
+  }
+
+  spawnNear(command: string, args: readonly string[], options: SpawnOptions = {}): ChildProcess {
+    return spawn(...this.near(command, args), options);
+  }
+
+  /** Makes it a link of this kind from now on. It is as fast as this machine carries it before. */
+  async become(kind: LinkKind): Promise<void> {
+    const { up, down, delay } = kind;
+    await this.#ask(['set', up, down, delay, queueOf(kind)].join(' '));
+  }
+
+  /** What has arrived so far: from the near side, and from the far one. */
+  carried(): Promise<BothWays> {
+    return this.#ask('count');
+  }
+
+  async #ask(command: string): Promise<BothWays> {
+    this.#emulator.stdin?.write(`${command}\n`);
+    const { value = '' } = await this.#lines.next();
+    const [up = 0, upPackets = 0, upDropped = 0, down = 0, downPackets = 0, downDropped = 0] = value
+      .split(' ')
+      .map(Number);
+    return {
+      up: { bytes: up, packets: upPackets, dropped: upDropped },
+      down: { bytes: down, packets: downPackets, dropped: downDropped },
+    };
+  }
+
+  async stop(): Promise<void> {
+    for (const child of [this.#emulator, this.#holder]) {
+      if (child.exitCode !== null) continue;
+      child.stdin?.end();
+      await once(child, 'exit');
+    }
+  }
+}
+
+async function inOwnNamespace({ pid }: ChildProcess): Promise<void> {
+  const own = await runCommand('readlink', ['/proc/self/ns/net']);
+  for (let tries = 0; tries < 200; tries++) {
+    if ((await runCommand('readlink', [`/proc/${pid}/ns/net`])) !== own) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error('no network namespace could be made: it needs root');
+}
+
+/** Twice what is under way, as routers are often set up, and room for some packets on the slowest links. */
+function queueOf({ up, down, delay }: LinkKind): number {
+  const rate = Math.max(up, down) || 10e9;
+  return Math.max(20 * MTU, Math.round((2 * rate * 2 * delay) / 8000));
+}

@@ -1,0 +1,37 @@
+/** Whether an emulated link is what it should be. */
+import { median, runCommand } from '../../bench/measure.ts';
+import { FAR, type LinkKind, type NarrowLink } from './narrow-link.ts';
+
+const SLOW = 10_000;
+
+/** Whether one direction has less than 10,000 bit/s. */
+export function isSlow({ up, down }: LinkKind): boolean {
+  return [up, down].some((rate) => rate > 0 && rate < SLOW);
+}
+
+/**
+ * Each link as `ping` sees it.
+ *
+ * @returns milliseconds of a round trip of 84 bytes, the median of five
+ * @throws Error where that is not what rate and delay say
+ */
+export async function checkLinks(
+  link: NarrowLink,
+  kinds: readonly LinkKind[],
+  say: (text: string) => void,
+): Promise<Map<LinkKind, number>> {
+  const found = new Map<LinkKind, number>();
+  for (const kind of kinds) {
+    await link.become(kind);
+    const [command, args] = link.near('ping', ['-n', '-c', '5', '-i', isSlow(kind) ? '2' : '0.3', FAR]);
+    const times = Array.from((await runCommand(command, args)).matchAll(/time=([\d.]+)/g), ([, time]) => Number(time));
+    const bits = 84 * 8;
+    const expected = 2 * kind.delay + (kind.up && (bits / kind.up) * 1000) + (kind.down && (bits / kind.down) * 1000);
+    const measured = median(times);
+    say(`${kind.name}: ping ${measured} ms, expected ${expected.toFixed(1)}`);
+    if (measured < expected - 1 || measured > expected * 1.1 + 3)
+      throw new Error(`the link ${kind.name} is not what it should be`);
+    found.set(kind, measured);
+  }
+  return found;
+}

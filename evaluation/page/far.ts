@@ -1,0 +1,105 @@
+/** The far side: the newspaper and a page of the Debian handbook in clear, the same protected, and the key server; nginx ends TLS for all. */
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runCommand } from '../../bench/measure.ts';
+import { runNginx } from '../../bench/nginx.ts';
+import { NODE, runToReady, WISPR } from '../../bench/processes.ts';
+import { startNginx } from '../../cache-config/servers.ts';
+import { initWorkspace } from '../../publisher/init.ts';
+import { chooseSite } from '../../serve/site.ts';
+import { makeChain } from '../../tests/support/certificates.ts';
+import { CDN, HTTP2_PORT, KEYS, type NearSetting, PAGES, PLAIN, PROTECTED_PORT, READ, SITE } from './setting.ts';
+
+const HANDBOOK = '/usr/share/doc/debian-handbook/html/en-US';
+const PASSPHRASE = 'evaluate evaluate evaluate';
+const PORTS = { keys: 7001, read: 7002, pages: 7003 };
+
+/** Starts everything in `directory`. @returns what the near side has to know */
+export async function startFar(
+  directory: string,
+  endings: (() => Promise<unknown>)[],
+): Promise<Omit<NearSetting, 'directory'>> {
+  const source = await makeSource(directory);
+  const hosts = [PLAIN, CDN, KEYS, READ, PAGES].map((host) => `DNS:${host}`);
+  const { certFile, keyFile, rootFile, pin } = await makeChain(directory, 'sites', 'ecdsa', hosts);
+  const chain = { chain: certFile, key: keyFile };
+  const wispr = (...args: string[]) => runCommand(NODE, [WISPR, ...args], directory);
+  await startKeyServer(directory, endings);
+  await initWorkspace({
+    directory,
+    url: `https://${SITE}`,
+    passphrase: PASSPHRASE,
+    settings: await settingsOf(source),
+  });
+  await writeFile(join(directory, 'passphrase'), PASSPHRASE, { mode: 0o600 });
+  await wispr('protect', '--quiet', '--passphrase-file', 'passphrase');
+  await wispr('admin', 'import', 'keys.bundle');
+  const host = await startNginx({ root: join(directory, 'protected'), readingOrigin: `https://${READ}` });
+  endings.push(() => host.stop());
+  await startFront(directory, source, host.port, chain, endings);
+  const link = async (name: string) => (JSON.parse(await wispr('invite', name, '--json')) as { link: string }).link;
+  return { ...chain, authority: rootFile, pin, links: [await link('reader'), await link('browser')] };
+}
+
+/** The newspaper, and a chapter of the handbook with all that it loads. */
+async function makeSource(directory: string): Promise<string> {
+  const source = join(directory, 'source');
+  const { source: newspaper = '' } = await chooseSite();
+  await cp(newspaper, source, { recursive: true });
+  await cp(HANDBOOK, join(source, 'handbook'), { recursive: true, dereference: true });
+  return source;
+}
+
+async function settingsOf(source: string) {
+  const settings = await chooseSite();
+  const places = {
+    source,
+    out: 'protected',
+    content: `https://${CDN}`,
+    keyServer: `https://${KEYS}`,
+    reading: `https://${READ}`,
+  };
+  return { ...settings, ...places };
+}
+
+async function startKeyServer(directory: string, endings: (() => Promise<unknown>)[]): Promise<void> {
+  const at = (port: number) => ({ host: '127.0.0.1', port });
+  const documents = { origin: `https://${PAGES}`, listen: at(PORTS.pages) };
+  const configuration = {
+    ...{ origin: `https://${KEYS}`, listen: at(PORTS.keys), trustedProxies: ['127.0.0.1'] },
+    reading: { origin: `https://${READ}`, listen: at(PORTS.read), documents },
+    ...{ data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' },
+    fetchFrom: { [SITE]: `http://127.0.0.1:${PROTECTED_PORT}` },
+  };
+  await mkdir(directory, { recursive: true });
+  await writeFile(join(directory, 'keyserver.json'), JSON.stringify(configuration));
+  const { stop } = await runToReady([NODE, WISPR, 'keyserver', '--json'], directory);
+  endings.push(stop);
+}
+
+/** Listens where the near side looks. */
+async function startFront(
+  directory: string,
+  source: string,
+  port: number,
+  { chain, key }: { chain: string; key: string },
+  endings: (() => Promise<unknown>)[],
+): Promise<void> {
+  const home = join(directory, 'front');
+  await mkdir(home);
+  const tls = `ssl_certificate ${chain}; ssl_certificate_key ${key}; ssl_protocols TLSv1.3;`;
+  const clear = `root ${source}; index index.html;`;
+  const passed = (name: string, to: number) =>
+    `server { listen 443 ssl; server_name ${name}; ${tls} location / { proxy_pass http://127.0.0.1:${to}; proxy_set_header Host $host; proxy_set_header X-Forwarded-For $remote_addr; } }`;
+  const child = await runNginx(
+    home,
+    `include /etc/nginx/mime.types; access_log off; sendfile on; tcp_nopush on; keepalive_timeout 75;
+  gzip on; gzip_min_length 256; gzip_types text/css text/javascript application/javascript image/svg+xml;
+  server { listen 80; server_name ${PLAIN}; ${clear} }
+  server { listen 443 ssl; server_name ${PLAIN}; ${tls} ${clear} }
+  server { listen ${HTTP2_PORT} ssl http2; server_name ${PLAIN}; ${tls} ${clear} }
+  server { listen ${PROTECTED_PORT}; location / { gzip off; proxy_http_version 1.1; proxy_set_header Host $host; proxy_pass http://127.0.0.1:${port}; } }
+  ${passed(KEYS, PORTS.keys)} ${passed(READ, PORTS.read)} ${passed(PAGES, PORTS.pages)}`,
+  );
+  endings.push(() => child.stop());
+}

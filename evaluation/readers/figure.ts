@@ -1,0 +1,113 @@
+/** Many readers: how much of what they ask for reaches the origin, by HTTP, by HTTPS and by this system, with caches from small to large. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stopAll } from '../../cache-config/child.ts';
+import { makeChain } from '../../tests/support/certificates.ts';
+import type { Figure } from '../document.ts';
+import { checkAgainstReader } from './check.ts';
+import { Connection } from './connection.ts';
+import { described } from './described.ts';
+import type { Origin } from './origin.ts';
+import { type Requests, requestsForProtected, requestsInClear } from './requests.ts';
+import { type Counts, READERS, ROOM_READERS, ROOMS, type Series, type SiteResults } from './setting.ts';
+import { openSite, type ReadSite, SITES } from './sites.ts';
+import { digestOf, visitsOf } from './visits.ts';
+
+const AT_ONCE = 6;
+
+export async function readersFigure(say: (text: string) => void): Promise<Figure> {
+  const endings: (() => Promise<unknown>)[] = [];
+  try {
+    const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-readers-'));
+    endings.push(() => rm(directory, { recursive: true, force: true }), stopAll);
+    const chain = await makeChain(directory, 'origin', 'ecdsa', ['DNS:localhost']);
+    const authority = await readFile(chain.rootFile);
+    const results: SiteResults[] = [];
+    for (const source of SITES) {
+      say(`publishes ${source.name}`);
+      const site = await openSite(source, join(directory, source.short), chain, endings);
+      results.push(await measureSite(site, authority, say));
+    }
+    return described(results);
+  } finally {
+    for (const end of endings.toReversed()) await end();
+  }
+}
+
+async function measureSite(site: ReadSite, authority: Buffer, say: (text: string) => void): Promise<SiteResults> {
+  const { name, clear, rootId, out, bytes } = site;
+  const visits = visitsOf(site.pages, READERS.at(-1) ?? 0);
+  say(`${name}: records the requests`);
+  const inClear = visits.map(requestsInClear);
+  const forProtected: Requests[] = [];
+  for (const visit of visits) forProtected.push(await requestsForProtected(visit, out, rootId));
+  await checkAgainstReader(site, visits[0] ?? [], forProtected[0] ?? []);
+  const told = (what: string, series: Series) => {
+    const { asked, received, originRequests, originBytes } = series.at(-1) as Counts;
+    say(`${name}, ${what}: ${asked} requests, ${received} bytes; origin ${originRequests}, ${originBytes}`);
+    return series;
+  };
+  const behindSquid = async (what: string, origin: Origin, requests: readonly Requests[]) => {
+    const found: Series[] = [];
+    for (const room of ROOMS) {
+      await origin.emptyCache((room * bytes) / 1024);
+      const steps = room === ROOMS.at(-1) ? READERS : [ROOM_READERS];
+      found.push(told(`${what}, ${room}`, await measure(origin, origin.squid.url, requests, steps)));
+    }
+    return found;
+  };
+  return {
+    site,
+    digest: digestOf(visits),
+    https: told('HTTPS', await measure(clear, clear.httpsUrl, inClear, READERS, authority)),
+    http: await behindSquid('HTTP', clear, inClear),
+    protected: await behindSquid('protected', site.protected, forProtected),
+  };
+}
+
+/** Readers come in their order, a few at the same time. @param steps - after how many of them it is counted */
+async function measure(
+  origin: Origin,
+  url: string,
+  readers: readonly Requests[],
+  steps: readonly number[],
+  authority?: Buffer,
+): Promise<Series> {
+  await origin.take();
+  let total: Counts = { asked: 0, received: 0, originRequests: 0, originBytes: 0 };
+  const series: Counts[] = [];
+  for (const [index, end] of steps.entries()) {
+    const coming = readers.slice(steps[index - 1] ?? 0, end);
+    const received = await replay(url, coming, authority);
+    const { requests, bytes } = await origin.take();
+    total = {
+      asked: total.asked + coming.reduce((sum, { length }) => sum + length, 0),
+      received: total.received + received,
+      originRequests: total.originRequests + requests,
+      originBytes: total.originBytes + bytes,
+    };
+    series.push(total);
+  }
+  return series;
+}
+
+/** @returns bytes that came */
+async function replay(url: string, readers: readonly Requests[], authority?: Buffer): Promise<number> {
+  const waiting = readers.values();
+  let received = 0;
+  const readOn = async () => {
+    for (const requests of waiting) {
+      const connection = new Connection(url, authority);
+      for (const path of requests) {
+        const status = await connection.get(path);
+        // Each look for a newer root ends with one that is not there.
+        if (status !== 200 && !(status === 404 && path.endsWith('.root.json')))
+          throw new Error(`${path} was answered ${status}`);
+      }
+      received += connection.close();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, readOn));
+  return received;
+}

@@ -1,0 +1,70 @@
+/** An nginx whose requests and bytes are counted, and a Squid in front of it with as much room as one wants. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../../cache-config/child.ts';
+import { type CacheServer, startNginx, startReverse } from '../../cache-config/servers.ts';
+import type { Chain } from '../../tests/support/certificates.ts';
+import { type Counter, startCounter } from '../../tests/support/link-counter.ts';
+
+/** nginx logs a request a moment after it answered. */
+const LOGGED = 300;
+const WEEK = 604_800;
+
+/** What came to the origin since the last look. */
+export interface Taken {
+  readonly requests: number;
+  /** That it sent: heads included, and what TLS adds. */
+  readonly bytes: number;
+}
+
+export class Origin {
+  readonly #nginx: CacheServer;
+  readonly #plain: Counter;
+  readonly #tls: Counter;
+  readonly squid: CacheServer;
+  #logged = 0;
+
+  private constructor(nginx: CacheServer, plain: Counter, tls: Counter, squid: CacheServer) {
+    this.#nginx = nginx;
+    this.#plain = plain;
+    this.#tls = tls;
+    this.squid = squid;
+  }
+
+  static async start(root: string, chain: Chain, endings: (() => Promise<unknown>)[]): Promise<Origin> {
+    const started = <Ended extends { stop(): Promise<void> }>(server: Ended) => {
+      endings.push(() => server.stop());
+      return server;
+    };
+    const tls = { certificate: chain.certFile, certificateKey: chain.keyFile, httpsPort: await freePort() };
+    const host = { root, readingOrigin: 'https://read.news.example', maxAgeSeconds: WEEK, ...tls };
+    const nginx = started(await startNginx(host));
+    const counters = [await startCounter(nginx.port), await startCounter(tls.httpsPort)] as const;
+    for (const { close } of counters) endings.push(close);
+    const backend = { host: '127.0.0.1', port: counters[0].port };
+    const squid = started(await startReverse('squid-reverse', { backend, diskMegabytes: 0 }));
+    return new Origin(nginx, ...counters, squid);
+  }
+
+  /** Not by way of the cache. */
+  get httpsUrl(): string {
+    return `https://127.0.0.1:${this.#tls.port}`;
+  }
+
+  /** Empties the cache, and gives it as much room as is wanted: less than its configuration lets operators choose. */
+  async emptyCache(kibibytes: number): Promise<void> {
+    const file = join(this.squid.directory, 'squid-reverse.conf');
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, text.replace(/^cache_mem .*$/m, `cache_mem ${Math.ceil(kibibytes)} KB`));
+    await this.squid.restart();
+  }
+
+  async take(): Promise<Taken> {
+    await delay(LOGGED);
+    const count = (await this.#nginx.requests()).length;
+    const requests = count - this.#logged;
+    this.#logged = count;
+    return { requests, bytes: this.#plain.take().down + this.#tls.take().down };
+  }
+}

@@ -1,0 +1,117 @@
+/** Publishing very many tiny documents, and what is in the way of a reader who looks one of them up. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { mediansOf, runCommand } from '../../bench/measure.ts';
+import { NODE, WISPR } from '../../bench/processes.ts';
+import { whatItTakes } from '../../bench/what-it-takes.ts';
+import { inWorkspace, protectArguments, type Workspace } from '../../bench/workspace.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
+
+/** Milliseconds, bytes, MiB. */
+export interface Read {
+  /** From nothing to the first document's entry, and what that fetches. */
+  readonly cold: number;
+  readonly coldBytes: number;
+  readonly coldRequests: number;
+  /** What is fetched again after each publication. */
+  readonly snapshot: number;
+  /** Of a further document, and what it fetches if its bin is not there yet. */
+  readonly lookUp: number;
+  readonly lookUpBytes: number;
+  /** At most, of the whole process. */
+  readonly readerMemory: number;
+}
+
+const READER = fileURLToPath(new URL('reader.ts', import.meta.url));
+/** Bytes of a document. */
+export const LENGTH = 200;
+const IN_FOLDER = 1000;
+/** Above this, a run takes minutes. */
+const REPEATED_UP_TO = 1000;
+const RUNS = 3;
+
+/** Of one number of documents. Seconds, MiB, bytes. */
+export interface Published extends Read {
+  readonly documents: number;
+  readonly runs: number;
+  readonly first: number;
+  readonly firstProcessor: number;
+  readonly firstMemory: number;
+  /** With one document changed; then with one in a hundred more. */
+  readonly changed: number;
+  readonly changedProcessor: number;
+  readonly changedBytes: number;
+  readonly added: number;
+  readonly addedProcessor: number;
+  readonly addedBytes: number;
+  readonly addedMemory: number;
+  readonly output: number;
+  /** All signed metadata of the first publication. */
+  readonly metadata: number;
+}
+
+/** The path of the document with this number. */
+export function pathOf(number: number): string {
+  return `/part-${Math.floor(number / IN_FOLDER)}/article-${number}.txt`;
+}
+
+/** Medians where there are several runs, each in a workspace of its own. */
+export async function publish(documents: number): Promise<Published> {
+  const runs: Published[] = [];
+  const count = documents > REPEATED_UP_TO ? 1 : RUNS;
+  while (runs.length < count) {
+    const fill = async (source: string) => write(source, 0, documents);
+    runs.push(await inWorkspace('scale', fill, (workspace) => publishThrice(workspace, documents)));
+  }
+  return { ...mediansOf(runs), runs: count };
+}
+
+async function publishThrice(workspace: Workspace, documents: number): Promise<Published> {
+  const { directory, source } = workspace;
+  const protect = () => whatItTakes([WISPR, ...protectArguments(workspace)], directory);
+  const protected_ = join(directory, 'protected');
+  const first = await protect();
+  const output = await bytesIn(protected_);
+  const metadata = await bytesIn(join(protected_, METADATA_PATH));
+  const read = JSON.parse(await runCommand(NODE, [READER, protected_, String(documents)])) as Read;
+  const marked = await mark(directory);
+  await writeFile(join(source, pathOf(0)), 'changed');
+  const changed = await protect();
+  const changedBytes = await bytesIn(protected_, marked);
+  const markedAgain = await mark(directory);
+  write(source, documents, documents + documents / 100);
+  const added = await protect();
+  return {
+    ...read,
+    ...{ documents, runs: 1, output, metadata, changedBytes },
+    ...{ first: first.seconds, firstProcessor: first.processor, firstMemory: first.memory },
+    ...{ changed: changed.seconds, changedProcessor: changed.processor },
+    ...{ added: added.seconds, addedProcessor: added.processor, addedMemory: added.memory },
+    addedBytes: await bytesIn(protected_, markedAgain),
+  };
+}
+
+/** One after the other: many at a time are no faster on a disk. */
+function write(source: string, from: number, to: number): void {
+  for (let number = from; number < to; number++) {
+    const path = join(source, pathOf(number));
+    if (number % IN_FOLDER === 0 || number === from) mkdirSync(join(path, '..'), { recursive: true });
+    writeFileSync(path, `Article ${number}. `.padEnd(LENGTH, 'lorem ipsum '));
+  }
+}
+
+/** A file that is older than all that is written after it. */
+async function mark(directory: string): Promise<string> {
+  const file = join(directory, 'mark');
+  await writeFile(file, '');
+  return file;
+}
+
+/** @param since - only files that are newer than this one */
+async function bytesIn(folder: string, since?: string): Promise<number> {
+  const newer = since === undefined ? [] : ['-newer', since];
+  const sum = `find "$@" -type f -printf '%s\\n' | awk '{ sum += $1 } END { print sum + 0 }'`;
+  return Number(await runCommand('sh', ['-c', sum, 'sh', folder, ...newer]));
+}

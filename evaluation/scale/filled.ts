@@ -1,0 +1,98 @@
+/**
+ * A key server that takes a list of subscribers, and then a new day's key and a new period. It prints what that took as a line of JSON, and leaves its
+ * database in the folder.
+ *
+ *   node filled.ts FOLDER SUBSCRIBERS
+ */
+
+import { configIn, fresh, importer, sizeOf } from '../../bench/bundles.ts';
+import { median, milliseconds } from '../../bench/measure.ts';
+import { makeEnvelope } from '../../core/keys/envelope.ts';
+import { importSubscribers } from '../../keyserver/readers/import-subscribers.ts';
+import { type KeyServerState, openState } from '../../keyserver/storage/state.ts';
+import { definePlan } from '../../keyserver/subscriptions/plans.ts';
+
+const DAYS = 30;
+const RUNS = 5;
+const MIB = 1024 ** 2;
+/** Of a device's sealed key: what the vault makes of 32 bytes. */
+const SEALED = 64;
+
+/** Seconds, milliseconds, MiB, bytes. */
+export interface Filled {
+  readonly list: number;
+  readonly listMemory: number;
+  /** The database with the subscribers, and with a device for each as well. */
+  readonly database: number;
+  readonly withDevices: number;
+  /** Of bundles with thirty sets. */
+  readonly firstBundle: number;
+  readonly newDay: number;
+  readonly newPeriod: number;
+}
+
+const [folder = '', subscribers = ''] = process.argv.slice(2);
+process.stdout.write(JSON.stringify(await fill(folder, Number(subscribers))));
+
+async function fill(folder: string, subscribers: number): Promise<Filled> {
+  let [listed, listMemory] = [0, 0];
+  await inState(folder, async (state) => {
+    await definePlan(state, { name: 'daily', sets: ['day-*'], zone: 'UTC' });
+    const list = listOf(subscribers);
+    listed = (await milliseconds(() => importSubscribers(state, list))) / 1000;
+    listMemory = (process.resourceUsage().maxRSS * 1024) / MIB;
+  });
+  const database = await sizeOf(folder);
+  await inState(folder, addDevices);
+  const withDevices = await sizeOf(folder);
+  return { list: listed, listMemory, database, withDevices, ...(await inState(folder, bundles)) };
+}
+
+/** Closed in between: else what follows a long transaction waits until SQLite has moved that one from its log into the database. */
+async function inState<Result>(folder: string, work: (state: KeyServerState) => Promise<Result>): Promise<Result> {
+  const state = await openState(configIn(folder));
+  try {
+    return await work(state);
+  } finally {
+    await state.database.close();
+  }
+}
+
+function listOf(subscribers: number): Buffer {
+  const lines = Array.from({ length: subscribers }, (_, index) => `reader-${index}@example.org,daily`);
+  return Buffer.from(['name,plan', ...lines, ''].join('\n'));
+}
+
+/** Rows of the length that they have: making a device key for each would take minutes, and is its reader's work. */
+async function addDevices({ database, now }: KeyServerState): Promise<void> {
+  const id = 'substr(hex(randomblob(22)), 1, 43)';
+  await database.run(
+    `INSERT INTO devices (kind, subscriber, keys_digest, key_id, sealed, created, last_seen)
+     SELECT 'reader', id, ${id}, ${id}, randomblob(?), ?, ? FROM subscribers`,
+    ...[SEALED, now(), now()],
+  );
+}
+
+/** What the publisher makes, and what the key server does with it. */
+async function bundles(state: KeyServerState): Promise<Pick<Filled, 'firstBundle' | 'newDay' | 'newPeriod'>> {
+  const { importOf } = await importer(state);
+  let period = await fresh('period');
+  const days = await Promise.all(Array.from({ length: DAYS }, () => fresh('set')));
+  const firstBundle = await milliseconds(() => importOf(days, [period]));
+  let envelope = await makeEnvelope(period, days, 2 ** 32);
+  const newDays: number[] = [];
+  const newPeriods: number[] = [];
+  for (let run = 0; run < RUNS; run++) {
+    days.unshift(await fresh('set'));
+    newDays.push(
+      await milliseconds(async () => {
+        envelope = await makeEnvelope(period, days, 2 ** 32, envelope);
+        await importOf(days, [period]);
+      }),
+    );
+    period = await fresh('period');
+    envelope = await makeEnvelope(period, days, 2 ** 32);
+    newPeriods.push(await milliseconds(() => importOf(days, [period])));
+  }
+  return { firstBundle, newDay: median(newDays), newPeriod: median(newPeriods) };
+}

@@ -1,0 +1,83 @@
+/**
+ * A reader of a published site, in a process of its own: it begins with nothing, and looks documents up. It prints what that took as a line of JSON.
+ *
+ *   node reader.ts PROTECTED_FOLDER DOCUMENTS
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { median, milliseconds } from '../../bench/measure.ts';
+import { emptyStore, spread } from '../../bench/publication-of.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
+import { SitePublication, type SiteSource } from '../../core/publication/site-publication.ts';
+import { inTurn, type TimestampAnswer } from '../../core/publication/sources.ts';
+import { rootIdOf } from '../../core/publication/writer.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { pathOf, type Read } from './documents.ts';
+
+const COLD_STARTS = 9;
+const LOOK_UPS = 100;
+const MIB = 1024 ** 2;
+
+class Files implements SiteSource {
+  readonly #folder: string;
+  readonly fetched: { readonly name: string; readonly bytes: number }[] = [];
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  metadata(file: string): Promise<Uint8Array | undefined> {
+    return this.file(METADATA_PATH + file);
+  }
+
+  timestamps(_: number, isEnough: () => boolean): AsyncIterable<TimestampAnswer> {
+    return inTurn([() => this.metadata('timestamp.json')], isEnough);
+  }
+
+  async file(urlPath: string): Promise<Uint8Array | undefined> {
+    const bytes = await readFile(join(this.#folder, decodeURIComponent(urlPath))).catch(() => undefined);
+    if (bytes) this.fetched.push({ name: urlPath, bytes: bytes.length });
+    return bytes;
+  }
+
+  take(): number {
+    return this.fetched.splice(0).reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+}
+
+const [folder = '', documents = ''] = process.argv.slice(2);
+process.stdout.write(JSON.stringify(await read(folder, Number(documents))));
+
+async function read(folder: string, documents: number): Promise<Read> {
+  const rootId = await rootIdOf(await readFile(join(folder, METADATA_PATH, '1.root.json')));
+  const now = nowInSeconds();
+  const begin = async () => {
+    const source = new Files(folder);
+    const site = new SitePublication({ rootId, source, store: emptyStore() });
+    await site.refresh(now);
+    await look(site, 0, now);
+    return { site, source };
+  };
+  const colds: number[] = [];
+  for (let run = 0; run < COLD_STARTS; run++) colds.push(await milliseconds(begin));
+  const { site, source } = await begin();
+  const { length: coldRequests } = source.fetched;
+  const snapshot = source.fetched.find(({ name }) => name.endsWith('.snapshot.json'))?.bytes ?? Number.NaN;
+  const coldBytes = source.take();
+  const lookUps: number[] = [];
+  const sizes: number[] = [];
+  for (let count = 1; count <= LOOK_UPS; count++) {
+    const taken = await milliseconds(() => look(site, spread(count, documents), now));
+    const bytes = source.take();
+    if (bytes === 0) continue; // from a bin that is there
+    lookUps.push(taken);
+    sizes.push(bytes);
+  }
+  const readerMemory = (process.resourceUsage().maxRSS * 1024) / MIB;
+  const looked = { lookUp: median(lookUps), lookUpBytes: median(sizes) };
+  return { cold: median(colds), coldBytes, coldRequests, snapshot, ...looked, readerMemory };
+}
+
+async function look(site: SitePublication, number: number, now: number): Promise<void> {
+  if ((await site.document(pathOf(number), now)) === undefined) throw new Error(`${pathOf(number)} is not published`);
+}

@@ -1,0 +1,58 @@
+/** The near side: Chromium, and a cache before it. Reads a command a line from standard input, and answers with one on standard output. */
+import type { BrowserContext, Page } from 'playwright-core';
+import { launchChromium } from '../../bench/chromium.ts';
+import { milliseconds } from '../../bench/measure.ts';
+import type { Child } from '../../cache-config/child.ts';
+import { FAR } from '../link/narrow-link.ts';
+import { answerCommands } from '../link/near-process.ts';
+import { startCache } from './cache.ts';
+import { CACHE_PORT, HOSTS, type NearCommand, type NearSetting, WAYS } from './setting.ts';
+
+const SLOWEST_LOAD = 600_000;
+
+const setting: NearSetting = JSON.parse(process.argv[2] ?? '');
+const browser = await startBrowser();
+let cache: Child | undefined;
+let context: BrowserContext | undefined;
+let page: Page | undefined;
+let origin = '';
+
+await answerCommands(async (command: NearCommand) => {
+  if (command.do === 'load') return { milliseconds: await load(command.path) };
+  await prepare(command.way);
+  return {};
+});
+await cache?.stop();
+process.exit();
+
+function startBrowser() {
+  const far = Object.values(HOSTS).filter((host) => host !== HOSTS.cached && host !== HOSTS.both);
+  const rules = [
+    ...far.map((host) => `MAP ${host} ${FAR}`),
+    ...[HOSTS.cached, HOSTS.both].map((host) => `MAP ${host} 127.0.0.1:${CACHE_PORT}`),
+  ];
+  return launchChromium(rules, setting.pin);
+}
+
+/** Everything that is not part of the load. A cache that is to be warm has loaded the page before. */
+async function prepare(way: number): Promise<void> {
+  const { origin: next = '', cache: state } = WAYS[way] ?? {};
+  await context?.close();
+  if (state === 'cold') {
+    await cache?.stop();
+    cache = await startCache(setting.directory);
+  }
+  context = await browser.newContext();
+  page = await context.newPage();
+  origin = next;
+}
+
+/** @returns milliseconds until the page is there with all that it loads */
+async function load(path: string): Promise<number> {
+  const opened = page;
+  if (opened === undefined) throw new Error('nothing was prepared');
+  return milliseconds(async () => {
+    const response = await opened.goto(origin + path, { waitUntil: 'load', timeout: SLOWEST_LOAD });
+    if (response?.status() !== 200) throw new Error(`${origin}${path} was answered with ${response?.status()}`);
+  });
+}
