@@ -1,25 +1,28 @@
 /** `npm run evaluate [-- FIGURE…]`: the figures of docs/evaluation.md. Each is measured whole, and written when it is done. */
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { runCommand } from '../bench/measure.ts';
 import { certificatesFigure } from './certificates/figure.ts';
 import { costFigure } from './cost/figure.ts';
-import { type Figure, writeFigure } from './document.ts';
+import { fillDocs } from './fill.ts';
 import { pageFigure } from './page/figure.ts';
+import { IS_QUICK } from './quick.ts';
 import { readersFigure } from './readers/figure.ts';
+import { type Measurement, writeResults } from './results.ts';
 import { scaleFigure } from './scale/figure.ts';
 import { screamFigure } from './scream/figure.ts';
 import { sitesFigure } from './sites/figure.ts';
 
 interface Evaluated {
   readonly what: string;
-  /** @param say - tells how far it is */
-  readonly run: (say: (text: string) => void) => Promise<Figure>;
+  /** @param say - reports how far it is */
+  readonly run: (say: (text: string) => void) => Promise<Measurement>;
 }
 
 const FIGURES: Readonly<Record<string, Evaluated>> = {
   page: { what: 'page load in Chromium, and bytes on the link, over eight links', run: pageFigure },
   certificates: {
-    what: 'handshakes and key requests over five links: certificate substitution, TLS 1.3, HTTPCrypt',
+    what: 'handshakes and key requests over six links: certificate substitution, TLS 1.3, HTTPCrypt',
     run: certificatesFigure,
   },
   scream: {
@@ -38,7 +41,7 @@ const FIGURES: Readonly<Record<string, Evaluated>> = {
 const WIDTH = Math.max(...Object.keys(FIGURES).map((name) => name.length));
 const HELP = `npm run evaluate [-- FIGURE…]
 
-measures the figures that are named, or all, and writes their tables into evaluation/results; docs/evaluation.md says what they mean; needs root and /dev/net/tun, or cgroup v1 for scream
+measures the figures that are named, or all, writes their data into evaluation/results, and brings docs/evaluation.md in line; needs root and /dev/net/tun, or cgroup v1 for scream; WISPR_EVALUATE=quick: fewer runs, data into .cache/evaluation
 
 ${Object.entries(FIGURES)
   .map(([name, { what }]) => `  ${name.padEnd(WIDTH)}  ${what}\n`)
@@ -59,7 +62,8 @@ async function main(): Promise<number> {
 async function evaluate(names: readonly string[]): Promise<void> {
   await runCommand('ip', ['link', 'set', 'lo', 'up']);
   for (const name of names) {
-    const figure = await FIGURES[name]?.run((text) => process.stderr.write(`${name}: ${text}\n`));
-    if (figure) await writeFigure(name, figure);
+    const measurement = await FIGURES[name]?.run((text) => process.stderr.write(`${name}: ${text}\n`));
+    if (measurement) process.stdout.write(`${fileURLToPath(await writeResults(name, measurement))}\n`);
   }
+  if (!IS_QUICK) fillDocs();
 }

@@ -1,19 +1,16 @@
-/** Plots as SVG: bars in groups, and curves; by d3-scale and d3-shape. */
+/** Plots as SVG: bars in groups, by d3-scale. */
 import { scaleBand, scaleLinear, scaleLog } from 'd3-scale';
-import { line } from 'd3-shape';
 
 const [WIDTH, HEIGHT] = [860, 380];
 const EDGE = { top: 36, right: 16, bottom: 66, left: 70 };
-/** Between the frame and the ends of curves: room for their numbers. */
-const CURVE_INSET = 40;
 const MOST_ON_A_LINE = 8;
-const COLOURS = ['#8a8f98', '#c98a1b', '#7b5ea7', '#0b5d66', '#3aa6a0', '#a3301d'];
+const COLOURS = ['#8a8f98', '#c98a1b', '#7b5ea7', '#0b5d66', '#3aa6a0', '#a3301d', '#e0876f'];
 
 /** One colour of a plot. */
-export interface Series {
+interface Series {
   readonly name: string;
-  /** One for each group; `undefined`: not measured. */
-  readonly values: readonly (number | undefined)[];
+  /** One for each group. */
+  readonly values: readonly number[];
 }
 
 interface About {
@@ -38,8 +35,7 @@ export function bars(about: About & { readonly groups: readonly string[] }): str
   const bottom = HEIGHT - EDGE.bottom;
   const drawn = series.flatMap(({ name, values }, index) =>
     groups.map((group, place) => {
-      const value = values[place];
-      if (value === undefined) return '';
+      const value = values[place] ?? Number.NaN;
       const left = (x(group) ?? 0) + (inner(name) ?? 0);
       const top = y(value);
       return `<rect x="${fixed(left)}" y="${fixed(top)}" width="${fixed(inner.bandwidth())}" height="${fixed(bottom - top)}" fill="${COLOURS[index]}"/>`;
@@ -53,35 +49,10 @@ export function bars(about: About & { readonly groups: readonly string[] }): str
   return framed(about, y, [...drawn, ...names]);
 }
 
-/** Curves over numbers that grow tenfold; both axes are logarithmic. */
-export function curves(about: Omit<About, 'logarithmic'> & { readonly numbers: readonly number[] }): string {
-  const { numbers, series } = about;
-  const y = vertical({ ...about, logarithmic: true });
-  const x = scaleLog(
-    [Math.min(...numbers), Math.max(...numbers)],
-    [EDGE.left + CURVE_INSET, WIDTH - EDGE.right - CURVE_INSET],
-  );
-  const drawn = series.map(({ values }, index) => {
-    const points = numbers.flatMap((number, place): [number, number][] => {
-      const value = values[place];
-      return value === undefined ? [] : [[x(number), y(value)]];
-    });
-    const dots = points.map(
-      ([left, top]) => `<circle cx="${fixed(left)}" cy="${fixed(top)}" r="3.5" fill="${COLOURS[index]}"/>`,
-    );
-    const path = line().digits(1)(points);
-    return `<path d="${path}" fill="none" stroke="${COLOURS[index]}" stroke-width="2"/>${dots.join('')}`;
-  });
-  const names = numbers.map((number) =>
-    label(number.toLocaleString('en'), x(number), HEIGHT - EDGE.bottom + 16, 'middle'),
-  );
-  return framed(about, y, [...drawn, ...names]);
-}
-
 type Vertical = ReturnType<typeof scaleLinear<number>> | ReturnType<typeof scaleLog<number>>;
 
 function vertical({ series, logarithmic }: About): Vertical {
-  const values = series.flatMap((each) => each.values).filter((value) => value !== undefined);
+  const values = series.flatMap((each) => each.values);
   const range = [HEIGHT - EDGE.bottom, EDGE.top];
   if (!logarithmic) return scaleLinear([0, Math.max(...values)], range).nice(6);
   const least = Math.min(...values.filter((value) => value > 0));

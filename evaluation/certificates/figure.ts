@@ -6,16 +6,15 @@ import { fileURLToPath } from 'node:url';
 import { stopAll } from '../../cache-config/child.ts';
 import type { KeyKind } from '../../tests/support/certificates.ts';
 import { type Crossing, crossed } from '../crossing.ts';
-import type { Figure } from '../document.ts';
+import { Crossings } from '../crossings.ts';
 import { CELL, INMARSAT, IRIDIUM, LOOPBACK, MILSTAR, TCDL } from '../link/kinds.ts';
 import { type LinkKind, NarrowLink } from '../link/narrow-link.ts';
 import { NearProcess } from '../link/near-process.ts';
 import { checkLinks, isSlow } from '../link/ping.ts';
-import { Results } from '../link-results.ts';
 import { IS_QUICK } from '../quick.ts';
-import { described } from './described.ts';
+import { type Measurement, type Table, table } from '../results.ts';
 import { startFarSide } from './far.ts';
-import { Handshakes, WAYS } from './handshakes.ts';
+import { Handshakes, SERVER_ONLY, WAYS } from './handshakes.ts';
 import { KEY_WAYS, type KeyWay, type NearCommand } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
@@ -25,9 +24,18 @@ const RUNS = IS_QUICK ? 1 : 3;
 /** Where a run takes minutes. */
 const RUNS_WHERE_SLOW = 1;
 
+/** McVeety, listing A.4: seconds of a server-only handshake without and with the proxies. */
+const PAPER: readonly (readonly [LinkKind, number, number])[] = [
+  [IRIDIUM, 9.50572, 6.68903],
+  [INMARSAT, 2.92503, 3.184],
+  [MILSTAR, 5.82993, 6.11165],
+  [CELL, 0.623161, 1.08356],
+  [TCDL, 0.01062, 0.455612],
+];
+
 type Near = NearProcess<NearCommand>;
 
-export async function certificatesFigure(say: (text: string) => void): Promise<Figure> {
+export async function certificatesFigure(say: (text: string) => void): Promise<Measurement> {
   const endings: (() => Promise<unknown>)[] = [];
   try {
     const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-certificates-'));
@@ -44,12 +52,31 @@ export async function certificatesFigure(say: (text: string) => void): Promise<F
     const handshakes = new Handshakes(link, far, join(directory, 'near'));
     endings.push(() => handshakes.stop());
     const pings = await checkLinks(link, KINDS, say);
-    const results = new Results(say);
-    for (const kind of KINDS) await measure(kind, { link, near, handshakes }, results);
-    return described({ kinds: KINDS, pings, results, runs: RUNS, runsWhereSlow: RUNS_WHERE_SLOW });
+    const crossings = new Crossings(pings, say);
+    for (const kind of KINDS) await measure(kind, { link, near, handshakes }, crossings);
+    return { settings: { runs: RUNS, runsOnSlowLinks: RUNS_WHERE_SLOW }, tables: tablesOf(crossings) };
   } finally {
     for (const end of endings.toReversed()) await end();
   }
+}
+
+function tablesOf(crossings: Crossings): Record<string, Table> {
+  const ways = (key: KeyKind) => Object.fromEntries(WAYS.map(({ name }) => [name, `${key} ${name}`]));
+  const requests = Object.fromEntries(KEY_WAYS.map((way) => [way, way]));
+  const [plain = '', , second = ''] = SERVER_ONLY.map(({ name }) => `rsa ${name}`);
+  const besidePaper = PAPER.map(([kind, without, by]): [string, ...number[]] => [
+    kind.name,
+    ...[without, by, crossings.median(kind, plain, 'seconds'), crossings.median(kind, second, 'seconds')],
+  ]);
+  return {
+    'rsa, s': crossings.table(ways('rsa'), 'seconds'),
+    'rsa, bytes': crossings.table(ways('rsa'), 'bytes'),
+    'ecdsa, s': crossings.table(ways('ecdsa'), 'seconds'),
+    'ecdsa, bytes': crossings.table(ways('ecdsa'), 'bytes'),
+    'McVeety, s': table(['paper, plain', 'paper, proxies', 'here, plain', 'here, second visit'], besidePaper),
+    'key request, s': crossings.table(requests, 'seconds'),
+    'key request, bytes': crossings.table(requests, 'bytes'),
+  };
 }
 
 interface Rig {
@@ -58,12 +85,12 @@ interface Rig {
   readonly handshakes: Handshakes;
 }
 
-async function measure(kind: LinkKind, { link, near, handshakes }: Rig, results: Results): Promise<void> {
+async function measure(kind: LinkKind, { link, near, handshakes }: Rig, crossings: Crossings): Promise<void> {
   const runs = isSlow(kind) ? RUNS_WHERE_SLOW : RUNS;
   for (let run = 0; run < runs; run++) {
     for (const key of KEY_KINDS)
-      for (const way of WAYS) results.add(kind, `${key} ${way.name}`, await handshakes.measure(kind, key, way));
-    for (const way of KEY_WAYS) results.add(kind, way, await keyRequest(link, near, kind, way));
+      for (const way of WAYS) crossings.add(kind, `${key} ${way.name}`, await handshakes.measure(kind, key, way));
+    for (const way of KEY_WAYS) crossings.add(kind, way, await keyRequest(link, near, kind, way));
   }
 }
 

@@ -22,8 +22,8 @@ const throughRelays = (protocol: Protocol, name: string): Way[] => [
   { name: `${name}, relays, second visit`, protocol, by: 'second visit' },
 ];
 export const SERVER_ONLY = throughRelays('TLS 1.2', 'TLS 1.2');
-export const WITH_CLIENT = throughRelays('TLS 1.2, client certificate', 'client certificate');
-export const TLS13: readonly Way[] = [
+const WITH_CLIENT = throughRelays('TLS 1.2, client certificate', 'client certificate');
+const TLS13: readonly Way[] = [
   { name: 'TLS 1.3, full', protocol: 'TLS 1.3', by: 'directly' },
   { name: 'TLS 1.3, resumed', protocol: 'TLS 1.3', by: 'resumed' },
 ];

@@ -1,26 +1,78 @@
 /** What a byte and a document cost each part of the system, in nanoseconds and cycles of a core, beside ciphers, signatures and TLS alone. */
-import type { Figure } from '../document.ts';
+import { type Measurement, type Table, table } from '../results.ts';
 import { browser } from './browser.ts';
 import { clock } from './cycles.ts';
-import { described } from './described.ts';
-import { primitives } from './primitives.ts';
-import { type Cost, caches, keyServer, proxy, publisher } from './programs.ts';
-import { serving } from './tls.ts';
+import { type Primitives, primitives } from './primitives.ts';
+import { type Cost, caches, keyServer, proxy, publisher, RUNS } from './programs.ts';
+import { type Serving, serving } from './tls.ts';
+
+/** Kounavis and others, section 2: clocks of a 3 GHz Core i7 for a transaction of 140 KB, the worst case, and transactions a second that they reach. */
+const PAPER = { clocks: 7.3e6, transactions: 1200, gigahertz: 3 };
+/** A byte takes so many nanoseconds of a link. */
+const BYTE_AT_10_GBIT = 0.8;
+
+type TableRow = readonly [string, ...(number | undefined)[]];
 
 /** All in nanoseconds of processors, one after the other. */
-export async function costFigure(say: (text: string) => void): Promise<Figure> {
+export async function costFigure(say: (text: string) => void): Promise<Measurement> {
   const costs: Cost[] = [];
   for (const [name, measure] of Object.entries({ publisher, caches, proxy, browser, keyServer })) {
     say(name);
-    for (const cost of await measure()) {
-      say(`${cost.name}: ${cost.document?.toFixed(0)} ns a document, ${cost.byte?.toFixed(3)} ns a byte`);
-      costs.push(cost);
-    }
+    costs.push(...(await measure()));
   }
   say('nginx and TLS');
-  const found = await serving();
-  for (const { name, request, byte, transaction } of found)
-    say(`${name}: ${request.toFixed(0)} ns, ${byte.toFixed(3)} ns a byte, ${transaction.toFixed(0)} ns a transaction`);
+  const served = await serving();
   say('openssl speed');
-  return described({ clock: clock(), primitives: await primitives(), costs, serving: found });
+  const alone = await primitives();
+  const { measured, told } = clock();
+  return {
+    settings: { runs: RUNS, gigahertz: measured, gigahertzTold: told },
+    tables: { parts: partsOf(costs, measured), ...ofOpenssl(alone, measured), ...ofNginx(served, measured) },
+  };
+}
+
+function partsOf(costs: readonly Cost[], gigahertz: number): Table {
+  const rows = costs.map(
+    ({ name, document, byte }): TableRow => [
+      name,
+      ...[document && document / 1000, document && (document * gigahertz) / 1000, byte, byte && byte * gigahertz],
+    ],
+  );
+  return table(['µs a document', 'thousand cycles', 'ns a byte', 'cycles a byte'], rows);
+}
+
+function ofOpenssl({ bytes, signatures }: Primitives, gigahertz: number): Record<string, Table> {
+  const ciphers = Array.from(bytes, ([name, each]): TableRow => [name, each, each * gigahertz, 1 / each]);
+  const signing = Array.from(
+    signatures,
+    ([name, { sign, verify }]): TableRow => [
+      name,
+      ...[sign, sign * gigahertz, verify, verify * gigahertz].map((each) => each / 1000),
+    ],
+  );
+  const header = ['µs to sign', 'thousand cycles to sign', 'µs to verify', 'thousand cycles to verify'];
+  return { ciphers: table(['ns a byte', 'cycles a byte', 'GB/s'], ciphers), signatures: table(header, signing) };
+}
+
+function ofNginx(served: readonly Serving[], gigahertz: number): Record<string, Table> {
+  const cores = served.map(({ name, request, byte }): TableRow => {
+    const filling = byte / BYTE_AT_10_GBIT;
+    return [name, request / 1000, byte, byte * gigahertz, filling, filling * 10];
+  });
+  const transactions = served.map(
+    ({ name, transaction }): TableRow => [
+      name,
+      ...[transaction / 1000, (transaction * gigahertz) / 1e6, 1e9 / transaction],
+    ],
+  );
+  const { clocks, gigahertz: theirs, transactions: reached } = PAPER;
+  const paper: TableRow[] = [
+    ['paper, as it was', clocks / theirs / 1000, clocks / 1e6, (theirs * 1e9) / clocks],
+    ['paper, their TLS', 1e6 / reached, (theirs * 1e3) / reached, reached],
+  ];
+  const header = ['µs for 1 KiB', 'ns a byte', 'cycles a byte', 'cores, 10 Gbit/s', 'cores, 100 Gbit/s'];
+  return {
+    nginx: table(header, cores),
+    transactions: table(['µs', 'million cycles', 'a second and core'], [...transactions, ...paper]),
+  };
 }

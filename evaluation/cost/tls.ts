@@ -26,7 +26,7 @@ export interface Serving {
 }
 
 /** A port of nginx. */
-interface Door {
+interface Listener {
   readonly name: string;
   readonly port: number;
   readonly tls?: { readonly suite: string; readonly chain: Chain };
@@ -41,18 +41,18 @@ export async function serving(): Promise<Serving[]> {
     await mkdir(root);
     // What a protected object is to a server: bytes.
     for (const [name, length] of Object.entries(lengths)) await writeFile(join(root, name), randomBytes(length));
-    const doors = await doorsIn(directory);
-    const { pid, stop } = await startNginx(directory, root, doors);
+    const listeners = await listenersIn(directory);
+    const { pid, stop } = await startNginx(directory, root, listeners);
     endings.push(stop);
     const found: Serving[] = [];
-    for (const door of doors) found.push(await measure(pid, door));
+    for (const listener of listeners) found.push(await measure(pid, listener));
     return found;
   } finally {
     for (const end of endings.reverse()) await end();
   }
 }
 
-async function doorsIn(directory: string): Promise<Door[]> {
+async function listenersIn(directory: string): Promise<Listener[]> {
   const chainOf = (kind: KeyKind) => makeChain(directory, kind, kind, ['DNS:localhost']);
   const [ecdsa, rsa] = [await chainOf('ecdsa'), await chainOf('rsa')];
   const tls = async (name: string, suite: string, chain: Chain) => ({
@@ -69,8 +69,8 @@ async function doorsIn(directory: string): Promise<Door[]> {
   ];
 }
 
-function startNginx(directory: string, root: string, doors: readonly Door[]): Promise<Child> {
-  const server = ({ port, tls }: Door) => {
+function startNginx(directory: string, root: string, listeners: readonly Listener[]): Promise<Child> {
+  const server = ({ port, tls }: Listener) => {
     const how = tls
       ? `listen 127.0.0.1:${port} ssl; ssl_certificate ${tls.chain.certFile}; ssl_certificate_key ${tls.chain.keyFile}; ssl_conf_command Ciphersuites ${tls.suite};`
       : `listen 127.0.0.1:${port};`;
@@ -81,11 +81,11 @@ function startNginx(directory: string, root: string, doors: readonly Door[]): Pr
     directory,
     `access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
   ssl_protocols TLSv1.3; ssl_session_tickets off; ssl_session_cache off;
-  ${doors.map(server).join('\n  ')}`,
+  ${listeners.map(server).join('\n  ')}`,
   );
 }
 
-async function measure(pid: number, { name, port, tls }: Door): Promise<Serving> {
+async function measure(pid: number, { name, port, tls }: Listener): Promise<Serving> {
   const origin = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
   const time = (file: string, ...args: string[]) =>
     medianOf(async () => (await measureTree(pid, `${origin}/${file}`, SECONDS, args)).processorTime * 1000);

@@ -4,19 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stopAll } from '../../cache-config/child.ts';
 import { makeChain } from '../../tests/support/certificates.ts';
-import type { Figure } from '../document.ts';
+import { type Measurement, type Table, table } from '../results.ts';
 import { checkAgainstReader } from './check.ts';
 import { Connection } from './connection.ts';
-import { described } from './described.ts';
 import type { Origin } from './origin.ts';
 import { type Requests, requestsForProtected, requestsInClear } from './requests.ts';
 import { type Counts, READERS, ROOM_READERS, ROOMS, type Series, type SiteResults } from './setting.ts';
 import { openSite, type ReadSite, SITES } from './sites.ts';
-import { digestOf, visitsOf } from './visits.ts';
+import { digestOf, EXPONENT, PAGES_A_VISIT, SEED, visitsOf } from './visits.ts';
 
 const AT_ONCE = 6;
 
-export async function readersFigure(say: (text: string) => void): Promise<Figure> {
+export async function readersFigure(say: (text: string) => void): Promise<Measurement> {
   const endings: (() => Promise<unknown>)[] = [];
   try {
     const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-readers-'));
@@ -29,10 +28,53 @@ export async function readersFigure(say: (text: string) => void): Promise<Figure
       const site = await openSite(source, join(directory, source.short), chain, endings);
       results.push(await measureSite(site, authority, say));
     }
-    return described(results);
+    const settings = { pagesAVisit: PAGES_A_VISIT, exponent: EXPONENT, seed: SEED };
+    return {
+      settings: Object.assign(settings, ...results.map(settingsOf)),
+      tables: Object.assign({}, ...results.map(tablesOf)),
+    };
   } finally {
     for (const end of endings.toReversed()) await end();
   }
+}
+
+function settingsOf({ site, digest }: SiteResults): Record<string, number | string> {
+  const { short, pages, bytes } = site;
+  return { [`${short} pages`]: pages.length, [`${short} MB`]: bytes / 1e6, [`${short} sequence`]: digest };
+}
+
+function tablesOf({ site, http, https, protected: ours }: SiteResults): Record<string, Table> {
+  const full = [http.at(-1) ?? [], https, ours.at(-1) ?? []];
+  const origin = READERS.map((readers, index): [string, ...number[]] => {
+    const counts = full.map((series) => series[index] as Counts) as [Counts, Counts, Counts];
+    const sent = counts.flatMap(({ originRequests, originBytes }) => [originRequests, originBytes / 1e6]);
+    return [String(readers), ...sent, saved(counts[0]), saved(counts[2])];
+  });
+  const rooms = ROOMS.map((room, index): [string, ...number[]] => {
+    const counts = [http, ours].map((series) => inRoom(series, index));
+    return [`${room * 100} %`, ...counts.flatMap((each) => [hits(each), saved(each)])];
+  });
+  const sent = ['HTTP', 'HTTPS', 'protected'].flatMap((name) => [`${name}, requests`, `${name}, MB`]);
+  const cached = ['HTTP', 'protected'].flatMap((name) => [`${name}, % hits`, `${name}, % saved`]);
+  return {
+    [site.short]: table([...sent, 'HTTP, % saved', 'protected, % saved'], origin),
+    [`${site.short}, cache`]: table(cached, rooms),
+  };
+}
+
+/** After {@link ROOM_READERS}. */
+function inRoom(all: readonly Series[], room: number): Counts {
+  const series = all[room] ?? [];
+  return (series.length > 1 ? series[READERS.indexOf(ROOM_READERS)] : series[0]) as Counts;
+}
+
+/** Per cent of the bytes, which the origin does not send. */
+function saved({ received, originBytes }: Counts): number {
+  return Math.max(0, 1 - originBytes / received) * 100;
+}
+
+function hits({ asked, originRequests }: Counts): number {
+  return (1 - originRequests / asked) * 100;
 }
 
 async function measureSite(site: ReadSite, authority: Buffer, say: (text: string) => void): Promise<SiteResults> {

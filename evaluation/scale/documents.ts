@@ -29,8 +29,8 @@ const READER = fileURLToPath(new URL('reader.ts', import.meta.url));
 export const LENGTH = 200;
 const IN_FOLDER = 1000;
 /** Above this, a run takes minutes. */
-const REPEATED_UP_TO = 1000;
-const RUNS = 3;
+export const REPEATED_UP_TO = 1000;
+export const RUNS = 3;
 
 /** Of one number of documents. Seconds, MiB, bytes. */
 export interface Published extends Read {

@@ -1,10 +1,12 @@
 /** Figure 6: what documents and subscribers cost as they grow in number, and a model of a large newspaper from that. */
-import type { Figure } from '../document.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { IS_QUICK } from '../quick.ts';
-import { described } from './described.ts';
-import { type Published, publish } from './documents.ts';
-import { largestSnapshot } from './largest.ts';
-import { costsByDatabase } from './requests.ts';
+import { type Measurement, type Table, table } from '../results.ts';
+import { LENGTH, type Published, publish, REPEATED_UP_TO, RUNS } from './documents.ts';
+import { growing, PUBLISHING, READING, SERVING } from './growing.ts';
+import { type LargestSnapshot, largestSnapshot } from './largest.ts';
+import { ASSUMED, type Inputs, model } from './model.ts';
+import { costsByDatabase, type RequestCosts } from './requests.ts';
 import { importSets, type Served, serve } from './subscribers.ts';
 
 /** `quick`: without the numbers that take minutes each. */
@@ -12,18 +14,87 @@ const NUMBERS = [100, 1000, 10_000, 100_000, ...(IS_QUICK ? [] : [1_000_000])];
 /** A bundle has 64 MiB at most, which is fewer than a million sets. */
 const SETS = NUMBERS.filter((number) => number < 1_000_000);
 
-export async function scaleFigure(say: (text: string) => void): Promise<Figure> {
-  const told = <Result>(text: string, result: Result) => {
+export async function scaleFigure(say: (text: string) => void): Promise<Measurement> {
+  const reported = <Result>(text: string, result: Result) => {
     say(`${text}: ${JSON.stringify(result)}`);
     return result;
   };
-  const requests = told('key requests', await costsByDatabase());
-  const snapshot = told('largest snapshot', await largestSnapshot());
+  const requests = reported('key requests', await costsByDatabase());
+  const snapshot = reported('largest snapshot', await largestSnapshot());
   const served: Served[] = [];
-  for (const number of NUMBERS) served.push(told('subscribers', await serve(number)));
-  const sets: [number, number][] = [];
-  for (const number of SETS) sets.push(told('sets', [number, await importSets(number)]));
+  for (const number of NUMBERS) served.push(reported('subscribers', await serve(number)));
+  const imported: number[] = [];
+  for (const number of SETS) imported.push(reported('sets', await importSets(number)));
   const published: Published[] = [];
-  for (const number of NUMBERS) published.push(told('documents', await publish(number)));
-  return described({ requests, snapshot, served, sets, published });
+  for (const number of NUMBERS) published.push(reported('documents', await publish(number)));
+  const inputs = inputsOf(requests, published.at(-1), served.at(-1), snapshot);
+  return {
+    settings: { runs: RUNS, repeatedUpTo: REPEATED_UP_TO },
+    tables: {
+      publish: growing(NUMBERS, published, PUBLISHING),
+      read: growing(NUMBERS, published, READING),
+      serve: growing(NUMBERS, served, SERVING),
+      sets: growing(SETS, imported, [{ what: 'import, s', of: (seconds) => seconds }]),
+      requests: requestTable(requests),
+      largest: values(largestOf(snapshot, inputs, published.at(-1))),
+      assumed: values(ASSUMED),
+      inputs: values({
+        'keyServer, ms': inputs.keyServer,
+        'database, ms': inputs.database,
+        'written, bytes': inputs.written,
+        'publish, ms': inputs.publish * 1000,
+        'overhead, bytes': inputs.overhead,
+        'metadata, bytes': inputs.metadata,
+        'snapshot, bytes a bin': snapshot.bytes / snapshot.bins,
+        'subscriber, bytes': inputs.subscriber,
+        'import, ms': inputs.import * 1000,
+      }),
+      model: model(inputs),
+    },
+  };
+}
+
+function values(named: Readonly<Record<string, number>>): Table {
+  return table(['value'], Object.entries(named));
+}
+
+function inputsOf(
+  { postgres }: RequestCosts,
+  largest: Published | undefined,
+  most: Served | undefined,
+  snapshot: LargestSnapshot,
+): Inputs {
+  if (!largest || !most) throw new Error('nothing was measured');
+  return {
+    keyServer: postgres.processor,
+    database: postgres.databaseProcessor,
+    written: postgres.written,
+    publish: largest.firstProcessor / largest.documents,
+    overhead: (largest.output - largest.metadata) / largest.documents - LENGTH,
+    metadata: largest.metadata / largest.documents,
+    snapshot,
+    subscriber: most.withDevices / most.subscribers,
+    import: most.list / most.subscribers,
+  };
+}
+
+function requestTable({ sqlite, memory, postgres }: RequestCosts): Table {
+  const named = { 'SQLite, disk': sqlite, 'SQLite, memory': memory, 'PostgreSQL, disk': postgres };
+  const rows = Object.entries(named).map(([name, cost]): [string, ...number[]] => [
+    name,
+    ...[cost.rate, cost.processor, cost.databaseProcessor, cost.written],
+  ]);
+  return table(['a second', 'key server, ms', 'database, ms', 'bytes written'], rows);
+}
+
+function largestOf({ bins, bytes, check }: LargestSnapshot, { metadata }: Inputs, largest: Published | undefined) {
+  const fits = PUBLICATION_LIMITS.targetsLength / metadata;
+  return {
+    bins,
+    'snapshot, MB': bytes / 1e6,
+    'check, ms': check,
+    'largest bin, MB': PUBLICATION_LIMITS.targetsLength / 1e6,
+    'reached after, days': (fits * bins) / ASSUMED.documentsADay,
+    'one in a hundred added, % of metadata': (100 * (largest?.addedBytes ?? 0)) / (largest?.metadata ?? 0),
+  };
 }

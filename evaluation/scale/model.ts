@@ -1,5 +1,6 @@
-/** What a publisher of the largest kind costs, from what was measured on a smaller one. Every line says what it multiplies. */
+/** What a publisher of the largest kind costs, from what was measured on a smaller one. */
 import { binBitsFor } from '../../core/publication/bins.ts';
+import { type Table, table } from '../results.ts';
 import type { LargestSnapshot } from './largest.ts';
 
 /** What is assumed, and was not measured. */
@@ -36,92 +37,64 @@ export interface Inputs {
   readonly import: number;
 }
 
-export interface Line {
-  readonly what: string;
-  readonly how: string;
-  readonly value: number;
-  readonly unit: string;
+/** The name of each row says what it multiplies. */
+export function model(inputs: Inputs): Table {
+  return table(['value', 'unit'], [...ofKeys(inputs), ...ofPublication(inputs), ...ofReaders(inputs)]);
 }
 
-export function model(measured: Inputs): Line[] {
-  return [...ofKeys(measured), ...ofPublication(measured), ...ofReaders(measured)];
-}
+type Line = readonly [string, number, string];
 
 function ofKeys({ keyServer, database, written, subscriber, import: seconds }: Inputs): Line[] {
   const { readers, keyServers, periodDays, rush } = ASSUMED;
-  const spread = readers / ((periodDays / 4) * 86_400);
   const atOnce = readers / rush;
   return [
-    { what: 'key requests, period keys', how: 'readers / (period / 4)', value: spread, unit: '/s' },
-    { what: 'key requests, a key a day, in its first hour', how: 'readers / rush', value: atOnce, unit: '/s' },
-    { what: 'the same at each key server', how: '/ key servers', value: atOnce / keyServers, unit: '/s' },
-    { what: 'cores of the key servers', how: '× key server', value: (atOnce * keyServer) / 1000, unit: 'cores' },
-    { what: 'cores of their database', how: '× database', value: (atOnce * database) / 1000, unit: 'cores' },
-    { what: 'written by their database', how: '× written', value: (atOnce * written) / 1e6, unit: 'MB/s' },
-    { what: 'size of their database', how: 'readers × subscriber', value: (readers * subscriber) / 1e9, unit: 'GB' },
-    { what: 'importing all', how: 'readers × import', value: (readers * seconds) / 3600, unit: 'hours' },
+    ['key requests, period keys: readers / (period / 4)', readers / ((periodDays / 4) * 86_400), '/s'],
+    ['key requests, a key a day, in its first hour: readers / rush', atOnce, '/s'],
+    ['the same at each key server: / key servers', atOnce / keyServers, '/s'],
+    ['cores of the key servers: × key server', (atOnce * keyServer) / 1000, 'cores'],
+    ['cores of their database: × database', (atOnce * database) / 1000, 'cores'],
+    ['written by their database: × written', (atOnce * written) / 1e6, 'MB/s'],
+    ['size of their database: readers × subscriber', (readers * subscriber) / 1e9, 'GB'],
+    ['importing all: readers × import', (readers * seconds) / 3600, 'hours'],
   ];
 }
 
 function ofPublication({ publish, overhead, metadata, snapshot }: Inputs): Line[] {
-  const { documentsADay, daysKept, documentLength, publicationsADay } = ASSUMED;
-  const kept = documentsADay * daysKept;
-  const bins = 2 ** binBitsFor(kept);
+  const { documentsADay, documentLength, publicationsADay } = ASSUMED;
+  const { kept, bins } = library();
   // A bin stays as it is if none of the new documents falls into it.
   const touched = 1 - Math.exp(-documentsADay / publicationsADay / bins);
-  const snapshotBytes = (snapshot.bytes / snapshot.bins) * bins;
-  const signed = publicationsADay * (touched * kept * metadata + snapshotBytes);
+  const signed = publicationsADay * (touched * kept * metadata + (snapshot.bytes / snapshot.bins) * bins);
   return [
-    {
-      what: 'publishing',
-      how: 'documents a day × publish',
-      value: (documentsADay * publish) / 3600,
-      unit: 'hours of a core a day',
-    },
-    { what: 'documents', how: 'documents a day × days kept', value: kept / 1e6, unit: 'million' },
-    {
-      what: 'stored objects',
-      how: 'documents × (length + overhead)',
-      value: (kept * (documentLength + overhead)) / 1e12,
-      unit: 'TB',
-    },
-    { what: 'stored metadata', how: 'documents × metadata', value: (kept * metadata) / 1e9, unit: 'GB' },
-    { what: 'bins', how: 'as a publisher has them', value: bins, unit: '' },
-    { what: 'a bin', how: 'documents × metadata / bins', value: (kept * metadata) / bins / 1e6, unit: 'MB' },
-    {
-      what: 'bins that one publication changes',
-      how: '1 − e^(−its documents / bins)',
-      value: touched * 100,
-      unit: '%',
-    },
-    {
-      what: 'metadata signed anew',
-      how: 'publications × (changed bins + snapshot)',
-      value: signed / 1e9,
-      unit: 'GB/day',
-    },
+    ['publishing: documents a day × publish', (documentsADay * publish) / 3600, 'hours of a core a day'],
+    ['documents: documents a day × days kept', kept / 1e6, 'million'],
+    ['stored objects: documents × (length + overhead)', (kept * (documentLength + overhead)) / 1e12, 'TB'],
+    ['stored metadata: documents × metadata', (kept * metadata) / 1e9, 'GB'],
+    ['bins: as a publisher has them', bins, ''],
+    ['a bin: documents × metadata / bins', (kept * metadata) / bins / 1e6, 'MB'],
+    ['bins that one publication changes: 1 − e^(−its documents / bins)', touched * 100, '%'],
+    ['metadata signed anew: publications × (changed bins + snapshot)', signed / 1e9, 'GB/day'],
   ];
 }
 
 function ofReaders({ metadata, overhead, snapshot }: Inputs): Line[] {
-  const { readers, opened, read, documentLength, documentsADay, daysKept } = ASSUMED;
-  const kept = documentsADay * daysKept;
-  const bins = 2 ** binBitsFor(kept);
+  const { readers, opened, read, documentLength } = ASSUMED;
+  const { kept, bins } = library();
   const documents = read * (documentLength + overhead);
   const snapshots = opened * (snapshot.bytes / snapshot.bins) * bins;
   const looked = read * ((kept * metadata) / bins);
-  const all = documents + snapshots + looked;
+  const all = readers * (documents + snapshots + looked);
   return [
-    { what: 'a reader fetches: documents', how: 'read × (length + overhead)', value: documents / 1e6, unit: 'MB/day' },
-    { what: 'a reader fetches: snapshots', how: 'opened × snapshot', value: snapshots / 1e6, unit: 'MB/day' },
-    { what: 'a reader fetches: bins', how: 'read × a bin, at worst', value: looked / 1e6, unit: 'MB/day' },
-    { what: 'from caches, all readers', how: 'readers × the sum', value: (readers * all) / 1e12, unit: 'TB/day' },
-    { what: 'the same', how: '× 8 / 86,400', value: (readers * all * 8) / 86_400 / 1e9, unit: 'Gbit/s' },
-    {
-      what: 'requests to caches',
-      how: 'readers × (2 × read + 2 × opened)',
-      value: (readers * 2 * (read + opened)) / 86_400,
-      unit: '/s',
-    },
+    ['a reader fetches: documents: read × (length + overhead)', documents / 1e6, 'MB/day'],
+    ['a reader fetches: snapshots: opened × snapshot', snapshots / 1e6, 'MB/day'],
+    ['a reader fetches: bins: read × a bin, at worst', looked / 1e6, 'MB/day'],
+    ['from caches, all readers: readers × the sum', all / 1e12, 'TB/day'],
+    ['the same: × 8 / 86,400', (all * 8) / 86_400 / 1e9, 'Gbit/s'],
+    ['requests to caches: readers × (2 × read + 2 × opened)', (readers * 2 * (read + opened)) / 86_400, '/s'],
   ];
+}
+
+function library() {
+  const kept = ASSUMED.documentsADay * ASSUMED.daysKept;
+  return { kept, bins: 2 ** binBitsFor(kept) };
 }

@@ -7,15 +7,14 @@ import { processorTime } from '../../bench/proc.ts';
 import { NODE, type Ready, runToReady } from '../../bench/processes.ts';
 import { freePort } from '../../cache-config/child.ts';
 import { startCluster } from '../../tests/support/postgres-cluster.ts';
-import type { Figure } from '../document.ts';
 import { IS_QUICK } from '../quick.ts';
-import { measureBatching } from './batching.ts';
-import { measureCosts } from './costs.ts';
-import { described } from './described.ts';
+import { type Measurement, type Table, table } from '../results.ts';
+import { type Batching, measureBatching } from './batching.ts';
+import { type Costs, measureCosts } from './costs.ts';
 import { flood } from './flood.ts';
 import type { NodeOrigins, NodeSetting } from './node.ts';
-import { KINDS, makeReaders, type Reader } from './readers.ts';
-import { BALANCERS, Rates, WAYS, type Way } from './results.ts';
+import { BALANCERS, Rates, WAYS, type Way } from './rates.ts';
+import { COST, KINDS, type Kind, makeReaders, type Reader } from './readers.ts';
 import { Shares } from './shares.ts';
 
 const NODE_FILE = fileURLToPath(new URL('node.ts', import.meta.url));
@@ -26,7 +25,7 @@ const READERS_PER_NODE = 4;
 /** Each node has a core, of which it has a share: so many cores there are. */
 const CORES = 2;
 
-export async function screamFigure(say: (text: string) => void): Promise<Figure> {
+export async function screamFigure(say: (text: string) => void): Promise<Measurement> {
   const endings: (() => Promise<unknown>)[] = [];
   try {
     const most = Math.max(...SIZES);
@@ -45,11 +44,68 @@ export async function screamFigure(say: (text: string) => void): Promise<Figure>
     const rates = new Rates(say);
     for (const nodes of SIZES)
       for (const way of WAYS) await measure({ nodes, way, database, folder, readers, shares }, rates);
-    const about = { sizes: SIZES, share: SHARE, seconds: SECONDS, readersPerNode: READERS_PER_NODE };
-    return described({ ...about, rates, costs, batching });
+    return {
+      settings: {
+        ...{ seconds: SECONDS, share: SHARE, readersPerNode: READERS_PER_NODE },
+        ...{ hashMemory: COST.memory, hashPasses: COST.passes },
+      },
+      tables: {
+        'sign-ins': rateTable(rates, 'sign-in'),
+        bindings: rateTable(rates, 'binding'),
+        cores: coreTable(rates),
+        operations: operationTable(costs, rates),
+        batches: batchTable(batching),
+      },
+    };
   } finally {
     for (const end of endings.toReversed()) await end();
   }
+}
+
+function rateTable(rates: Rates, kind: Kind): Table {
+  const columns = BALANCERS.flatMap((balancer) => WAYS.map((way) => ({ balancer, way })));
+  const rows = SIZES.map((nodes): [string, ...number[]] => [
+    String(nodes),
+    ...columns.map(({ balancer, way }) => rates.get({ nodes, kind, balancer, way }).rate),
+  ]);
+  return table(
+    columns.map(({ balancer, way }) => `${balancer}, ${way}`),
+    rows,
+  );
+}
+
+/** Of the largest cluster. */
+function coreTable(rates: Rates): Table {
+  const nodes = Math.max(...SIZES);
+  const used = WAYS.map((way) => rates.get({ nodes, kind: 'sign-in', balancer: 'random', way }).cores);
+  return table([...WAYS, 'allowed'], [[String(nodes), ...used, SHARE * nodes]]);
+}
+
+/** Milliseconds of processor time. */
+function operationTable({ argon2id, encapsulation, decapsulation, exchange, tls }: Costs, rates: Rates): Table {
+  const bindings = rates.get({ nodes: 1, kind: 'binding', balancer: 'broken', way: 'alone' }).rate;
+  return table(
+    ['ms'],
+    [
+      ['Argon2id', argon2id],
+      ['X-Wing, seal', encapsulation],
+      ['X-Wing, open', decapsulation],
+      ['binding', (1000 * SHARE) / bindings],
+      ['dispatcher, message and answer', exchange],
+      ['ECDSA P-256, signature', tls.ecdsa.signature],
+      ['ECDSA P-256, TLS 1.3 handshake', tls.ecdsa.handshake],
+      ['RSA-2048, signature', tls.rsa.signature],
+      ['RSA-2048, TLS 1.3 handshake', tls.rsa.handshake],
+    ],
+  );
+}
+
+function batchTable({ bySize, openssl }: Batching): Table {
+  const rows = Object.entries({ ...bySize, 'openssl speed': openssl });
+  return table(
+    ['ms for each', 'faster than alone', 'faster than OpenSSL'],
+    rows.map(([name, each]) => [name, each, bySize['1'] / each, openssl / each]),
+  );
 }
 
 interface Run {

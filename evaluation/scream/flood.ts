@@ -2,7 +2,7 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { NodeOrigins } from './node.ts';
-import type { Asked, Kind, Reader } from './readers.ts';
+import type { Kind, Reader, ReaderRequest } from './readers.ts';
 
 export interface Flood {
   readonly kind: Kind;
@@ -50,7 +50,7 @@ export async function flood({ kind, readers, pick, seconds }: Flood): Promise<Fl
   return found;
 }
 
-function send({ url, headers, body }: Asked, agent: Agent): Promise<number> {
+function send({ url, headers, body }: ReaderRequest, agent: Agent): Promise<number> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, {
       method: 'POST',

@@ -19,7 +19,7 @@ const PASSWORD = 'correct horse battery';
 export const KINDS = ['sign-in', 'binding'] as const;
 export type Kind = (typeof KINDS)[number];
 
-export interface Asked {
+export interface ReaderRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body: Uint8Array | string;
@@ -27,7 +27,7 @@ export interface Asked {
 
 /** One who asks. */
 export interface Reader {
-  readonly ask: (kind: Kind, node: NodeOrigins) => Asked;
+  readonly ask: (kind: Kind, node: NodeOrigins) => ReaderRequest;
 }
 
 /** Makes database, publisher and readers. */
@@ -54,13 +54,13 @@ export async function makeReaders(setting: NodeSetting, count: number): Promise<
   }
 }
 
-function signIn({ reading }: NodeOrigins, name: string): Asked {
+function signIn({ reading }: NodeOrigins, name: string): ReaderRequest {
   const { path, headers, body } = signInMessage(reading, { name, password: PASSWORD });
   return { url: reading + path, headers, body };
 }
 
 /** A device that asks again takes its own place: it is bound anew each time. */
-function binding({ api }: NodeOrigins, body: Uint8Array): Asked {
+function binding({ api }: NodeOrigins, body: Uint8Array): ReaderRequest {
   return { url: api + BINDING_PATH, headers: { 'content-type': 'application/json' }, body };
 }
 

@@ -3,26 +3,26 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runCommand } from '../../bench/measure.ts';
 import { stopAll } from '../../cache-config/child.ts';
 import { makeChain } from '../../tests/support/certificates.ts';
 import { crossed } from '../crossing.ts';
-import type { Figure } from '../document.ts';
+import { Crossings } from '../crossings.ts';
 import { DSL, G3, INMARSAT } from '../link/kinds.ts';
 import { type LinkKind, NarrowLink } from '../link/narrow-link.ts';
 import { NearProcess } from '../link/near-process.ts';
 import { checkLinks } from '../link/ping.ts';
-import { Results } from '../link-results.ts';
 import { IS_QUICK } from '../quick.ts';
-import { described } from './described.ts';
+import { type Measurement, type Table, table } from '../results.ts';
 import { startFar } from './far.ts';
-import { recordedPages } from './recorded.ts';
+import { recordedPages, recordedTables } from './recorded.ts';
 import { HOSTS, type NearCommand, type NearSetting, SITES, WAYS } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [DSL, G3, INMARSAT];
 const RUNS = IS_QUICK ? 1 : 3;
 
-export async function sitesFigure(say: (text: string) => void): Promise<Figure> {
+export async function sitesFigure(say: (text: string) => void): Promise<Measurement> {
   const endings: (() => Promise<unknown>)[] = [];
   try {
     const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-sites-'));
@@ -38,12 +38,42 @@ export async function sitesFigure(say: (text: string) => void): Promise<Figure> 
     const near: NearProcess<NearCommand> = await NearProcess.start(link, NEAR_SIDE, setting);
     endings.push(() => near.stop());
     const pings = await checkLinks(link, KINDS, say);
-    const results = new Results(say);
-    for (const kind of KINDS) for (let run = 0; run < RUNS; run++) await loadAll(link, near, kind, results);
-    return await described({ kinds: KINDS, pings, results, runs: RUNS, recorded });
+    const crossings = new Crossings(pings, say);
+    for (const kind of KINDS) for (let run = 0; run < RUNS; run++) await loadAll(link, near, kind, crossings);
+    return { settings: { loads: RUNS }, tables: { ...(await tablesOf(crossings)), ...recordedTables(recorded) } };
   } finally {
     for (const end of endings.toReversed()) await end();
   }
+}
+
+async function tablesOf(crossings: Crossings): Promise<Record<string, Table>> {
+  const versions = SITES.map(async (site): Promise<[string, ...string[]]> => {
+    const line = await runCommand('dpkg-query', ['--show', site.package]);
+    return [site.address, site.page, site.package, line.trim().split('\t')[1] ?? ''];
+  });
+  const bySite = SITES.flatMap((site) => {
+    const ways = Object.fromEntries(WAYS.map(({ name }) => [name, `${site.package} ${name}`]));
+    return [
+      [`${site.address}, s`, crossings.table(ways, 'seconds')],
+      [`${site.address}, KiB`, crossings.table(ways, 'bytes', 1024)],
+    ];
+  });
+  return {
+    sites: table(['page', 'Debian package', 'version'], await Promise.all(versions)),
+    ...Object.fromEntries(bySite),
+    '3G, % of HTTP': shares(crossings),
+  };
+}
+
+function shares(crossings: Crossings): Table {
+  const [plain = '', gzip = '', , warm = '', , tls = '', tlsGzip = ''] = WAYS.map(({ name }) => name);
+  const rows = SITES.map((site): [string, ...number[]] => {
+    const of = (way: string) => crossings.median(G3, `${site.package} ${way}`, 'bytes');
+    const more = (way: string, than: string) => 100 * (of(way) / of(than) - 1);
+    return [site.address, -more(warm, plain), -more(gzip, plain), more(tls, plain), more(tlsGzip, gzip)];
+  });
+  const columns = ['saved by a warm cache', 'saved by compression', 'HTTPS, more', 'both compressed, HTTPS more'];
+  return table(columns, rows);
 }
 
 /** Each site by each way: a cache is warm for the way after the one that it was cold for. */
@@ -51,7 +81,7 @@ async function loadAll(
   link: NarrowLink,
   near: NearProcess<NearCommand>,
   kind: LinkKind,
-  results: Results,
+  crossings: Crossings,
 ): Promise<void> {
   for (const site of SITES) {
     for (const [way, { name }] of WAYS.entries()) {
@@ -60,7 +90,7 @@ async function loadAll(
         const { milliseconds = Number.NaN } = await near.ask({ do: 'load', path: site.at + site.page });
         return milliseconds;
       });
-      results.add(kind, `${site.package} ${name}`, crossing);
+      crossings.add(kind, `${site.package} ${name}`, crossing);
     }
   }
 }

@@ -4,8 +4,9 @@
  */
 import { join } from 'node:path';
 import { runCommand } from '../../bench/measure.ts';
+import { type Table, table } from '../results.ts';
 
-export interface Recording {
+interface Recording {
   readonly name: string;
   readonly repository: string;
   readonly commit: string;
@@ -20,7 +21,7 @@ const PERF_CASCADE = { repository: 'micmro/PerfCascade', commit: '141951297cfdb1
 const HAR2TREE = { repository: 'Lookyloo/har2tree', commit: 'ecab3c33f9c4fdae0468685a0cd2f14b52a1d96f' };
 
 /** Front pages, as they were. */
-export const RECORDINGS: readonly Recording[] = [
+const RECORDINGS: readonly Recording[] = [
   { name: 'aftonbladet.se', ...PAGEXRAY, path: 'test/files/contentTypes/aftonbladet.se.har' },
   { name: 'nytimes.com', ...PAGEXRAY, path: 'test/files/www.nytimes.com.har' },
   { name: 'bbc.co.uk', ...PERF_CASCADE, path: 'src/test-data/www.bbc.co.uk.160529_8V_7R3.har' },
@@ -33,7 +34,7 @@ export const RECORDINGS: readonly Recording[] = [
 ];
 
 /** What a recording says. Bytes are those of bodies on the wire, or with headers where the recorder knows nothing else. */
-export interface Recorded extends Recording {
+interface Recorded extends Recording {
   /** The day. */
   readonly on: string;
   readonly requests: number;
@@ -75,6 +76,27 @@ export async function recordedPages(folder = process.env.WISPR_RECORDED): Promis
       return { ...recording, ...summed((JSON.parse(text) as { log: { entries: Entry[] } }).log.entries) };
     }),
   );
+}
+
+/** Shares of bytes in per cent. */
+export function recordedTables(pages: readonly Recorded[]): Record<string, Table> {
+  if (pages.length === 0) return {};
+  const sum = (some: readonly Recorded[], of: (page: Recorded) => number) =>
+    some.reduce((total, page) => total + of(page), 0);
+  const cellsOf = (some: readonly Recorded[]) => {
+    const bytes = sum(some, (page) => page.bytes);
+    const parts = (['https', 'cacheable', 'served', 'loose'] as const).map((part) => sum(some, (page) => page[part]));
+    return [sum(some, ({ requests }) => requests), bytes / 1024, ...parts.map((part) => (100 * part) / bytes)];
+  };
+  const rows = pages.map((page): [string, ...(string | number)[]] => [page.name, page.on, ...cellsOf([page])]);
+  const columns = ['recorded on', 'requests', 'KiB', 'HTTPS', 'for a shared cache', 'and HTTP', 'text as it is'];
+  return {
+    recorded: table(columns, [...rows, ['together', null, ...cellsOf(pages)]]),
+    repositories: table(
+      ['commit'],
+      RECORDINGS.map(({ repository, commit }) => [repository, commit]),
+    ),
+  };
 }
 
 function summed(entries: readonly Entry[]) {

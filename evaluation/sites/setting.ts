@@ -2,7 +2,6 @@
 
 /** A public site as a Debian package has it, and one of its pages. */
 export interface Site {
-  readonly name: string;
   readonly address: string;
   readonly package: string;
   readonly folder: string;
@@ -13,7 +12,6 @@ export interface Site {
 
 export const SITES: readonly Site[] = [
   {
-    name: 'The Debian Administrator’s Handbook',
     address: 'debian-handbook.info',
     package: 'debian-handbook',
     folder: '/usr/share/doc/debian-handbook/html/en-US',
@@ -21,7 +19,6 @@ export const SITES: readonly Site[] = [
     page: 'apt.html',
   },
   {
-    name: 'Python documentation',
     address: 'docs.python.org',
     package: 'python3.11-doc',
     folder: '/usr/share/doc/python3.11/html',
@@ -29,7 +26,6 @@ export const SITES: readonly Site[] = [
     page: 'library/asyncio-task.html',
   },
   {
-    name: 'SQLite',
     address: 'www.sqlite.org',
     package: 'sqlite3-doc',
     folder: '/usr/share/doc/sqlite3',

@@ -1,6 +1,4 @@
 /** What was measured, by cluster and by load. */
-import type { Batching } from './batching.ts';
-import type { Costs } from './costs.ts';
 import type { Flooded } from './flood.ts';
 import type { Kind } from './readers.ts';
 
@@ -19,16 +17,6 @@ export interface Case {
 export interface Rate extends Flooded {
   /** Of processors, all nodes together. */
   readonly cores: number;
-}
-
-export interface Measured {
-  readonly sizes: readonly number[];
-  readonly share: number;
-  readonly seconds: number;
-  readonly readersPerNode: number;
-  readonly rates: Rates;
-  readonly costs: Costs;
-  readonly batching: Batching;
 }
 
 export class Rates {
